@@ -1,0 +1,128 @@
+// Package fault is the one kind of error that crosses a package boundary on its way to a caller: a code for
+// programs, a message for people, and a cause for the log. What a client sees is made from the code, the message
+// and the fields alone, never from the cause (api 1, conventions "Errors and logs").
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Code says what went wrong in the words of api 1. Each code stands for one HTTP status and one errorType of a
+// direct invocation.
+type Code string
+
+// The codes of api 1. NotJSON is "invalid" with status 400: the input could not be read at all.
+const (
+	Invalid             Code = "invalid"
+	NotJSON             Code = "not_json"
+	Unauthorized        Code = "unauthorized"
+	Forbidden           Code = "forbidden"
+	NotFound            Code = "not_found"
+	MethodNotAllowed    Code = "method_not_allowed"
+	Conflict            Code = "conflict"
+	TooLarge            Code = "too_large"
+	IdempotencyMismatch Code = "idempotency_mismatch"
+	RateLimited         Code = "rate_limited"
+	Unavailable         Code = "unavailable"
+	Internal            Code = "internal"
+)
+
+// Field names one part of the input that is wrong, and the mend.
+type Field struct {
+	// Field is the path in the input, such as "messages[3].role".
+	Field string `json:"field"`
+	// Message says what is wrong with it and what would be right.
+	Message string `json:"message"`
+}
+
+// Error is a failure with a code. Its Message and Fields are written for the client and hold nothing internal;
+// Op and Err are for the log.
+type Error struct {
+	Code    Code
+	Message string
+	Fields  []Field
+	// RetryAfter, when positive, is how long the caller should wait before the same call may succeed.
+	RetryAfter time.Duration
+	// Op is the operation that failed, verb first: "append messages".
+	Op  string
+	Err error
+}
+
+// Error renders the whole chain for the log: operation, message, fields, cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Op != "" {
+		b.WriteString(e.Op + ": ")
+	}
+	b.WriteString(string(e.Code))
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	for _, f := range e.Fields {
+		fmt.Fprintf(&b, " [%s: %s]", f.Field, f.Message)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New returns an error of a code whose message the client may read.
+func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// Newf is New with a format.
+func Newf(code Code, format string, args ...any) *Error {
+	return New(code, fmt.Sprintf(format, args...))
+}
+
+// InvalidField returns an Invalid error about one field of the input.
+func InvalidField(field, message string) *Error {
+	return InvalidFields(Field{Field: field, Message: message})
+}
+
+// InvalidFields returns an Invalid error that reports every wrong field together.
+func InvalidFields(fields ...Field) *Error {
+	return &Error{Code: Invalid, Message: "the input is not valid", Fields: fields}
+}
+
+// Missing returns a NotFound error for a kind of thing; what belongs to another user is missing too.
+func Missing(kind string) *Error { return New(NotFound, kind+" not found") }
+
+// Wrap gives a cause a code and the operation that met it. The cause stays out of the client's sight.
+func Wrap(code Code, op string, err error) *Error { return &Error{Code: code, Op: op, Err: err} }
+
+// CodeOf returns the code of the first Error in the chain, and Internal where there is none.
+func CodeOf(err error) Code {
+	if f := find(err); f != nil {
+		return f.Code
+	}
+	return Internal
+}
+
+// Is reports whether the error has that code.
+func Is(err error, code Code) bool { return err != nil && CodeOf(err) == code }
+
+// From returns the first Error in the chain, or the error wrapped as Internal. From(nil) is nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if f := find(err); f != nil {
+		return f
+	}
+	return Wrap(Internal, "", err)
+}
+
+func find(err error) *Error {
+	var f *Error
+	if errors.As(err, &f) {
+		return f
+	}
+	return nil
+}
