@@ -1,0 +1,13 @@
+package conversation
+
+// Change is one record of the table's stream, decoded: a session or a message that was written. Exactly one of the
+// session pair and Message is set.
+type Change struct {
+	User UserID
+	// Sequence is the record's sequence number, which a failed batch reports.
+	Sequence string
+	// Before and After are a session's images; Before is nil where the session is new, After where it is gone.
+	Before, After *Session
+	// Message is a message that was stored.
+	Message *Message
+}

@@ -1,0 +1,62 @@
+// Package llm holds the shapes of a conversation with a language model, as the packages that use one see them. It
+// knows no vendor; each consumer states the one or two methods that it needs.
+package llm
+
+import "encoding/json"
+
+// Message is one message to or from a model.
+type Message struct {
+	// Role is system, user, assistant or tool.
+	Role    string
+	Content string
+	// ToolCalls are what an assistant message asks for; ToolCallID names the call that a tool message answers.
+	ToolCalls  []ToolCall
+	ToolCallID string
+}
+
+// Tool is a function the model may ask for; Parameters is its JSON schema.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// ToolCall is the model asking for a tool; Arguments is a JSON object.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string
+}
+
+// Schema asks for an answer that is JSON of that schema.
+type Schema struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Request is one call of a model. An empty Model means the configured one; a zero MaxTokens means no limit of ours.
+type Request struct {
+	Model     string
+	Messages  []Message
+	MaxTokens int
+	Schema    *Schema
+	Tools     []Tool
+	// User is an opaque end-user id for the vendor's abuse monitoring: a hash, never the id itself.
+	User string
+}
+
+// Usage counts tokens as the vendor bills them.
+type Usage struct {
+	PromptTokens     int `json:"promptTokens"`
+	CompletionTokens int `json:"completionTokens"`
+	TotalTokens      int `json:"totalTokens"`
+}
+
+// Completion is a model's whole answer.
+type Completion struct {
+	Text         string
+	ToolCalls    []ToolCall
+	Model        string
+	FinishReason string
+	Usage        Usage
+}

@@ -1,0 +1,41 @@
+// Package vector holds the shapes of semantic search: records with a dense and a sparse side, queries and matches
+// (design 3, "Pinecone"). An index gives ids and scores; the table gives the text and has the last word.
+package vector
+
+// Sparse is a sparse vector: ascending indices and their values, equally many.
+type Sparse struct {
+	Indices []uint32
+	Values  []float32
+}
+
+// Record is one vector with its metadata. Metadata values are string, float64, bool or []string.
+type Record struct {
+	ID       string
+	Dense    []float32
+	Sparse   Sparse
+	Metadata map[string]any
+}
+
+// Filter is a metadata filter in the index's own language: {"recordType": {"$in": [...]}}.
+type Filter map[string]any
+
+// Query asks for the records nearest to a dense and a sparse vector.
+type Query struct {
+	Dense  []float32
+	Sparse Sparse
+	TopK   int
+	Filter Filter
+}
+
+// Match is one answer of a query.
+type Match struct {
+	ID    string
+	Score float64
+}
+
+// The record types that are not summaries.
+const (
+	MessageRecord = "message"
+	MemoryRecord  = "memory"
+	CheckInRecord = "check_in"
+)
