@@ -4,6 +4,8 @@
 package recall
 
 import (
+	"time"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
@@ -25,4 +27,35 @@ type Hit struct {
 type Degradation struct {
 	Source string `json:"source"`
 	Reason string `json:"reason"`
+}
+
+// Search asks for what is nearest to a text.
+type Search struct {
+	Text string
+	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord, or the record
+	// types of summaries. Empty means all.
+	RecordTypes []string
+	// Limit is at most how many hits to return.
+	Limit int
+	// Context and SessionID are where the asker stands: preferences decide what is seen from there. Empty means
+	// outside every session, where sharing between contexts is not a question.
+	Context   string
+	SessionID string
+	// ExcludeSessionID leaves that session's own messages and summary out.
+	ExcludeSessionID string
+	// Contexts, From and To, where set, limit what is found to those contexts and that half-open span of time.
+	Contexts []string
+	From, To time.Time
+	// CoachID, where set, keeps summaries of other coaches out.
+	CoachID string
+	// Access is what the caller has read already; nil makes the search read it.
+	Access *longterm.Access
+}
+
+// Found is what a search brought, best first, and which sources did not answer.
+type Found struct {
+	Hits     []Hit
+	Degraded []Degradation
+	// Timings are how long each source took: "embedding", "pinecone", "records".
+	Timings map[string]time.Duration
 }
