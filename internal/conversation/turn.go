@@ -25,7 +25,8 @@ type TurnStore interface {
 	// holds the lease it is a Conflict with RetryAfter; after that request finished, the turn carries its Answer;
 	// when its lease has lapsed, the turn carries the message that was stored then.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
-	// RenewTurn keeps the lease for that much longer; a Conflict says that another request has taken it.
+	// RenewTurn keeps the lease for that much longer; zero gives the turn up, so that a repeat may generate at once.
+	// A Conflict says that another request has taken it.
 	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
 	// FinishTurn stores the answer and ends the lease in one transaction. When another holder finished first, its
 	// answer is returned and nothing is stored.
