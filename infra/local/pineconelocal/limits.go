@@ -1,0 +1,165 @@
+package pineconelocal
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// The service's documented limits ("Pinecone Database limits").
+const (
+	maxDimension       = 20_000
+	maxSparse          = 2_048
+	maxUpsertVectors   = 1_000
+	maxUpsertBytes     = 2 << 20
+	maxRequestBytes    = 4 << 20
+	maxResultBytes     = 4 << 20
+	maxIDs             = 1_000
+	maxIDLength        = 512
+	maxNamespaceLength = 512
+	maxMetadataBytes   = 40 << 10
+	maxTopK            = 10_000
+	maxTopKWithContent = 1_000
+	maxListLimit       = 100
+	maxFilterValues    = 10_000
+)
+
+// maxReceived is what the transport lets through, so that an oversized request gets the service's own answer.
+const maxReceived = 64 << 20
+
+func invalid(format string, args ...any) error {
+	return status.Errorf(codes.InvalidArgument, format, args...)
+}
+
+// checkReceived answers a message that is too large for any method as the service's transport does.
+func checkReceived(size int) error {
+	if size > maxRequestBytes {
+		return status.Errorf(codes.OutOfRange,
+			"Error, message length too large: found %d bytes, the limit is: %d bytes", size, maxRequestBytes)
+	}
+	return nil
+}
+
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return invalid("Vector ID must not be empty")
+	case strings.ContainsRune(id, 0):
+		return invalid("Vector ID must not contain null character")
+	case !isASCII(id):
+		return invalid("Vector ID must be ASCII, but got '%s'", id)
+	case len(id) > maxIDLength:
+		return invalid("Vector ID has %d characters, which exceeds the limit of %d", len(id), maxIDLength)
+	}
+	return nil
+}
+
+func checkNamespace(name string) error {
+	if strings.ContainsRune(name, 0) || !isASCII(name) {
+		return invalid("Namespace must be ASCII without null characters, but got '%s'", name)
+	}
+	if len(name) > maxNamespaceLength {
+		return invalid("Namespace has %d characters, which exceeds the limit of %d", len(name), maxNamespaceLength)
+	}
+	return nil
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+}
+
+func checkIDCount(n int) error {
+	if n == 0 {
+		return invalid("At least one ID must be given")
+	}
+	if n > maxIDs {
+		return invalid("Request has %d IDs, which exceeds the limit of %d", n, maxIDs)
+	}
+	return nil
+}
+
+// checkDimension compares with the dimension of the index, 0 when it has none yet.
+func checkDimension(got, index int) error {
+	if index == 0 && got == 0 {
+		return invalid("Vector dimension 0 is not between 1 and %d", maxDimension)
+	}
+	if index != 0 && got != index {
+		return invalid("Vector dimension %d does not match the dimension of the index %d", got, index)
+	}
+	if got > maxDimension {
+		return invalid("Vector dimension %d is not between 1 and %d", got, maxDimension)
+	}
+	return nil
+}
+
+func checkFinite(values []float32) error {
+	for _, v := range values {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return invalid("Vector values must be finite numbers, got %v", v)
+		}
+	}
+	return nil
+}
+
+// checkMetadata holds the rules for stored metadata: flat, no nulls, lists of strings only, at most 40 KB.
+func checkMetadata(md *structpb.Struct) error {
+	for name, v := range md.GetFields() {
+		if name == "" || strings.HasPrefix(name, "$") {
+			return invalid("Metadata field name '%s' must not be empty nor start with '$'", name)
+		}
+		if !storable(v) {
+			return invalid("Metadata value must be a string, number, boolean or list of strings, got '%s' for field '%s'",
+				excerpt(v, 16), name)
+		}
+	}
+	if size := metadataSize(md); size > maxMetadataBytes {
+		return invalid("Metadata size is %d bytes, which exceeds the limit of %d bytes per vector", size, maxMetadataBytes)
+	}
+	return nil
+}
+
+func storable(v *structpb.Value) bool {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StringValue, *structpb.Value_NumberValue, *structpb.Value_BoolValue:
+		return true
+	case *structpb.Value_ListValue:
+		return allOf[*structpb.Value_StringValue](k.ListValue.GetValues())
+	default:
+		return false
+	}
+}
+
+// allOf reports whether every value is of kind K.
+func allOf[K any](values []*structpb.Value) bool {
+	for _, v := range values {
+		if _, ok := v.GetKind().(K); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// metadataSize is the length of the metadata as JSON.
+func metadataSize(md *structpb.Struct) int {
+	b, err := json.Marshal(md.AsMap())
+	if err != nil {
+		return math.MaxInt // a number that JSON can't write
+	}
+	return len(b)
+}
+
+// excerpt is v as JSON, cut after n bytes.
+func excerpt(v *structpb.Value, n int) string {
+	b, err := json.Marshal(v.AsInterface())
+	if err != nil {
+		return "an unknown value"
+	}
+	if len(b) > n {
+		return strings.ToValidUTF8(string(b[:n]), "") + "..."
+	}
+	return string(b)
+}

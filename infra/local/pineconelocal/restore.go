@@ -1,0 +1,89 @@
+package pineconelocal
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// rewriteBatch is the most records that one frame of a rewritten journal holds: it must pass as an upsert again.
+const rewriteBatch = 10
+
+// restore replays the journal in dir, and rewrites it when most of it is history. From then on it keeps the writes.
+func (s *Server) restore(dir string) error {
+	writes := map[protoreflect.FullName]handler{
+		"UpsertRequest":          s.upsert,
+		"UpdateRequest":          s.update,
+		"DeleteRequest":          s.delete,
+		"CreateNamespaceRequest": s.createNamespace,
+		"DeleteNamespaceRequest": s.deleteNamespace,
+	}
+	answers := map[protoreflect.FullName]protoreflect.FullName{
+		"UpsertRequest":          "UpsertResponse",
+		"UpdateRequest":          "UpdateResponse",
+		"DeleteRequest":          "DeleteResponse",
+		"CreateNamespaceRequest": "NamespaceDescription",
+		"DeleteNamespaceRequest": "DeleteResponse",
+	}
+	path := filepath.Join(dir, journalName)
+	upserted := 0
+	j, err := openJournal(path, func(request message) error {
+		name := request.Descriptor().FullName()
+		write, ok := writes[name]
+		if !ok {
+			return fmt.Errorf("%s is not a write", name)
+		}
+		if name == "UpsertRequest" {
+			upserted += len(request.subs("vectors"))
+		}
+		return write(context.Background(), request, newMessage(answers[name]))
+	})
+	if err != nil {
+		return err
+	}
+	s.store.journal = j
+	live := s.store.written
+	if j.frames > 2*(live.records()+len(live.namespaces)+1) || upserted > 2*live.records()+rewriteBatch {
+		return s.compact(path)
+	}
+	return nil
+}
+
+// compact replaces the journal by one that makes the present contents.
+func (s *Server) compact(path string) error {
+	if err := s.store.journal.close(); err != nil {
+		return err
+	}
+	j, err := rewriteJournal(path, s.store.written.requests())
+	if err != nil {
+		return fmt.Errorf("rewrite %s: %w", path, err)
+	}
+	s.store.journal = j
+	return nil
+}
+
+// requests make these contents out of an empty index.
+func (c *contents) requests() []message {
+	var out []message
+	for _, name := range c.names() {
+		ns := c.namespaces[name]
+		create := newMessage("CreateNamespaceRequest")
+		create.set("name", name)
+		if ns.fields != nil {
+			writeSchema(create.open("schema"), ns.fields)
+		}
+		out = append(out, create)
+		for batch := range slices.Chunk(ns.rows, rewriteBatch) {
+			upsert := newMessage("UpsertRequest")
+			upsert.set("namespace", name)
+			for _, r := range batch {
+				r.write(upsert.add("vectors"), true, true)
+			}
+			out = append(out, upsert)
+		}
+	}
+	return out
+}
