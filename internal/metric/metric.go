@@ -1,0 +1,121 @@
+// Package metric writes CloudWatch metrics as embedded metric format (EMF) log lines, one for each invocation. Counts
+// and times are values, ids are properties, and the only dimension is the function: a dimension that varies would be
+// a new metric each time.
+package metric
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Namespace is the CloudWatch namespace of all metrics.
+const Namespace = "Throughline"
+
+// Unit is a CloudWatch unit.
+type Unit string
+
+// The units in use.
+const (
+	Count        Unit = "Count"
+	Milliseconds Unit = "Milliseconds"
+)
+
+// Recorder writes the lines of one function. It is safe for concurrent use.
+type Recorder struct {
+	function string
+	now      func() time.Time
+	mu       sync.Mutex
+	out      io.Writer
+}
+
+// NewRecorder returns a recorder that writes to out, which in Lambda is standard output.
+func NewRecorder(out io.Writer, function string, now func() time.Time) *Recorder {
+	return &Recorder{function: function, now: now, out: out}
+}
+
+type invocation struct {
+	mu         sync.Mutex
+	values     map[string]float64
+	units      map[string]Unit
+	properties map[string]string
+}
+
+type key struct{}
+
+// Begin opens an invocation. What is added to its context until end is called stands in one line.
+func (r *Recorder) Begin(ctx context.Context, requestID string) (context.Context, func()) {
+	inv := &invocation{values: map[string]float64{}, units: map[string]Unit{}, properties: map[string]string{}}
+	if requestID != "" {
+		inv.properties["requestId"] = requestID
+	}
+	started := r.now()
+	return context.WithValue(ctx, key{}, inv), func() {
+		inv.add("Duration", float64(r.now().Sub(started).Milliseconds()), Milliseconds)
+		r.write(inv)
+	}
+}
+
+// Add adds to a value of the invocation that the context belongs to; outside an invocation it does nothing.
+func Add(ctx context.Context, name string, value float64, unit Unit) {
+	if inv, ok := ctx.Value(key{}).(*invocation); ok {
+		inv.add(name, value, unit)
+	}
+}
+
+// Property notes an id beside the values; it is searchable and never a dimension.
+func Property(ctx context.Context, name, value string) {
+	if inv, ok := ctx.Value(key{}).(*invocation); ok {
+		inv.mu.Lock()
+		defer inv.mu.Unlock()
+		inv.properties[name] = value
+	}
+}
+
+func (i *invocation) add(name string, value float64, unit Unit) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.values[name] += value
+	i.units[name] = unit
+}
+
+type definition struct {
+	Name string
+	Unit Unit
+}
+
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []definition
+}
+
+func (r *Recorder) write(inv *invocation) {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	line := map[string]any{"Function": r.function}
+	metrics := make([]definition, 0, len(inv.values))
+	for _, name := range slices.Sorted(maps.Keys(inv.values)) {
+		metrics = append(metrics, definition{name, inv.units[name]})
+		line[name] = inv.values[name]
+	}
+	for name, value := range inv.properties {
+		line[name] = value
+	}
+	line["_aws"] = map[string]any{
+		"Timestamp":         r.now().UnixMilli(),
+		"CloudWatchMetrics": []directive{{Namespace, [][]string{{"Function"}}, metrics}},
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return // numbers and strings always marshal
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, "%s\n", text)
+}

@@ -1,0 +1,38 @@
+package metric_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/metric"
+)
+
+// golden is the line as CloudWatch's EMF specification has it: one object, values at the top, the directive in _aws.
+const golden = `{"Degraded.pinecone":1,"Duration":25,"Function":"prompt","PromptTokens":812,"_aws":{"CloudWatchMetrics":[{"Namespace":"Throughline","Dimensions":[["Function"]],"Metrics":[{"Name":"Degraded.pinecone","Unit":"Count"},{"Name":"Duration","Unit":"Milliseconds"},{"Name":"PromptTokens","Unit":"Count"}]}],"Timestamp":1770316200025},"promptId":"prm_1","requestId":"req-1"}
+`
+
+func TestOneLineForEachInvocation(t *testing.T) {
+	now := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
+	var out strings.Builder
+	recorder := metric.NewRecorder(&out, "prompt", func() time.Time { return now })
+
+	ctx, end := recorder.Begin(t.Context(), "req-1")
+	metric.Add(ctx, "PromptTokens", 800, metric.Count)
+	metric.Add(ctx, "PromptTokens", 12, metric.Count)
+	metric.Add(ctx, "Degraded.pinecone", 1, metric.Count)
+	metric.Property(ctx, "promptId", "prm_1")
+	now = now.Add(25 * time.Millisecond)
+	end()
+
+	if diff := cmp.Diff(golden, out.String()); diff != "" {
+		t.Errorf("EMF line (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutsideAnInvocationNothingIsWritten(t *testing.T) {
+	metric.Add(t.Context(), "PromptTokens", 1, metric.Count)
+	metric.Property(t.Context(), "promptId", "prm_1")
+}
