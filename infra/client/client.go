@@ -1,0 +1,176 @@
+// Package client is a small client of the HTTP API for the programs beside the product: the replay, the demo and the
+// end-to-end tests. It speaks as an app's backend would: JSON in and out, a bearer token, an event stream.
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Client calls one stack as one user. It is safe for concurrent use.
+type Client struct {
+	base  string
+	token string
+	http  *http.Client
+	calls *atomic.Int64
+}
+
+// Problem is an error answer of the API (RFC 9457).
+type Problem struct {
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Errors []struct {
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	} `json:"errors"`
+}
+
+// Error says the status, the code and what the API found wrong.
+func (p *Problem) Error() string {
+	text := fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
+	for _, e := range p.Errors {
+		text += fmt.Sprintf(" [%s: %s]", e.Field, e.Message)
+	}
+	return text
+}
+
+// New returns a client of the stack at base that holds no token; As gives it one.
+func New(base string) *Client {
+	return &Client{
+		base: strings.TrimRight(base, "/"), calls: new(atomic.Int64),
+		http: &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+}
+
+// As returns a client of the same stack for a user whose token the local issuer mints.
+func (c *Client) As(ctx context.Context, user string, scopes ...string) (*Client, error) {
+	body := map[string]any{"userId": user}
+	if len(scopes) > 0 {
+		body["scopes"] = scopes
+	}
+	var minted struct{ Token string }
+	if err := c.Do(ctx, http.MethodPost, "/dev/tokens", body, &minted); err != nil {
+		return nil, fmt.Errorf("mint token: %w", err)
+	}
+	return c.WithToken(minted.Token), nil
+}
+
+// WithToken returns a client of the same stack with that bearer token.
+func (c *Client) WithToken(token string) *Client {
+	clone := *c
+	clone.token = token
+	return &clone
+}
+
+// Calls is how many requests this client, and those made from it, have sent.
+func (c *Client) Calls() int64 { return c.calls.Load() }
+
+// Header is one request header.
+type Header struct{ Name, Value string }
+
+// Key is the Idempotency-Key header.
+func Key(value string) Header { return Header{"Idempotency-Key", value} }
+
+// Do sends in as JSON (nothing where it is nil) and decodes the answer into out (unless that is nil). An answer of
+// 400 and above is a *Problem.
+func (c *Client) Do(ctx context.Context, method, path string, in, out any, headers ...Header) error {
+	response, err := c.send(ctx, method, path, in, headers)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if out == nil {
+		_, err = io.Copy(io.Discard, response.Body)
+		return err
+	}
+	if err := json.NewDecoder(response.Body).Decode(out); err != nil {
+		return fmt.Errorf("decode answer of %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, in any, headers []Header) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("encode body: %w", err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	if in != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for _, h := range headers {
+		request.Header.Set(h.Name, h.Value)
+	}
+	c.calls.Add(1)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode >= http.StatusBadRequest {
+		defer response.Body.Close()
+		return nil, problem(response)
+	}
+	return response, nil
+}
+
+func problem(response *http.Response) error {
+	p := &Problem{}
+	if err := json.NewDecoder(response.Body).Decode(p); err != nil {
+		p.Detail = "the answer is not a problem document"
+	}
+	p.Status = response.StatusCode
+	return p
+}
+
+// Event is one server-sent event.
+type Event struct {
+	Name string
+	Data json.RawMessage
+}
+
+// Chat posts one turn and calls each for every event of its stream, in order. An error of each ends the reading, as
+// a client that goes away does.
+func (c *Client) Chat(ctx context.Context, in any, each func(Event) error, headers ...Header) error {
+	response, err := c.send(ctx, http.MethodPost, "/v1/chat", in, headers)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 4<<20)
+	var event Event
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "event:"):
+			event.Name = strings.TrimSpace(strings.TrimPrefix(line, "event:"))
+		case strings.HasPrefix(line, "data:"):
+			event.Data = json.RawMessage(strings.TrimSpace(strings.TrimPrefix(line, "data:")))
+		case line == "" && event.Name != "":
+			if err := each(event); err != nil {
+				return err
+			}
+			event = Event{}
+		}
+	}
+	return lines.Err()
+}

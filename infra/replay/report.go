@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+// settleTimeout is how long the report waits for summaries and vectors to catch up.
+const settleTimeout = 3 * time.Minute
+
+// report waits for the background work, then says what the replay took and what a coach would be told now.
+func (r *replay) report(ctx context.Context, samples []sample, took time.Duration) error {
+	calls := r.api.Calls()
+	var settled struct {
+		Settled bool
+		Records int
+		Pending int
+	}
+	waiting := time.Now()
+	body := map[string]any{"timeoutMs": settleTimeout.Milliseconds()}
+	if err := r.api.Do(ctx, http.MethodPost, "/dev/settle", body, &settled); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	behind := time.Since(waiting)
+	summaries, err := r.summaries(ctx, samples)
+	if err != nil {
+		return err
+	}
+	n := r.messages.Load()
+	fmt.Fprintf(r.out, "messages     %d in %.1f s, %.0f a second\n", n, took.Seconds(), float64(n)/took.Seconds())
+	fmt.Fprintf(r.out, "calls        %d\n", calls)
+	fmt.Fprintf(r.out, "sessions     %d\n", r.sessions.Load())
+	fmt.Fprintf(r.out, "summaries    %d\n", summaries)
+	fmt.Fprintf(r.out, "caught up    %v after %.1f s more (%d stream records, %d pending)\n",
+		settled.Settled, behind.Seconds(), settled.Records, settled.Pending)
+	return r.showPrompt(ctx, samples[len(samples)-1])
+}
+
+// summaries counts the sessions that have one.
+func (r *replay) summaries(ctx context.Context, samples []sample) (int, error) {
+	count := 0
+	for _, s := range samples {
+		api, err := r.api.As(ctx, s.ID)
+		if err != nil {
+			return 0, err
+		}
+		var list struct {
+			Items []struct {
+				Summary *struct{ Text string }
+			}
+		}
+		if err := api.Do(ctx, http.MethodGet, "/v1/sessions?limit=200", nil, &list); err != nil {
+			return 0, fmt.Errorf("list sessions of %s: %w", s.ID, err)
+		}
+		for _, item := range list.Items {
+			if item.Summary != nil {
+				count++
+			}
+		}
+	}
+	return count, nil
+}
+
+// showPrompt opens a new session with the coach and prints the prompt of its first message.
+func (r *replay) showPrompt(ctx context.Context, s sample) error {
+	api, err := r.api.As(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	id := fmt.Sprintf("now-%d", time.Now().Unix())
+	create := map[string]any{"context": surfaces[0], "coachId": coach, "sessionId": id}
+	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	prompt, err := buildPrompt(ctx, api, map[string]any{
+		"context": surfaces[0], "coachId": coach, "sessionId": id, "message": r.question,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "\nthe prompt that the coach of %s would get now (%d of %d tokens):\n\n%s\n",
+		s.ID, prompt.Tokens.Total, prompt.Tokens.Budget, indent(prompt.System))
+	for _, m := range prompt.Messages {
+		fmt.Fprintf(r.out, "%s\n", indent(m.Role+": "+m.Content))
+	}
+	return nil
+}
+
+type builtPrompt struct {
+	System   string
+	Messages []struct{ Role, Content string }
+	Tokens   struct{ Total, Budget int }
+}
+
+func buildPrompt(ctx context.Context, api *client.Client, in map[string]any) (builtPrompt, error) {
+	var out builtPrompt
+	if err := api.Do(ctx, http.MethodPost, "/v1/prompts", in, &out); err != nil {
+		return out, fmt.Errorf("build prompt: %w", err)
+	}
+	return out, nil
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
