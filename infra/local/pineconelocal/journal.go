@@ -88,11 +88,11 @@ func unexpectedEOF(err error) error {
 }
 
 func replayFrame(body []byte, each func(message) error) error {
-	var any anypb.Any
-	if err := proto.Unmarshal(body, &any); err != nil {
+	var packed anypb.Any
+	if err := proto.Unmarshal(body, &packed); err != nil {
 		return err
 	}
-	request, err := any.UnmarshalNew()
+	request, err := packed.UnmarshalNew()
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (j *journal) append(request message) error {
 }
 
 func encodeFrame(request message) ([]byte, error) {
-	any, err := anypb.New(request.Interface())
+	packed, err := anypb.New(request.Interface())
 	if err != nil {
 		return nil, err
 	}
-	frame, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, frameHeader), any)
+	frame, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, frameHeader), packed)
 	if err != nil {
 		return nil, err
 	}

@@ -92,13 +92,13 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Serve answers on l until Close, and then returns nil. The interceptors, if any, see each call of this listener
-// first, even before the API key is looked at: several listeners can serve the same data through different doors.
-// It closes l, and returns [net.ErrClosed] when the server is closed already.
+// Serve answers on l until Close, and then returns nil. The interceptors, if any, see each call of this listener, the
+// first of them first: several listeners can serve the same data through different doors. API keys are not looked at,
+// see [RequireKey]. It closes l, and returns [net.ErrClosed] when the server is closed already.
 func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerInterceptor) error {
 	g := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxReceived),
-		grpc.ChainUnaryInterceptor(append(slices.Clone(interceptors), requireKey)...),
+		grpc.ChainUnaryInterceptor(interceptors...),
 	)
 	g.RegisterService(s.desc, nil)
 	if !s.adopt(g) {
