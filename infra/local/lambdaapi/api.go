@@ -1,0 +1,132 @@
+package lambdaapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	asyncRetries = 2 // the service's default MaximumRetryAttempts of an asynchronous invocation
+	asyncPause   = time.Second
+)
+
+// Handler serves the invoke API over the runtime: POST /2015-03-31/functions/{name}/invocations with the invocation
+// types RequestResponse, Event and DryRun. Signatures are not checked.
+func (r *Runtime) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /2015-03-31/functions/{name}/invocations", r.serveInvoke)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeAPIError(w, http.StatusNotFound, "UnknownOperationException", "only Invoke is served")
+	})
+	return mux
+}
+
+func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("X-Amzn-Requestid", newID())
+	name, kind := functionName(req.PathValue("name")), req.Header.Get("X-Amz-Invocation-Type")
+	if !r.Has(name) {
+		writeAPIError(w, http.StatusNotFound, "ResourceNotFoundException", "Function not found: "+arn(name))
+		return
+	}
+	payload, ok := readPayload(w, req, kind)
+	if !ok {
+		return
+	}
+	switch kind {
+	case "", "RequestResponse":
+		r.serveSync(w, req, name, payload)
+	case "Event":
+		r.invokeAsync(name, payload)
+		w.WriteHeader(http.StatusAccepted)
+	case "DryRun":
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		writeAPIError(w, http.StatusBadRequest, "InvalidParameterValueException",
+			fmt.Sprintf("unknown invocation type %q", kind))
+	}
+}
+
+func (r *Runtime) serveSync(w http.ResponseWriter, req *http.Request, name string, payload []byte) {
+	out, err := r.Invoke(req.Context(), name, payload)
+	w.Header().Set("X-Amz-Executed-Version", "$LATEST")
+	var failure *FunctionError
+	switch {
+	case errors.As(err, &failure):
+		// The service says "Unhandled" for every error that a Go function reports, returned or panicked.
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		out = failure.Payload
+	case err != nil:
+		writeAPIError(w, http.StatusInternalServerError, "ServiceException", err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(out)))
+	_, _ = w.Write(out)
+}
+
+// invokeAsync runs an Event invocation in the background, with the service's two retries at a shorter pause. The
+// runtime's Close waits for it.
+func (r *Runtime) invokeAsync(name string, payload []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.running.Go(func() {
+		for try := 0; ; try++ {
+			_, err := r.Invoke(r.base, name, payload)
+			if err == nil || try == asyncRetries || !r.pause(asyncPause) {
+				return
+			}
+		}
+	})
+}
+
+// pause reports false when the runtime closed meanwhile.
+func (r *Runtime) pause(d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(r.base, d)
+	defer cancel()
+	<-ctx.Done()
+	return r.base.Err() == nil
+}
+
+// readPayload reads the event, which the service limits and requires to be JSON; an empty body is an empty object.
+func readPayload(w http.ResponseWriter, req *http.Request, kind string) ([]byte, bool) {
+	limit := MaxSyncPayload
+	if kind == "Event" {
+		limit = MaxAsyncPayload
+	}
+	payload, err := io.ReadAll(io.LimitReader(req.Body, int64(limit)+1))
+	switch {
+	case err != nil:
+		writeAPIError(w, http.StatusBadRequest, "InvalidRequestContentException", "Could not read request body")
+	case len(payload) > limit:
+		writeAPIError(w, http.StatusRequestEntityTooLarge, "RequestTooLargeException",
+			fmt.Sprintf("payload is larger than the limit of %d bytes", limit))
+	case len(payload) == 0:
+		return []byte("{}"), true
+	case !json.Valid(payload):
+		writeAPIError(w, http.StatusBadRequest, "InvalidRequestContentException",
+			"Could not parse request body into json")
+	default:
+		return payload, true
+	}
+	return nil, false
+}
+
+func writeAPIError(w http.ResponseWriter, status int, errorType, message string) {
+	body, err := json.Marshal(map[string]string{"Type": "User", "Message": message, "message": message})
+	if err != nil {
+		body = []byte("{}")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Amzn-Errortype", errorType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,265 @@
+package lambdaapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/lambdaapi"
+)
+
+type customError struct{}
+
+func (*customError) Error() string { return "custom" }
+
+type echo struct {
+	Text string `json:"text"`
+}
+
+func TestRequestResponse(t *testing.T) {
+	cases := []struct {
+		name    string
+		handler any
+		want    string // the payload, the stack trace apart
+		failed  bool
+		panics  bool
+	}{
+		{"answer", func(_ context.Context, in echo) (echo, error) { return in, nil }, `{"text":"hi"}`, false, false},
+		{"plain error", func() error { return errors.New("no") }, `{"errorMessage":"no","errorType":"errorString"}`, true, false},
+		{"own error", func() error { return &customError{} }, `{"errorMessage":"custom","errorType":"customError"}`, true, false},
+		{"coded error", func() error { return messages.InvokeResponse_Error{Type: "not_found", Message: "session not found"} },
+			`{"errorMessage":"session not found","errorType":"not_found"}`, true, false},
+		{"panic", func() error { panic("boom") }, `{"errorMessage":"boom","errorType":"string"}`, true, true},
+		{"nil pointer", func() error { return errors.New((*echo)(nil).Text) },
+			`{"errorMessage":"runtime error: invalid memory address or nil pointer dereference","errorType":"errorString"}`, true, true},
+		{"event of another shape", func(_ context.Context, in struct{ Text int }) error { return nil },
+			`{"errorMessage":"json: cannot unmarshal string into Go struct field .Text of type int","errorType":"UnmarshalTypeError"}`, true, false},
+		{"answer too large", func() (string, error) { return strings.Repeat("x", lambdaapi.MaxSyncPayload+100), nil },
+			`{"errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes).","errorType":"Function.ResponseSizeTooLarge"}`, true, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			client, runtime := serve(t)
+			runtime.Register("f", c.handler, time.Minute)
+			out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f"), Payload: []byte(`{"text":"hi"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := decode(t, out.Payload)
+			if _, ok := got["stackTrace"]; ok != c.panics {
+				t.Errorf("stack trace: %v, want %v", ok, c.panics)
+			}
+			delete(got, "stackTrace")
+			if diff := cmp.Diff(decode(t, []byte(c.want)), got); diff != "" {
+				t.Errorf("payload (-want +got):\n%s", diff)
+			}
+			if kind := aws.ToString(out.FunctionError); (kind == "Unhandled") != c.failed {
+				t.Errorf("function error %q, want failed %v", kind, c.failed)
+			}
+		})
+	}
+}
+
+func TestPanicTraceBeginsInTheHandler(t *testing.T) {
+	client, runtime := serve(t)
+	runtime.Register("f", panicking, time.Minute)
+	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failure messages.InvokeResponse_Error
+	if err := json.Unmarshal(out.Payload, &failure); err != nil {
+		t.Fatal(err)
+	}
+	for _, frame := range failure.StackTrace {
+		if frame.Label == "panicking" {
+			return
+		}
+	}
+	t.Errorf("no frame of the handler in %s", out.Payload)
+}
+
+func panicking() error { panic("boom") }
+
+func TestTimeoutAndContext(t *testing.T) {
+	client, runtime := serve(t)
+	seen := make(chan *lambdacontext.LambdaContext, 1)
+	runtime.Register("slow", func(ctx context.Context) error {
+		lc, _ := lambdacontext.FromContext(ctx)
+		seen <- lc
+		<-ctx.Done()
+		return ctx.Err()
+	}, 50*time.Millisecond)
+	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("slow")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lc := <-seen
+	want := "RequestId: " + lc.AwsRequestID + " Error: Task timed out after 0.05 seconds"
+	if got := decode(t, out.Payload); got["errorType"] != "Sandbox.Timedout" || got["errorMessage"] != want {
+		t.Errorf("payload %v, want %q", got, want)
+	}
+	if len(lc.AwsRequestID) != 36 || lc.InvokedFunctionArn != "arn:aws:lambda:us-east-1:000000000000:function:slow" {
+		t.Errorf("context: %+v", lc)
+	}
+}
+
+func TestCallerGoneLeavesTheFunctionRunning(t *testing.T) {
+	_, runtime := serve(t)
+	started, release, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	runtime.Register("f", func(ctx context.Context) error {
+		close(started)
+		<-release
+		result <- ctx.Err()
+		return nil
+	}, time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-started; cancel() }()
+	if _, err := runtime.Invoke(ctx, "f", []byte("{}")); !errors.Is(err, context.Canceled) {
+		t.Errorf("invoke: %v, want the caller's cancellation", err)
+	}
+	close(release)
+	if err := <-result; err != nil {
+		t.Errorf("the function's context ended with its caller: %v", err)
+	}
+}
+
+func TestEventAndDryRun(t *testing.T) {
+	client, runtime := serve(t)
+	calls := make(chan string, 10)
+	runtime.Register("f", func(_ context.Context, in echo) error {
+		calls <- in.Text
+		if len(calls) == 1 {
+			return errors.New("once")
+		}
+		return nil
+	}, time.Minute)
+	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String("f"), InvocationType: types.InvocationTypeDryRun, Payload: []byte(`{"text":"dry"}`),
+	})
+	if err != nil || out.StatusCode != 204 {
+		t.Errorf("dry run: status %v, error %v", out, err)
+	}
+	out, err = client.Invoke(t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String("f"), InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"text":"later"}`),
+	})
+	if err != nil || out.StatusCode != 202 {
+		t.Fatalf("event: status %v, error %v", out, err)
+	}
+	for _, attempt := range []string{"first", "retry"} {
+		if got := <-calls; got != "later" {
+			t.Errorf("%s attempt got %q", attempt, got)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	client, runtime := serve(t)
+	runtime.Register("f", func() error { return nil }, time.Minute)
+	invoke := func(name string, payload []byte) error {
+		_, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String(name), Payload: payload})
+		return err
+	}
+	var notFound *types.ResourceNotFoundException
+	if err := invoke("missing", nil); !errors.As(err, &notFound) {
+		t.Errorf("unknown function: %v", err)
+	}
+	var invalid *types.InvalidRequestContentException
+	if err := invoke("f", []byte("{")); !errors.As(err, &invalid) {
+		t.Errorf("payload that is not JSON: %v", err)
+	}
+	var large *types.RequestTooLargeException
+	if err := invoke("f", []byte(`"`+strings.Repeat("x", lambdaapi.MaxSyncPayload)+`"`)); !errors.As(err, &large) {
+		t.Errorf("payload too large: %v", err)
+	}
+	if err := invoke("arn:aws:lambda:us-east-1:000000000000:function:f:$LATEST", nil); err != nil {
+		t.Errorf("by ARN: %v", err)
+	}
+}
+
+func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
+	_, runtime := serve(t)
+	runtime.Register("s", func(ctx context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		if in.RawPath == "/panic" {
+			panic("boom")
+		}
+		return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: strings.NewReader(in.RawPath)}, nil
+	}, time.Minute)
+	response, err := runtime.Stream("s", &events.LambdaFunctionURLRequest{RawPath: "/v1/chat"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil || string(body) != "/v1/chat" {
+		t.Errorf("body %q, error %v", body, err)
+	}
+	if runtime.Active() != 1 {
+		t.Errorf("active %d before Close, want 1", runtime.Active())
+	}
+	if err := response.Close(); err != nil || runtime.Active() != 0 {
+		t.Errorf("after Close: %v, active %d", err, runtime.Active())
+	}
+	var failure *lambdaapi.FunctionError
+	if _, err := runtime.Stream("s", &events.LambdaFunctionURLRequest{RawPath: "/panic"}); !errors.As(err, &failure) {
+		t.Errorf("panic: %v", err)
+	}
+	if runtime.Active() != 0 {
+		t.Errorf("active %d after a panic", runtime.Active())
+	}
+}
+
+func TestCloseEndsInvocationsAndRefusesLaterOnes(t *testing.T) {
+	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
+	started := make(chan struct{})
+	runtime.Register("f", func(ctx context.Context) error { close(started); <-ctx.Done(); return nil }, time.Minute)
+	done := make(chan error, 1)
+	go func() { _, err := runtime.Invoke(context.Background(), "f", nil); done <- err }()
+	<-started
+	if err := runtime.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if _, err := runtime.Invoke(t.Context(), "f", nil); err == nil {
+		t.Error("an invocation after Close was taken")
+	}
+}
+
+func serve(t *testing.T) (*lambda.Client, *lambdaapi.Runtime) {
+	t.Helper()
+	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
+	server := httptest.NewServer(runtime.Handler())
+	t.Cleanup(func() {
+		server.Close()
+		if err := runtime.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return lambda.New(lambda.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}), runtime
+}
+
+func decode(t *testing.T, raw []byte) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatalf("decode %q: %v", raw, err)
+	}
+	return out
+}

@@ -1,0 +1,292 @@
+// Package lambdaapi is Lambda on one machine: a runtime that invokes registered handlers as the service does
+// (deadline, request id, panics and errors rendered as function errors), and the service's invoke API in front of it,
+// which any AWS SDK's Lambda client can call (api 5 and 6).
+package lambdaapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// Limits of the service, in bytes: the payload of a synchronous and of an asynchronous invocation, and of a response.
+const (
+	MaxSyncPayload  = 6 << 20
+	MaxAsyncPayload = 1 << 20
+	maxResponse     = 6<<20 + 100
+)
+
+// URLHandler is the handler of a function URL that streams its response.
+type URLHandler = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+
+// ErrNotFound is the error for a function that is not registered.
+var ErrNotFound = errors.New("function not found")
+
+// FunctionError is what a function that did not succeed answered. Payload is the JSON object the service returns with
+// X-Amz-Function-Error: errorMessage, errorType and, after a panic, stackTrace.
+type FunctionError struct {
+	Type    string
+	Message string
+	Payload []byte
+}
+
+// Error names the type and the message of the function's error.
+func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+// Runtime invokes registered handlers. An invocation's context has the function's timeout as its deadline and ends
+// with the runtime, never with the caller: a caller that goes away does not stop a Lambda. All methods may be called
+// concurrently, except Register.
+type Runtime struct {
+	logger    *slog.Logger
+	base      context.Context
+	cancel    context.CancelFunc
+	functions map[string]function
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+	active  atomic.Int64
+}
+
+type function struct {
+	handler lambda.Handler
+	stream  URLHandler // nil unless the handler streams
+	timeout time.Duration
+}
+
+// NewRuntime returns a runtime without functions.
+func NewRuntime(logger *slog.Logger) *Runtime {
+	base, cancel := context.WithCancel(context.Background())
+	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]function{}}
+}
+
+// Register adds a function: any value that lambda.Start accepts. Register every function before the first invocation.
+func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
+	stream, _ := handler.(URLHandler)
+	r.functions[name] = function{handler: lambda.NewHandler(handler), stream: stream, timeout: timeout}
+}
+
+// Names returns the registered functions' names, sorted.
+func (r *Runtime) Names() []string { return slices.Sorted(maps.Keys(r.functions)) }
+
+// Has reports whether a function is registered.
+func (r *Runtime) Has(name string) bool { _, ok := r.functions[name]; return ok }
+
+// Active is the number of invocations under way.
+func (r *Runtime) Active() int { return int(r.active.Load()) }
+
+// Close ends every invocation's context and waits for them, until ctx is done. Later invocations are refused.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	idle := make(chan struct{})
+	go func() { r.running.Wait(); close(idle) }()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for %d invocations: %w", r.Active(), ctx.Err())
+	}
+}
+
+// Invoke calls a function and waits for its answer, a *FunctionError, ErrNotFound, or the end of ctx, which leaves
+// the function running.
+func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
+	call, err := r.begin(name)
+	if err != nil {
+		return nil, err
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		defer call.end()
+		out, err := call.guard(func() ([]byte, error) { return call.handler.Invoke(call.ctx, payload) })
+		out, err = call.finish(out, err)
+		answers <- answer{out, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.out, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-call.ctx.Done():
+	}
+	select {
+	case a := <-answers: // it ended because it answered
+		return a.out, a.err
+	default: // its time is over; what it still does is its own
+		return call.finish(nil, nil)
+	}
+}
+
+type answer struct {
+	out []byte
+	err error
+}
+
+// Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed;
+// the caller reads it to its end, whatever becomes of the client, and closes it.
+func (r *Runtime) Stream(name string, request *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+	call, err := r.begin(name)
+	if err != nil {
+		return nil, err
+	}
+	if call.stream == nil {
+		call.end()
+		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
+	}
+	var response *events.LambdaFunctionURLStreamingResponse
+	_, err = call.guard(func() ([]byte, error) {
+		copied, err := throughJSON(request)
+		if err == nil {
+			response, err = call.stream(call.ctx, copied)
+		}
+		return nil, err
+	})
+	if _, err = call.finish(nil, err); err != nil {
+		call.end()
+		return nil, err
+	}
+	response.Body = &streamBody{reader: response.Body, call: call}
+	return response, nil
+}
+
+// call is one invocation under way.
+type call struct {
+	function
+	runtime *Runtime
+	name    string
+	id      string
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+func (r *Runtime) begin(name string) (*call, error) {
+	f, ok := r.functions[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errors.New("the stack is stopping")
+	}
+	r.running.Add(1)
+	r.active.Add(1)
+	c := &call{function: f, runtime: r, name: name, id: newID()}
+	ctx, cancel := context.WithTimeout(r.base, f.timeout)
+	c.ctx, c.cancel = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
+		AwsRequestID: c.id, InvokedFunctionArn: arn(name),
+	}), cancel
+	return c, nil
+}
+
+func (c *call) end() {
+	c.cancel()
+	c.runtime.active.Add(-1)
+	c.runtime.running.Done()
+}
+
+// guard runs the handler and turns a panic into the error that the real runtime reports for one.
+func (c *call) guard(run func() ([]byte, error)) (out []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = panicError(v)
+		}
+	}()
+	return run()
+}
+
+// finish renders what the handler returned as the service answers it, and logs what went wrong.
+func (c *call) finish(out []byte, err error) ([]byte, error) {
+	switch {
+	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
+		err = messages.InvokeResponse_Error{Type: "Sandbox.Timedout", Message: fmt.Sprintf(
+			"RequestId: %s Error: Task timed out after %.2f seconds", c.id, c.timeout.Seconds())}
+	case err == nil && c.ctx.Err() != nil:
+		err = messages.InvokeResponse_Error{Type: "Extension.Shutdown", Message: "the stack is stopping"}
+	case err == nil && len(out) > maxResponse:
+		err = messages.InvokeResponse_Error{Type: "Function.ResponseSizeTooLarge", Message: fmt.Sprintf(
+			"Response payload size exceeded maximum allowed payload size (%d bytes).", maxResponse)}
+	}
+	if err == nil {
+		return out, nil
+	}
+	failure := functionError(err)
+	c.runtime.logger.Error("function error", "function", c.name, "requestId", c.id,
+		"errorType", failure.Type, "errorMessage", failure.Message)
+	return nil, failure
+}
+
+// streamBody ends its invocation when it is closed.
+type streamBody struct {
+	reader io.Reader
+	call   *call
+	once   sync.Once
+}
+
+func (b *streamBody) Read(p []byte) (int, error) {
+	if b.reader == nil {
+		return 0, io.EOF
+	}
+	return b.reader.Read(p)
+}
+
+func (b *streamBody) Close() (err error) {
+	b.once.Do(func() {
+		if closer, ok := b.reader.(io.Closer); ok {
+			err = closer.Close()
+		}
+		b.call.end()
+	})
+	return err
+}
+
+// throughJSON gives the handler what it would decode from the service's event, and nothing that only a shared value
+// could carry.
+func throughJSON[T any](v *T) (*T, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, json.NewDecoder(bytes.NewReader(raw)).Decode(out)
+}
+
+// arn is the function's name as AWS would qualify it.
+func arn(name string) string { return "arn:aws:lambda:us-east-1:000000000000:function:" + name }
+
+// functionName takes the name out of what the API accepts for one: a name, a partial or full ARN, with or without
+// a qualifier.
+func functionName(reference string) string {
+	if _, after, ok := strings.Cut(reference, "function:"); ok {
+		reference = after
+	}
+	name, _, _ := strings.Cut(reference, ":")
+	return name
+}
+
+// newID returns a random UUID, the form of the service's request ids.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
