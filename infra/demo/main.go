@@ -1,0 +1,67 @@
+// Command demo plays the specification's own story through the public HTTP API: a user swaps an exercise in the
+// program designer, then asks the coach about tomorrow, then goes back. After each turn it prints what the model was
+// given about the other screen, and the prompt's blocks and tokens.
+//
+//	go run ./infra/demo [-base http://127.0.0.1:8080]
+//
+// Where no stack answers at the address, the demo starts one and stops it at the end.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/launch"
+)
+
+func main() {
+	base := flag.String("base", "http://127.0.0.1:8080", "address of the stack; a fresh one is started where none answers")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *base); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, base string) (err error) {
+	if !answers(ctx, base) {
+		stack, folder, serr := start(ctx)
+		if serr != nil {
+			return serr
+		}
+		defer func() { err = errors.Join(err, stack.Stop(), os.RemoveAll(folder)) }()
+		base = stack.Base
+	}
+	s := &story{api: client.New(base), out: os.Stdout, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
+	return s.play(ctx)
+}
+
+func answers(ctx context.Context, base string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return client.New(base).Do(ctx, http.MethodGet, "/healthz", nil, nil) == nil
+}
+
+func start(ctx context.Context) (*launch.Stack, string, error) {
+	fmt.Println("no stack is running: starting a fresh one")
+	folder, err := os.MkdirTemp("", "throughline-demo-")
+	if err != nil {
+		return nil, "", fmt.Errorf("make folder: %w", err)
+	}
+	program, err := launch.Build(ctx, folder)
+	if err != nil {
+		return nil, folder, err
+	}
+	stack, err := launch.Start(ctx, program, os.Stderr)
+	return stack, folder, err
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+// act is one turn of the story: what the user says, and on which screen.
+type act struct {
+	surface, label, session, says string
+}
+
+// acts are the specification's own story (unified-conversation-context, "Prompt addition example"), and its reverse.
+var acts = []act{
+	{
+		"program_designer", "Program Designer", "designer",
+		"I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. I only have bands at home.",
+	},
+	{
+		"coach_conversation", "Coach", "coach",
+		"What should I do in tomorrow's session? My glutes are sore, so keep it to three sets.",
+	},
+	{
+		"program_designer", "Program Designer", "designer",
+		"Before we go on: what did my coach and I agree about tomorrow?",
+	},
+}
+
+// story plays the acts as one user and prints what each side knew.
+type story struct {
+	api *client.Client
+	out io.Writer
+	run string
+}
+
+func (s *story) play(ctx context.Context) error {
+	api, err := s.api.As(ctx, "demo-"+s.run)
+	if err != nil {
+		return err
+	}
+	s.api = api
+	opened := map[string]bool{}
+	for i, a := range acts {
+		id := a.session + "-" + s.run
+		if !opened[id] {
+			create := map[string]any{"context": a.surface, "coachId": "coach", "sessionId": id}
+			if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
+				return fmt.Errorf("open %s: %w", a.label, err)
+			}
+			opened[id] = true
+		}
+		fmt.Fprintf(s.out, "\n%d. %s\n%s\n", i+1, a.label, strings.Repeat("-", 3+len(a.label)))
+		if err := s.turn(ctx, a, id); err != nil {
+			return fmt.Errorf("play act %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// turn sends one message, prints the answer as it streams, and then what the model was given.
+func (s *story) turn(ctx context.Context, a act, session string) error {
+	fmt.Fprintf(s.out, "user   > %s\ncoach  > ", a.says)
+	var promptID string
+	started := time.Now()
+	var first time.Duration
+	err := s.api.Chat(ctx, map[string]any{"sessionId": session, "message": a.says}, func(e client.Event) error {
+		switch e.Name {
+		case "prompt":
+			var data struct{ PromptID string }
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				return err
+			}
+			promptID = data.PromptID
+		case "token":
+			if first == 0 {
+				first = time.Since(started)
+			}
+			var data struct{ Text string }
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				return err
+			}
+			fmt.Fprint(s.out, data.Text)
+		case "error":
+			return errors.New("the stream ended in an error: " + string(e.Data))
+		}
+		return nil
+	})
+	fmt.Fprintln(s.out)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "         (first token after %d ms)\n", first.Milliseconds())
+	return s.showPrompt(ctx, promptID)
+}
+
+// kept is what GET /v1/prompts/{promptId} answers, as far as the demo shows it.
+type kept struct {
+	System   string
+	Tokens   struct{ Total, Budget int }
+	Manifest struct {
+		Blocks []struct {
+			Name   string
+			Tokens int
+			Items  []struct{ Kind, Context, Decision, Reason string }
+		}
+		Degraded []struct{ Source, Reason string }
+	}
+}
+
+func (s *story) showPrompt(ctx context.Context, id string) error {
+	var p kept
+	if err := s.api.Do(ctx, http.MethodGet, "/v1/prompts/"+id, nil, &p); err != nil {
+		return fmt.Errorf("read prompt: %w", err)
+	}
+	fmt.Fprintf(s.out, "\n  what it knew from the other screen:\n%s\n", quote(otherContexts(p.System)))
+	fmt.Fprintf(s.out, "\n  %-20s %6s  %s\n", "block", "tokens", "items")
+	for _, b := range p.Manifest.Blocks {
+		fmt.Fprintf(s.out, "  %-20s %6d  %s\n", b.Name, b.Tokens, decisions(b.Items))
+	}
+	fmt.Fprintf(s.out, "  %-20s %6d  of %d\n", "total", p.Tokens.Total, p.Tokens.Budget)
+	for _, d := range p.Manifest.Degraded {
+		fmt.Fprintf(s.out, "  degraded: %s: %s\n", d.Source, d.Reason)
+	}
+	return nil
+}
+
+func decisions(items []struct{ Kind, Context, Decision, Reason string }) string {
+	counts := map[string]int{}
+	for _, i := range items {
+		counts[i.Decision]++
+	}
+	var parts []string
+	for _, d := range []string{"included", "trimmed", "dropped"} {
+		if counts[d] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[d], d))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// otherContexts cuts the section about other contexts out of the system text.
+func otherContexts(system string) string {
+	const heading = "# RECENT ACTIVITY IN OTHER CONTEXTS"
+	_, section, found := strings.Cut(system, heading)
+	if !found {
+		return "(nothing)"
+	}
+	if next := strings.Index(section, "\n# "); next >= 0 {
+		section = section[:next]
+	}
+	return strings.TrimSpace(section)
+}
+
+func quote(text string) string { return "  | " + strings.ReplaceAll(text, "\n", "\n  | ") }

@@ -1,0 +1,139 @@
+// Package launch starts the local stack as a process of its own, as `make run` does, for the programs that need one
+// when none is running: the demo and the end-to-end tests.
+package launch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ReadyTimeout is how long a stack may take to be ready, its first download of DynamoDB Local included.
+const ReadyTimeout = 3 * time.Minute
+
+// Stack is a running local stack.
+type Stack struct {
+	// Base is the address of its HTTP API.
+	Base string
+	// Output is what it printed until it was ready, line by line.
+	Output []string
+
+	command *exec.Cmd
+	exited  chan error
+}
+
+// Build compiles the local stack into a folder and returns the program's path.
+func Build(ctx context.Context, folder string) (string, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(folder, "throughline-local")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./infra/local")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build local stack: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find module: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// Start runs a built stack on a free port, with more environment variables as "NAME=value", and waits until it is
+// ready. What it prints on standard error goes to stderr.
+func Start(ctx context.Context, program string, stderr io.Writer, environment ...string) (*Stack, error) {
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command(program) //nolint:noctx // it outlives the start; Stop ends it
+	command.Env = append(append(os.Environ(), fmt.Sprintf("PORT=%d", port)), environment...)
+	command.Stderr = stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("open output: %w", err)
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("start local stack: %w", err)
+	}
+	s := &Stack{command: command, exited: make(chan error, 1)}
+	lines := make(chan string, 64)
+	go func() {
+		scan := bufio.NewScanner(stdout)
+		for scan.Scan() {
+			lines <- scan.Text()
+		}
+		close(lines)
+		s.exited <- command.Wait()
+	}()
+	if err := s.awaitReady(ctx, lines); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	go func() {
+		for range lines { // keep the pipe empty
+		}
+	}()
+	return s, nil
+}
+
+func (s *Stack) awaitReady(ctx context.Context, lines <-chan string) error {
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the local stack: %w", ctx.Err())
+		case line, open := <-lines:
+			if !open {
+				return errors.New("the local stack ended before it was ready")
+			}
+			s.Output = append(s.Output, line)
+			if rest, ok := strings.CutPrefix(line, "ready"); ok {
+				s.Base = strings.Fields(rest)[0]
+				return nil
+			}
+		}
+	}
+}
+
+// PID is the stack's process id.
+func (s *Stack) PID() int { return s.command.Process.Pid }
+
+// Stop asks the stack to end and waits; one that takes more than ten seconds is killed, which is an error.
+func (s *Stack) Stop() error {
+	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop local stack: %w", err)
+	}
+	select {
+	case err := <-s.exited:
+		s.exited <- err
+		return err
+	case <-time.After(10 * time.Second):
+		return errors.Join(errors.New("the local stack did not end within 10 s"), s.command.Process.Kill())
+	}
+}
+
+// FreePort returns a port of the loopback interface that nothing listens on.
+func FreePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	if err != nil {
+		return 0, fmt.Errorf("find free port: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
