@@ -1,0 +1,149 @@
+package vector
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kljensen/snowball/english"
+)
+
+// MaxTerms is how many different terms a sparse vector keeps, the heaviest first: below the 2,048 non-zero values
+// that Pinecone allows.
+const MaxTerms = 1000
+
+// maxTermLength cuts what is no word of any language, such as encoded data.
+const maxTermLength = 64
+
+// Encode returns the sparse vector of a text: one index for each stemmed term that is not a stop word, valued by
+// 1 + log(frequency), and the whole normalised to length 1. The product of two of them is their cosine, between 0 and
+// 1 as the product of two normalised dense vectors is, so that both can be added (see Hybrid). It is deterministic;
+// a text without terms gives an empty vector.
+func Encode(text string) Sparse {
+	counts := make(map[uint32]int)
+	for _, term := range Terms(text) {
+		counts[index(term)]++
+	}
+	weights := make([]weight, 0, len(counts))
+	for i, n := range counts {
+		weights = append(weights, weight{i, 1 + math.Log(float64(n))})
+	}
+	return normalised(heaviest(weights))
+}
+
+// Terms cuts a text into what is compared between texts: runs of letters, digits and marks, in lower case, stemmed
+// as English, without stop words, in their order. Words of other languages pass as they are, mostly; scripts without
+// spaces give one term for each character.
+func Terms(text string) []string {
+	var terms []string
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
+		if word = strings.Trim(word, "'"); ideographic(word) {
+			terms = append(terms, strings.Split(word, "")...)
+			continue
+		}
+		if term, ok := stem(word); ok {
+			terms = append(terms, term)
+		}
+	}
+	return terms
+}
+
+func separates(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
+}
+
+func stem(word string) (string, bool) {
+	word, _, _ = strings.Cut(word, "'")
+	if word == "" || english.IsStopWord(word) {
+		return "", false
+	}
+	if len(word) > maxTermLength {
+		word = strings.ToValidUTF8(word[:maxTermLength], "")
+	}
+	return english.Stem(word, false), true
+}
+
+// ideographic reports whether a run of text has no spaces between its words.
+func ideographic(word string) bool {
+	return strings.ContainsFunc(word, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+	})
+}
+
+// index is a term's place: a 32-bit hash. Two terms in one place are as one, which a vocabulary of 100,000 terms
+// makes of about one pair.
+func index(term string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(term))
+	return h.Sum32()
+}
+
+type weight struct {
+	index uint32
+	value float64
+}
+
+// heaviest keeps MaxTerms weights and returns them by index.
+func heaviest(weights []weight) []weight {
+	slices.SortFunc(weights, func(a, b weight) int {
+		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.index, b.index))
+	})
+	weights = weights[:min(len(weights), MaxTerms)]
+	slices.SortFunc(weights, func(a, b weight) int { return cmp.Compare(a.index, b.index) })
+	return weights
+}
+
+func normalised(weights []weight) Sparse {
+	var squares float64
+	for _, w := range weights {
+		squares += w.value * w.value
+	}
+	norm := math.Sqrt(squares)
+	out := Sparse{Indices: make([]uint32, len(weights)), Values: make([]float32, len(weights))}
+	for i, w := range weights {
+		out.Indices[i], out.Values[i] = w.index, float32(w.value/norm)
+	}
+	return out
+}
+
+// Dot is the product of two sparse vectors: the sum over the indices that both have.
+func (s Sparse) Dot(t Sparse) float64 {
+	var sum float64
+	for i, j := 0, 0; i < len(s.Indices) && j < len(t.Indices); {
+		switch {
+		case s.Indices[i] < t.Indices[j]:
+			i++
+		case s.Indices[i] > t.Indices[j]:
+			j++
+		default:
+			sum += float64(s.Values[i]) * float64(t.Values[j])
+			i, j = i+1, j+1
+		}
+	}
+	return sum
+}
+
+// DenseShare is the weight of the dense side in a hybrid score, and 1 - DenseShare that of the sparse side. The
+// service adds the two products, so the share is applied to the query: a convex combination, whose best score is 1.
+// Half and half lets a name or an exercise that is literally there (sparse) compete with a paraphrase (dense).
+const DenseShare = 0.5
+
+// Hybrid weighs the two sides of a query by DenseShare and leaves those of the records as they are. Without a sparse
+// side the dense one counts alone, and is not weighed down.
+func Hybrid(dense []float32, sparse Sparse) ([]float32, Sparse) {
+	if len(sparse.Indices) == 0 {
+		return dense, Sparse{}
+	}
+	return scaled(dense, DenseShare), Sparse{Indices: sparse.Indices, Values: scaled(sparse.Values, 1-DenseShare)}
+}
+
+func scaled(values []float32, by float32) []float32 {
+	out := make([]float32, len(values))
+	for i, v := range values {
+		out[i] = v * by
+	}
+	return out
+}
