@@ -1,0 +1,178 @@
+package template_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/local/eventpattern"
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+const small = `
+Parameters:
+  Idle: { Type: String, Default: 15m }
+  Origins: { Type: CommaDelimitedList, Default: "a,b" }
+  Existing: { Type: String, Default: "" }
+  Keep: { Type: Number, Default: 7 }
+Conditions:
+  Create: !Equals [!Ref Existing, ""]
+  Adopt: !Not [Condition: Create]
+  Never: !And [!Condition Create, !Condition Adopt]
+Globals:
+  Function:
+    Timeout: 10
+    Environment: { Variables: { IDLE: !Ref Idle, SHARED: global, ON: true } }
+Resources:
+  Table: { Type: AWS::DynamoDB::Table, Properties: { BillingMode: PAY_PER_REQUEST } }
+  Second:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: !Sub ${AWS::StackName}-second
+      CodeUri: functions/second/
+      FunctionUrlConfig: { AuthType: NONE }
+      Environment:
+        Variables:
+          SHARED: own
+          FIRST: !Ref First
+          ORIGINS: !Join [",", !Ref Origins]
+          TABLE: !If [Create, !Ref Table, !Ref Existing]
+          ADOPTED: !If [Adopt, "yes", !Ref AWS::NoValue]
+          NEVER: !If [Never, 1, 2]
+          ARN: !GetAtt Table.Arn
+          PATH: {"Fn::Sub": ["/${Dir}/${!Literal}", {Dir: {Ref: Keep}}]}
+          PICK: !Select [1, !Split ["-", x-y]]
+  First:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: !Sub "${AWS::StackName}-first"
+      CodeUri: functions/first
+      Timeout: 29
+      Events:
+        All: { Type: HttpApi, Properties: { Path: "/v1/{proxy+}", Method: any } }
+        Docs: { Type: HttpApi, Properties: { Path: /docs, Method: get, Auth: { Authorizer: NONE } } }
+        Scoped: { Type: HttpApi, Properties: { Path: /x, Method: POST, Auth: { AuthorizationScopes: [a/b] } } }
+        Bare: { Type: DynamoDB, Properties: { Stream: !GetAtt Table.StreamArn, StartingPosition: LATEST } }
+        Full:
+          Type: DynamoDB
+          Properties:
+            StartingPosition: TRIM_HORIZON
+            BatchSize: !Ref Keep
+            MaximumBatchingWindowInSeconds: 1
+            MaximumRetryAttempts: 0
+            MaximumRecordAgeInSeconds: 60
+            BisectBatchOnFunctionError: true
+            ParallelizationFactor: 10
+            FunctionResponseTypes: [ReportBatchItemFailures]
+            DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Queue.Arn } }
+            FilterCriteria: { Filters: [{ Pattern: '{"eventName":["INSERT"]}' }] }
+        Sweep: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(1 minute), Input: '{"a":1}' } }
+        Daily: { Type: Schedule, Properties: { Schedule: rate(2 days) } }
+`
+
+func TestParse(t *testing.T) {
+	got, err := template.Parse([]byte(small), map[string]string{"Idle": "1m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &template.Template{Functions: []template.Function{
+		{
+			Name: "first", PhysicalName: "throughline-first", Timeout: 29 * time.Second,
+			Environment: map[string]string{"IDLE": "1m", "SHARED": "global", "ON": "true"},
+			Routes: []template.Route{
+				{Method: "ANY", Path: "/v1/{proxy+}", Authorized: true},
+				{Method: "GET", Path: "/docs"},
+				{Method: "POST", Path: "/x", Authorized: true, Scopes: []string{"a/b"}},
+			},
+			Streams: []template.Stream{
+				{Name: "Bare", BatchSize: 100, MaxRetries: -1, MaxAge: -1, Parallel: 1},
+				{
+					Name: "Full", BatchSize: 7, BatchWindow: time.Second, Filters: []string{`{"eventName":["INSERT"]}`},
+					MaxAge: time.Minute, Bisect: true, ReportsItems: true, Parallel: 10, DeadLetters: true, TrimHorizon: true,
+				},
+			},
+			Schedules: []template.Schedule{
+				{Name: "Daily", Every: 48 * time.Hour},
+				{Name: "Sweep", Every: time.Minute, Input: `{"a":1}`},
+			},
+		},
+		{
+			Name: "second", PhysicalName: "throughline-second", Timeout: 10 * time.Second, URL: true,
+			Environment: map[string]string{
+				"IDLE": "1m", "SHARED": "own", "ON": "true", "FIRST": "throughline-first", "ORIGINS": "a,b",
+				"TABLE": "Table", "NEVER": "2", "ARN": "Table.Arn", "PATH": "/7/${!Literal}", "PICK": "y",
+			},
+		},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("template (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	function := "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f, Events: {E: {Type: %s}}}}}"
+	cases := map[string]string{
+		"no YAML":       "a: [",
+		"no mapping":    "- a",
+		"unknown event": strings.Replace(function, "%s", "SQS", 1),
+		"cron":          strings.Replace(function, "%s", `Schedule, Properties: {Schedule: "cron(0 12 * * ? *)"}`, 1),
+		"no path":       strings.Replace(function, "%s", `HttpApi, Properties: {Method: GET}`, 1),
+		"no number":     strings.Replace(function, "%s", `DynamoDB, Properties: {BatchSize: many}`, 1),
+	}
+	for name, source := range cases {
+		if _, err := template.Parse([]byte(source), nil); err == nil {
+			t.Errorf("%s: parsed", name)
+		}
+	}
+}
+
+// TestDeployedTemplate holds what the local stack relies on in the template that is deployed.
+func TestDeployedTemplate(t *testing.T) {
+	got, err := template.Parse(throughline.Template, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var routed, streamed, scheduled, reachable []string
+	for _, f := range got.Functions {
+		if f.PhysicalName != "throughline-"+f.Name {
+			t.Errorf("%s is named %q", f.Name, f.PhysicalName)
+		}
+		for _, s := range f.Streams {
+			streamed = append(streamed, f.Name)
+			for _, pattern := range s.Filters {
+				if _, err := eventpattern.Parse(pattern); err != nil {
+					t.Errorf("%s: %v", f.Name, err)
+				}
+			}
+			if len(s.Filters) == 0 || !s.ReportsItems || !s.Bisect || !s.DeadLetters || s.MaxRetries < 0 {
+				t.Errorf("%s: a mapping without filter, partial answers, bisection, retry limit or dead letters: %+v", f.Name, s)
+			}
+		}
+		if len(f.Routes) > 0 {
+			routed = append(routed, f.Name)
+		}
+		if len(f.Schedules) > 0 {
+			scheduled = append(scheduled, f.Name)
+		}
+		if f.URL {
+			reachable = append(reachable, f.Name)
+		}
+	}
+	lists := map[string][]string{"routes": routed, "streams": streamed, "schedules": scheduled, "url": reachable}
+	want := map[string][]string{
+		"routes": {"context", "messages", "prompt"}, "streams": {"remember", "summarize"},
+		"schedules": {"summarize"}, "url": {"coach"},
+	}
+	if diff := cmp.Diff(want, lists); diff != "" {
+		t.Errorf("functions by trigger (-want +got):\n%s", diff)
+	}
+	coach, _ := got.Function("coach")
+	if coach.Environment["PROMPT_FUNCTION"] != "throughline-prompt" {
+		t.Errorf("coach invokes %q; it has %v", coach.Environment["PROMPT_FUNCTION"], slices.Sorted(maps.Keys(coach.Environment)))
+	}
+}
