@@ -9,6 +9,7 @@ import (
 
 // Kept is one prompt as it is kept: ids, decisions and hashes, and the rendered text only where that is switched on.
 type Kept struct {
+	// ID is "prompt_<epoch milliseconds of CreatedAt>_<random>", so that a store can tell its key from it.
 	ID        string
 	SessionID string
 	Recipe    string

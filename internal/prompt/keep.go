@@ -1,0 +1,202 @@
+package prompt
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// MaxManifestBytes bounds the compressed manifest of a kept prompt (design 3).
+const MaxManifestBytes = 8 << 10
+
+// Keeping says how a prompt is kept.
+type Keeping struct {
+	// Text keeps the rendered prompt beside its manifest.
+	Text bool
+	// At is when the prompt was built, For how long it is kept.
+	At  time.Time
+	For time.Duration
+	// Generation is the user's when the prompt was built.
+	Generation int64
+}
+
+// rendered is the part of a prompt that is kept only where text is.
+type rendered struct {
+	System   string    `json:"system"`
+	Messages []Message `json:"messages"`
+	Text     string    `json:"text,omitempty"`
+}
+
+// accounted is the part of a prompt that is always kept.
+type accounted struct {
+	SHA256   string   `json:"sha256"`
+	Tokens   Tokens   `json:"tokens"`
+	Manifest Manifest `json:"manifest"`
+}
+
+// Pack makes the record under which a prompt is kept. A manifest that would pass MaxManifestBytes loses the lines of
+// dropped items first, and says so in its warnings.
+func Pack(p Prompt, k Keeping) (Kept, error) {
+	text, err := json.Marshal(rendered{System: p.System, Messages: p.Messages, Text: p.Text})
+	if err != nil {
+		return Kept{}, fmt.Errorf("encode prompt: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	manifest, err := packManifest(accounted{SHA256: hex.EncodeToString(sum[:]), Tokens: p.Tokens, Manifest: p.Manifest})
+	if err != nil {
+		return Kept{}, err
+	}
+	kept := Kept{
+		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: conversation.Milliseconds(k.At),
+		ExpiresAt: conversation.Milliseconds(k.At.Add(k.For)), Generation: k.Generation, Manifest: manifest,
+	}
+	if k.Text {
+		if kept.Text, err = deflate(text); err != nil {
+			return Kept{}, err
+		}
+	}
+	return kept, nil
+}
+
+// packManifest compresses what is kept, with fewer and fewer lines of dropped items, then of all items, until it fits.
+func packManifest(a accounted) ([]byte, error) {
+	for _, lines := range []int{-1, 40, 10, 0} {
+		a.Manifest = shorten(a.Manifest, lines)
+		plain, err := json.Marshal(a)
+		if err != nil {
+			return nil, fmt.Errorf("encode manifest: %w", err)
+		}
+		packed, err := deflate(plain)
+		if err != nil {
+			return nil, err
+		}
+		if len(packed) <= MaxManifestBytes {
+			return packed, nil
+		}
+	}
+	return nil, fault.New(fault.Internal, "the manifest is too large to keep")
+}
+
+// shorten keeps at most that many lines of each block, included ones before dropped ones; negative keeps all.
+func shorten(m Manifest, lines int) Manifest {
+	if lines < 0 {
+		return m
+	}
+	blocks := make([]Block, len(m.Blocks))
+	cut := 0
+	for i, b := range m.Blocks {
+		whole := b.Items
+		b.Items = firstLines(whole, lines)
+		cut += len(whole) - len(b.Items)
+		blocks[i] = b
+	}
+	m.Blocks = blocks
+	if cut > 0 {
+		m.Warnings = append(m.Warnings[:len(m.Warnings):len(m.Warnings)],
+			fmt.Sprintf("%d lines of this manifest were left out to keep it within %d bytes", cut, MaxManifestBytes))
+	}
+	return m
+}
+
+func firstLines(items []Item, lines int) []Item {
+	if len(items) <= lines {
+		return items
+	}
+	kept := make([]Item, 0, lines)
+	for _, want := range []bool{true, false} {
+		for _, it := range items {
+			if len(kept) < lines && (it.Decision != Dropped) == want {
+				kept = append(kept, it)
+			}
+		}
+	}
+	return kept
+}
+
+// Get returns one kept prompt with its manifest, and the rendered text where that is kept. One that is gone, expired
+// or another user's is NotFound.
+func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID string) (Record, error) {
+	kept, err := s.Archive.Kept(ctx, user, promptID)
+	if err != nil {
+		return Record{}, err
+	}
+	r, err := unpack(kept)
+	if err != nil {
+		return Record{}, err
+	}
+	if len(kept.Text) == 0 {
+		return r, nil
+	}
+	var text rendered
+	if err := inflate(kept.Text, &text); err != nil {
+		return Record{}, err
+	}
+	r.System, r.Messages, r.Text = &text.System, text.Messages, text.Text
+	return r, nil
+}
+
+// List returns one page of the kept prompts of a session, or of all sessions where sessionID is empty, newest first,
+// without manifests and texts.
+func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Record, conversation.Position, error) {
+	kept, next, err := s.Archive.KeptOf(ctx, user, sessionID, page)
+	if err != nil {
+		return nil, "", err
+	}
+	records := make([]Record, len(kept))
+	for i, k := range kept {
+		if records[i], err = unpack(k); err != nil {
+			return nil, "", err
+		}
+		records[i].Manifest = nil
+	}
+	return records, next, nil
+}
+
+func unpack(k Kept) (Record, error) {
+	var a accounted
+	if err := inflate(k.Manifest, &a); err != nil {
+		return Record{}, err
+	}
+	return Record{
+		ID: k.ID, SessionID: k.SessionID, Recipe: k.Recipe, CreatedAt: conversation.FormatTime(k.CreatedAt),
+		ExpiresAt: conversation.FormatTime(k.ExpiresAt), SHA256: a.SHA256, Tokens: a.Tokens, Manifest: &a.Manifest,
+	}, nil
+}
+
+func deflate(plain []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	if _, err := w.Write(plain); err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// maxUnpacked bounds what a kept record may unfold to.
+const maxUnpacked = 8 << 20
+
+func inflate(packed []byte, into any) error {
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxUnpacked))
+	if err != nil {
+		return fmt.Errorf("decompress kept prompt: %w", err)
+	}
+	if err := json.Unmarshal(plain, into); err != nil {
+		return fmt.Errorf("decode kept prompt: %w", err)
+	}
+	return nil
+}
