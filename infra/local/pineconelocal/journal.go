@@ -67,7 +67,7 @@ func (j *journal) next(fileSize int64) ([]byte, error) {
 		return nil, unexpectedEOF(err)
 	}
 	n := int64(binary.BigEndian.Uint32(header[:4]))
-	if j.size+frameHeader+n > fileSize {
+	if n == 0 || j.size+frameHeader+n > fileSize { // a lost tail may read as zeros
 		return nil, io.ErrUnexpectedEOF
 	}
 	body := make([]byte, n)

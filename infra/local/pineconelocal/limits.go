@@ -124,8 +124,10 @@ func checkMetadata(md *structpb.Struct) error {
 
 func storable(v *structpb.Value) bool {
 	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue, *structpb.Value_NumberValue, *structpb.Value_BoolValue:
+	case *structpb.Value_StringValue, *structpb.Value_BoolValue:
 		return true
+	case *structpb.Value_NumberValue:
+		return !math.IsNaN(k.NumberValue) && !math.IsInf(k.NumberValue, 0)
 	case *structpb.Value_ListValue:
 		return allOf[*structpb.Value_StringValue](k.ListValue.GetValues())
 	default:
@@ -145,21 +147,23 @@ func allOf[K any](values []*structpb.Value) bool {
 
 // metadataSize is the length of the metadata as JSON.
 func metadataSize(md *structpb.Struct) int {
-	b, err := json.Marshal(md.AsMap())
-	if err != nil {
-		return math.MaxInt // a number that JSON can't write
-	}
-	return len(b)
+	return len(asJSON(md.AsMap()))
 }
 
 // excerpt is v as JSON, cut after n bytes.
 func excerpt(v *structpb.Value, n int) string {
-	b, err := json.Marshal(v.AsInterface())
-	if err != nil {
-		return "an unknown value"
-	}
+	b := asJSON(v.AsInterface())
 	if len(b) > n {
 		return strings.ToValidUTF8(string(b[:n]), "") + "..."
 	}
 	return string(b)
+}
+
+// asJSON writes what structpb makes of a value: that is always valid JSON, infinite numbers being strings.
+func asJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

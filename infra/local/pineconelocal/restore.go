@@ -14,32 +14,20 @@ const rewriteBatch = 10
 
 // restore replays the journal in dir, and rewrites it when most of it is history. From then on it keeps the writes.
 func (s *Server) restore(dir string) error {
-	writes := map[protoreflect.FullName]handler{
-		"UpsertRequest":          s.upsert,
-		"UpdateRequest":          s.update,
-		"DeleteRequest":          s.delete,
-		"CreateNamespaceRequest": s.createNamespace,
-		"DeleteNamespaceRequest": s.deleteNamespace,
+	writes, err := s.writes()
+	if err != nil {
+		return err
 	}
-	answers := map[protoreflect.FullName]protoreflect.FullName{
-		"UpsertRequest":          "UpsertResponse",
-		"UpdateRequest":          "UpdateResponse",
-		"DeleteRequest":          "DeleteResponse",
-		"CreateNamespaceRequest": "NamespaceDescription",
-		"DeleteNamespaceRequest": "DeleteResponse",
-	}
-	path := filepath.Join(dir, journalName)
-	upserted := 0
+	path, upserted := filepath.Join(dir, journalName), 0
 	j, err := openJournal(path, func(request message) error {
-		name := request.Descriptor().FullName()
-		write, ok := writes[name]
+		write, ok := writes[request.Descriptor().FullName()]
 		if !ok {
-			return fmt.Errorf("%s is not a write", name)
+			return fmt.Errorf("%s is not a write", request.Descriptor().FullName())
 		}
-		if name == "UpsertRequest" {
+		if request.Descriptor().Name() == "UpsertRequest" {
 			upserted += len(request.subs("vectors"))
 		}
-		return write(context.Background(), request, newMessage(answers[name]))
+		return write(request)
 	})
 	if err != nil {
 		return err
@@ -50,6 +38,22 @@ func (s *Server) restore(dir string) error {
 		return s.compact(path)
 	}
 	return nil
+}
+
+// writes are the calls that a journal may hold, by the type of the request.
+func (s *Server) writes() (map[protoreflect.FullName]func(message) error, error) {
+	methods, err := clientMethods()
+	if err != nil {
+		return nil, err
+	}
+	handlers, out := s.handlers(), map[protoreflect.FullName]func(message) error{}
+	for _, name := range []protoreflect.Name{"Upsert", "Update", "Delete", "CreateNamespace", "DeleteNamespace"} {
+		m := methods.ByName(name)
+		out[m.Input().FullName()] = func(request message) error {
+			return handlers[string(name)](context.Background(), request, newMessage(m.Output().FullName()))
+		}
+	}
+	return out, nil
 }
 
 // compact replaces the journal by one that makes the present contents.

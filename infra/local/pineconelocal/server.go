@@ -98,13 +98,17 @@ func (o Options) complete() (Options, error) {
 func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerInterceptor) error {
 	g := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.WaitForHandlers(true), // they write to the journal
 		grpc.ChainUnaryInterceptor(interceptors...),
 	)
 	g.RegisterService(s.desc, nil)
 	if !s.adopt(g) {
 		return errors.Join(net.ErrClosed, l.Close())
 	}
-	return g.Serve(l)
+	if err := g.Serve(l); !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil // Close came first
 }
 
 // adopt hands g to Close, unless the server is closed already.
@@ -118,7 +122,8 @@ func (s *Server) adopt(g *grpc.Server) bool {
 	return true
 }
 
-// Close ends every Serve, cancels the calls under way, and closes the data folder. Later calls do nothing.
+// Close ends every Serve, cancels the calls under way and waits for them, and closes the data folder. Later calls do
+// nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,14 +38,22 @@ func (s *Server) handlers() map[string]handler {
 	}
 }
 
-// describe builds the gRPC service out of the descriptors that the client registered. It fails when the client knows
-// a method that has no handler: a new client version then shows at start, not as a puzzling answer.
-func describe(handlers map[string]handler) (*grpc.ServiceDesc, error) {
+// clientMethods are the methods that the client calls.
+func clientMethods() (protoreflect.MethodDescriptors, error) {
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(serviceName)
 	if err != nil {
 		return nil, fmt.Errorf("find the client's %s: %w", serviceName, err)
 	}
-	methods := d.(protoreflect.ServiceDescriptor).Methods()
+	return d.(protoreflect.ServiceDescriptor).Methods(), nil
+}
+
+// describe builds the gRPC service out of the descriptors that the client registered. It fails when the client knows
+// a method that has no handler: a new client version then shows at start, not as a puzzling answer.
+func describe(handlers map[string]handler) (*grpc.ServiceDesc, error) {
+	methods, err := clientMethods()
+	if err != nil {
+		return nil, err
+	}
 	desc := &grpc.ServiceDesc{ServiceName: serviceName}
 	for i := range methods.Len() {
 		m := methods.Get(i)

@@ -72,12 +72,12 @@ func (s *Server) update(_ context.Context, in, out message) error {
 		return s.updateMatching(in, out, patch)
 	}
 	return s.store.write(in, func(written *contents) (change, error) {
+		if err := patch.fits(written.dimension); err != nil {
+			return change{}, err
+		}
 		old := written.namespace(in.text("namespace")).get(in.text("id"))
 		if old == nil {
 			return change{}, nil
-		}
-		if err := patch.fits(written.dimension); err != nil {
-			return change{}, err
 		}
 		r, err := patch.apply(old)
 		return change{namespace: in.text("namespace"), puts: []*record{r}}, err
