@@ -1,0 +1,114 @@
+package invoke_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// function answers as the Lambda service does for a function that returns result or err.
+type function struct {
+	result any
+	err    error
+	got    json.RawMessage
+}
+
+func (f *function) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options)) (*lambda.InvokeOutput, error) {
+	f.got = in.Payload
+	if f.err == nil {
+		payload, err := json.Marshal(f.result)
+		return &lambda.InvokeOutput{Payload: payload}, err
+	}
+	unhandled := "Unhandled"
+	payload, err := json.Marshal(f.err)
+	return &lambda.InvokeOutput{Payload: payload, FunctionError: &unhandled}, err
+}
+
+func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
+	f := &function{result: prompt.Prompt{ID: "prm_1", System: "be kind"}}
+	built, err := invoke.NewPrompts(f, "prompt").Build(t.Context(), "ann", prompt.Request{Context: "workout_log", Unkept: true})
+	if err != nil || built.ID != "prm_1" || built.System != "be kind" {
+		t.Fatalf("got %+v, %v", built, err)
+	}
+	var sent prompt.Invocation
+	if err := invoke.Decode(f.got, &sent); err != nil {
+		t.Fatalf("the function cannot read %s: %v", f.got, err)
+	}
+	if sent.UserID != "ann" || !sent.Unkept || sent.Context != "workout_log" {
+		t.Errorf("sent %s", f.got)
+	}
+}
+
+// TestErrorsCross checks that what a caller acts on arrives as it left, and that nothing else of a failure does.
+func TestErrorsCross(t *testing.T) {
+	secret := errors.New("table tl-prod is on fire")
+	tests := []struct {
+		name string
+		err  error
+		want fault.Code
+		says string
+		at   []fault.Field
+	}{
+		{"not found", fault.Missing("session"), fault.NotFound, "session not found", nil},
+		{
+			"invalid", fault.InvalidField("budget.tokens", "must be at least 256"), fault.Invalid, "the input is not valid",
+			[]fault.Field{{Field: "budget.tokens", Message: "must be at least 256"}},
+		},
+		{"unavailable", fault.Wrap(fault.Unavailable, "query", secret), fault.Unavailable, "unavailable", nil},
+		{"internal", secret, fault.Unavailable, "the prompt could not be built now", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			crossed := invoke.Error(test.err)
+			if cmp.Equal(crossed.(messages.InvokeResponse_Error).Message, secret.Error()) {
+				t.Error("the cause crossed")
+			}
+			_, err := invoke.NewPrompts(&function{err: crossed}, "prompt").Build(t.Context(), "ann", prompt.Request{})
+			got := fault.From(err)
+			if got.Code != test.want || got.Message != test.says {
+				t.Errorf("got %q %q, want %q %q", got.Code, got.Message, test.want, test.says)
+			}
+			if diff := cmp.Diff(test.at, got.Fields); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeNamesWhatIsWrong(t *testing.T) {
+	tests := []struct{ name, payload, field string }{
+		{"unknown field", `{"userId":"ann","mood":"x"}`, "mood"},
+		{"wrong kind", `{"userId":"ann","context":7}`, "context"},
+		{"two values", `{"userId":"ann"} {}`, ""},
+		{"no JSON", `hello`, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := invoke.Decode([]byte(test.payload), &prompt.Invocation{})
+			if !fault.Is(err, fault.Invalid) {
+				t.Fatalf("got %v, want an invalid error", err)
+			}
+			if fields := fault.From(err).Fields; test.field != "" && (len(fields) != 1 || fields[0].Field != test.field) {
+				t.Errorf("got fields %v, want %s", fields, test.field)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"userId":"ann","context":"workout_log","sessionId":"s","message":"hi"}`))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		if err := invoke.Decode(payload, &prompt.Invocation{}); err != nil && !fault.Is(err, fault.Invalid) {
+			t.Errorf("got %v, want an invalid error", err)
+		}
+	})
+}
