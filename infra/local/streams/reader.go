@@ -1,0 +1,215 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+const (
+	// While records come, and for a while after, the stream is asked often; an idle one rarely enough to cost nothing.
+	busyInterval  = 20 * time.Millisecond
+	idleInterval  = 80 * time.Millisecond
+	busyFor       = 2 * time.Second
+	errorInterval = time.Second
+)
+
+// reader walks the stream's shards, a parent before its children, and submits their records in order.
+type reader struct {
+	poller     *Poller
+	checkpoint *checkpoint
+	shards     map[string]*shard
+	order      []string
+	listed     bool // the shards are known, as far as they were made
+	lastRecord time.Time
+}
+
+// shard is how far one shard is read.
+type shard struct {
+	parent   string
+	sequence string // of the last record read, empty before the first
+	iterator *string
+	finished bool
+}
+
+func newReader(p *Poller) *reader {
+	return &reader{poller: p, checkpoint: newCheckpoint(p.opts), shards: map[string]*shard{}}
+}
+
+func (r *reader) run(ctx context.Context) error {
+	if err := r.checkpoint.load(); err != nil {
+		return err
+	}
+	for {
+		wait, err := r.pass(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			r.poller.opts.Logger.WarnContext(ctx, "read stream", "function", r.poller.opts.Function, "error", err)
+			wait = errorInterval
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case begun := <-r.poller.restart:
+			r.startOver()
+			close(begun)
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// startOver forgets how far the shards are read.
+func (r *reader) startOver() {
+	r.checkpoint.clear()
+	r.shards, r.order, r.listed = map[string]*shard{}, nil, false
+	r.poller.emptyPass.Store(0)
+}
+
+// pass reads each open shard once and says how long to wait before the next pass.
+func (r *reader) pass(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	if !r.listed {
+		if err := r.listShards(ctx); err != nil {
+			return 0, err
+		}
+		r.listed = true
+	}
+	records, complete, err := r.readShards(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if records > 0 {
+		r.lastRecord = time.Now()
+	} else if complete {
+		r.poller.emptyPass.Store(began.UnixNano())
+		if err := r.saveWhenIdle(); err != nil {
+			return 0, err
+		}
+	}
+	if time.Since(r.lastRecord) < busyFor {
+		return busyInterval, nil
+	}
+	return idleInterval, nil
+}
+
+// readShards reads a page of each open shard. It is complete unless a shard was closed, which may have children not
+// listed yet, or one has to wait for its parent.
+func (r *reader) readShards(ctx context.Context) (records int, complete bool, err error) {
+	complete = true
+	for _, id := range r.order {
+		s := r.shards[id]
+		if s.finished {
+			continue
+		}
+		if !r.ready(s) {
+			complete = false
+			continue
+		}
+		n, err := r.readShard(ctx, id, s)
+		if err != nil {
+			s.iterator = nil // it may have expired: take a new one after the last record
+			return 0, false, err
+		}
+		records += n
+		if s.finished {
+			r.listed, complete = false, false
+		}
+	}
+	return records, complete, nil
+}
+
+func (r *reader) ready(s *shard) bool {
+	parent, known := r.shards[s.parent]
+	return !known || parent.finished
+}
+
+func (r *reader) listShards(ctx context.Context) error {
+	input := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.poller.opts.StreamARN}
+	for {
+		out, err := r.poller.opts.Client.DescribeStream(ctx, input)
+		if err != nil {
+			return fmt.Errorf("describe stream: %w", err)
+		}
+		for _, found := range out.StreamDescription.Shards {
+			id := aws.ToString(found.ShardId)
+			if _, known := r.shards[id]; !known {
+				r.shards[id] = &shard{parent: aws.ToString(found.ParentShardId), sequence: r.checkpoint.sequence(id)}
+				r.order = append(r.order, id)
+			}
+		}
+		input.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId
+		if input.ExclusiveStartShardId == nil {
+			return nil
+		}
+	}
+}
+
+// readShard submits one page of a shard and returns how many records it had.
+func (r *reader) readShard(ctx context.Context, id string, s *shard) (int, error) {
+	if s.iterator == nil {
+		if err := r.openShard(ctx, id, s); err != nil {
+			return 0, err
+		}
+	}
+	out, err := r.poller.opts.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
+	if err != nil {
+		return 0, fmt.Errorf("get records: %w", err)
+	}
+	for _, found := range out.Records {
+		if err := r.submit(ctx, found); err != nil {
+			return 0, err
+		}
+		s.sequence = aws.ToString(found.Dynamodb.SequenceNumber)
+	}
+	s.iterator, s.finished = out.NextShardIterator, out.NextShardIterator == nil
+	return len(out.Records), nil
+}
+
+func (r *reader) submit(ctx context.Context, found types.Record) error {
+	converted, err := convert(found, r.poller.opts.StreamARN)
+	if err != nil {
+		return err
+	}
+	var event any
+	if err := json.Unmarshal(converted.raw, &event); err != nil {
+		return fmt.Errorf("read back record %s: %w", converted.sequence, err)
+	}
+	return r.poller.submit(ctx, converted, event)
+}
+
+func (r *reader) openShard(ctx context.Context, id string, s *shard) error {
+	input := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &r.poller.opts.StreamARN, ShardId: &id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	}
+	if s.sequence != "" {
+		input.ShardIteratorType, input.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &s.sequence
+	}
+	out, err := r.poller.opts.Client.GetShardIterator(ctx, input)
+	if err != nil {
+		return fmt.Errorf("get shard iterator: %w", err)
+	}
+	s.iterator = out.ShardIterator
+	return nil
+}
+
+// saveWhenIdle keeps the position once nothing read is still on its way.
+func (r *reader) saveWhenIdle() error {
+	if r.poller.pending.Load() != 0 {
+		return nil
+	}
+	positions := make(map[string]string, len(r.shards))
+	for id, s := range r.shards {
+		positions[id] = s.sequence
+	}
+	return r.checkpoint.save(positions)
+}
