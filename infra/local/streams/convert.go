@@ -16,6 +16,7 @@ type record struct {
 	key      uint64 // hash of the item's key
 	event    events.DynamoDBEventRecord
 	raw      json.RawMessage
+	document any // raw, decoded for the filters
 }
 
 // convert turns what the streams API answers into what a function's event holds.
@@ -50,7 +51,11 @@ func convert(r types.Record, streamARN string) (record, error) {
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write(keys)
-	return record{sequence: event.Change.SequenceNumber, key: hash.Sum64(), event: event, raw: raw}, nil
+	out := record{sequence: event.Change.SequenceNumber, key: hash.Sum64(), event: event, raw: raw}
+	if err := json.Unmarshal(raw, &out.document); err != nil {
+		return record{}, fmt.Errorf("convert record %s: %w", event.EventID, err)
+	}
+	return out, nil
 }
 
 func image(item map[string]types.AttributeValue) map[string]events.DynamoDBAttributeValue {

@@ -40,8 +40,8 @@ type DeadLetter struct {
 // lane delivers the records of its items one batch at a time.
 type lane struct {
 	poller *Poller
-	queue  chan record
-	carry  *record // read already, but too large for the last batch
+	queue  chan []record
+	held   []record // received from the queue and not yet in a batch
 }
 
 func (l *lane) run(ctx context.Context) error {
@@ -70,49 +70,47 @@ func (l *lane) collect(ctx context.Context) ([]record, error) {
 	window := time.NewTimer(l.poller.opts.Mapping.BatchWindow)
 	defer window.Stop()
 	batch, size := []record{first}, envelope+len(first.raw)
-	for len(batch) < l.poller.opts.Mapping.BatchSize {
-		r, ok := l.more(ctx, window.C)
-		if !ok {
+	for len(batch) < l.poller.opts.Mapping.BatchSize && l.more(ctx, window.C) {
+		next := l.held[0]
+		if size += len(next.raw) + 1; size > maxPayload {
 			break
 		}
-		if size += len(r.raw) + 1; size > maxPayload {
-			l.carry = &r
-			break
-		}
-		batch = append(batch, r)
+		batch, l.held = append(batch, next), l.held[1:]
 	}
 	return batch, nil
 }
 
 func (l *lane) next(ctx context.Context) (record, error) {
-	if r := l.carry; r != nil {
-		l.carry = nil
-		return *r, nil
-	}
-	select {
-	case r := <-l.queue:
-		return r, nil
-	case <-ctx.Done():
-		return record{}, ctx.Err()
-	}
-}
-
-func (l *lane) more(ctx context.Context, window <-chan time.Time) (record, bool) {
-	if l.poller.opts.Mapping.BatchWindow == 0 {
+	if len(l.held) == 0 {
 		select {
-		case r := <-l.queue:
-			return r, true
-		default:
-			return record{}, false
+		case l.held = <-l.queue:
+		case <-ctx.Done():
+			return record{}, ctx.Err()
 		}
 	}
+	first := l.held[0]
+	l.held = l.held[1:]
+	return first, nil
+}
+
+// more reports whether a record is held, after waiting for one as long as the window allows.
+func (l *lane) more(ctx context.Context, window <-chan time.Time) bool {
+	if len(l.held) > 0 {
+		return true
+	}
+	if l.poller.opts.Mapping.BatchWindow == 0 {
+		select {
+		case l.held = <-l.queue:
+		default:
+		}
+		return len(l.held) > 0
+	}
 	select {
-	case r := <-l.queue:
-		return r, true
+	case l.held = <-l.queue:
 	case <-window:
 	case <-ctx.Done():
 	}
-	return record{}, false
+	return len(l.held) > 0
 }
 
 // deliver brings a batch to its end: when it returns, each record is handled or set aside, unless ctx is done.

@@ -26,8 +26,8 @@ import (
 const (
 	minLanes = 2
 	maxLanes = 4
-	// laneQueue bounds the records that wait for one lane; a full lane holds up reading, as a blocked shard does.
-	laneQueue = 10_000
+	// laneQueue bounds the pages that wait for one lane; a full lane holds up reading, as a blocked shard does.
+	laneQueue = 100
 )
 
 // Invoker calls a function; an error is a failed invocation. lambdaapi.Runtime is one.
@@ -92,7 +92,7 @@ func New(opts Options) (*Poller, error) {
 		p.filters = append(p.filters, parsed)
 	}
 	for range min(max(opts.Mapping.Parallel, minLanes), maxLanes) {
-		p.lanes = append(p.lanes, &lane{poller: p, queue: make(chan record, laneQueue)})
+		p.lanes = append(p.lanes, &lane{poller: p, queue: make(chan []record, laneQueue)})
 	}
 	return p, nil
 }
@@ -158,20 +158,31 @@ func (p *Poller) DeadLetters() []DeadLetter {
 	return append([]DeadLetter(nil), p.deadLetters...)
 }
 
-// submit hands a record to its item's lane unless no filter lets it pass.
-func (p *Poller) submit(ctx context.Context, r record, event any) error {
-	p.read.Add(1)
-	if !p.passes(event) {
-		p.filtered.Add(1)
-		return nil
+// submit hands a page's records to their items' lanes, those that a filter lets pass.
+func (p *Poller) submit(ctx context.Context, page []record) error {
+	parts := make([][]record, len(p.lanes))
+	passed := 0
+	for _, r := range page {
+		if p.passes(r.document) {
+			lane := r.key % uint64(len(p.lanes))
+			parts[lane] = append(parts[lane], r)
+			passed++
+		}
 	}
-	p.pending.Add(1)
-	select {
-	case p.lanes[r.key%uint64(len(p.lanes))].queue <- r:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	p.read.Add(int64(len(page)))
+	p.filtered.Add(int64(len(page) - passed))
+	p.pending.Add(int64(passed))
+	for i, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		select {
+		case p.lanes[i].queue <- part:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	return nil
 }
 
 func (p *Poller) passes(event any) bool {

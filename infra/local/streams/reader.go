@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -165,26 +164,29 @@ func (r *reader) readShard(ctx context.Context, id string, s *shard) (int, error
 	if err != nil {
 		return 0, fmt.Errorf("get records: %w", err)
 	}
-	for _, found := range out.Records {
-		if err := r.submit(ctx, found); err != nil {
-			return 0, err
-		}
-		s.sequence = aws.ToString(found.Dynamodb.SequenceNumber)
+	if err := r.submit(ctx, s, out.Records); err != nil {
+		return 0, err
 	}
 	s.iterator, s.finished = out.NextShardIterator, out.NextShardIterator == nil
 	return len(out.Records), nil
 }
 
-func (r *reader) submit(ctx context.Context, found types.Record) error {
-	converted, err := convert(found, r.poller.opts.StreamARN)
-	if err != nil {
+func (r *reader) submit(ctx context.Context, s *shard, found []types.Record) error {
+	page := make([]record, len(found))
+	for i := range found {
+		var err error
+		if page[i], err = convert(found[i], r.poller.opts.StreamARN); err != nil {
+			return err
+		}
+	}
+	if len(page) == 0 {
+		return nil
+	}
+	if err := r.poller.submit(ctx, page); err != nil {
 		return err
 	}
-	var event any
-	if err := json.Unmarshal(converted.raw, &event); err != nil {
-		return fmt.Errorf("read back record %s: %w", converted.sequence, err)
-	}
-	return r.poller.submit(ctx, converted, event)
+	s.sequence = page[len(page)-1].sequence
+	return nil
 }
 
 func (r *reader) openShard(ctx context.Context, id string, s *shard) error {
