@@ -1,0 +1,123 @@
+package token_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/internal/token"
+)
+
+// reference holds texts with their counts as tiktoken's o200k_base gives them.
+//
+//go:embed testdata/reference.json
+var reference []byte
+
+type counted struct {
+	Name   string
+	Text   string
+	Tokens int
+}
+
+func corpus(t *testing.T) []counted {
+	t.Helper()
+	var all []counted
+	if err := json.Unmarshal(reference, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 30 {
+		t.Fatalf("the corpus has %d texts", len(all))
+	}
+	return all
+}
+
+func TestCountEqualsTheReference(t *testing.T) {
+	c := token.New()
+	for _, want := range corpus(t) {
+		t.Run(want.Name, func(t *testing.T) {
+			if got := c.Count(want.Text); got != want.Tokens {
+				t.Errorf("Count = %d, the reference says %d", got, want.Tokens)
+			}
+		})
+	}
+}
+
+// A break behind a line's end and before a line that begins with neither space nor slash never changes a count, which
+// is what prompts are added up by.
+func TestCountsOfLinesAddUp(t *testing.T) {
+	c := token.New()
+	for _, a := range corpus(t) {
+		for _, b := range corpus(t) {
+			head, tail := strings.TrimSpace(a.Text)+"\n", "- "+b.Text
+			if got, want := c.Count(head+tail), c.Count(head)+c.Count(tail); got != want {
+				t.Fatalf("%s + %s: %d, the parts are %d", a.Name, b.Name, got, want)
+			}
+		}
+	}
+}
+
+func TestCountNeverExceedsAtMost(t *testing.T) {
+	c := token.New()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("\n \t\r\u00a0\u3000a.1é/\u0301")))).Draw(t, "text")
+		if n := c.Count(text); n > token.AtMost(text) || (n == 0) != (text == "") {
+			t.Fatalf("Count(%q) = %d", text, n)
+		}
+	})
+}
+
+// The bound is many times what these take on a slow machine, and a small part of what quadratic work would.
+func TestCountIsFastOnPathologicalText(t *testing.T) {
+	c := token.New()
+	const size = 256 << 10
+	for _, unit := range []string{
+		"a", "A", "Aa", " ", "\n", "\r\n", "\n ", " \n", "\n\t", "\r ", "\n\n ", "a\n ", ".\n ", "\u00a0", "\u3000\n", "\n\u3000",
+		"\u0301", "e\u0301", "é", "漢", "😀", "👩‍👧", "0", "1 ", "/", "/\n", "'", "'s", "\x00", "\xff", "_", "- ", "zqxj", "Aʰ", "\u200d", "<|",
+	} {
+		text := strings.Repeat(unit, size/len(unit))
+		began := time.Now()
+		n := c.Count(text)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("%q repeated takes %v", unit, took)
+		}
+		if n < 1 || n > len(text) {
+			t.Errorf("%q repeated counts %d", unit, n)
+		}
+	}
+}
+
+func TestCountIsConcurrent(t *testing.T) {
+	c := token.New()
+	texts := corpus(t)
+	var wait sync.WaitGroup
+	for range 16 {
+		wait.Go(func() {
+			for _, want := range texts {
+				if got := c.Count(want.Text); got != want.Tokens {
+					t.Errorf("%s: %d, want %d", want.Name, got, want.Tokens)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func BenchmarkWarm(b *testing.B) {
+	for b.Loop() {
+		token.New().Warm()
+	}
+}
+
+func BenchmarkCount120000Characters(b *testing.B) {
+	c := token.New()
+	c.Warm()
+	text := strings.Repeat("Can we swap the barbell hip thrusts for banded glute bridges, please? ", 1715)[:120_000]
+	for b.Loop() {
+		c.Count(text)
+	}
+}
