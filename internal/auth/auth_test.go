@@ -1,0 +1,275 @@
+package auth_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+const audience = "throughline"
+
+// issuer publishes keys and signs tokens.
+type issuer struct {
+	*httptest.Server
+	mu      sync.Mutex
+	keys    map[string]*rsa.PrivateKey
+	down    bool
+	fetches int
+}
+
+func newIssuer(t *testing.T, kids ...string) *issuer {
+	t.Helper()
+	i := &issuer{keys: map[string]*rsa.PrivateKey{}}
+	for _, kid := range kids {
+		i.add(t, kid)
+	}
+	i.Server = httptest.NewServer(http.HandlerFunc(i.serve))
+	t.Cleanup(i.Close)
+	return i
+}
+
+func (i *issuer) add(t *testing.T, kid string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.keys[kid] = key
+}
+
+func (i *issuer) setDown(down bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.down = down
+}
+
+func (i *issuer) fetched() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.fetches
+}
+
+func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.fetches++
+	if i.down || r.URL.Path != "/.well-known/jwks.json" {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
+	type jwk struct {
+		Kty string `json:"kty"`
+		Kid string `json:"kid"`
+		Alg string `json:"alg"`
+		Use string `json:"use"`
+		N   string `json:"n"`
+		E   string `json:"e"`
+	}
+	set := struct {
+		Keys []jwk `json:"keys"`
+	}{}
+	for kid, key := range i.keys {
+		set.Keys = append(set.Keys, jwk{
+			"RSA", kid, "RS256", "sig", base64.RawURLEncoding.EncodeToString(key.N.Bytes()),
+			base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes()),
+		})
+	}
+	_ = json.NewEncoder(w).Encode(set)
+}
+
+func (i *issuer) sign(t *testing.T, kid string, claims jwt.MapClaims) string {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
+	token.Header["kid"] = kid
+	signed, err := token.SignedString(i.keys[kid])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// claims are good ones, with changes; a nil value removes a claim.
+func (i *issuer) claims(changes jwt.MapClaims) jwt.MapClaims {
+	c := jwt.MapClaims{
+		"iss": i.URL, "aud": audience, "sub": "user-1", "scope": "throughline/user throughline/app",
+		"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
+	}
+	maps.Copy(c, changes)
+	for name, value := range c {
+		if value == nil {
+			delete(c, name)
+		}
+	}
+	return c
+}
+
+func newVerifier(t *testing.T, i *issuer) *auth.Verifier {
+	t.Helper()
+	v, err := auth.New(t.Context(), auth.Config{Issuer: i.URL, Audience: audience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestGoodTokens(t *testing.T) {
+	i := newIssuer(t, "a", "b")
+	v := newVerifier(t, i)
+	for name, tc := range map[string]struct {
+		changes jwt.MapClaims
+		scopes  []string
+	}{
+		"scope as text":    {nil, []string{"throughline/user", "throughline/app"}},
+		"scp as a list":    {jwt.MapClaims{"scope": nil, "scp": []string{"throughline/user"}}, []string{"throughline/user"}},
+		"scp as text":      {jwt.MapClaims{"scope": nil, "scp": "throughline/app"}, []string{"throughline/app"}},
+		"no scopes":        {jwt.MapClaims{"scope": nil}, nil},
+		"many audiences":   {jwt.MapClaims{"aud": []string{"other", audience}, "scope": "x"}, []string{"x"}},
+		"expired a moment": {jwt.MapClaims{"exp": time.Now().Add(-2 * time.Second).Unix(), "scope": "x"}, []string{"x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			user, scopes, err := v.Verify(t.Context(), i.sign(t, "b", i.claims(tc.changes)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if user != "user-1" || cmp.Diff(tc.scopes, scopes) != "" {
+				t.Errorf("user %q, scopes %q, want user-1 and %q", user, scopes, tc.scopes)
+			}
+		})
+	}
+}
+
+func TestBadTokens(t *testing.T) {
+	i, other := newIssuer(t, "a", "b"), newIssuer(t, "a", "z")
+	v := newVerifier(t, i)
+	hour := time.Hour
+	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, i.claims(nil)).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symmetric, err := jwt.NewWithClaims(jwt.SigningMethodHS256, i.claims(nil)).SignedString([]byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nameless := jwt.NewWithClaims(jwt.SigningMethodRS256, i.claims(nil))
+	noKid, err := nameless.SignedString(i.keys["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := i.sign(t, "a", i.claims(nil))
+	for name, tc := range map[string]struct{ token, says string }{
+		"nothing":        {"", "malformed"},
+		"no token":       {"abc", "malformed"},
+		"cut":            {good[:len(good)-8], "RS256"},
+		"other payload":  {swapPayload(good, i.sign(t, "a", i.claims(jwt.MapClaims{"sub": "user-2"}))), "RS256"},
+		"unsigned":       {unsigned, "RS256"},
+		"HS256":          {symmetric, "RS256"},
+		"no kid of two":  {noKid, "kid"},
+		"same kid":       {other.sign(t, "a", i.claims(nil)), "RS256"},
+		"unknown kid":    {other.sign(t, "z", i.claims(nil)), "unknown key"},
+		"expired":        {i.sign(t, "a", i.claims(jwt.MapClaims{"exp": time.Now().Add(-hour).Unix()})), "expired"},
+		"never expires":  {i.sign(t, "a", i.claims(jwt.MapClaims{"exp": nil})), "lacks"},
+		"not yet":        {i.sign(t, "a", i.claims(jwt.MapClaims{"nbf": time.Now().Add(hour).Unix()})), "not valid yet"},
+		"other issuer":   {i.sign(t, "a", i.claims(jwt.MapClaims{"iss": "https://elsewhere"})), "issuer"},
+		"other audience": {i.sign(t, "a", i.claims(jwt.MapClaims{"aud": "another"})), "audience"},
+		"no sub":         {i.sign(t, "a", i.claims(jwt.MapClaims{"sub": nil})), "sub"},
+		"control in sub": {i.sign(t, "a", i.claims(jwt.MapClaims{"sub": "a\x00b"})), "sub"},
+		"long sub":       {i.sign(t, "a", i.claims(jwt.MapClaims{"sub": strings.Repeat("x", 129)})), "sub"},
+		"scope a number": {i.sign(t, "a", i.claims(jwt.MapClaims{"scope": 7})), "malformed"},
+		"huge":           {strings.Repeat("x", 1<<20), "too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			user, _, err := v.Verify(t.Context(), tc.token)
+			if !fault.Is(err, fault.Unauthorized) {
+				t.Fatalf("user %q, error %v; want an unauthorized error", user, err)
+			}
+			if message := fault.From(err).Message; !strings.Contains(message, tc.says) || strings.Contains(message, "\n") {
+				t.Errorf("message %q, want one line with %q", message, tc.says)
+			}
+		})
+	}
+}
+
+func TestOnlyKeyNeedsNoName(t *testing.T) {
+	i := newIssuer(t, "a")
+	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, i.claims(nil)).SignedString(i.keys["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := newVerifier(t, i).Verify(t.Context(), token); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewKeyIsFetchedOnceAWhile(t *testing.T) {
+	i, forger := newIssuer(t, "a"), newIssuer(t, "forged")
+	v := newVerifier(t, i)
+	if err := v.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	i.add(t, "new")
+	if _, _, err := v.Verify(t.Context(), i.sign(t, "new", i.claims(nil))); err != nil {
+		t.Fatalf("a token of a key that was added later: %v", err)
+	}
+	for range 20 {
+		if _, _, err := v.Verify(t.Context(), forger.sign(t, "forged", i.claims(nil))); !fault.Is(err, fault.Unauthorized) {
+			t.Fatalf("forged token: %v, want unauthorized", err)
+		}
+	}
+	if got := i.fetched(); got != 2 {
+		t.Errorf("%d fetches of the keys, want 2: the first, and one for the new key", got)
+	}
+}
+
+func TestIssuerDownIsUnavailable(t *testing.T) {
+	i := newIssuer(t, "a")
+	v := newVerifier(t, i)
+	token := i.sign(t, "a", i.claims(nil))
+	i.setDown(true)
+	if _, _, err := v.Verify(t.Context(), token); !fault.Is(err, fault.Unavailable) {
+		t.Fatalf("keys never fetched: %v, want unavailable", err)
+	}
+	i.setDown(false)
+	if _, _, err := v.Verify(t.Context(), token); err != nil {
+		t.Fatalf("issuer back: %v", err)
+	}
+	i.setDown(true)
+	if _, _, err := v.Verify(t.Context(), token); err != nil {
+		t.Fatalf("known key, issuer down: %v", err)
+	}
+	i.add(t, "new")
+	if _, _, err := v.Verify(t.Context(), i.sign(t, "new", i.claims(nil))); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("new key, issuer down: %v, want unavailable", err)
+	}
+}
+
+func TestConfigurationIsNeeded(t *testing.T) {
+	for _, c := range []auth.Config{{}, {Issuer: "https://x"}, {Audience: "y"}} {
+		if _, err := auth.New(t.Context(), c); err == nil {
+			t.Errorf("New(%+v) made a verifier", c)
+		}
+	}
+}
+
+func swapPayload(a, b string) string {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	return x[0] + "." + y[1] + "." + x[2]
+}
