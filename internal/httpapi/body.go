@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// maxBody is how large a body may be (api 1).
+const maxBody = 3 << 20
+
+// readBody is the middleware of operations that take a body: it reads at most maxBody of it, sees that it is JSON that
+// can be taken as it stands, and puts it back for huma, which checks it against the operation's schema.
+func readBody(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	body, err := bodyOf(r)
+	if err != nil {
+		writeProblem(w, err)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	next(ctx)
+}
+
+func bodyOf(r *http.Request) ([]byte, error) {
+	if !isJSON(r.Header.Get("Content-Type")) {
+		k := kindOf(fault.Invalid)
+		k.status, k.title, k.detail = http.StatusUnsupportedMediaType, "Unsupported media type", "the body has to be application/json"
+		return nil, newProblem(fault.Invalid, k)
+	}
+	tooLarge := fault.Newf(fault.TooLarge, "a body has at most %d bytes", maxBody)
+	if r.ContentLength > maxBody {
+		return nil, tooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(body) > maxBody {
+		return nil, tooLarge
+	}
+	return body, inspect(body)
+}
+
+// unreadable is the problem of a body that ended early or was badly encoded.
+func unreadable(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return fault.Wrap(fault.TooLarge, "read body", err)
+	}
+	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}
+}
+
+// isJSON reports whether a Content-Type may hold JSON in UTF-8; none at all may.
+func isJSON(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || (params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8")) {
+		return false
+	}
+	return media == "application/json" || (strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+}
+
+// hashOf is the hash of a decoded body, so that two texts of the same value are the same body.
+func hashOf(body any) (string, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return "", fault.Wrap(fault.Internal, "hash body", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// answerReserve is what a handler leaves of the invocation's time for its answer to get out.
+const answerReserve = 500 * time.Millisecond
+
+// GatewayHandler returns a Lambda handler that puts h behind an API Gateway HTTP API (payload format 2.0). The caller
+// is who the API's JWT authorizer says; h's deadline is the invocation's, less a reserve for the answer. It never
+// returns an error: whatever goes wrong is an HTTP answer.
+func GatewayHandler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		if end, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, end.Add(-answerReserve))
+			defer cancel()
+		}
+		w := &recorder{header: http.Header{}}
+		r, err := requestOf(ctx, e)
+		if err != nil {
+			writeProblem(w, err)
+		} else {
+			h.ServeHTTP(w, r)
+		}
+		return w.response(), nil
+	}
+}
+
+// requestOf is the HTTP request that an event stands for.
+func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Request, error) {
+	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
+		c, err := callerFromClaims(a.JWT.Claims)
+		if err != nil {
+			return nil, err
+		}
+		ctx = withCaller(ctx, c)
+	}
+	var body io.Reader = strings.NewReader(e.Body)
+	if e.IsBase64Encoded {
+		raw, err := base64.StdEncoding.DecodeString(e.Body)
+		if err != nil {
+			return nil, fault.New(fault.NotJSON, "the body is not base64")
+		}
+		body = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, "/", body)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the request is malformed")
+	}
+	r.URL = urlOf(e)
+	r.Host = e.RequestContext.DomainName
+	r.RequestURI = r.URL.RequestURI()
+	r.RemoteAddr = e.RequestContext.HTTP.SourceIP
+	for name, value := range e.Headers {
+		r.Header.Set(name, value)
+	}
+	if len(e.Cookies) > 0 {
+		r.Header.Set("Cookie", strings.Join(e.Cookies, "; "))
+	}
+	return r, nil
+}
+
+// urlOf is the path and query of an event. A named stage stands before the path; a path with bytes that no escaped
+// path could have is taken as it is.
+func urlOf(e events.APIGatewayV2HTTPRequest) *url.URL {
+	raw := e.RawPath
+	if stage := e.RequestContext.Stage; stage != "" && stage != "$default" {
+		if rest, ok := strings.CutPrefix(raw, "/"+stage); ok && (rest == "" || rest[0] == '/') {
+			raw = rest
+		}
+	}
+	if raw == "" {
+		raw = "/"
+	}
+	u := &url.URL{Path: raw, RawQuery: e.RawQueryString}
+	if path, err := url.PathUnescape(raw); err == nil {
+		u.Path, u.RawPath = path, raw
+	}
+	return u
+}
+
+// recorder is a ResponseWriter that keeps the answer.
+type recorder struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header, WriteHeader and Write make it an http.ResponseWriter.
+func (w *recorder) Header() http.Header { return w.header }
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(p)
+}
+
+// response is the answer as API Gateway takes it: one value for each header, cookies apart, and text as text.
+func (w *recorder) response() events.APIGatewayV2HTTPResponse {
+	w.WriteHeader(http.StatusOK)
+	out := events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: make(map[string]string, len(w.header))}
+	for name, values := range w.header {
+		if name == "Set-Cookie" {
+			out.Cookies = values
+			continue
+		}
+		out.Headers[name] = strings.Join(values, ",")
+	}
+	if utf8.Valid(w.body.Bytes()) {
+		out.Body = w.body.String()
+		return out
+	}
+	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
+	return out
+}

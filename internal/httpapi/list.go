@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// list is a page of a list; the last one has no next cursor.
+type list[T any] struct {
+	Items      []T    `json:"items" doc:"The page's items; it ends at the limit or at 1 MiB."`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Where the next page begins; absent on the last one."`
+}
+
+type listOutput[T any] struct{ Body list[T] }
+
+// listInput is what every list takes.
+type listInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most how many items to return."`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"The nextCursor of the page before; it is bound to the user, the path and the query."`
+
+	bound listing
+}
+
+// Resolve notes what the list's cursors are bound to.
+func (in *listInput) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	in.bound = listing{path: ctx.Method() + " " + u.Path, query: narrowing(&u)}
+	return nil
+}
+
+// narrowing is the query without what a caller may change from page to page.
+func narrowing(u *url.URL) string {
+	query := u.Query()
+	query.Del("limit")
+	query.Del("cursor")
+	for name, values := range query {
+		if values[0] == "" {
+			query.Del(name)
+		}
+	}
+	return query.Encode()
+}
+
+// page opens the cursor and makes the domain's page of the request.
+func (s *server) page(c Caller, in listInput, descending bool) (conversation.Page, listing, error) {
+	in.bound.user = c.User
+	at, err := s.cursors.open(in.bound, in.Cursor)
+	return conversation.Page{Limit: in.Limit, After: at, Descending: descending}, in.bound, err
+}
+
+// listed writes one page.
+func listed[T, V any](s *server, bound listing, items []T, next conversation.Position, view func(T) V) *listOutput[V] {
+	out := &listOutput[V]{Body: list[V]{Items: make([]V, len(items)), NextCursor: s.cursors.seal(bound, next)}}
+	for i, item := range items {
+		out.Body.Items[i] = view(item)
+	}
+	return out
+}
+
+// keyHeader makes a POST repeatable (api 1).
+const keyHeader = "Idempotency-Key"
+
+// keyed is the input of every operation that creates.
+type keyed struct {
+	Key string `header:"Idempotency-Key" doc:"1 to 128 characters: a repeat with the same key and body within 24 hours gets the first call's answer."`
+
+	scope string
+}
+
+// Resolve checks the key, and notes what it is bound to beside the user.
+func (k *keyed) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	k.scope = ctx.Method() + " " + u.Path
+	var given []string
+	ctx.EachHeader(func(name, value string) {
+		if name == keyHeader {
+			given = append(given, value)
+		}
+	})
+	n := utf8.RuneCountInString(k.Key)
+	if len(given) == 0 || (len(given) == 1 && 1 <= n && n <= 128 && utf8.ValidString(k.Key)) {
+		return nil
+	}
+	return []error{&huma.ErrorDetail{Location: "header." + keyHeader, Message: "must be one value of 1 to 128 characters"}}
+}
+
+// idempotency is what the store needs to recognise a repeat of the call with that body.
+func (k *keyed) idempotency(body any) (conversation.Idempotency, error) {
+	if k.Key == "" {
+		return conversation.Idempotency{}, nil
+	}
+	hash, err := hashOf(body)
+	return conversation.Idempotency{Scope: k.scope, Key: k.Key, BodyHash: hash}, err
+}
+
+// created is the answer of an operation that creates.
+type created[T any] struct {
+	Replayed string `header:"Idempotency-Replayed" enum:"true" doc:"true where an earlier call with the same key had created it."`
+	Location string `header:"Location" doc:"Where it is."`
+	Body     T
+}
+
+func newCreated[T any](body T, location string, replayed bool) *created[T] {
+	out := &created[T]{Body: body, Location: location}
+	if replayed {
+		out.Replayed = "true"
+	}
+	return out
+}
+
+// pathOf joins escaped segments to the path of a record.
+func pathOf(segments ...string) string {
+	p := "/v1"
+	for _, segment := range segments {
+		p += "/" + url.PathEscape(segment)
+	}
+	return p
+}
+
+// empty is an output without a body.
+type empty struct{}
+
+// noContent is the status of a DELETE.
+const noContent = http.StatusNoContent

@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds. It reads any offset and any precision.
+type stamp time.Time
+
+// MarshalText, UnmarshalText and Schema make a stamp a date-time in JSON, in a query and in the document.
+func (s stamp) MarshalText() ([]byte, error) {
+	return []byte(conversation.FormatTime(time.Time(s))), nil
+}
+
+func (s *stamp) UnmarshalText(text []byte) error {
+	t, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		return fmt.Errorf("parse time: %w", err)
+	}
+	*s = stamp(conversation.Milliseconds(t))
+	return nil
+}
+
+func (stamp) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-02-05T18:30:00.000Z"}}
+}
+
+func (s stamp) time() time.Time { return time.Time(s) }
+
+// stampOf writes a time, and null (or nothing) where there is none.
+func stampOf(t time.Time) *stamp {
+	if t.IsZero() {
+		return nil
+	}
+	s := stamp(t)
+	return &s
+}
+
+// timeOf is the time of an optional stamp, zero where there is none.
+func timeOf(s *stamp) time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	return s.time()
+}
+
+// check says what is wrong with a time: keys sort as times do from 1970 to 9999.
+func (s *stamp) check(field string) []fault.Field {
+	if s == nil || (s.time().Unix() >= 0 && s.time().Year() <= 9999) {
+		return nil
+	}
+	return []fault.Field{{Field: field, Message: "must lie in 1970 or later, and before the year 10000"}}
+}
+
+// Bounds of the objects that an app attaches to sessions and messages.
+const (
+	maxObjectDepth = 16
+	maxObjectBytes = 64 << 10
+)
+
+// object is a JSON object of the app's own. Its numbers keep every digit.
+type object map[string]any
+
+// UnmarshalJSON reads numbers as they stand.
+func (o *object) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return fmt.Errorf("parse object: %w", err)
+	}
+	*o = m
+	return nil
+}
+
+func (object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true,
+		Description: fmt.Sprintf("Any JSON object, at most %d KiB and %d levels deep; numbers of at most %d digits.",
+			maxObjectBytes>>10, maxObjectDepth, maxDigits),
+	}
+}
+
+// check says what is wrong with an object beyond what inspect has seen.
+func (o object) check(field string) []fault.Field {
+	if len(o) == 0 {
+		return nil
+	}
+	var wrong []fault.Field
+	if depth(map[string]any(o)) > maxObjectDepth {
+		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf("is nested more than %d levels deep", maxObjectDepth)})
+	}
+	if unnamed(map[string]any(o)) {
+		wrong = append(wrong, fault.Field{Field: field, Message: "has a field with an empty name"})
+	}
+	if text, err := json.Marshal(o); err != nil || len(text) > maxObjectBytes {
+		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf("has more than %d bytes", maxObjectBytes)})
+	}
+	return wrong
+}
+
+func depth(v any) int {
+	deepest := 0
+	for _, child := range children(v) {
+		deepest = max(deepest, depth(child))
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return deepest + 1
+	}
+	return 0
+}
+
+// unnamed reports whether an object in v has a field with an empty name, which the store cannot keep.
+func unnamed(v any) bool {
+	if m, ok := v.(map[string]any); ok {
+		if _, ok := m[""]; ok {
+			return true
+		}
+	}
+	for _, child := range children(v) {
+		if unnamed(child) {
+			return true
+		}
+	}
+	return false
+}
+
+func children(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case map[string]any:
+		all := make([]any, 0, len(v))
+		for _, child := range v {
+			all = append(all, child)
+		}
+		return all
+	}
+	return nil
+}
+
+// surfaceName is the name of a registered context.
+type surfaceName string
+
+// Schema lists the registry's contexts.
+func (surfaceName) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.Surfaces[0].Context}}
+	for _, name := range conversation.Contexts() {
+		s.Enum = append(s.Enum, name)
+	}
+	s.PrecomputeMessages()
+	return s
+}
+
+// id is a sessionId or coachId.
+type id string
+
+// Schema is the rule of conversation.ValidID.
+func (id) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{
+		Type: huma.TypeString, Pattern: `^[A-Za-z0-9_.:-]{1,128}$`,
+		PatternDescription: "1 to 128 of A-Z a-z 0-9 _ . : -",
+	}
+	s.PrecomputeMessages()
+	return s
+}
+
+// optional is a field of a PATCH: absent leaves what is there, null clears it, a value replaces it.
+type optional[T any] struct {
+	set   bool
+	value *T
+}
+
+// UnmarshalJSON is called for null too.
+func (o *optional[T]) UnmarshalJSON(text []byte) error {
+	o.set, o.value = true, nil
+	if string(text) == "null" {
+		return nil
+	}
+	o.value = new(T)
+	return json.Unmarshal(text, o.value)
+}
+
+// MarshalJSON tells absent and null apart, for the hash of a body.
+func (o optional[T]) MarshalJSON() ([]byte, error) { return json.Marshal([]any{o.set, o.value}) }
+
+// Schema is that of the value, or null.
+func (optional[T]) Schema(r huma.Registry) *huma.Schema {
+	s := *r.Schema(reflect.TypeFor[T](), true, "")
+	s.Nullable = true
+	return &s
+}
+
+// apply writes the field into its target: the zero value where it is null.
+func (o optional[T]) apply(target *T) {
+	if !o.set {
+		return
+	}
+	var zero T
+	*target = zero
+	if o.value != nil {
+		*target = *o.value
+	}
+}
+
+// schemaName names schemas by their types; those of the domain bear their package's name before their own.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
+	if t.Name() == "" || pkg == "" || pkg == "httpapi" {
+		return name
+	}
+	if p := strings.ToUpper(pkg[:1]) + pkg[1:]; !strings.HasPrefix(name, p) {
+		return p + name
+	}
+	return name
+}
+
+// plausibleID reports whether an id of our own making may be looked up. Such ids carry the user's id, which may hold
+// any printable character, so the store has the last word.
+func plausibleID(id string) bool {
+	return id != "" && len(id) <= 1024 && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
+}
