@@ -77,6 +77,8 @@ fmt: $(BIN)/.stamp ## Format the code
 .PHONY: build
 build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
 	@tools/need go
+	@# Compiled once here; the builds that SAM starts side by side would each compile the same packages.
+	$(LAMBDA_ENV) GOOS=linux GOARCH=arm64 go build ./functions/...
 	$(LAMBDA_ENV) $(SAM) build
 
 .PHONY: deploy
