@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// refusal is what the service answered instead of a result, for the log. The service's own message is left out: it
+// may quote what was sent, or a part of the key.
+type refusal struct {
+	status int
+	kind   string
+	code   string
+}
+
+// Error names the status, the service's error type and its error code.
+func (r refusal) Error() string {
+	return fmt.Sprintf("model service answered %d (type %q, code %q)", r.status, r.kind, r.code)
+}
+
+// failure turns an error of the library into one with a code: RateLimited and Unavailable may succeed later, Internal
+// is for people to mend. Cancelled contexts stay visible to errors.Is.
+func failure(op string, err error, advice advice) *fault.Error {
+	out := fault.Wrap(fault.Unavailable, op, err)
+	if r, ok := refused(err); ok {
+		out.Code, out.Err = codeOf(r), r
+	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		out.Err = transportError(err)
+	}
+	if out.Code == fault.RateLimited || out.Code == fault.Unavailable {
+		out.RetryAfter = advice.after
+	}
+	return out
+}
+
+func refused(err error) (refusal, bool) {
+	var api *openai.APIError
+	if errors.As(err, &api) {
+		code, _ := api.Code.(string)
+		return refusal{api.HTTPStatusCode, api.Type, code}, true
+	}
+	var request *openai.RequestError
+	if errors.As(err, &request) {
+		return refusal{status: request.HTTPStatusCode}, true
+	}
+	return refusal{}, false
+}
+
+// codeOf sorts the service's answers. A quota that is used up answers 429 too, and an error event inside a stream has
+// no status.
+func codeOf(r refusal) fault.Code {
+	switch {
+	case r.status == http.StatusTooManyRequests || r.kind == "insufficient_quota":
+		return fault.RateLimited
+	case r.status == 0, r.status >= 500, r.status == http.StatusRequestTimeout, r.status == http.StatusConflict:
+		return fault.Unavailable
+	}
+	return fault.Internal
+}
+
+// retryable reports whether the same call may succeed at once or soon.
+func retryable(err *fault.Error) bool {
+	var r refusal
+	if errors.As(err, &r) && (r.kind == "insufficient_quota" || r.code == "insufficient_quota") {
+		return false
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	return err.Code == fault.RateLimited || err.Code == fault.Unavailable
+}
+
+// transportError keeps the kind of an error that is not the service's answer. Errors of the network say nothing of
+// the content; errors of decoding may quote it.
+func transportError(err error) error {
+	var network interface{ Timeout() bool }
+	if errors.As(err, &network) {
+		return err
+	}
+	return fmt.Errorf("model service gave no readable answer (%T)", err)
+}

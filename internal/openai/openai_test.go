@@ -1,0 +1,293 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/openai"
+)
+
+// service is a model service that answers as each test says.
+func service(t *testing.T, answer http.HandlerFunc) (*openai.Client, *[]time.Duration) {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	var waits []time.Duration
+	client := openai.New(config.OpenAI{
+		BaseURL: server.URL + "/v1", APIKey: "chat-key", ChatModel: "chat-model",
+		EmbeddingAPIKey: "embedding-key", EmbeddingModel: "embedding-model", Dimensions: 2,
+	}, openai.WithSleep(func(ctx context.Context, d time.Duration) error {
+		waits = append(waits, d)
+		return ctx.Err()
+	}))
+	return client, &waits
+}
+
+func refuse(w http.ResponseWriter, status int, kind, code string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"error":{"message":"you said: my secret","type":%q,"code":%q,"param":null}}`, kind, code)
+}
+
+const plainAnswer = `{"id":"x","object":"chat.completion","model":"answering-model","choices":[{"index":0,
+	"message":{"role":"assistant","content":"{\"summary\":\"short\"}"},"finish_reason":"stop"}],
+	"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}`
+
+func TestCompleteSendsTheSchemaAndReadsTheAnswer(t *testing.T) {
+	var sent map[string]any
+	client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer chat-key" {
+			t.Errorf("authorization %q", got)
+		}
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(w, plainAnswer)
+	})
+	got, err := client.Complete(t.Context(), llm.Request{
+		Messages:  []llm.Message{{Role: "system", Content: "be short"}, {Role: "user", Content: "hello"}},
+		MaxTokens: 99, User: "hash",
+		Schema: &llm.Schema{Name: "session_summary", JSON: json.RawMessage(`{"type":"object"}`)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := llm.Completion{Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
+		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("completion (-want +got)\n%s", diff)
+	}
+	wantSent := map[string]any{
+		"model": "chat-model", "max_tokens": 99.0, "user": "hash", "stream": false,
+		"messages": []any{
+			map[string]any{"role": "system", "content": "be short"},
+			map[string]any{"role": "user", "content": "hello"},
+		},
+		"response_format": map[string]any{"type": "json_schema", "json_schema": map[string]any{
+			"name": "session_summary", "schema": map[string]any{"type": "object"}, "strict": true,
+		}},
+	}
+	if diff := cmp.Diff(wantSent, sent); diff != "" {
+		t.Errorf("request (-want +got)\n%s", diff)
+	}
+}
+
+func TestLimitOfTheAnswerIsNamedAsTheModelKnowsIt(t *testing.T) {
+	for model, field := range map[string]string{"gpt-4o-mini": "max_tokens", "o3-mini": "max_completion_tokens", "llama3": "max_tokens"} {
+		t.Run(model, func(t *testing.T) {
+			client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
+				var sent map[string]any
+				if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || sent[field] != 5.0 {
+					t.Errorf("sent %v (%v), want %s 5", sent, err, field)
+				}
+				io.WriteString(w, plainAnswer)
+			})
+			request := llm.Request{Model: model, MaxTokens: 5, Messages: []llm.Message{{Role: "user", Content: "hi"}}}
+			if _, err := client.Complete(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestRefusalsBecomeCodes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status   int
+		kind     string
+		want     fault.Code
+		attempts int32
+	}{
+		"malformed request": {400, "invalid_request_error", fault.Internal, 1},
+		"wrong key":         {401, "invalid_request_error", fault.Internal, 1},
+		"unknown model":     {404, "invalid_request_error", fault.Internal, 1},
+		"too many requests": {429, "requests", fault.RateLimited, 3},
+		"quota used up":     {429, "insufficient_quota", fault.RateLimited, 1},
+		"broken":            {500, "server_error", fault.Unavailable, 3},
+		"overloaded":        {503, "server_error", fault.Unavailable, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var attempts atomic.Int32
+			client, _ := service(t, func(w http.ResponseWriter, _ *http.Request) {
+				attempts.Add(1)
+				refuse(w, tt.status, tt.kind, "")
+			})
+			_, err := client.Complete(t.Context(), llm.Request{Messages: []llm.Message{{Role: "user", Content: "my secret"}}})
+			if fault.CodeOf(err) != tt.want || attempts.Load() != tt.attempts {
+				t.Errorf("error %v after %d attempts, want %s after %d", err, attempts.Load(), tt.want, tt.attempts)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error quotes the content: %v", err)
+			}
+		})
+	}
+}
+
+func TestRetryFollowsTheServicesAdvice(t *testing.T) {
+	var attempts atomic.Int32
+	client, waits := service(t, func(w http.ResponseWriter, _ *http.Request) {
+		switch attempts.Add(1) {
+		case 1:
+			w.Header().Set("Retry-After", "2")
+			refuse(w, 429, "requests", "")
+		case 2:
+			w.Header().Set("Retry-After-Ms", "150")
+			refuse(w, 503, "server_error", "")
+		default:
+			io.WriteString(w, plainAnswer)
+		}
+	})
+	if _, err := client.Complete(t.Context(), llm.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]time.Duration{2 * time.Second, 150 * time.Millisecond}, *waits); diff != "" {
+		t.Errorf("waits (-want +got)\n%s", diff)
+	}
+}
+
+func TestAdviceThatDoesNotFitIsPassedOn(t *testing.T) {
+	client, waits := service(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		refuse(w, 429, "requests", "")
+	})
+	_, err := client.Complete(t.Context(), llm.Request{})
+	if got := fault.From(err).RetryAfter; got != time.Minute || len(*waits) != 0 {
+		t.Errorf("retry after %s with %d waits, want a minute with none", got, len(*waits))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	client, waits = service(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3")
+		refuse(w, 429, "requests", "")
+	})
+	if _, err := client.Complete(ctx, llm.Request{}); err == nil || len(*waits) != 0 {
+		t.Errorf("error %v with %d waits: three seconds do not fit into one", err, len(*waits))
+	}
+}
+
+func TestCancelledCallsStayCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	client, waits := service(t, func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // the server sees a client leave once the body is read
+		cancel()
+		<-r.Context().Done()
+	})
+	if _, err := client.Complete(ctx, llm.Request{}); !errors.Is(err, context.Canceled) || len(*waits) != 0 {
+		t.Errorf("error %v with %d waits", err, len(*waits))
+	}
+}
+
+func TestAnswersThatCannotBeReadAreNotQuoted(t *testing.T) {
+	client, _ := service(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"choices": my secret`) })
+	_, err := client.Complete(t.Context(), llm.Request{})
+	if !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("error %v, want unavailable without the content", err)
+	}
+}
+
+func embeddings(t *testing.T, answer func(inputs []string) string) (*openai.Client, *[]time.Duration) {
+	return service(t, func(w http.ResponseWriter, r *http.Request) {
+		var sent struct {
+			Input      []string
+			Model      string
+			Dimensions int
+		}
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || sent.Model != "embedding-model" || sent.Dimensions != 2 {
+			t.Errorf("sent %+v (%v)", sent, err)
+		}
+		if got := r.Header.Get("Authorization"); got != "Bearer embedding-key" {
+			t.Errorf("authorization %q", got)
+		}
+		io.WriteString(w, answer(sent.Input))
+	})
+}
+
+func TestEmbedNormalisesAndOrdersByIndex(t *testing.T) {
+	client, _ := embeddings(t, func([]string) string {
+		return `{"data":[{"index":1,"embedding":[0,5]},{"index":0,"embedding":[3,4]}]}`
+	})
+	got, err := client.Embed(t.Context(), []string{"first", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]float32{{0.6, 0.8}, {0, 1}}, got); diff != "" {
+		t.Errorf("vectors (-want +got)\n%s", diff)
+	}
+}
+
+func TestEmbedKeepsWithinTheServicesLimits(t *testing.T) {
+	var requests atomic.Int32
+	client, _ := embeddings(t, func(inputs []string) string {
+		requests.Add(1)
+		size := 0
+		var data []string
+		for i, text := range inputs {
+			if text == "" || len(text) > 8191 {
+				t.Errorf("an input of %d bytes", len(text))
+			}
+			size += len(text)
+			data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[%d,1]}`, i, len(text)))
+		}
+		if len(inputs) > 2048 || size > 300_000 {
+			t.Errorf("%d inputs of %d bytes in one request", len(inputs), size)
+		}
+		return `{"data":[` + strings.Join(data, ",") + `]}`
+	})
+	texts := make([]string, 5000)
+	for i := range texts {
+		texts[i] = strings.Repeat("é", i%5000)
+	}
+	got, err := client.Embed(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		sent := float64(min(max(len(texts[i]), 1), 8000))
+		if want := sent / math.Hypot(sent, 1); math.Abs(float64(v[0])-want) > 1e-6 {
+			t.Fatalf("vector %d is another text's: %v, want %v", i, v[0], want)
+		}
+	}
+	if n := requests.Load(); n < 70 || n > 140 {
+		t.Errorf("%d requests for %d texts", n, len(texts))
+	}
+}
+
+func TestEmbedHoldsTheServiceToItsWidth(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer string
+		want   fault.Code
+	}{
+		"another width": {`{"data":[{"index":0,"embedding":[1,2,3]}]}`, fault.Internal},
+		"one missing":   {`{"data":[]}`, fault.Unavailable},
+		"one too many":  {`{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1,2]}]}`, fault.Unavailable},
+		"one twice":     {`{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,2]}]}`, fault.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := embeddings(t, func([]string) string { return tt.answer })
+			if _, err := client.Embed(t.Context(), []string{"text"}); !fault.Is(err, tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestEmbedNothingCallsNothing(t *testing.T) {
+	client, _ := service(t, func(http.ResponseWriter, *http.Request) { t.Error("a call for no texts") })
+	if got, err := client.Embed(t.Context(), nil); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
