@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/throughline/throughline/infra/local/problem"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// Verifier checks a token's signature, issuer, audience and times, and returns its user and scopes; auth.Verifier is
+// one. Its errors are faults.
+type Verifier interface {
+	Verify(ctx context.Context, token string) (conversation.UserID, []string, error)
+}
+
+// authorize is the JWT authorizer: it checks the bearer token and hands its claims on. Only for a route that needs
+// scopes does the service say which the token has; the function finds them in the claims.
+func (g *Gateway) authorize(r *http.Request, needed []string) (*events.APIGatewayV2HTTPRequestContextAuthorizerDescription, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, fault.New(fault.Unauthorized, "a bearer token is needed")
+	}
+	_, scopes, err := g.verifier.Verify(r.Context(), token)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := claimsOf(token)
+	if err != nil {
+		return nil, fault.New(fault.Unauthorized, "the token is malformed")
+	}
+	jwtContext := &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims}
+	if len(needed) > 0 {
+		if !slices.ContainsFunc(needed, func(s string) bool { return slices.Contains(scopes, s) }) {
+			return nil, fault.New(fault.Forbidden, "the token lacks the scope of this route")
+		}
+		jwtContext.Scopes = scopes
+	}
+	return &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: jwtContext}, nil
+}
+
+// refuse answers a request that the authorizer did not let pass.
+func refuse(w http.ResponseWriter, err error) {
+	if f := fault.From(err); f.Code == fault.Unauthorized {
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(
+			`Bearer scope="" error="invalid_token" error_description=%q`, f.Message))
+	}
+	problem.Write(w, err)
+}
+
+// claimsOf reads the claims of a token that was verified, as the service hands them over: every value as text.
+func claimsOf(token string) (map[string]string, error) {
+	claims := jwt.MapClaims{}
+	if _, _, err := jwt.NewParser(jwt.WithJSONNumber()).ParseUnverified(token, claims); err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(claims))
+	for name, value := range claims {
+		out[name] = claimText(value)
+	}
+	return out, nil
+}
+
+// claimText writes a list as "[a b]" and an object as JSON.
+func claimText(value any) string {
+	switch value := value.(type) {
+	case []any:
+		texts := make([]string, len(value))
+		for i, v := range value {
+			texts[i] = claimText(v)
+		}
+		return "[" + strings.Join(texts, " ") + "]"
+	case map[string]any:
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return ""
+		}
+		return string(raw)
+	default:
+		return fmt.Sprint(value)
+	}
+}

@@ -1,0 +1,120 @@
+// Package gateway is the local stack's door for browsers and apps: an API Gateway HTTP API (JWT authorizer, routes of
+// template.yaml, payload format 2.0) and, on the paths of the coach, a Lambda function URL that streams.
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/infra/local/problem"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// The service's limits: of a request's body, of the event that a function takes, and of the time it may take.
+const (
+	maxBody            = 10 << 20
+	maxEvent           = 6 << 20
+	integrationTimeout = 30 * time.Second
+)
+
+// Invoker calls functions: with an event for the HTTP API, and streaming for a function URL.
+type Invoker interface {
+	Invoke(ctx context.Context, function string, payload []byte) ([]byte, error)
+	Stream(function string, request *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+}
+
+// Options say what the gateway serves.
+type Options struct {
+	// Functions are the deployed functions; their routes are the API's.
+	Functions []template.Function
+	// URLPaths are paths that go to a function's URL, by the function's physical name.
+	URLPaths map[string]string
+	Verifier Verifier
+	Invoker  Invoker
+	Logger   *slog.Logger
+	Now      func() time.Time
+}
+
+// Gateway is an http.Handler; safe for concurrent use.
+type Gateway struct {
+	routes   []route
+	urlPaths map[string]string
+	verifier Verifier
+	invoker  Invoker
+	logger   *slog.Logger
+	now      func() time.Time
+}
+
+// New returns a gateway.
+func New(opts Options) *Gateway {
+	g := &Gateway{
+		urlPaths: opts.URLPaths, verifier: opts.Verifier, invoker: opts.Invoker, logger: opts.Logger, now: opts.Now,
+	}
+	for _, f := range opts.Functions {
+		for _, r := range f.Routes {
+			g.routes = append(g.routes, newRoute(r, f.PhysicalName))
+		}
+	}
+	return g
+}
+
+// ServeHTTP answers one request. Errors of the gateway itself are problem+json too.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if function, ok := g.urlPaths[r.URL.Path]; ok {
+		g.serveURL(w, r, function)
+		return
+	}
+	route, parameters, ok := match(g.routes, r.Method, r.URL.Path)
+	if !ok {
+		problem.Write(w, fault.New(fault.NotFound, "no such route"))
+		return
+	}
+	var authorizer *events.APIGatewayV2HTTPRequestContextAuthorizerDescription
+	if route.Authorized {
+		var err error
+		if authorizer, err = g.authorize(r, route.Scopes); err != nil {
+			refuse(w, err)
+			return
+		}
+	}
+	event, err := g.event(r, route, parameters)
+	if err != nil {
+		problem.Write(w, err)
+		return
+	}
+	event.RequestContext.Authorizer = authorizer
+	g.integrate(w, r, route.function, event)
+}
+
+// integrate calls the function and answers what it answers.
+func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, function string, event *events.APIGatewayV2HTTPRequest) {
+	payload, err := json.Marshal(event)
+	if err != nil {
+		problem.Write(w, err)
+		return
+	}
+	if len(payload) > maxEvent {
+		problem.Write(w, fault.New(fault.TooLarge, "the request is too large"))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), integrationTimeout)
+	defer cancel()
+	out, err := g.invoker.Invoke(ctx, function, payload)
+	switch {
+	case r.Context().Err() != nil: // nobody is there to answer; the function goes on
+	case errors.Is(err, context.DeadlineExceeded):
+		problem.Write(w, fault.New(fault.Unavailable, "the function took too long"))
+	case err != nil:
+		g.logger.ErrorContext(ctx, "integration", "function", function, "error", err)
+		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
+	default:
+		g.answer(w, out)
+	}
+}

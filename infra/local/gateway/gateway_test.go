@@ -1,0 +1,416 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/gateway"
+	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/auth"
+)
+
+func TestRoutesGoToTheMostSpecific(t *testing.T) {
+	routes := []template.Route{
+		{Method: "ANY", Path: "/v1/{proxy+}"}, {Method: "GET", Path: "/v1/prompts/{id}"}, {Method: "ANY", Path: "/v1/prompts/latest"},
+		{Method: "GET", Path: "/v1/prompts/latest"}, {Method: "POST", Path: "/v1/sessions/{id}/messages"}, {Method: "GET", Path: "/docs"},
+	}
+	cases := []struct{ request, route string }{
+		{"GET /v1/anything/at/all", "ANY /v1/{proxy+}"},
+		{"GET /v1/prompts/7", "GET /v1/prompts/{id}"},
+		{"PUT /v1/prompts/7", "ANY /v1/{proxy+}"},
+		{"GET /v1/prompts/latest", "GET /v1/prompts/latest"},
+		{"PUT /v1/prompts/latest", "ANY /v1/prompts/latest"},
+		{"POST /v1/sessions/a/messages", "POST /v1/sessions/{id}/messages"},
+		{"POST /v1/sessions/a/messages/b", "ANY /v1/{proxy+}"},
+		{"GET /docs", "GET /docs"},
+		{"POST /docs", ""}, {"GET /docs/x", ""}, {"GET /v1", ""}, {"GET /v1/", ""}, {"GET /", ""},
+	}
+	h := start(t, routes)
+	for _, c := range cases {
+		method, path, _ := strings.Cut(c.request, " ")
+		h.events = nil
+		resp := h.do(t, method, path, nil, nil)
+		if c.route == "" {
+			if p := problemOf(t, resp); p.Status != 404 || p.Code != "not_found" || len(h.events) != 0 {
+				t.Errorf("%s: %+v, want no route", c.request, p)
+			}
+			continue
+		}
+		if len(h.events) != 1 || h.events[0].RouteKey != c.route {
+			t.Errorf("%s: %+v, want route %s", c.request, h.events, c.route)
+		}
+	}
+}
+
+func TestRequestBecomesAnEvent(t *testing.T) {
+	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
+	h.do(t, "POST", "/v1/a%20b/c?x=1&y=a%20b&x=2", strings.NewReader(`{"a":"ü"}`), http.Header{
+		"Content-Type": {"application/json; charset=utf-8"}, "Cookie": {"one=1; two=2"}, "X-Two": {"a", "b"},
+		"X-Request-Id": {"req-1"}, "User-Agent": {"test"},
+	})
+	got := h.events[0]
+	for _, volatile := range []*string{&got.RequestContext.RequestID, &got.RequestContext.Time, &got.RequestContext.DomainName} {
+		if *volatile == "" {
+			t.Error("a part of the request's context is empty")
+		}
+		*volatile = ""
+	}
+	if got.RequestContext.TimeEpoch == 0 || !strings.HasPrefix(got.Headers["x-amzn-trace-id"], "Root=") || got.Headers["host"] == "" {
+		t.Errorf("time or trace is missing: %+v", got)
+	}
+	got.RequestContext.TimeEpoch = 0
+	for _, name := range []string{"x-amzn-trace-id", "host", "accept-encoding"} {
+		delete(got.Headers, name)
+	}
+	want := events.APIGatewayV2HTTPRequest{
+		Version: "2.0", RouteKey: "ANY /v1/{proxy+}", RawPath: "/v1/a b/c", RawQueryString: "x=1&y=a%20b&x=2",
+		Cookies: []string{"one=1", "two=2"}, Body: `{"a":"ü"}`,
+		Headers: map[string]string{
+			"content-type": "application/json; charset=utf-8", "content-length": "10", "x-two": "a,b", "user-agent": "test",
+			"x-request-id": "req-1", "x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "http",
+		},
+		QueryStringParameters: map[string]string{"x": "1,2", "y": "a b"}, PathParameters: map[string]string{"proxy": "a b/c"},
+		RequestContext: events.APIGatewayV2HTTPRequestContext{
+			RouteKey: "ANY /v1/{proxy+}", AccountID: "000000000000", Stage: "$default", APIID: "local", DomainPrefix: "local",
+			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
+				Method: "POST", Path: "/v1/a b/c", Protocol: "HTTP/1.1", SourceIP: "127.0.0.1", UserAgent: "test",
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+}
+
+func TestBodiesThatAreNoText(t *testing.T) {
+	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
+	for _, c := range []struct{ kind, body string }{
+		{"application/octet-stream", "abc"}, {"application/json", "{\"a\":\"\xff\"}"}, {"", "abc"},
+	} {
+		h.do(t, "POST", "/v1/x", strings.NewReader(c.body), http.Header{"Content-Type": {c.kind}})
+		got := h.events[len(h.events)-1]
+		raw, err := base64.StdEncoding.DecodeString(got.Body)
+		if !got.IsBase64Encoded || err != nil || string(raw) != c.body {
+			t.Errorf("%q of type %q became %q, encoded %v", c.body, c.kind, got.Body, got.IsBase64Encoded)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	cases := []struct {
+		name, body string
+		answer     any
+		status     int
+		headers    http.Header
+	}{
+		{"text", "hi", events.APIGatewayV2HTTPResponse{
+			StatusCode: 201, Body: "hi", Headers: map[string]string{"X-A": "1,2", "content-type": "text/x"}, Cookies: []string{"a=1", "b=2"},
+		}, 201, http.Header{"X-A": {"1,2"}, "Set-Cookie": {"a=1", "b=2"}, "Content-Type": {"text/x"}}},
+		{"binary", "\x00\xff", events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: "AP8=", IsBase64Encoded: true}, 200, nil},
+		{"inferred", `{"a":1}`, map[string]int{"a": 1}, 200, http.Header{"Content-Type": {"application/json"}}},
+		{"no content", "", events.APIGatewayV2HTTPResponse{StatusCode: 204}, 204, nil},
+	}
+	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			h.answer = func() (any, error) { return c.answer, nil }
+			resp := h.do(t, "GET", "/x", nil, nil)
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != c.body || resp.StatusCode != c.status {
+				t.Errorf("status %d body %q error %v", resp.StatusCode, body, err)
+			}
+			for name, want := range c.headers {
+				if got := resp.Header[name]; !slices.Equal(got, want) {
+					t.Errorf("header %s: %q, want %q", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFunctionsThatFail(t *testing.T) {
+	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+	for name, answer := range map[string]func() (any, error){
+		"error": func() (any, error) { return nil, errors.New("secret detail") },
+		"panic": func() (any, error) { panic("secret detail") },
+		"bad base64": func() (any, error) {
+			return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: "!", IsBase64Encoded: true}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.answer = answer
+			p := problemOf(t, h.do(t, "GET", "/x", nil, nil))
+			if p.Status != 500 || p.Code != "internal" || strings.Contains(p.Detail, "secret") {
+				t.Errorf("problem %+v", p)
+			}
+		})
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+	for name, size := range map[string]int{"more than the gateway takes": 10<<20 + 1, "more than the function takes": 7 << 20} {
+		resp := h.do(t, "POST", "/x", strings.NewReader(strings.Repeat("x", size)), http.Header{"Content-Type": {"text/plain"}})
+		if p := problemOf(t, resp); p.Status != 413 || p.Code != "too_large" || len(h.events) != 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	h.do(t, "POST", "/x", strings.NewReader(strings.Repeat("x", 4<<20)), http.Header{"Content-Type": {"text/plain"}})
+	if len(h.events) != 1 || len(h.events[0].Body) != 4<<20 {
+		t.Error("4 MiB did not reach the function, which has to refuse them itself")
+	}
+}
+
+func TestAuthorizer(t *testing.T) {
+	h := start(t, []template.Route{
+		{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true},
+		{Method: "GET", Path: "/scoped", Authorized: true, Scopes: []string{"a/b", "throughline/app"}},
+	})
+	mint := func(c issuer.Claims) string {
+		token, err := h.issuer.Mint(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"sub": "ann", "iss": h.issuer.URL(), "aud": issuer.Audience,
+		"exp": time.Now().Add(time.Hour).Unix()}).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := mint(issuer.Claims{UserID: "ann"})
+	parts := strings.Split(good, ".")
+	cases := []struct {
+		name, path, header string
+		status             int
+	}{
+		{"free without token", "/free", "", 200},
+		{"no token", "/own", "", 401},
+		{"another scheme", "/own", "Basic " + good, 401},
+		{"empty token", "/own", "Bearer ", 401},
+		{"garbage", "/own", "Bearer abc", 401},
+		{"unsigned", "/own", "Bearer " + none, 401},
+		{"signature cut off", "/own", "Bearer " + parts[0] + "." + parts[1] + ".", 401},
+		{"expired", "/own", "Bearer " + mint(issuer.Claims{UserID: "ann", Expiry: -time.Hour}), 401},
+		{"good", "/own", "Bearer " + good, 200},
+		{"scheme in lower case", "/own", "bearer " + good, 200},
+		{"scope there", "/scoped", "Bearer " + good, 200},
+		{"scope missing", "/scoped", "Bearer " + mint(issuer.Claims{UserID: "ann", Scopes: []string{"throughline/user"}}), 403},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			h.events = nil
+			resp := h.do(t, "GET", c.path, nil, http.Header{"Authorization": {c.header}})
+			if resp.StatusCode != c.status {
+				t.Fatalf("status %d, want %d", resp.StatusCode, c.status)
+			}
+			if c.status == 200 {
+				return
+			}
+			p := problemOf(t, resp)
+			want := map[int]string{401: "unauthorized", 403: "forbidden"}[c.status]
+			if p.Code != want || p.Type != "about:blank" || p.Detail == "" || len(h.events) != 0 {
+				t.Errorf("problem %+v, events %d", p, len(h.events))
+			}
+			if c.status == 401 && !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer ") {
+				t.Errorf("WWW-Authenticate %q", resp.Header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+	h.events = nil
+	for _, path := range []string{"/free", "/own", "/scoped"} {
+		h.do(t, "GET", path, nil, http.Header{"Authorization": {"Bearer " + good}})
+	}
+	if h.events[0].RequestContext.Authorizer != nil {
+		t.Error("a route without authorizer hands claims on")
+	}
+	own, scoped := h.events[1].RequestContext.Authorizer.JWT, h.events[2].RequestContext.Authorizer.JWT
+	if own.Claims["sub"] != "ann" || own.Claims["scope"] != "throughline/user throughline/app" || own.Claims["aud"] != issuer.Audience {
+		t.Errorf("claims %v", own.Claims)
+	}
+	if own.Scopes != nil || !slices.Equal(scoped.Scopes, []string{"throughline/user", "throughline/app"}) {
+		t.Errorf("scopes %q without and %q with scopes on the route", own.Scopes, scoped.Scopes)
+	}
+}
+
+func TestFunctionURLStreams(t *testing.T) {
+	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}", Authorized: true}})
+	pieces := make(chan string)
+	h.stream = func(_ context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		if in.RawPath != "/v1/chat" || in.RawQueryString != "a=1" || in.Body != "{}" || in.Headers["authorization"] != "x" || in.RequestContext.HTTP.Method != "POST" {
+			t.Errorf("request %+v", in)
+		}
+		reader, writer := io.Pipe()
+		go func() {
+			for piece := range pieces {
+				_, _ = io.WriteString(writer, piece)
+			}
+			_ = writer.Close()
+		}()
+		return &events.LambdaFunctionURLStreamingResponse{StatusCode: 201, Headers: map[string]string{"Content-Type": "text/event-stream"}, Body: reader}, nil
+	}
+	resp := h.do(t, "POST", "/v1/chat?a=1", strings.NewReader("{}"), http.Header{"Content-Type": {"application/json"}, "Authorization": {"x"}})
+	if resp.StatusCode != 201 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("status %d headers %v", resp.StatusCode, resp.Header)
+	}
+	lines := bufio.NewReader(resp.Body)
+	for _, piece := range []string{"event: token\n", "event: done\n"} {
+		pieces <- piece // the next piece is not made before this one was read
+		if got, err := lines.ReadString('\n'); err != nil || got != piece {
+			t.Fatalf("read %q, %v; want %q", got, err, piece)
+		}
+	}
+	close(pieces)
+	if _, err := lines.ReadByte(); err != io.EOF {
+		t.Errorf("end of stream: %v", err)
+	}
+}
+
+func TestClientGoneChangesNothingForTheFunction(t *testing.T) {
+	h := start(t, nil)
+	begun, resume, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	h.stream = func(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		reader, writer := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(writer, "first")
+			close(begun)
+			<-resume
+			for range 100 {
+				if _, err := writer.Write(make([]byte, 64<<10)); err != nil {
+					finished <- err
+					return
+				}
+			}
+			finished <- ctx.Err()
+			_ = writer.Close()
+		}()
+		return &events.LambdaFunctionURLStreamingResponse{Body: reader}, nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+"/v1/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	cancel()
+	_ = resp.Body.Close()
+	close(resume)
+	if err := <-finished; err != nil {
+		t.Errorf("the function met %v after the client had gone", err)
+	}
+}
+
+func TestFunctionURLThatFails(t *testing.T) {
+	h := start(t, nil)
+	h.stream = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		panic("secret detail")
+	}
+	p := problemOf(t, h.do(t, "POST", "/v1/chat", nil, nil))
+	if p.Status != 500 || p.Code != "internal" || strings.Contains(p.Detail, "secret") {
+		t.Errorf("problem %+v", p)
+	}
+}
+
+// harness is a gateway before a function that keeps its events, and before a function URL.
+type harness struct {
+	url    string
+	issuer *issuer.Issuer
+	events []events.APIGatewayV2HTTPRequest
+	answer func() (any, error)
+	stream lambdaapi.URLHandler
+}
+
+func start(t *testing.T, routes []template.Route) *harness {
+	t.Helper()
+	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
+	logger := slog.New(slog.DiscardHandler)
+	runtime := lambdaapi.NewRuntime(logger)
+	runtime.Register("f", func(_ context.Context, e events.APIGatewayV2HTTPRequest) (any, error) {
+		h.events = append(h.events, e)
+		return h.answer()
+	}, time.Minute)
+	runtime.Register("coach", func(ctx context.Context, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		return h.stream(ctx, r)
+	}, time.Minute)
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	h.url = server.URL
+	var err error
+	if h.issuer, err = issuer.New(server.URL, "", time.Now); err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audience: issuer.Audience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.issuer.Register(mux)
+	mux.Handle("/", gateway.New(gateway.Options{
+		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
+		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/export": "coach"},
+		Verifier:  verifier, Invoker: runtime, Logger: logger, Now: time.Now,
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		if err := runtime.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return h
+}
+
+func (h *harness) do(t *testing.T, method, path string, body io.Reader, headers http.Header) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range headers {
+		req.Header[name] = values
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+type problemBody struct {
+	Type, Title, Detail, Code string
+	Status                    int
+}
+
+func problemOf(t *testing.T, resp *http.Response) (p problemBody) {
+	t.Helper()
+	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
+		t.Errorf("content type %q", kind)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Status != resp.StatusCode {
+		t.Errorf("status %d in the body, %d in the answer", p.Status, resp.StatusCode)
+	}
+	return p
+}

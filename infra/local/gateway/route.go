@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"strings"
+
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+// anyMethod and defaultPath are how a route says that it takes every method or every path.
+const (
+	anyMethod   = "ANY"
+	defaultPath = "$default"
+)
+
+// route is one route of the API and the function it goes to.
+type route struct {
+	template.Route
+	function string
+	segments []string
+}
+
+func newRoute(r template.Route, function string) route {
+	return route{Route: r, function: function, segments: strings.Split(strings.Trim(r.Path, "/"), "/")}
+}
+
+// key is the route's name in events: "POST /v1/prompts".
+func (r route) key() string {
+	if r.Path == defaultPath {
+		return defaultPath
+	}
+	return r.Method + " " + r.Path
+}
+
+// match finds the most specific route, as the service does: a fixed path before one with a parameter, that before a
+// greedy one, that before $default; and of equal ones the route that names the method.
+func match(routes []route, method, path string) (best route, parameters map[string]string, ok bool) {
+	bestRank := ""
+	for _, r := range routes {
+		if r.Method != method && r.Method != anyMethod && r.Path != defaultPath {
+			continue
+		}
+		rank, found, matches := r.matchPath(path)
+		if !matches {
+			continue
+		}
+		if r.Method == method {
+			rank += "a"
+		} else {
+			rank += "b"
+		}
+		if !ok || rank < bestRank {
+			best, bestRank, parameters, ok = r, rank, found, true
+		}
+	}
+	return best, parameters, ok
+}
+
+// The ranks of a path's segments; the lower is the more specific.
+const (
+	rankFixed     = "1"
+	rankParameter = "2"
+	rankGreedy    = "3"
+	rankDefault   = "4"
+)
+
+// matchPath compares a path and returns how specific the match is: one letter for each segment.
+func (r route) matchPath(path string) (rank string, parameters map[string]string, ok bool) {
+	if r.Path == defaultPath {
+		return rankDefault, nil, true
+	}
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, segment := range r.segments {
+		name, isParameter := strings.CutPrefix(strings.TrimSuffix(segment, "}"), "{")
+		greedy, isGreedy := strings.CutSuffix(name, "+")
+		switch {
+		case i >= len(parts) || isParameter && parts[i] == "":
+			return "", nil, false
+		case isParameter && isGreedy:
+			return rank + rankGreedy, with(parameters, greedy, strings.Join(parts[i:], "/")), true
+		case isParameter:
+			rank, parameters = rank+rankParameter, with(parameters, name, parts[i])
+		case segment != parts[i]:
+			return "", nil, false
+		default:
+			rank += rankFixed
+		}
+	}
+	return rank, parameters, len(parts) == len(r.segments)
+}
+
+func with(m map[string]string, name, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = value
+	return m
+}

@@ -1,0 +1,192 @@
+package issuer_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+func TestTokensPassTheRealCheck(t *testing.T) {
+	cases := []struct {
+		name, body, user string
+		scopes           []string
+	}{
+		{"default", `{"userId":"ann"}`, "ann", []string{"throughline/user", "throughline/app"}},
+		{"one scope", `{"userId":"ann","scopes":["throughline/user"]}`, "ann", []string{"throughline/user"}},
+		{"no scopes", `{"userId":"ann","scopes":[]}`, "ann", nil},
+		{"any printable user", `{"userId":"ü b/c|#%"}`, "ü b/c|#%", []string{"throughline/user", "throughline/app"}},
+	}
+	url, verifier := serve(t, "")
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			token := mint(t, url, c.body)
+			user, scopes, err := verifier.Verify(t.Context(), token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(user) != c.user || !slices.Equal(scopes, c.scopes) {
+				t.Errorf("user %q scopes %q, want %q %q", user, scopes, c.user, c.scopes)
+			}
+		})
+	}
+}
+
+func TestExpiredTokenIsRefused(t *testing.T) {
+	url, verifier := serve(t, "")
+	token := mint(t, url, `{"userId":"ann","expiresIn":-60}`)
+	if _, _, err := verifier.Verify(t.Context(), token); !fault.Is(err, fault.Unauthorized) {
+		t.Errorf("verify: %v, want unauthorized", err)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	cases := []struct {
+		body, code, field string
+		status            int
+	}{
+		{`{}`, "invalid", "userId", 422},
+		{``, "invalid", "userId", 422},
+		{`{"userId":"a\u0001"}`, "invalid", "userId", 422},
+		{`{"userId":"` + strings.Repeat("x", 129) + `"}`, "invalid", "userId", 422},
+		{`{"userId":7}`, "invalid", "userId", 422},
+		{`{"userId":"a","scopes":["a b"]}`, "invalid", "scopes[0]", 422},
+		{`{"userId":"a","other":1}`, "invalid", "", 422},
+		{`{`, "invalid", "", 400},
+		{`{"userId":"a"} {}`, "invalid", "", 400},
+	}
+	url, _ := serve(t, "")
+	for _, c := range cases {
+		resp := post(t, url+"/dev/tokens", c.body)
+		var got struct {
+			Status int
+			Code   string
+			Errors []fault.Field
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+			t.Fatalf("%s: %v", c.body, err)
+		}
+		if resp.StatusCode != c.status || got.Status != c.status || got.Code != c.code ||
+			resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: status %d, %+v", c.body, resp.StatusCode, got)
+		}
+		if c.field != "" && (len(got.Errors) != 1 || got.Errors[0].Field != c.field) {
+			t.Errorf("%s: errors %+v, want one about %s", c.body, got.Errors, c.field)
+		}
+	}
+}
+
+func TestKeyOutlivesTheRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key.pem")
+	first, err := issuer.New("http://issuer", file, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := issuer.New("http://issuer", file, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(keys(t, first), keys(t, second)); diff != "" {
+		t.Errorf("keys of two runs (-first +second):\n%s", diff)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("key file %v, error %v", info, err)
+	}
+	if err := os.WriteFile(file, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := issuer.New("http://issuer", file, time.Now); err == nil {
+		t.Error("took a file without a key")
+	}
+}
+
+func TestConfigurationNamesTheKeys(t *testing.T) {
+	url, _ := serve(t, "")
+	var got struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	get(t, url+"/.well-known/openid-configuration", &got)
+	if got.Issuer != url || got.Keys != url+"/.well-known/jwks.json" {
+		t.Errorf("configuration %+v", got)
+	}
+}
+
+func serve(t *testing.T, keyFile string) (string, *auth.Verifier) {
+	t.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	i, err := issuer.New(server.URL, keyFile, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Register(mux)
+	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audience: issuer.Audience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.URL, verifier
+}
+
+func mint(t *testing.T, url, body string) string {
+	t.Helper()
+	resp := post(t, url+"/dev/tokens", body)
+	var out struct{ Token string }
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, error %v", resp.StatusCode, err)
+	}
+	return out.Token
+}
+
+func post(t *testing.T, url, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func get(t *testing.T, url string, out any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keys(t *testing.T, i *issuer.Issuer) (out any) {
+	t.Helper()
+	mux := http.NewServeMux()
+	i.Register(mux)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	get(t, server.URL+"/.well-known/jwks.json", &out)
+	return out
+}

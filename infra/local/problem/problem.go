@@ -1,0 +1,95 @@
+// Package problem writes the errors of what only the local stack serves, and of its gateway, in the one form of the
+// API's errors: problem+json (RFC 9457) with a code (api 1).
+package problem
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// body is a problem of no type of its own: its title is that of its status.
+type body struct {
+	Type   string        `json:"type"`
+	Title  string        `json:"title"`
+	Status int           `json:"status"`
+	Detail string        `json:"detail,omitempty"`
+	Code   string        `json:"code"`
+	Errors []fault.Field `json:"errors,omitempty"`
+}
+
+// Write answers with the fault in err, from its code, message and fields alone.
+func Write(w http.ResponseWriter, err error) {
+	f := fault.From(err)
+	status, code := statusOf(f.Code)
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	// The status is sent; a client that is gone cannot be told anything.
+	_ = json.NewEncoder(w).Encode(body{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: f.Message,
+		Code: string(code), Errors: f.Fields,
+	})
+}
+
+// WriteJSON answers 200 with a value.
+func WriteJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// Read decodes a JSON body of at most 64 KiB into v. Its errors are faults: what is not JSON, an unknown field, a
+// value of the wrong kind. An empty body leaves v as it is.
+func Read(r *http.Request, v any) error {
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<10))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(v)
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	var large *http.MaxBytesError
+	switch {
+	case err == nil && !decoder.More(), errors.Is(err, io.EOF):
+		return nil
+	case errors.As(err, &large):
+		return fault.New(fault.TooLarge, "the body is too large")
+	case err == nil, errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return fault.New(fault.NotJSON, "the body is not one JSON value")
+	case errors.As(err, &kind):
+		return fault.InvalidField(kind.Field, "must be "+kind.Type.String()+", not "+kind.Value)
+	default:
+		return fault.New(fault.Invalid, err.Error())
+	}
+}
+
+func statusOf(code fault.Code) (int, fault.Code) {
+	switch code {
+	case fault.Invalid, fault.IdempotencyMismatch:
+		return http.StatusUnprocessableEntity, code
+	case fault.NotJSON:
+		return http.StatusBadRequest, fault.Invalid
+	case fault.Unauthorized:
+		return http.StatusUnauthorized, code
+	case fault.Forbidden:
+		return http.StatusForbidden, code
+	case fault.NotFound:
+		return http.StatusNotFound, code
+	case fault.MethodNotAllowed:
+		return http.StatusMethodNotAllowed, code
+	case fault.Conflict:
+		return http.StatusConflict, code
+	case fault.TooLarge:
+		return http.StatusRequestEntityTooLarge, code
+	case fault.RateLimited:
+		return http.StatusTooManyRequests, code
+	case fault.Unavailable:
+		return http.StatusServiceUnavailable, code
+	}
+	return http.StatusInternalServerError, fault.Internal
+}
