@@ -47,7 +47,7 @@ type chatBody struct {
 
 type (
 	chatInput struct {
-		keyed
+		Keyed
 		Body chatBody
 	}
 	streamOutput struct {

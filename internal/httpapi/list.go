@@ -18,8 +18,9 @@ type list[T any] struct {
 
 type listOutput[T any] struct{ Body list[T] }
 
-// listInput is what every list takes.
-type listInput struct {
+// ListInput is what every list takes. It is exported because huma finds only the fields of exported types that are
+// embedded, as are Keyed and SessionPath.
+type ListInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most how many items to return."`
 	Cursor string `query:"cursor" maxLength:"4096" doc:"The nextCursor of the page before; it is bound to the user, the path and the query."`
 
@@ -27,7 +28,7 @@ type listInput struct {
 }
 
 // Resolve notes what the list's cursors are bound to.
-func (in *listInput) Resolve(ctx huma.Context) []error {
+func (in *ListInput) Resolve(ctx huma.Context) []error {
 	u := ctx.URL()
 	in.bound = listing{path: ctx.Method() + " " + u.Path, query: narrowing(&u)}
 	return nil
@@ -47,7 +48,7 @@ func narrowing(u *url.URL) string {
 }
 
 // page opens the cursor and makes the domain's page of the request.
-func (s *server) page(c Caller, in listInput, descending bool) (conversation.Page, listing, error) {
+func (s *server) page(c Caller, in ListInput, descending bool) (conversation.Page, listing, error) {
 	in.bound.user = c.User
 	at, err := s.cursors.open(in.bound, in.Cursor)
 	return conversation.Page{Limit: in.Limit, After: at, Descending: descending}, in.bound, err
@@ -65,15 +66,15 @@ func listed[T, V any](s *server, bound listing, items []T, next conversation.Pos
 // keyHeader makes a POST repeatable (api 1).
 const keyHeader = "Idempotency-Key"
 
-// keyed is the input of every operation that creates.
-type keyed struct {
+// Keyed is part of the input of every operation that creates.
+type Keyed struct {
 	Key string `header:"Idempotency-Key" doc:"1 to 128 characters: a repeat with the same key and body within 24 hours gets the first call's answer."`
 
 	scope string
 }
 
 // Resolve checks the key, and notes what it is bound to beside the user.
-func (k *keyed) Resolve(ctx huma.Context) []error {
+func (k *Keyed) Resolve(ctx huma.Context) []error {
 	u := ctx.URL()
 	k.scope = ctx.Method() + " " + u.Path
 	var given []string
@@ -90,7 +91,7 @@ func (k *keyed) Resolve(ctx huma.Context) []error {
 }
 
 // idempotency is what the store needs to recognise a repeat of the call with that body.
-func (k *keyed) idempotency(body any) (conversation.Idempotency, error) {
+func (k *Keyed) idempotency(body any) (conversation.Idempotency, error) {
 	if k.Key == "" {
 		return conversation.Idempotency{}, nil
 	}

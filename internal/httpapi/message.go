@@ -64,21 +64,21 @@ type appended struct {
 
 type (
 	newMessagesInput struct {
-		sessionPath
-		keyed
+		SessionPath
+		Keyed
 		Body newMessages
 	}
 	messagesInput struct {
-		sessionPath
-		listInput
+		SessionPath
+		ListInput
 		Order string `query:"order" enum:"asc,desc" default:"asc" doc:"By seq."`
 	}
 	messagePath struct {
-		sessionPath
+		SessionPath
 		MessageID string `path:"messageId" doc:"The message's id."`
 	}
 	timelineInput struct {
-		listInput
+		ListInput
 		From    stamp       `query:"from" doc:"The first time that counts."`
 		To      stamp       `query:"to" doc:"The first time that no longer counts."`
 		Context surfaceName `query:"context" doc:"Only messages of this context."`
@@ -118,7 +118,7 @@ func (m messages) register() {
 }
 
 func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*created[appended], error) {
-	if err := in.sessionPath.check(); err != nil {
+	if err := in.SessionPath.check(); err != nil {
 		return nil, err
 	}
 	if err := m.check(c, in.Body.Messages); err != nil {
@@ -196,10 +196,10 @@ func (m messages) counted(given []newMessage) []conversation.NewMessage {
 }
 
 func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listOutput[message], error) {
-	if err := in.sessionPath.check(); err != nil {
+	if err := in.SessionPath.check(); err != nil {
 		return nil, err
 	}
-	page, bound, err := m.page(c, in.listInput, in.Order == "desc")
+	page, bound, err := m.page(c, in.ListInput, in.Order == "desc")
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listO
 }
 
 func (m messages) delete(ctx context.Context, c Caller, in *messagePath) (*empty, error) {
-	if err := in.sessionPath.check(); err != nil {
+	if err := in.SessionPath.check(); err != nil {
 		return nil, err
 	}
 	if !plausibleID(in.MessageID) {
@@ -225,7 +225,7 @@ func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*l
 	if !span.From.IsZero() && !span.To.IsZero() && span.To.Before(span.From) {
 		return nil, fault.InvalidField("to", "lies before from")
 	}
-	page, bound, err := m.page(c, in.listInput, in.Order == "desc")
+	page, bound, err := m.page(c, in.ListInput, in.Order == "desc")
 	if err != nil {
 		return nil, err
 	}

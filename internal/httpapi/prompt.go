@@ -43,7 +43,7 @@ type (
 	}
 	recordOutput struct{ Body prompt.Record }
 	promptsInput struct {
-		listInput
+		ListInput
 		SessionID id `query:"sessionId" doc:"Only prompts of this session."`
 	}
 )
@@ -103,7 +103,7 @@ func (p prompts) get(ctx context.Context, c Caller, in *promptPath) (*recordOutp
 }
 
 func (p prompts) list(ctx context.Context, c Caller, in *promptsInput) (*listOutput[prompt.Record], error) {
-	page, bound, err := p.page(c, in.listInput, true)
+	page, bound, err := p.page(c, in.ListInput, true)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,9 @@ func humaConfig() huma.Config {
 			Info:       &huma.Info{},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName)},
 		},
-		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		Formats: map[string]huma.Format{
+			"application/json": huma.DefaultJSONFormat, problemType: huma.DefaultJSONFormat,
+		},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{fromHuma},
@@ -101,6 +103,8 @@ func (s *server) route() http.Handler {
 			writeProblem(w, err)
 			return
 		}
+		// Every answer has one media type, whatever the client would rather have.
+		r.Header.Del("Accept")
 		s.mux.ServeHTTP(w, r)
 	})
 }

@@ -70,22 +70,24 @@ type changedSession struct {
 	Attributes object           `json:"attributes,omitempty" doc:"Merged key by key; a null value removes its key."`
 }
 
+// SessionPath is the path of what belongs to one session.
+type SessionPath struct {
+	ID string `path:"id" doc:"The session's id."`
+}
+
 type (
 	sessionOutput struct{ Body session }
-	sessionPath   struct {
-		ID string `path:"id" doc:"The session's id."`
-	}
 	sessionsInput struct {
-		listInput
+		ListInput
 		Context surfaceName `query:"context" doc:"Only sessions of this context."`
 		Status  string      `query:"status" enum:"active,completed,archived" doc:"Only sessions of this status."`
 	}
 	newSessionInput struct {
-		keyed
+		Keyed
 		Body newSession
 	}
 	changedSessionInput struct {
-		sessionPath
+		SessionPath
 		Body changedSession
 	}
 )
@@ -145,7 +147,7 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 }
 
 func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listOutput[session], error) {
-	page, bound, err := s.page(c, in.listInput, true)
+	page, bound, err := s.page(c, in.ListInput, true)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +159,7 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listO
 	return listed(s.server, bound, found, next, viewSession), nil
 }
 
-func (s sessions) get(ctx context.Context, c Caller, in *sessionPath) (*sessionOutput, error) {
+func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (*sessionOutput, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -180,14 +182,14 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 	return sessionAnswer(s.store.UpdateSession(ctx, c.User, in.ID, change))
 }
 
-func (s sessions) delete(ctx context.Context, c Caller, in *sessionPath) (*empty, error) {
+func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) (*empty, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
 	return &empty{}, s.remove.DeleteSession(ctx, c.User, in.ID)
 }
 
-func (s sessions) leave(ctx context.Context, c Caller, in *sessionPath) (*empty, error) {
+func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) (*empty, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -202,7 +204,7 @@ func sessionAnswer(s conversation.Session, err error) (*sessionOutput, error) {
 }
 
 // check answers for the store where no session can have the id.
-func (p sessionPath) check() error {
+func (p SessionPath) check() error {
 	if !conversation.ValidID(p.ID) {
 		return fault.Missing("session")
 	}

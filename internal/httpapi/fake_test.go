@@ -1,0 +1,280 @@
+package httpapi_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// memory keeps sessions and messages of many users in memory, as much of a store as HTTP needs to be seen. What a
+// store has to do is tested on the real one.
+type memory struct {
+	mu       sync.Mutex
+	now      func() time.Time
+	sessions map[conversation.UserID][]*conversation.Session
+	messages map[conversation.UserID][]conversation.Message
+	calls    map[string]remembered
+	// fail, where set, is what every call answers.
+	fail error
+}
+
+type remembered struct {
+	hash   string
+	answer any
+}
+
+func newMemory(now func() time.Time) *memory {
+	return &memory{
+		now: now, sessions: map[conversation.UserID][]*conversation.Session{},
+		messages: map[conversation.UserID][]conversation.Message{}, calls: map[string]remembered{},
+	}
+}
+
+// once answers a repeat of a call as the first.
+func once[T any](m *memory, user conversation.UserID, idem conversation.Idempotency, do func() (T, error)) (answer T, replayed bool, err error) {
+	if m.fail != nil {
+		return answer, false, m.fail
+	}
+	key := fmt.Sprint(user, "|", idem.Scope, "|", idem.Key)
+	if r, ok := m.calls[key]; ok && idem.Set() {
+		if r.hash != idem.BodyHash {
+			return answer, false, fault.New(fault.IdempotencyMismatch, "")
+		}
+		return r.answer.(T), true, nil
+	}
+	if answer, err = do(); err == nil && idem.Set() {
+		m.calls[key] = remembered{idem.BodyHash, answer}
+	}
+	return answer, false, err
+}
+
+func (m *memory) find(user conversation.UserID, id string) (*conversation.Session, error) {
+	if m.fail != nil {
+		return nil, m.fail
+	}
+	for _, s := range m.sessions[user] {
+		if s.ID == id {
+			return s, nil
+		}
+	}
+	return nil, fault.Missing("session")
+}
+
+func (m *memory) CreateSession(_ context.Context, user conversation.UserID, in conversation.NewSession, idem conversation.Idempotency) (conversation.Created, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, replayed, err := once(m, user, idem, func() (conversation.Session, error) {
+		if _, err := m.find(user, in.ID); err == nil {
+			return conversation.Session{}, fault.New(fault.Conflict, "the session exists")
+		}
+		surface, err := conversation.SurfaceOf(in.Context)
+		if err != nil {
+			return conversation.Session{}, err
+		}
+		s := &conversation.Session{
+			ID: cmp.Or(in.ID, fmt.Sprintf("ses_%d", len(m.sessions[user])+1)), Context: in.Context, CoachID: in.CoachID,
+			Mode: cmp.Or(in.Mode, surface.DefaultMode), Title: in.Title, Attributes: in.Attributes, Status: conversation.Active,
+		}
+		m.sessions[user] = append(m.sessions[user], s)
+		return *s, nil
+	})
+	return conversation.Created{Session: s, Replayed: replayed}, err
+}
+
+func (m *memory) Session(_ context.Context, user conversation.UserID, id string) (conversation.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.find(user, id)
+	if err != nil {
+		return conversation.Session{}, err
+	}
+	return *s, nil
+}
+
+func (m *memory) Sessions(_ context.Context, user conversation.UserID, f conversation.SessionFilter, page conversation.Page) ([]conversation.Session, conversation.Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []conversation.Session
+	for _, s := range slices.Backward(m.sessions[user]) {
+		if (f.Context == "" || f.Context == s.Context) && (f.Status == "" || f.Status == s.Status) {
+			all = append(all, *s)
+		}
+	}
+	return paged(all, page, m.fail)
+}
+
+func (m *memory) UpdateSession(_ context.Context, user conversation.UserID, id string, c conversation.SessionChange) (conversation.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.find(user, id)
+	if err != nil {
+		return conversation.Session{}, err
+	}
+	if c.Status != nil {
+		s.Status = *c.Status
+	}
+	if c.Mode != nil {
+		s.Mode = *c.Mode
+	}
+	if c.Title != nil {
+		s.Title = *c.Title
+	}
+	merged := map[string]any{}
+	for _, from := range []map[string]any{s.Attributes, c.Attributes} {
+		for name, value := range from {
+			merged[name] = value
+			if value == nil {
+				delete(merged, name)
+			}
+		}
+	}
+	s.Attributes = merged
+	return *s, nil
+}
+
+func (m *memory) LeaveSession(_ context.Context, user conversation.UserID, id string, at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.find(user, id)
+	if err == nil {
+		s.LeftAt = at
+	}
+	return err
+}
+
+func (m *memory) DeleteSession(_ context.Context, user conversation.UserID, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.find(user, id)
+	if err != nil {
+		return err
+	}
+	m.sessions[user] = slices.DeleteFunc(m.sessions[user], func(x *conversation.Session) bool { return x == s })
+	m.messages[user] = slices.DeleteFunc(m.messages[user], func(x conversation.Message) bool { return x.SessionID == id })
+	return nil
+}
+
+func (m *memory) Append(_ context.Context, user conversation.UserID, in conversation.Append) (conversation.Appended, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, replayed, err := once(m, user, in.Idempotency, func() (conversation.Appended, error) {
+		s, err := m.find(user, in.SessionID)
+		if err != nil {
+			return conversation.Appended{}, err
+		}
+		var out conversation.Appended
+		for _, n := range in.Messages {
+			out.Messages = append(out.Messages, m.add(user, s, n))
+		}
+		out.Session = *s
+		return out, nil
+	})
+	a.Replayed = replayed
+	return a, err
+}
+
+func (m *memory) add(user conversation.UserID, s *conversation.Session, n conversation.NewMessage) conversation.Message {
+	at := n.Timestamp
+	if at.IsZero() {
+		at = conversation.Milliseconds(m.now())
+	}
+	if !at.After(s.LastMessageAt) && s.MessageCount > 0 {
+		at = s.LastMessageAt.Add(time.Millisecond)
+	}
+	s.LastSeq++
+	s.MessageCount++
+	if s.StartedAt.IsZero() {
+		s.StartedAt = at
+	}
+	s.LastMessageAt = at
+	stored := conversation.Message{
+		ID: fmt.Sprintf("msg_%s_%d_%d", user, at.Unix(), s.LastSeq), Seq: s.LastSeq, SessionID: s.ID, Context: s.Context,
+		CoachID: s.CoachID, AgentID: n.AgentID, Role: n.Role, Content: n.Content, Tokens: n.Tokens, Timestamp: at,
+		Mode: cmp.Or(n.Mode, s.Mode), Metadata: n.Metadata,
+	}
+	m.messages[user] = append(m.messages[user], stored)
+	return stored
+}
+
+func (m *memory) Messages(_ context.Context, user conversation.UserID, id string, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.find(user, id); err != nil {
+		return nil, "", err
+	}
+	var all []conversation.Message
+	for _, x := range m.messages[user] {
+		if x.SessionID == id {
+			all = append(all, x)
+		}
+	}
+	if page.Descending {
+		slices.Reverse(all)
+	}
+	return paged(all, page, m.fail)
+}
+
+func (m *memory) Timeline(_ context.Context, user conversation.UserID, r conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []conversation.Message
+	for _, x := range m.messages[user] {
+		if x.Timestamp.Before(r.From) || (!r.To.IsZero() && !x.Timestamp.Before(r.To)) || (r.Context != "" && r.Context != x.Context) {
+			continue
+		}
+		all = append(all, x)
+	}
+	slices.SortStableFunc(all, func(a, b conversation.Message) int { return a.Timestamp.Compare(b.Timestamp) })
+	if page.Descending {
+		slices.Reverse(all)
+	}
+	return paged(all, page, m.fail)
+}
+
+func (m *memory) DeleteMessage(_ context.Context, user conversation.UserID, sessionID, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.find(user, sessionID)
+	if err != nil {
+		return err
+	}
+	before := len(m.messages[user])
+	m.messages[user] = slices.DeleteFunc(m.messages[user], func(x conversation.Message) bool { return x.ID == id })
+	if len(m.messages[user]) == before {
+		return fault.Missing("message")
+	}
+	s.MessageCount--
+	return nil
+}
+
+// paged cuts a page out of a list; a position is an index.
+func paged[T any](all []T, page conversation.Page, fail error) ([]T, conversation.Position, error) {
+	if fail != nil {
+		return nil, "", fail
+	}
+	from := 0
+	if page.After != "" {
+		var err error
+		if from, err = strconv.Atoi(string(page.After)); err != nil {
+			return nil, "", err
+		}
+	}
+	from = min(from, len(all))
+	to := min(from+page.Limit, len(all))
+	if to == len(all) {
+		return all[from:to], "", nil
+	}
+	return all[from:to], conversation.Position(strconv.Itoa(to)), nil
+}
+
+// words counts tokens as words.
+type words struct{}
+
+func (words) Count(text string) int { return len(text) / 4 }

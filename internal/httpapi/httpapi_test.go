@@ -1,0 +1,200 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+// cursorKey is a key of the tests' own.
+func cursorKey(t testing.TB, version string) httpapi.CursorKey {
+	t.Helper()
+	key, err := httpapi.ParseCursorKey(version + ":MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// noon is the tests' clock.
+func noon() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
+
+// journal is a log to read back. It is safe for concurrent use.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+// base returns what every handler needs, and its log.
+func base() (httpapi.Base, *journal) {
+	j := &journal{}
+	return httpapi.Base{Log: slog.New(httpapi.LogHandler(slog.NewJSONHandler(j, nil))), Now: noon}, j
+}
+
+// call is one request through the gateway.
+type call struct {
+	method, path string
+	// body is sent as JSON unless it is a string or nil.
+	body    any
+	user    string
+	scopes  string
+	headers map[string]string
+}
+
+// reply is what came back.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// decode reads the body into v.
+func (r reply) decode(t testing.TB, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(r.body))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("decode %d %s: %v", r.status, r.body, err)
+	}
+}
+
+// problem is an error as a client reads it.
+type problem struct {
+	Type, Title, Detail, Code string
+	Status                    int
+	Errors                    []struct{ Field, Message string }
+}
+
+func (p problem) fields() string {
+	names := make([]string, len(p.Errors))
+	for i, e := range p.Errors {
+		names[i] = e.Field
+	}
+	return strings.Join(names, " ")
+}
+
+// send puts a call through API Gateway's event format.
+func send(t testing.TB, h http.Handler, c call) reply {
+	t.Helper()
+	path, query, _ := strings.Cut(c.path, "?")
+	e := events.APIGatewayV2HTTPRequest{
+		Version: "2.0", RawPath: path, RawQueryString: query, Headers: map[string]string{"content-type": "application/json"},
+		RequestContext: events.APIGatewayV2HTTPRequestContext{
+			Stage: "$default", HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: c.method, Path: path},
+		},
+		Body: bodyText(t, c.body),
+	}
+	for name, value := range c.headers {
+		e.Headers[name] = value
+	}
+	if c.user != "" {
+		if c.scopes == "" {
+			c.scopes = "[throughline/user throughline/app]"
+		}
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{
+				Claims: map[string]string{"sub": c.user, "scope": c.scopes},
+			},
+		}
+	}
+	out, err := httpapi.GatewayHandler(h)(context.WithoutCancel(t.Context()), e)
+	if err != nil {
+		t.Fatalf("%s %s: %v", c.method, c.path, err)
+	}
+	header := http.Header{}
+	for name, value := range out.Headers {
+		header.Set(name, value)
+	}
+	return reply{out.StatusCode, header, []byte(out.Body)}
+}
+
+func bodyText(t testing.TB, body any) string {
+	t.Helper()
+	switch body := body.(type) {
+	case nil:
+		return ""
+	case string:
+		return body
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// expect sends a call and fails unless it is answered with the status.
+func expect(t testing.TB, h http.Handler, status int, c call) reply {
+	t.Helper()
+	r := send(t, h, c)
+	if r.status != status {
+		t.Fatalf("%s %s: %d %s, want %d", c.method, c.path, r.status, r.body, status)
+	}
+	return r
+}
+
+// expectProblem sends a call and fails unless it is answered with a problem of the status and code that names the fields.
+func expectProblem(t testing.TB, h http.Handler, status int, code, fields string, c call) problem {
+	t.Helper()
+	r := expect(t, h, status, c)
+	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type %q", got)
+	}
+	var p problem
+	r.decode(t, &p)
+	if p.Code != code || p.Status != status || p.Title == "" || p.Detail == "" || p.Type == "" {
+		t.Errorf("%s %s: problem %s, want code %s", c.method, c.path, r.body, code)
+	}
+	if p.fields() != fields {
+		t.Errorf("%s %s: fields %q of %s, want %q", c.method, c.path, p.fields(), r.body, fields)
+	}
+	return p
+}
+
+// newMessages returns a handler of the messages function on a store of its own.
+func newMessages(t testing.TB) (http.Handler, *memory, *journal) {
+	t.Helper()
+	b, log := base()
+	store := newMemory(noon)
+	h := httpapi.Messages(httpapi.MessagesDeps{
+		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: words{},
+		Cursors: cursorKey(t, "1"),
+	})
+	return h, store, log
+}
+
+// number is a JSON number as decode reads it.
+func number(s string) json.Number { return json.Number(s) }
+
+// readAll reads a stream to its end.
+func readAll(t testing.TB, r io.Reader) string {
+	t.Helper()
+	all, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(all)
+}

@@ -1,0 +1,228 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newSession makes a session of user "ann" in the coach's context.
+func newSession(t testing.TB, h http.Handler, id string) {
+	t.Helper()
+	expect(t, h, 201, call{
+		method: "POST", path: "/v1/sessions", user: "ann",
+		body: map[string]any{"context": "coach_conversation", "coachId": "c1", "sessionId": id},
+	})
+}
+
+func TestSessionRoundTrip(t *testing.T) {
+	h, _, _ := newMessages(t)
+	made := expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: `{
+		"context":"program_designer","coachId":"c1","sessionId":"s:1","title":"Legs",
+		"attributes":{"programId":"p","n":12345678901234567890,"f":1.5,"deep":[{"a":null}]}}`})
+	want := map[string]any{
+		"sessionId": "s:1", "context": "program_designer", "coachId": "c1", "mode": "program_design", "status": "active",
+		"title": "Legs", "messageCount": number("0"), "startedAt": nil, "lastMessageAt": nil,
+		"attributes": map[string]any{
+			"programId": "p", "n": number("12345678901234567890"), "f": number("1.5"),
+			"deep": []any{map[string]any{"a": nil}},
+		},
+	}
+	var got map[string]any
+	made.decode(t, &got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	if location := made.header.Get("Location"); location != "/v1/sessions/s:1" {
+		t.Errorf("Location %q", location)
+	}
+
+	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s:1", user: "ann", body: `{"status":"completed","title":null,"attributes":{"f":null}}`})
+	want["status"] = "completed"
+	delete(want, "title")
+	delete(want["attributes"].(map[string]any), "f")
+	got = nil
+	expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s:1", user: "ann"}).decode(t, &got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+
+	left := expect(t, h, 202, call{method: "POST", path: "/v1/sessions/s:1/leave", user: "ann"})
+	if len(left.body) != 0 {
+		t.Errorf("leave answered %s", left.body)
+	}
+	expect(t, h, 204, call{method: "DELETE", path: "/v1/sessions/s:1", user: "ann"})
+	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/sessions/s:1", user: "ann"})
+}
+
+func TestSessionsOfAnotherUserAreMissing(t *testing.T) {
+	h, _, _ := newMessages(t)
+	newSession(t, h, "s1")
+	for _, c := range []call{
+		{method: "GET", path: "/v1/sessions/s1"},
+		{method: "PATCH", path: "/v1/sessions/s1", body: `{"title":"x"}`},
+		{method: "DELETE", path: "/v1/sessions/s1"},
+		{method: "POST", path: "/v1/sessions/s1/leave"},
+		{method: "GET", path: "/v1/sessions/s1/messages"},
+		{method: "POST", path: "/v1/sessions/s1/messages", body: `{"messages":[{"role":"user","content":"x"}]}`},
+		{method: "DELETE", path: "/v1/sessions/s1/messages/m"},
+	} {
+		c.user = "bob"
+		expectProblem(t, h, 404, "not_found", "", c)
+	}
+	expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1", user: "ann"})
+}
+
+func TestInvalidSessions(t *testing.T) {
+	h, store, _ := newMessages(t)
+	for name, tc := range map[string]struct {
+		body   string
+		fields string
+	}{
+		"nothing":        {`{}`, "coachId context"},
+		"unknown":        {`{"context":"coach_conversation","coachId":"c","extra":1}`, "extra"},
+		"other case":     {`{"Context":"coach_conversation","coachId":"c"}`, "Context context"},
+		"user":           {`{"context":"coach_conversation","coachId":"c","userId":"bob"}`, "userId"},
+		"no such":        {`{"context":"kitchen","coachId":"c"}`, "context"},
+		"everything":     {`{"context":1,"coachId":"a b","sessionId":"ä","title":7,"mode":"","attributes":[]}`, "attributes coachId context mode sessionId title"},
+		"long id":        {`{"context":"coach_conversation","coachId":"` + strings.Repeat("x", 129) + `"}`, "coachId"},
+		"empty id":       {`{"context":"coach_conversation","coachId":"c","sessionId":""}`, "sessionId"},
+		"digits":         {`{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[0,123456789012345678901234567890123456789]}}}`, "attributes.a.b[1]"},
+		"huge":           {`{"context":"coach_conversation","coachId":"c","attributes":{"x":1e400}}`, "attributes.x"},
+		"deep":           {`{"context":"coach_conversation","coachId":"c","attributes":{"x":` + strings.Repeat("[", 17) + strings.Repeat("]", 17) + `}}`, "attributes"},
+		"very deep":      {`{"context":"coach_conversation","coachId":"c","attributes":` + strings.Repeat(`{"x":`, 20000) + "1" + strings.Repeat("}", 20000) + `}`, "attributes.x.x.x.x.x.x.x"},
+		"no name":        {`{"context":"coach_conversation","coachId":"c","attributes":{"":1}}`, "attributes"},
+		"large":          {`{"context":"coach_conversation","coachId":"c","attributes":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`, "attributes"},
+		"twice":          {`{"context":"coach_conversation","coachId":"c","coachId":"d"}`, "coachId"},
+		"bytes":          {"{\"context\":\"coach_conversation\",\"coachId\":\"c\",\"title\":\"a\xffb\"}", "title"},
+		"half a pair":    {`{"context":"coach_conversation","coachId":"c","title":"\ud83d"}`, "title"},
+		"wrong half":     {`{"context":"coach_conversation","coachId":"c","title":"\ude00\ud83d"}`, "title"},
+		"in the name":    {`{"context":"coach_conversation","coachId":"c","attributes":{"a\ud800":1}}`, "attributes"},
+		"null where not": {`{"context":null,"coachId":"c"}`, "context"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectProblem(t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/sessions", user: "ann", body: tc.body})
+		})
+	}
+	if len(store.sessions) > 0 {
+		t.Error("an invalid session was stored")
+	}
+}
+
+func TestNotJSON(t *testing.T) {
+	h, _, _ := newMessages(t)
+	for name, body := range map[string]string{
+		"nothing": "", "space": " \n", "cut": `{"context":"coach_conversation"`, "text": "context=x", "trailing": `{"context":"coach_conversation","coachId":"c"} x`,
+		"two": `{}{}`, "comma": `{"a":1,}`, "single quotes": `{'a':1}`, "NaN": `{"a":NaN}`, "leading zero": `{"a":01}`,
+		"plus": `{"a":+1}`, "BOM": "\ufeff{}", "control": "{\"a\":\"\n\"}", "escape": `{"a":"\x"}`, "short escape": `{"a":"\u12"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectProblem(t, h, 400, "invalid", "", call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
+		})
+	}
+	for name, body := range map[string]string{"array": `[]`, "text": `"x"`, "number": `1`, "null": `null`} {
+		t.Run("not an object: "+name, func(t *testing.T) {
+			expectProblem(t, h, 422, "invalid", "body", call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
+		})
+	}
+}
+
+func TestContentType(t *testing.T) {
+	h, _, _ := newMessages(t)
+	body := `{"context":"coach_conversation","coachId":"c"}`
+	for contentType, status := range map[string]int{
+		"application/json": 201, "application/json; charset=utf-8": 201, "application/merge-patch+json": 201, "": 201,
+		"text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=latin1": 415, ";": 415, "+json": 415,
+	} {
+		c := call{method: "POST", path: "/v1/sessions", user: "ann", body: body, headers: map[string]string{"content-type": contentType}}
+		if status == 201 {
+			expect(t, h, status, c)
+			continue
+		}
+		expectProblem(t, h, status, "invalid", "", c)
+	}
+}
+
+func TestBodyLimit(t *testing.T) {
+	h, _, _ := newMessages(t)
+	newSession(t, h, "s1")
+	pad := func(n int) string {
+		const around = len(`{"messages":[{"role":"user","content":"x"}]}`)
+		return `{"messages":[{"role":"user","content":"x"}]}` + strings.Repeat(" ", n-around)
+	}
+	c := call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: pad(3 << 20)}
+	expect(t, h, 201, c)
+	c.body = pad(3<<20 + 1)
+	expectProblem(t, h, 413, "too_large", "", c)
+}
+
+func TestListSessions(t *testing.T) {
+	h, _, _ := newMessages(t)
+	for i := range 7 {
+		newSession(t, h, fmt.Sprint("s", i))
+	}
+	expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: `{"context":"workout_log","coachId":"c1","sessionId":"w"}`})
+	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s3", user: "ann", body: `{"status":"archived"}`})
+
+	if got := walk(t, h, "ann", "/v1/sessions?limit=3"); got != "w s6 s5 | s4 s3 s2 | s1 s0" {
+		t.Errorf("all: %s", got)
+	}
+	if got := walk(t, h, "ann", "/v1/sessions?context=coach_conversation&status=active&limit=4"); got != "s6 s5 s4 s2 | s1 s0" {
+		t.Errorf("filtered: %s", got)
+	}
+	if got := walk(t, h, "bob", "/v1/sessions"); got != "" {
+		t.Errorf("another user's: %s", got)
+	}
+	for path, field := range map[string]string{
+		"?limit=0": "limit", "?limit=201": "limit", "?limit=x": "limit", "?status=open": "status", "?context=x": "context",
+		"?page=2": "page", "?limit=1&limit=2": "limit", "?cursor=abc": "cursor", "?limit=-1&status=x": "limit status",
+		"?status=%ff": "status",
+	} {
+		expectProblem(t, h, 422, "invalid", field, call{method: "GET", path: "/v1/sessions" + path, user: "ann"})
+	}
+	expectProblem(t, h, 422, "invalid", "", call{method: "GET", path: "/v1/sessions?limit=%zz", user: "ann"})
+}
+
+// walk reads a list page by page: the ids of each page, pages apart by "|".
+func walk(t *testing.T, h http.Handler, user, path string) string {
+	t.Helper()
+	var pages []string
+	for cursor := ""; ; {
+		var page struct {
+			Items []struct {
+				SessionID, MessageID, ID string
+			}
+			NextCursor string
+		}
+		at := path
+		if cursor != "" {
+			at += separator(path) + "cursor=" + cursor
+		}
+		expect(t, h, 200, call{method: "GET", path: at, user: user}).decode(t, &page)
+		var ids []string
+		for _, item := range page.Items {
+			switch {
+			case item.MessageID != "":
+				ids = append(ids, item.MessageID)
+			case item.ID != "":
+				ids = append(ids, item.ID)
+			default:
+				ids = append(ids, item.SessionID)
+			}
+		}
+		pages = append(pages, strings.Join(ids, " "))
+		if cursor = page.NextCursor; cursor == "" {
+			return strings.Join(pages, " | ")
+		}
+	}
+}
+
+func separator(path string) string {
+	if strings.Contains(path, "?") {
+		return "&"
+	}
+	return "?"
+}
