@@ -1,0 +1,80 @@
+package architecture_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// pattern is the shape of the stream mappings' filters.
+type pattern struct {
+	EventName []string
+	DynamoDB  struct {
+		Keys struct {
+			SK struct{ S []struct{ Prefix string } }
+		}
+		NewImage struct {
+			Origin struct{ S []struct{ Exists *bool } }
+		}
+	}
+}
+
+func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
+	var sessions []string
+	for _, s := range conversation.Surfaces {
+		sessions = append(sessions, s.Prefix)
+	}
+	slices.Sort(sessions)
+	tests := []struct {
+		function         string
+		events, prefixes []string
+	}{
+		{"summarize", []string{"INSERT", "MODIFY"}, sessions},
+		{"remember", []string{"INSERT"}, []string{"msg#"}},
+	}
+	functions := readTemplate(t).functions(t)
+	for _, tt := range tests {
+		t.Run(tt.function, func(t *testing.T) {
+			p := streamPattern(t, functions[tt.function])
+			var prefixes []string
+			for _, s := range p.DynamoDB.Keys.SK.S {
+				prefixes = append(prefixes, s.Prefix)
+			}
+			slices.Sort(prefixes)
+			if diff := cmp.Diff(tt.prefixes, prefixes); diff != "" {
+				t.Errorf("prefixes in code (-) and in the filter (+) differ:\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.events, p.EventName); diff != "" {
+				t.Errorf("event names (-want +got):\n%s", diff)
+			}
+			origin := p.DynamoDB.NewImage.Origin.S
+			if len(origin) != 1 || origin[0].Exists == nil || *origin[0].Exists {
+				t.Errorf("the filter does not drop what backfill wrote: %+v", origin)
+			}
+		})
+	}
+}
+
+func streamPattern(t *testing.T, f function) pattern {
+	t.Helper()
+	var found []string
+	for _, e := range f.Events {
+		if e.Type == "DynamoDB" {
+			for _, filter := range e.Properties.FilterCriteria.Filters {
+				found = append(found, filter.Pattern)
+			}
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("it has %d filters on the stream, not 1", len(found))
+	}
+	var p pattern
+	if err := json.Unmarshal([]byte(found[0]), &p); err != nil {
+		t.Fatalf("decode filter: %v", err)
+	}
+	return p
+}

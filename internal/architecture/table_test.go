@@ -1,0 +1,135 @@
+package architecture_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/internal/dynamo"
+)
+
+// tableShape is what the template and the code say of the table, in the template's words.
+type tableShape struct {
+	BillingMode          string
+	AttributeDefinitions []struct{ AttributeName, AttributeType string }
+	KeySchema            []keyElement
+	// The order of indexes has no meaning.
+	GlobalSecondaryIndexes []indexShape
+	StreamSpecification    struct{ StreamViewType string }
+}
+
+type keyElement struct{ AttributeName, KeyType string }
+
+type indexShape struct {
+	IndexName  string
+	KeySchema  []keyElement
+	Projection struct {
+		ProjectionType   string
+		NonKeyAttributes []string
+	}
+}
+
+func TestTableIsTheSameInTemplateAndCode(t *testing.T) {
+	var deployed tableShape
+	if err := json.Unmarshal(readTemplate(t).Resources["Table"].Properties, &deployed); err != nil {
+		t.Fatalf("decode Table: %v", err)
+	}
+	sortShape(&deployed)
+	if diff := cmp.Diff(tableInCode(), deployed); diff != "" {
+		t.Errorf("dynamo.CreateTableInput (-) and template.yaml (+) differ:\n%s", diff)
+	}
+}
+
+func tableInCode() tableShape {
+	in := dynamo.CreateTableInput("any")
+	out := tableShape{BillingMode: string(in.BillingMode), KeySchema: keyElements(in.KeySchema)}
+	for _, a := range in.AttributeDefinitions {
+		out.AttributeDefinitions = append(out.AttributeDefinitions, struct{ AttributeName, AttributeType string }{
+			aws.ToString(a.AttributeName), string(a.AttributeType),
+		})
+	}
+	for _, i := range in.GlobalSecondaryIndexes {
+		shape := indexShape{IndexName: aws.ToString(i.IndexName), KeySchema: keyElements(i.KeySchema)}
+		shape.Projection.ProjectionType = string(i.Projection.ProjectionType)
+		shape.Projection.NonKeyAttributes = i.Projection.NonKeyAttributes
+		out.GlobalSecondaryIndexes = append(out.GlobalSecondaryIndexes, shape)
+	}
+	out.StreamSpecification.StreamViewType = string(in.StreamSpecification.StreamViewType)
+	sortShape(&out)
+	return out
+}
+
+func keyElements(schema []types.KeySchemaElement) []keyElement {
+	out := make([]keyElement, len(schema))
+	for i, e := range schema {
+		out[i] = keyElement{aws.ToString(e.AttributeName), string(e.KeyType)}
+	}
+	return out
+}
+
+func sortShape(s *tableShape) {
+	slices.SortFunc(s.AttributeDefinitions, func(a, b struct{ AttributeName, AttributeType string }) int {
+		return strings.Compare(a.AttributeName, b.AttributeName)
+	})
+	slices.SortFunc(s.GlobalSecondaryIndexes, func(a, b indexShape) int {
+		return strings.Compare(a.IndexName, b.IndexName)
+	})
+}
+
+func TestTableIsKept(t *testing.T) {
+	table := readTemplate(t).Resources["Table"]
+	var p struct {
+		DeletionProtectionEnabled        bool
+		PointInTimeRecoverySpecification struct{ PointInTimeRecoveryEnabled bool }
+		SSESpecification                 struct{ SSEEnabled bool }
+		TimeToLiveSpecification          struct {
+			AttributeName string
+			Enabled       bool
+		}
+	}
+	if err := json.Unmarshal(table.Properties, &p); err != nil {
+		t.Fatalf("decode Table: %v", err)
+	}
+	for name, holds := range map[string]bool{
+		"DeletionPolicy is Retain":      table.DeletionPolicy == "Retain",
+		"UpdateReplacePolicy is Retain": table.UpdateReplacePolicy == "Retain",
+		"deletion protection is on":     p.DeletionProtectionEnabled,
+		"point-in-time recovery is on":  p.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled,
+		"encryption at rest is on":      p.SSESpecification.SSEEnabled,
+		"TTL is on dynamo.TTLAttribute": p.TimeToLiveSpecification.AttributeName == dynamo.TTLAttribute,
+		"TTL is enabled":                p.TimeToLiveSpecification.Enabled,
+	} {
+		if !holds {
+			t.Errorf("not so: %s", name)
+		}
+	}
+}
+
+func TestRolesNameTheTablesIndexesAndNoScan(t *testing.T) {
+	var named []string
+	for _, m := range regexp.MustCompile(`/index/([\w.-]+)`).FindAllSubmatch(throughline.Template, -1) {
+		named = append(named, string(m[1]))
+	}
+	slices.Sort(named)
+	if diff := cmp.Diff(indexesInCode(), slices.Compact(named)); diff != "" {
+		t.Errorf("the table's indexes (-) and those that roles may query (+) differ:\n%s", diff)
+	}
+	if strings.Contains(string(throughline.Template), "dynamodb:Scan") {
+		t.Error("a role may scan the table")
+	}
+}
+
+func indexesInCode() []string {
+	var names []string
+	for _, i := range tableInCode().GlobalSecondaryIndexes {
+		names = append(names, i.IndexName)
+	}
+	return names
+}
