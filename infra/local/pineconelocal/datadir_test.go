@@ -125,6 +125,50 @@ func TestDataDirSurvivesACrash(t *testing.T) {
 	}
 }
 
+// TestDataDirForgetsWhatFollowsDamage damages a frame that whole ones follow, and puts another in its very place: the
+// later ones must not come back.
+func TestDataDirForgetsWhatFollowsDamage(t *testing.T) {
+	dir := t.TempDir()
+	first := 0
+	run(t, dir, func(conn *pinecone.IndexConnection) {
+		upsert(t, conn, vector("kept", 1, 1))
+		first = len(readJournal(t, dir))
+		upsert(t, conn, vector("hurt", 1, 1))
+		upsert(t, conn, vector("lost", 1, 1))
+	})
+	damaged := readJournal(t, dir)
+	damaged[first] ^= 0xff
+	if err := os.WriteFile(journalPath(dir), damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, func(conn *pinecone.IndexConnection) { upsert(t, conn, vector("next", 1, 1)) })
+	run(t, dir, func(conn *pinecone.IndexConnection) {
+		if diff := cmp.Diff([]string{"kept", "next"}, existing(t, conn, "kept", "hurt", "lost", "next")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestDataDirKeepsNoIdleWrites(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, func(conn *pinecone.IndexConnection) {
+		upsert(t, conn, vector("a", 1))
+		before := len(readJournal(t, dir))
+		_, dryRun := conn.UpdateVectorsByMetadata(t.Context(), &pinecone.UpdateVectorsByMetadataRequest{
+			Filter: object(t, map[string]any{"k": map[string]any{"$exists": false}}), Metadata: object(t, nil), DryRun: ptr(true),
+		})
+		err := errors.Join(dryRun,
+			conn.DeleteVectorsById(t.Context(), []string{"missing"}),
+			conn.UpdateVector(t.Context(), &pinecone.UpdateVectorRequest{Id: "missing", Values: []float32{1}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := len(readJournal(t, dir)); after != before {
+			t.Errorf("the journal grew from %d to %d bytes", before, after)
+		}
+	})
+}
+
 func TestDataDirIsRewritten(t *testing.T) {
 	dir := t.TempDir()
 	run(t, dir, func(conn *pinecone.IndexConnection) {
