@@ -42,17 +42,20 @@ func (c Caller) allow(scope string) error {
 
 type callerKey struct{}
 
-func withCaller(ctx context.Context, c Caller) context.Context {
+// withCaller notes who a request comes from: a Caller, or an authorizer's claims.
+func withCaller[C Caller | map[string]string](ctx context.Context, c C) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
 // callerOf returns the caller that the transport found, and an Unauthorized error where it found none.
 func callerOf(ctx context.Context) (Caller, error) {
-	c, ok := ctx.Value(callerKey{}).(Caller)
-	if !ok {
-		return Caller{}, fault.New(fault.Unauthorized, "a bearer token is needed")
+	switch c := ctx.Value(callerKey{}).(type) {
+	case Caller:
+		return c, nil
+	case map[string]string:
+		return callerFromClaims(c)
 	}
-	return c, nil
+	return Caller{}, fault.New(fault.Unauthorized, "a bearer token is needed")
 }
 
 // callerFromClaims reads the claims as API Gateway hands them over: every value is text, and a list is written as

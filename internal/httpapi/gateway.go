@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // answerReserve is what a handler leaves of the invocation's time for its answer to get out.
@@ -30,48 +28,35 @@ func GatewayHandler(h http.Handler) func(context.Context, events.APIGatewayV2HTT
 			defer cancel()
 		}
 		w := &recorder{header: http.Header{}}
-		r, err := requestOf(ctx, e)
-		if err != nil {
-			writeProblem(w, err)
-		} else {
-			h.ServeHTTP(w, r)
-		}
+		h.ServeHTTP(w, requestOf(ctx, e))
 		return w.response(), nil
 	}
 }
 
-// requestOf is the HTTP request that an event stands for.
-func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Request, error) {
+// requestOf is the HTTP request that an event stands for. What is wrong with the event, the handler finds: a sub that
+// names no user where the caller is asked for, a body that is not base64 where it is read.
+func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Request {
 	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
-		c, err := callerFromClaims(a.JWT.Claims)
-		if err != nil {
-			return nil, err
-		}
-		ctx = withCaller(ctx, c)
+		ctx = withCaller(ctx, a.JWT.Claims)
 	}
 	var body io.Reader = strings.NewReader(e.Body)
+	length := int64(len(e.Body))
 	if e.IsBase64Encoded {
-		raw, err := base64.StdEncoding.DecodeString(e.Body)
-		if err != nil {
-			return nil, fault.New(fault.NotJSON, "the body is not base64")
-		}
-		body = bytes.NewReader(raw)
+		body, length = base64.NewDecoder(base64.StdEncoding, body), -1
 	}
-	r, err := http.NewRequestWithContext(ctx, e.RequestContext.HTTP.Method, "/", body)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "the request is malformed")
+	r := &http.Request{
+		Method: e.RequestContext.HTTP.Method, URL: urlOf(e), Host: e.RequestContext.DomainName,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header, len(e.Headers)),
+		Body: io.NopCloser(body), ContentLength: length, RemoteAddr: e.RequestContext.HTTP.SourceIP,
 	}
-	r.URL = urlOf(e)
-	r.Host = e.RequestContext.DomainName
 	r.RequestURI = r.URL.RequestURI()
-	r.RemoteAddr = e.RequestContext.HTTP.SourceIP
 	for name, value := range e.Headers {
 		r.Header.Set(name, value)
 	}
 	if len(e.Cookies) > 0 {
 		r.Header.Set("Cookie", strings.Join(e.Cookies, "; "))
 	}
-	return r, nil
+	return r.WithContext(ctx)
 }
 
 // urlOf is the path and query of an event. A named stage stands before the path; a path with bytes that no escaped
