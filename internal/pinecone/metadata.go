@@ -1,0 +1,91 @@
+package pinecone
+
+import (
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// idField is where a vector that is kept under a hash keeps its own id.
+const idField = "id"
+
+// metadata turns a record's fields into the service's: strings, numbers, booleans and lists of strings.
+func metadata(r vector.Record) (*structpb.Struct, error) {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(r.Metadata)+1)}
+	for name, value := range r.Metadata {
+		v, err := field(name, value)
+		if err != nil {
+			return nil, err
+		}
+		out.Fields[name] = v
+	}
+	if !plain(r.ID) {
+		out.Fields[idField] = structpb.NewStringValue(r.ID)
+	}
+	return out, nil
+}
+
+func field(name string, value any) (*structpb.Value, error) {
+	switch v := value.(type) {
+	case string:
+		return structpb.NewStringValue(v), nil
+	case float64:
+		return structpb.NewNumberValue(v), nil
+	case bool:
+		return structpb.NewBoolValue(v), nil
+	case []string:
+		return stringList(v), nil
+	}
+	return nil, unsupported("encode metadata", name, value)
+}
+
+func stringList(values []string) *structpb.Value {
+	list := &structpb.ListValue{Values: make([]*structpb.Value, len(values))}
+	for i, v := range values {
+		list.Values[i] = structpb.NewStringValue(v)
+	}
+	return structpb.NewListValue(list)
+}
+
+// filter turns a filter into the service's form; none stays none.
+func filter(f vector.Filter) (*structpb.Struct, error) {
+	if len(f) == 0 {
+		return nil, nil
+	}
+	return object(f)
+}
+
+func object(fields map[string]any) (*structpb.Struct, error) {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(fields))}
+	for name, value := range fields {
+		v, err := condition(name, value)
+		if err != nil {
+			return nil, err
+		}
+		out.Fields[name] = v
+	}
+	return out, nil
+}
+
+// condition is a value of a filter: a field's, a nested condition, or a list of either.
+func condition(name string, value any) (*structpb.Value, error) {
+	switch v := value.(type) {
+	case vector.Filter:
+		s, err := object(v)
+		return structpb.NewStructValue(s), err
+	case map[string]any:
+		s, err := object(v)
+		return structpb.NewStructValue(s), err
+	case []vector.Filter:
+		list := &structpb.ListValue{}
+		for _, f := range v {
+			s, err := object(f)
+			if err != nil {
+				return nil, err
+			}
+			list.Values = append(list.Values, structpb.NewStructValue(s))
+		}
+		return structpb.NewListValue(list), nil
+	}
+	return field(name, value)
+}

@@ -1,0 +1,260 @@
+package pinecone_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// index starts a local index behind these interceptors and returns a client of it.
+func index(t *testing.T, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
+	t.Helper()
+	server, err := pineconelocal.New(pineconelocal.Options{Dimension: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l, interceptors...) }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func record(id string, dense ...float32) vector.Record {
+	return vector.Record{ID: id, Dense: dense, Metadata: map[string]any{"recordType": "message"}}
+}
+
+func ids(matches []vector.Match) []string {
+	out := make([]string, len(matches))
+	for i, m := range matches {
+		out[i] = m.ID
+	}
+	return out
+}
+
+var east = vector.Query{Dense: []float32{1, 0}, TopK: 10}
+
+func query(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64, q vector.Query) []string {
+	t.Helper()
+	matches, err := c.Query(t.Context(), user, generation, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids(matches)
+}
+
+func upsert(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64, records ...vector.Record) {
+	t.Helper()
+	if err := c.Upsert(t.Context(), user, generation, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUsersAndGenerationsAreApart(t *testing.T) {
+	c := index(t)
+	upsert(t, c, "anna", 0, record("m1", 1, 0))
+	upsert(t, c, "anna", 1, record("m2", 1, 0))
+	upsert(t, c, "anna.1", 0, record("m3", 1, 0))
+	for user, want := range map[conversation.UserID]string{"anna": "m1", "anna.1": "m3"} {
+		if got := query(t, c, user, 0, east); len(got) != 1 || got[0] != want {
+			t.Errorf("%s has %v, want %s", user, got, want)
+		}
+	}
+	if got := query(t, c, "anna", 1, east); len(got) != 1 || got[0] != "m2" {
+		t.Errorf("generation 1 has %v", got)
+	}
+	if got := query(t, c, "bela", 0, east); len(got) != 0 {
+		t.Errorf("a namespace that is not there has %v", got)
+	}
+}
+
+func TestHybridQueryWithFilter(t *testing.T) {
+	c := index(t)
+	dense := record("dense", 1, 0)
+	lexical := record("lexical", 0.6, 0.8)
+	lexical.Sparse = vector.Encode("glute bridges")
+	lexical.Metadata = map[string]any{
+		"recordType": "conversation_summary", "timestamp": 1770316200.0, "phaseNames": []string{"base", "peak"}, "done": true,
+	}
+	upsert(t, c, "anna", 0, dense, lexical)
+
+	q := vector.Query{TopK: 10}
+	q.Dense, q.Sparse = vector.Hybrid([]float32{1, 0}, vector.Encode("bridges glute"))
+	if diff := cmp.Diff([]string{"lexical", "dense"}, query(t, c, "anna", 0, q)); diff != "" {
+		t.Errorf("hybrid order (-want +got)\n%s", diff)
+	}
+	filtered := east
+	filtered.Filter = vector.Filter{"$and": []vector.Filter{
+		{"recordType": vector.Filter{"$in": []string{"conversation_summary"}}},
+		{"timestamp": map[string]any{"$gte": 1770316200.0}},
+		{"phaseNames": vector.Filter{"$eq": "peak"}},
+		{"done": true},
+	}}
+	if diff := cmp.Diff([]string{"lexical"}, query(t, c, "anna", 0, filtered)); diff != "" {
+		t.Errorf("filtered (-want +got)\n%s", diff)
+	}
+}
+
+func TestIDsThatTheServiceRefusesComeBackWhole(t *testing.T) {
+	long := strings.Repeat("x", 600)
+	for _, user := range []conversation.UserID{"anna", "änna"} {
+		c := index(t)
+		want := []string{"a", "msg_änna_1", "~a", long}
+		for i, id := range want {
+			upsert(t, c, user, 0, record(id, 1, float32(-i)/10))
+		}
+		upsert(t, c, user, 0, record("far", -1, 0))
+		q := vector.Query{Dense: []float32{1, 1}, TopK: 4}
+		if diff := cmp.Diff(want, query(t, c, user, 0, q)); diff != "" {
+			t.Errorf("%s: ids (-want +got)\n%s", user, diff)
+		}
+		if err := c.Delete(t.Context(), user, 0, []string{"~a", long, "msg_änna_1", "not there"}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"a", "far"}, query(t, c, user, 0, q)); diff != "" {
+			t.Errorf("%s: after delete (-want +got)\n%s", user, diff)
+		}
+	}
+}
+
+func TestUpsertKeepsWithinTheServicesLimits(t *testing.T) {
+	for name, textLength := range map[string]int{"by count": 1, "by size": 1000} {
+		t.Run(name, func(t *testing.T) {
+			c := index(t)
+			records := make([]vector.Record, 2500)
+			for i := range records {
+				records[i] = record(fmt.Sprintf("m%04d", i), 1, 0)
+				records[i].Metadata["text"] = strings.Repeat("é", textLength)
+				records[i].Sparse = vector.Encode(fmt.Sprintf("word%d", i))
+			}
+			upsert(t, c, "anna", 0, records...)
+			all := make([]string, len(records))
+			for i := range all {
+				all[i] = records[i].ID
+			}
+			if err := c.Delete(t.Context(), "anna", 0, all[:2400]); err != nil {
+				t.Fatal(err)
+			}
+			held, err := c.Drop(t.Context(), "anna", 0)
+			if err != nil || held != 100 {
+				t.Errorf("the namespace held %d (%v), want 100", held, err)
+			}
+		})
+	}
+}
+
+func TestDropAndDeleteOfNothing(t *testing.T) {
+	c := index(t)
+	if held, err := c.Drop(t.Context(), "anna", 7); held != 0 || err != nil {
+		t.Errorf("drop: %d, %v", held, err)
+	}
+	if err := c.Delete(t.Context(), "anna", 7, []string{"m1"}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if err := c.Delete(t.Context(), "anna", 7, nil); err != nil {
+		t.Errorf("delete of no ids: %v", err)
+	}
+	if err := c.Upsert(t.Context(), "anna", 7, nil); err != nil {
+		t.Errorf("upsert of no records: %v", err)
+	}
+}
+
+func TestStatusesBecomeCodes(t *testing.T) {
+	for code, want := range map[codes.Code]struct {
+		code     fault.Code
+		attempts int32
+	}{
+		codes.Unavailable:       {fault.Unavailable, 3},
+		codes.ResourceExhausted: {fault.RateLimited, 3},
+		codes.Internal:          {fault.Unavailable, 1},
+		codes.Unauthenticated:   {fault.Internal, 1},
+		codes.InvalidArgument:   {fault.Internal, 1},
+	} {
+		t.Run(code.String(), func(t *testing.T) {
+			var attempts atomic.Int32
+			c := index(t, func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) {
+				attempts.Add(1)
+				return nil, status.Error(code, strings.Repeat("no ", 200))
+			})
+			_, err := c.Query(t.Context(), "anna", 0, east)
+			if fault.CodeOf(err) != want.code || attempts.Load() != want.attempts {
+				t.Errorf("error %v after %d attempts, want %s after %d", err, attempts.Load(), want.code, want.attempts)
+			}
+			if len(err.Error()) > 400 {
+				t.Errorf("the service's message was not cut: %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestAnUpsertIsTriedAgain(t *testing.T) {
+	var attempts atomic.Int32
+	c := index(t, func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if attempts.Add(1) == 1 {
+			return nil, status.Error(codes.Unavailable, "busy")
+		}
+		return next(ctx, r)
+	})
+	large := record("m1", 1, 0)
+	large.Metadata["text"] = strings.Repeat("x", 30_000)
+	records := make([]vector.Record, 60)
+	for i := range records {
+		records[i] = large
+		records[i].ID = fmt.Sprintf("m%d", i)
+	}
+	upsert(t, c, "anna", 0, records...)
+	if got := attempts.Load(); got != 2 {
+		t.Errorf("%d attempts, want 2", got)
+	}
+}
+
+func TestWhatIsOursToMend(t *testing.T) {
+	c := index(t)
+	odd := record("m1", 1, 0)
+	odd.Metadata["seq"] = 7
+	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
+		t.Errorf("a field of a type that the service has not: %v", err)
+	}
+	if _, err := c.Query(t.Context(), "anna", -1, east); !fault.Is(err, fault.Internal) {
+		t.Errorf("a negative generation: %v", err)
+	}
+	for _, host := range []string{"", "http://", "ftp://index", "http://a b", "http://index/path", "::"} {
+		if _, err := pinecone.New(config.Pinecone{IndexHost: host}); err == nil {
+			t.Errorf("host %q was taken", host)
+		}
+	}
+}
