@@ -1,0 +1,310 @@
+package offlinemodel_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+)
+
+const coachPrompt = `You are Nova, a warm and direct strength coach. Search before you claim ignorance.
+
+# SAFETY
+- Allergic to peanuts
+
+# WHAT YOU KNOW ABOUT THE USER
+- The user lives in Porto
+- The user's wife Ana is a nurse
+
+# RECENT ACTIVITY IN OTHER CONTEXTS
+The user recently had the following interactions in other parts of the platform.
+Use this for continuity, but don't assume actions were completed unless confirmed.
+
+[Program Designer - 2 hours ago]: The user said: I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home.
+[Workout Log - yesterday]: The user said: I rowed 5 km in 22:40.
+`
+
+var searchTools = []openai.Tool{{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+	Name:       "search_conversations",
+	Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`),
+}}}
+
+func says(role, content string) openai.ChatCompletionMessage {
+	return openai.ChatCompletionMessage{Role: role, Content: content}
+}
+
+func ask(system, question string) openai.ChatCompletionRequest {
+	return openai.ChatCompletionRequest{
+		Model:    "gpt-5-mini",
+		Messages: []openai.ChatCompletionMessage{says("system", system), says("user", question)},
+	}
+}
+
+func complete(t *testing.T, client *openai.Client, request openai.ChatCompletionRequest) openai.ChatCompletionResponse {
+	t.Helper()
+	response, err := client.CreateChatCompletion(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(response.Choices) != 1 {
+		t.Fatalf("%d choices, want 1", len(response.Choices))
+	}
+	return response
+}
+
+func TestChatQuotesWhatItRestsOn(t *testing.T) {
+	client, _ := newClient(t)
+	payload := "SYSTEM ROLE:\nYou help.\n\nPREVIOUS CONTEXT (from long-term memory):\nUser discussed a trip to Japan in April.\n\n" +
+		"RECENT CONVERSATION:\nUser: I like trains\nAssistant: Good.\n\nCURRENT QUERY:\nWhen do I travel to Japan?\n\nPlease respond naturally."
+	tagged := "<conversation-history>\n<conversation label=\"Yesterday\">\n[human 18:02] My deadlift stalled at 140 kg\n[you 18:03] Rest more.\n</conversation>\n</conversation-history>"
+	const designer = `[Program Designer - 2 hours ago]: "The user said: I want to swap barbell hip thrusts for banded glute bridges`
+	tests := []struct {
+		name, system, question string
+		want, absent           []string
+	}{
+		{"the other context", coachPrompt, "What should I do in tomorrow's session?", []string{designer, "whether it was done I can't tell"}, []string{"peanuts", "don't assume"}},
+		{"another word form", coachPrompt, "Tell me about the glute bridge", []string{designer}, []string{"Porto"}},
+		{"a memory", coachPrompt, "Where do I live?", []string{"The user lives in Porto"}, []string{"peanut", "whether it was done"}},
+		{"a danger", coachPrompt, "Can I eat this peanut bar?", []string{"Allergic to peanuts"}, []string{"Porto"}},
+		{"nothing related", coachPrompt, "What is the capital of France?", []string{"I found nothing related"}, []string{"Porto", "glute"}},
+		{"small talk", coachPrompt, "Hi!", []string{"I'm here"}, []string{"glute", "Porto"}},
+		{"one payload", "", payload, []string{`"When do I travel to Japan?"`, "trip to Japan in April"}, []string{"trains", "respond naturally"}},
+		{"tagged history", tagged, "Why did my deadlift stall?", []string{"stalled at 140 kg"}, []string{"</conversation"}},
+		{"blocks", "[FOUNDATION MEMORIES]:\nTrains at 6 in the morning\n\nOPEN LOOPS (pending):\nBuy a foam roller", "Did the foam roller arrive?", []string{"Buy a foam roller"}, []string{"6 in the morning"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			request := ask(tt.system, tt.question)
+			if tt.system == "" {
+				request.Messages = request.Messages[1:]
+			}
+			got := complete(t, client, request).Choices[0].Message.Content
+			if !strings.HasPrefix(got, "(throughline-offline) ") {
+				t.Errorf("the answer does not say what it is: %s", got)
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(got, part) {
+					t.Errorf("no %q in: %s", part, got)
+				}
+			}
+			for _, part := range tt.absent {
+				if strings.Contains(got, part) {
+					t.Errorf("%q in: %s", part, got)
+				}
+			}
+		})
+	}
+}
+
+func TestChatUsesEarlierMessagesButNotItsOwnAnswers(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask("You are a coach.", "Is the kettlebell heavy enough?")
+	request.Messages = slices.Insert(request.Messages, 1,
+		says("user", "I bought a 16 kg kettlebell."), says("assistant", "(throughline-offline) The kettlebell weighs a ton."))
+	got := complete(t, client, request).Choices[0].Message.Content
+	if !strings.Contains(got, "I bought a 16 kg kettlebell") || strings.Contains(got, "a ton") {
+		t.Errorf("answer: %s", got)
+	}
+}
+
+func TestChatSearchesOnceForThePast(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask(coachPrompt, "What did we decide about my marathon shoes?")
+	request.Tools = searchTools
+	first := complete(t, client, request)
+	if first.Choices[0].FinishReason != openai.FinishReasonToolCalls || len(first.Choices[0].Message.ToolCalls) != 1 {
+		t.Fatalf("no tool call: %+v", first.Choices[0])
+	}
+	call := first.Choices[0].Message.ToolCalls[0]
+	var arguments struct{ Query string }
+	if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil || !strings.Contains(arguments.Query, "marathon shoes") {
+		t.Errorf("arguments %s", call.Function.Arguments)
+	}
+	for result, want := range map[string]string{
+		`{"messages":[{"when":"2026-01-03T10:00:00.000Z","context":"coach_conversation","role":"user","content":"The marathon shoes in size 43 fit me best."}]}`: `[coach conversation - 2026-01-03T10:00:00.000Z]: "The marathon shoes in size 43 fit me best"`,
+		`{"messages":[]}`: "I searched our conversations and found nothing",
+	} {
+		second := request
+		second.Messages = append(slices.Clone(request.Messages), first.Choices[0].Message,
+			openai.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: result})
+		got := complete(t, client, second).Choices[0].Message
+		if len(got.ToolCalls) > 0 || !strings.Contains(got.Content, want) {
+			t.Errorf("after %s: %+v", result, got)
+		}
+	}
+}
+
+func TestChatQuotesASearchForNothingInParticular(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask("You are a coach.", "What did we talk about last time?")
+	request.Tools = searchTools
+	call := complete(t, client, request).Choices[0].Message
+	if len(call.ToolCalls) != 1 {
+		t.Fatalf("no search: %+v", call)
+	}
+	request.Messages = append(request.Messages, call, openai.ChatCompletionMessage{
+		Role: "tool", ToolCallID: call.ToolCalls[0].ID, Content: `{"messages":[{"role":"user","content":"My tent leaks."}]}`,
+	})
+	if got := complete(t, client, request).Choices[0].Message.Content; !strings.Contains(got, "My tent leaks") {
+		t.Errorf("answer: %s", got)
+	}
+}
+
+func TestChatCallsToolsAsTold(t *testing.T) {
+	client, _ := newClient(t)
+	save := openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+		Name: "save", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`),
+	}}
+	past, known, present := "What did we say about my shoes?", "What did I say about glute bridges?", "I'd like new shoes."
+	tests := []struct {
+		name, question string
+		tools          []openai.Tool
+		choice         any
+		want           string
+	}{
+		{"the past, unknown", past, searchTools, nil, "search_conversations"},
+		{"the past, known", known, searchTools, nil, ""},
+		{"not about the past", present, searchTools, nil, ""},
+		{"no such tool", past, []openai.Tool{save}, nil, ""},
+		{"forbidden", past, searchTools, "none", ""},
+		{"required", present, searchTools, "required", "search_conversations"},
+		{"named", present, []openai.Tool{save}, openai.ToolChoice{Type: "function", Function: openai.ToolFunction{Name: "save"}}, "save"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			request := ask(coachPrompt, tt.question)
+			request.Tools, request.ToolChoice = tt.tools, tt.choice
+			called := ""
+			for _, call := range complete(t, client, request).Choices[0].Message.ToolCalls {
+				called = call.Function.Name
+				if called == "save" && call.Function.Arguments != `{"n":3}` {
+					t.Errorf("arguments %s", call.Function.Arguments)
+				}
+			}
+			if called != tt.want {
+				t.Errorf("called %q, want %q", called, tt.want)
+			}
+		})
+	}
+}
+
+func TestCompletionLimits(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask(coachPrompt, "Tell me about the glute bridges")
+	whole := complete(t, client, request)
+	if whole.Model != offlinemodel.ModelID || whole.Choices[0].FinishReason != openai.FinishReasonStop {
+		t.Errorf("model %s, finish %s", whole.Model, whole.Choices[0].FinishReason)
+	}
+	request.MaxCompletionTokens = 7
+	cut := complete(t, client, request)
+	if cut.Choices[0].FinishReason != openai.FinishReasonLength || cut.Usage.CompletionTokens != 7 {
+		t.Errorf("finish %s after %d tokens", cut.Choices[0].FinishReason, cut.Usage.CompletionTokens)
+	}
+	if text := cut.Choices[0].Message.Content; text == "" || !strings.HasPrefix(whole.Choices[0].Message.Content, text) {
+		t.Errorf("cut answer %q is not the beginning of the whole", text)
+	}
+	if cut.Usage.PromptTokens != whole.Usage.PromptTokens || cut.Usage.TotalTokens != cut.Usage.PromptTokens+7 {
+		t.Errorf("usage %+v, of the whole %+v", cut.Usage, whole.Usage)
+	}
+	request.MaxCompletionTokens = 0
+	request.Stop = []string{"hip thrusts"}
+	if text := complete(t, client, request).Choices[0].Message.Content; !strings.HasSuffix(text, "swap barbell ") {
+		t.Errorf("answer did not stop: %q", text)
+	}
+}
+
+// stream reads a whole stream and returns its chunks.
+func stream(t *testing.T, client *openai.Client, request openai.ChatCompletionRequest) []openai.ChatCompletionStreamResponse {
+	t.Helper()
+	s, err := client.CreateChatCompletionStream(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var chunks []openai.ChatCompletionStreamResponse
+	for {
+		chunk, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return chunks
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, chunk)
+	}
+}
+
+func TestStreamBringsTheSameAnswerInPieces(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask(coachPrompt, "Tell me about the glute bridges")
+	whole := complete(t, client, request)
+	request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	chunks := stream(t, client, request)
+	if len(chunks) < 6 {
+		t.Fatalf("%d chunks, want several", len(chunks))
+	}
+	text, finish := "", openai.FinishReason("")
+	for _, c := range chunks[:len(chunks)-1] {
+		text += c.Choices[0].Delta.Content
+		finish = c.Choices[0].FinishReason
+		if words := len(strings.Fields(c.Choices[0].Delta.Content)); words > 4 {
+			t.Errorf("a chunk of %d words", words)
+		}
+		if c.Usage != nil || c.Model != offlinemodel.ModelID || c.ID != whole.ID {
+			t.Errorf("chunk %+v", c)
+		}
+	}
+	if text != whole.Choices[0].Message.Content || finish != openai.FinishReasonStop {
+		t.Errorf("streamed %q, finish %s", text, finish)
+	}
+	last := chunks[len(chunks)-1]
+	if last.Usage == nil || len(last.Choices) != 0 || last.Usage.TotalTokens != whole.Usage.TotalTokens {
+		t.Errorf("last chunk %+v, want the usage alone", last)
+	}
+}
+
+func TestStreamOfAToolCallAndOfALimit(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask(coachPrompt, "Do you remember the name of my dog?")
+	request.Tools = searchTools
+	arguments, name := "", ""
+	chunks := stream(t, client, request)
+	for _, c := range chunks {
+		for _, call := range c.Choices[0].Delta.ToolCalls {
+			arguments += call.Function.Arguments
+			name += call.Function.Name
+			if call.Index == nil || *call.Index != 0 {
+				t.Errorf("index %v", call.Index)
+			}
+		}
+	}
+	finish := chunks[len(chunks)-1].Choices[0].FinishReason
+	if name != "search_conversations" || !json.Valid([]byte(arguments)) || finish != openai.FinishReasonToolCalls {
+		t.Errorf("called %s(%s), finish %s", name, arguments, finish)
+	}
+	request.Tools, request.MaxCompletionTokens = nil, 5
+	chunks = stream(t, client, request)
+	if finish := chunks[len(chunks)-1].Choices[0].FinishReason; finish != openai.FinishReasonLength {
+		t.Errorf("finish %s, want length", finish)
+	}
+}
+
+func TestAnswersAreDeterministic(t *testing.T) {
+	client, _ := newClient(t)
+	other, _ := newClient(t)
+	request := ask(coachPrompt, "What about Ana, peanuts, Porto and the row?")
+	want := complete(t, client, request)
+	for range 20 {
+		got := complete(t, other, request)
+		if diff := cmp.Diff(want.Choices, got.Choices); diff != "" || got.ID != want.ID || got.Created != want.Created {
+			t.Fatalf("another answer: %s", diff)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package offlinemodel
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+)
+
+// The service's limits on one embeddings call.
+const (
+	maxInputs         = 2048
+	maxInputTokens    = 8192
+	maxRequestTokens  = 300_000
+	emptyInputMessage = "'$.input' is invalid: input cannot be an empty string or an empty list."
+)
+
+type embeddingsRequest struct {
+	Model          string          `json:"model"`
+	Input          json.RawMessage `json:"input"`
+	Dimensions     *int            `json:"dimensions"`
+	EncodingFormat string          `json:"encoding_format"`
+}
+
+type embedding struct {
+	Object string `json:"object"`
+	Index  int    `json:"index"`
+	// Embedding is a list of numbers, or their little-endian bytes in base64.
+	Embedding any `json:"embedding"`
+}
+
+func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
+	var request embeddingsRequest
+	if err := readJSON(r, &request); err != nil {
+		return err
+	}
+	dimensions, err := request.dimensions()
+	if err != nil {
+		return err
+	}
+	texts, count, err := s.embeddingInputs(request.Input)
+	if err != nil {
+		return err
+	}
+	data := make([]embedding, len(texts))
+	for i, text := range texts {
+		if r.Context().Err() != nil {
+			return nil // nobody is left to answer
+		}
+		vector := s.embedder.Embed(text, dimensions)
+		data[i] = embedding{Object: "embedding", Index: i, Embedding: vector}
+		if request.EncodingFormat == "base64" {
+			data[i].Embedding = encodeVector(vector)
+		}
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{
+		"object": "list", "data": data, "model": ModelID,
+		"usage": map[string]int{"prompt_tokens": count, "total_tokens": count},
+	})
+}
+
+// dimensions checks all of the request but its input.
+func (r *embeddingsRequest) dimensions() (int, error) {
+	switch r.EncodingFormat {
+	case "", "float", "base64":
+	default:
+		return 0, badRequest("encoding_format", "Invalid value: '%s'. Supported values are: 'float' and 'base64'.", r.EncodingFormat)
+	}
+	switch {
+	case r.Model == "":
+		return 0, badRequest("model", "you must provide a model parameter")
+	case r.Dimensions == nil:
+		return DefaultDimensions, nil
+	case *r.Dimensions < 1 || *r.Dimensions > MaxDimensions:
+		return 0, badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", *r.Dimensions, MaxDimensions)
+	default:
+		return *r.Dimensions, nil
+	}
+}
+
+// embeddingInputs reads the four forms of input, one text or several, as strings or as tokens, and counts their tokens.
+func (s *server) embeddingInputs(raw json.RawMessage) (texts []string, tokens int, err error) {
+	if texts, err = s.parseInput(raw); err != nil {
+		return nil, 0, err
+	}
+	if len(texts) > maxInputs {
+		return nil, 0, badRequest("input", "'$.input' is invalid: at most %d inputs, got %d.", maxInputs, len(texts))
+	}
+	for _, text := range texts {
+		if text == "" {
+			return nil, 0, badRequest("input", emptyInputMessage)
+		}
+		count, err := s.tokens.countInput(text)
+		if err != nil {
+			return nil, 0, err
+		}
+		if count > maxInputTokens {
+			return nil, 0, badRequest("input", "This model's maximum context length is %d tokens, however you requested %d tokens.",
+				maxInputTokens, count)
+		}
+		tokens += count
+	}
+	if tokens > maxRequestTokens {
+		return nil, 0, badRequest("input", "Requested %d tokens, max %d tokens per request.", tokens, maxRequestTokens)
+	}
+	return texts, tokens, nil
+}
+
+func (s *server) parseInput(raw json.RawMessage) ([]string, error) {
+	var one string
+	var several []string
+	var ids []uint
+	var idLists [][]uint
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return nil, badRequest("input", "Missing required parameter: 'input'.")
+	case json.Unmarshal(raw, &one) == nil:
+		return []string{one}, nil
+	case string(raw) == "[]":
+		return nil, badRequest("input", emptyInputMessage)
+	case json.Unmarshal(raw, &several) == nil:
+		return several, nil
+	case json.Unmarshal(raw, &ids) == nil:
+		return s.decodeTokens([][]uint{ids})
+	case json.Unmarshal(raw, &idLists) == nil:
+		return s.decodeTokens(idLists)
+	default:
+		return nil, badRequest("input", "'$.input' is invalid: neither a text, nor a list of texts, nor tokens.")
+	}
+}
+
+// decodeTokens gives the texts of cl100k token lists.
+func (s *server) decodeTokens(lists [][]uint) ([]string, error) {
+	texts := make([]string, len(lists))
+	for i, ids := range lists {
+		text, err := s.tokens.embedding.Decode(ids)
+		if err != nil {
+			return nil, badRequest("input", "'$.input' is invalid: a token that does not exist.")
+		}
+		texts[i] = text
+	}
+	return texts, nil
+}
+
+func encodeVector(vector []float32) string {
+	data := make([]byte, 0, 4*len(vector))
+	for _, x := range vector {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return base64.StdEncoding.EncodeToString(data)
+}

@@ -1,0 +1,273 @@
+package offlinemodel
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The room of a summary, in bytes: sentences, of which a part may come from the summary before, and a list of terms.
+const (
+	sentenceRoom = 470
+	previousRoom = 230 // kept for the summary so far, however much is new
+	termRoom     = 130
+	unitBytes    = 220 // the longest piece of one sentence
+)
+
+// How a summary introduces what it repeats. It reads its own words again when it goes on, so it knows them.
+const (
+	userSaid  = "The user said: "
+	userAsked = "The user asked: "
+	coachSaid = "The coach said: "
+	alsoSaid  = "Also mentioned: "
+)
+
+// digest is a summary and its terms, the weightiest first.
+type digest struct {
+	text  string
+	terms []string
+}
+
+// unit is a sentence that may go into a summary.
+type unit struct {
+	lead     string // how it is introduced; empty for prose
+	text     string
+	previous bool
+	trust    float64
+	stems    map[string]bool
+}
+
+// summaryWish is the answer to the format session_summary; properties besides the summary are filled by their names.
+func (s *server) summaryWish(t transcript) map[string]any {
+	return map[string]any{"summary": s.summarize(t).text}
+}
+
+// summarize repeats the sentences of the summary so far and of the new messages that say most, in their order, then
+// lists the terms that found no room in them. The same transcript always gives the same summary.
+func (s *server) summarize(t transcript) digest {
+	old, carried := s.previousUnits(t.previous)
+	recent := s.turnUnits(t.turns)
+	reserve := 0 // for the summary so far, which may use what the new messages leave
+	for _, u := range old {
+		reserve = min(reserve+u.size(), previousRoom)
+	}
+	covered := map[string]bool{}
+	fresh, used := s.pick(recent, sentenceRoom-reserve, covered)
+	kept, _ := s.pick(old, sentenceRoom-used, covered)
+	text := render(append(kept, fresh...))
+	all := append(old, recent...)
+	if list := joinWithin(s.terms(all, carried, covered), termRoom); list != "" {
+		text = strings.TrimSpace(text + " " + alsoSaid + list + ".")
+	}
+	if text == "" {
+		text = fallback(t)
+	}
+	return digest{text: text, terms: s.terms(all, carried, nil)}
+}
+
+// fallback tells of a conversation in which nothing was said that matters.
+func fallback(t transcript) string {
+	for _, turn := range t.turns {
+		if text := oneLine(turn.text); turn.role == "user" && text != "" {
+			return userSaid + clip(text, unitBytes)
+		}
+	}
+	if t.previous != "" {
+		return clip(oneLine(t.previous), sentenceRoom)
+	}
+	return "Nothing was said yet."
+}
+
+// previousUnits takes the summary so far apart, and gives the terms that it lists.
+func (s *server) previousUnits(previous string) (units []unit, terms []string) {
+	for _, sentence := range splitSentences(previous) {
+		if list, ok := strings.CutPrefix(sentence, alsoSaid); ok {
+			terms = append(terms, strings.Split(strings.TrimRight(list, "."), ", ")...)
+			continue
+		}
+		lead := ""
+		for _, known := range []string{userSaid, userAsked, coachSaid} {
+			if rest, ok := strings.CutPrefix(sentence, known); ok {
+				lead, sentence = known, rest
+				break
+			}
+		}
+		pieces := []string{sentence}
+		if lead != "" {
+			pieces = strings.Split(sentence, "; ")
+		}
+		for _, piece := range pieces {
+			units = append(units, s.newUnit(unit{lead: lead, text: piece, previous: true, trust: 0.9}))
+		}
+	}
+	return units, terms
+}
+
+// turnUnits takes the new messages apart. What this model said itself only repeats the prompt and is left out.
+func (s *server) turnUnits(turns []turn) []unit {
+	var units []unit
+	for _, turn := range turns {
+		if turn.role == "system" || strings.Contains(turn.text, ownMark) {
+			continue
+		}
+		for _, sentence := range splitSentences(turn.text) {
+			u := unit{lead: userSaid, text: sentence, trust: 1}
+			switch {
+			case turn.role == "assistant":
+				u.lead, u.trust = coachSaid, 0.5
+			case strings.HasSuffix(sentence, "?"):
+				u.lead, u.trust = userAsked, 0.7
+			}
+			units = append(units, s.newUnit(u))
+		}
+	}
+	return units
+}
+
+// telling is what makes a sentence worth keeping: wishes, changes, decisions, ailments, results.
+var telling = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|want\w*|need\w*|prefer\w*|decid\w*|plan\w*|goal\w*|injur\w*|hurts?|pain\w*|allerg\w*|can't|cannot|only have|finished|completed|personal best|pr|name is|my (wife|husband|partner|son|daughter|brother|sister|mother|father|friend))\b`)
+
+func (s *server) newUnit(u unit) unit {
+	u.text = clip(oneLine(u.text), unitBytes)
+	if u.lead != userAsked {
+		u.text = strings.TrimRight(u.text, ".!? ")
+	}
+	if telling.MatchString(u.text) {
+		u.trust *= 1.5
+	}
+	u.stems = s.lex.stemSet(u.text)
+	return u
+}
+
+// pick chooses, one after another, the units that add most for their length while they fit, and returns them in their
+// order. covered has the stems that need no telling again.
+func (s *server) pick(units []unit, room int, covered map[string]bool) (chosen []unit, used int) {
+	const enough = 0.9 // what a sentence must add; less is small talk
+	taken := make([]bool, len(units))
+	for {
+		best, bestGain := -1, 0.0
+		for i, u := range units {
+			gain := s.gain(u, covered)
+			if taken[i] || gain < enough || used+u.size() > room {
+				continue
+			}
+			if gain /= math.Sqrt(float64(u.size())); gain > bestGain {
+				best, bestGain = i, gain
+			}
+		}
+		if best < 0 {
+			break
+		}
+		taken[best] = true
+		used += units[best].size()
+		for stem := range units[best].stems {
+			covered[stem] = true
+		}
+	}
+	for i, u := range units {
+		if taken[i] {
+			chosen = append(chosen, u)
+		}
+	}
+	return chosen, used
+}
+
+func (u unit) size() int { return len(u.lead) + len(u.text) + len(". ") }
+
+// gain is what a unit would add to a summary; everyday words add next to nothing.
+func (s *server) gain(u unit, covered map[string]bool) float64 {
+	hundredths := 0 // whole numbers, because the order of a map's keys must not show in a sum
+	for stem := range u.stems {
+		if !covered[stem] {
+			weight := s.lex.weight(stem)
+			hundredths += int(100 * weight * weight)
+		}
+	}
+	return u.trust * float64(hundredths) / 100
+}
+
+// render writes units as prose; neighbours with the same lead share it.
+func render(units []unit) string {
+	var out strings.Builder
+	for i, u := range units {
+		shares := i > 0 && u.lead != "" && u.lead != userAsked && units[i-1].lead == u.lead
+		switch {
+		case shares:
+			out.WriteString("; ")
+		case i > 0:
+			out.WriteString(" ")
+		}
+		if !shares {
+			out.WriteString(u.lead)
+		}
+		out.WriteString(u.text)
+		next := i+1 < len(units) && u.lead != "" && units[i+1].lead == u.lead
+		if u.lead != userAsked && !next {
+			out.WriteString(".")
+		}
+	}
+	return out.String()
+}
+
+// terms are the words that carry a topic and are not in the chosen sentences: the carried ones first, then by how
+// often they came and by weight.
+func (s *server) terms(units []unit, carried []string, covered map[string]bool) []string {
+	type term struct {
+		word  string
+		count float64
+	}
+	var order []string
+	counted := map[string]*term{}
+	add := func(w string, count float64) {
+		stem := s.lex.stem(strings.ToLower(w))
+		if covered[stem] || s.lex.stop[strings.ToLower(w)] || s.lex.weight(stem) < 1 || !telltale(w) {
+			return
+		}
+		if counted[stem] == nil {
+			counted[stem] = &term{word: w}
+			order = append(order, stem)
+		}
+		counted[stem].count += count
+	}
+	for _, w := range carried {
+		add(strings.TrimSpace(w), 2)
+	}
+	for _, u := range units {
+		for _, w := range splitWords(u.text) {
+			if w.kind != vocativeWord {
+				add(u.text[w.start:w.end], u.trust)
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		return cmp.Compare(counted[b].count*s.lex.weight(b), counted[a].count*s.lex.weight(a))
+	})
+	words := make([]string, len(order))
+	for i, stem := range order {
+		words[i] = counted[stem].word
+	}
+	return words
+}
+
+// telltale says whether a word alone means something: it has a few letters, or is a long number.
+func telltale(word string) bool {
+	const letters, digits = 3, 4
+	if strings.ContainsFunc(word, unicode.IsLetter) {
+		return len(word) >= letters
+	}
+	return len(word) >= digits
+}
+
+// joinWithin lists as many words as fit.
+func joinWithin(words []string, room int) string {
+	used := 0
+	for i, w := range words {
+		if used += len(w) + len(", "); used > room {
+			return strings.Join(words[:i], ", ")
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,70 @@
+package offlinemodel
+
+import (
+	"fmt"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/throughline/throughline/internal/token"
+)
+
+// tokenizers count as the models do whose places the offline model takes: o200k for chat, cl100k for text-embedding-3,
+// whose limit on an input is in its own tokens.
+type tokenizers struct {
+	chat      *token.Counter
+	cutter    tokenizer.Codec // chat's vocabulary once more, for cutting
+	embedding tokenizer.Codec
+}
+
+func newTokenizers() tokenizers {
+	t := tokenizers{
+		chat:      token.New(),
+		cutter:    mustTokenizer(tokenizer.O200kBase),
+		embedding: mustTokenizer(tokenizer.Cl100kBase),
+	}
+	t.chat.Warm()
+	return t
+}
+
+func mustTokenizer(encoding tokenizer.Encoding) tokenizer.Codec {
+	codec, err := tokenizer.Get(encoding)
+	if err != nil {
+		panic("offlinemodel: " + err.Error()) // the encodings are compiled in
+	}
+	return codec
+}
+
+// cut returns the text of the first limit chat tokens, how many there are, and whether something was left out. A
+// character that the cut would split is left out whole.
+func (t tokenizers) cut(text string, limit int) (kept string, count int, cut bool, err error) {
+	if count = t.chat.Count(text); count <= limit {
+		return text, count, false, nil
+	}
+	_, tokens, err := t.cutter.Encode(text)
+	if err != nil {
+		return "", 0, false, fmt.Errorf("cut answer: %w", err)
+	}
+	for _, next := range tokens[:min(limit, len(tokens))] {
+		kept += next
+	}
+	for kept != "" && !utf8.ValidString(kept) {
+		kept = kept[:len(kept)-1]
+	}
+	return kept, limit, true, nil
+}
+
+// longBlank is white space of a length that no text needs.
+var longBlank = regexp.MustCompile(`\s{200,}`)
+
+// countInput counts an embedding's input. Long white space is counted as less than it is: the tokenizer takes time with
+// the square of it.
+func (t tokenizers) countInput(text string) (int, error) {
+	text = longBlank.ReplaceAllStringFunc(text, func(blank string) string { return blank[:200] })
+	count, err := t.embedding.Count(text)
+	if err != nil {
+		return 0, fmt.Errorf("count input: %w", err)
+	}
+	return count, nil
+}
