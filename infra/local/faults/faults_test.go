@@ -1,0 +1,212 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	openai "github.com/sashabaranov/go-openai"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/faults"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// TestDynamoDBErrorsAreTheServices: the real client takes the door's errors for the service's.
+func TestDynamoDBErrorsAreTheServices(t *testing.T) {
+	door, client, table := dynamodbDoor(t)
+	door.Set(faults.Rates{ErrorRate: 1})
+	var broken *types.InternalServerError
+	if err := put(t, client, table, "a"); !errors.As(err, &broken) {
+		t.Errorf("first error: %v", err)
+	}
+	var throttled *types.ProvisionedThroughputExceededException
+	if err := put(t, client, table, "a"); !errors.As(err, &throttled) {
+		t.Errorf("second error: %v", err)
+	}
+	if has(t, table, "a") {
+		t.Error("a request that failed was performed")
+	}
+	door.Set(faults.Rates{})
+	if err := put(t, client, table, "a"); err != nil || !has(t, table, "a") {
+		t.Errorf("with the door open: %v", err)
+	}
+}
+
+func TestDroppedAnswerIsPerformed(t *testing.T) {
+	door, client, table := dynamodbDoor(t)
+	door.Set(faults.Rates{DropRate: 1})
+	if err := put(t, client, table, "a"); err == nil {
+		t.Error("got an answer")
+	}
+	if !has(t, table, "a") {
+		t.Error("the request was not performed")
+	}
+}
+
+func TestLatency(t *testing.T) {
+	door, client, table := dynamodbDoor(t)
+	door.Set(faults.Rates{Latency: 150 * time.Millisecond})
+	began := time.Now()
+	if err := put(t, client, table, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < 150*time.Millisecond {
+		t.Errorf("took %s", took)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a caller with less time: %v", err)
+	}
+}
+
+func TestRateIsAShare(t *testing.T) {
+	door := faults.NewDoor(7)
+	door.Set(faults.Rates{ErrorRate: 0.3})
+	var performed atomic.Int64
+	server := httptest.NewServer(door.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { performed.Add(1) }), faults.OpenAIFailures()))
+	defer server.Close()
+	for range 500 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+	}
+	if got := performed.Load(); got < 300 || got > 400 {
+		t.Errorf("%d of 500 requests performed, want about 350", got)
+	}
+}
+
+func TestOpenAIErrorsAreTheServices(t *testing.T) {
+	door := faults.NewDoor(1)
+	door.Set(faults.Rates{ErrorRate: 1})
+	server := httptest.NewServer(door.Handler(http.NotFoundHandler(), faults.OpenAIFailures()))
+	defer server.Close()
+	config := openai.DefaultConfig("any")
+	config.BaseURL = server.URL + "/v1"
+	client := openai.NewClientWithConfig(config)
+	for _, want := range []int{500, 429} {
+		_, err := client.ListModels(t.Context())
+		var api *openai.APIError
+		if !errors.As(err, &api) || api.HTTPStatusCode != want || api.Message == "" {
+			t.Errorf("error %v, want status %d", err, want)
+		}
+	}
+}
+
+func TestProxyStreams(t *testing.T) {
+	next := make(chan string)
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for piece := range next {
+			_, _ = io.WriteString(w, piece)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	defer backend.Close()
+	proxy, err := faults.Proxy(backend.URL + "/base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(faults.NewDoor(1).Handler(proxy, nil))
+	defer server.Close()
+	go func() { next <- "one" }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	buffer := make([]byte, 3)
+	if _, err := io.ReadFull(resp.Body, buffer); err != nil || string(buffer) != "one" {
+		t.Errorf("read %q, %v", buffer, err)
+	}
+	close(next) // the first piece came before the answer was complete
+	if _, err := faults.Proxy("no url"); err == nil {
+		t.Error("made a proxy to no address")
+	}
+}
+
+func TestInterceptor(t *testing.T) {
+	door, performed := faults.NewDoor(1), 0
+	intercept := door.Interceptor()
+	call := func() error {
+		_, err := intercept(t.Context(), nil, nil, func(context.Context, any) (any, error) { performed++; return "ok", nil })
+		return err
+	}
+	door.Set(faults.Rates{ErrorRate: 1})
+	for _, want := range []codes.Code{codes.Internal, codes.Unavailable, codes.ResourceExhausted} {
+		if err := call(); status.Code(err) != want || performed != 0 {
+			t.Errorf("error %v, performed %d; want %s", err, performed, want)
+		}
+	}
+	door.Set(faults.Rates{DropRate: 1})
+	if err := call(); status.Code(err) != codes.Unavailable || performed != 1 {
+		t.Errorf("dropped: %v, performed %d", err, performed)
+	}
+	door.Set(faults.Rates{})
+	if err := call(); err != nil || performed != 2 {
+		t.Errorf("open: %v, performed %d", err, performed)
+	}
+}
+
+func dynamodbDoor(t *testing.T) (*faults.Door, *dynamodb.Client, string) {
+	t.Helper()
+	table := dynamodbtest.Table(t, &dynamodb.CreateTableInput{
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+	})
+	proxy, err := faults.Proxy(dynamodbtest.Endpoint(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := faults.NewDoor(1)
+	server := httptest.NewServer(door.Handler(proxy, faults.DynamoDBFailures()))
+	t.Cleanup(server.Close)
+	return door, dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}), table
+}
+
+func put(t *testing.T, client *dynamodb.Client, table, pk string) error {
+	t.Helper()
+	_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: key(pk)})
+	return err
+}
+
+func has(t *testing.T, table, pk string) bool {
+	t.Helper()
+	out, err := dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key(pk)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item != nil
+}
+
+func key(pk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}}
+}

@@ -1,0 +1,96 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Failure is one of a service's own errors.
+type Failure struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// DynamoDBFailures are what the service answers when it is broken and when it is throttled, in turn.
+func DynamoDBFailures() []Failure {
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Requestid": {"FAULT"}}
+	return []Failure{
+		{500, header, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}`},
+		{400, header, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":` +
+			`"The level of configured provisioned throughput for the table was exceeded. Consider increasing your ` +
+			`provisioning level with the UpdateTable API."}`},
+	}
+}
+
+// OpenAIFailures are what the service answers when it is broken and when it is throttled, in turn.
+func OpenAIFailures() []Failure {
+	plain := http.Header{"Content-Type": {"application/json"}}
+	limited := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"1"}}
+	return []Failure{
+		{500, plain, `{"error":{"message":"The server had an error while processing your request. Sorry about that!",` +
+			`"type":"server_error","param":null,"code":null}}`},
+		{429, limited, `{"error":{"message":"Rate limit reached for requests","type":"requests","param":null,` +
+			`"code":"rate_limit_exceeded"}}`},
+	}
+}
+
+// Handler puts the door before a service. A dropped answer ends the connection without a byte of it.
+func (d *Door) Handler(service http.Handler, failures []Failure) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		decided := d.decide()
+		if decided.wait(r.Context()) != nil {
+			return
+		}
+		switch {
+		case decided.fail:
+			failures[decided.kind%len(failures)].write(w, r)
+		case decided.drop:
+			service.ServeHTTP(&lost{header: http.Header{}}, r)
+			panic(http.ErrAbortHandler)
+		default:
+			service.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (f Failure) write(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	for name, values := range f.Header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(f.Body)))
+	w.WriteHeader(f.Status)
+	_, _ = io.WriteString(w, f.Body)
+}
+
+// lost takes an answer that nobody gets.
+type lost struct{ header http.Header }
+
+func (l *lost) Header() http.Header         { return l.header }
+func (l *lost) Write(p []byte) (int, error) { return len(p), nil }
+func (l *lost) WriteHeader(int)             {}
+func (l *lost) Flush()                      {}
+
+// Proxy returns a handler that passes requests on to the service at a base URL, streaming its answers.
+func Proxy(base string) (http.Handler, error) {
+	target, err := url.Parse(base)
+	if err != nil || target.Host == "" {
+		return nil, fmt.Errorf("parse service address %q: it is no URL", base)
+	}
+	return &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1,
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, _ error) {
+			panic(http.ErrAbortHandler) // the service is gone: so is its answer
+		},
+	}, nil
+}
