@@ -55,8 +55,10 @@ type Session struct {
 
 	// MessageCount is how many messages it holds; LastSeq is the highest seq given out, and stays when messages
 	// are deleted.
-	MessageCount  int
-	LastSeq       int
+	MessageCount int
+	LastSeq      int
+	// Deleted are the seqs of its deleted messages, so that a reader knows which gaps are meant to be.
+	Deleted       SeqSet
 	CreatedAt     time.Time
 	StartedAt     time.Time
 	LastMessageAt time.Time

@@ -1,0 +1,102 @@
+package conversation
+
+import (
+	"fmt"
+	"maps"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// MaxTitleBytes bounds a session's title.
+const MaxTitleBytes = 1024
+
+// Prepare checks what a caller gives to create a session and returns it as it will be stored, with the context's
+// default mode. It reports every wrong field together as Invalid. The id may still be empty.
+func (n NewSession) Prepare() (NewSession, error) {
+	var wrong []fault.Field
+	surface, err := SurfaceOf(n.Context)
+	if err != nil {
+		wrong = append(wrong, fault.From(err).Fields...)
+	}
+	if n.Mode == "" {
+		n.Mode = surface.DefaultMode
+	}
+	if n.ID != "" && !ValidID(n.ID) {
+		wrong = append(wrong, fault.Field{Field: "sessionId", Message: idProblem})
+	}
+	if !ValidID(n.CoachID) {
+		wrong = append(wrong, fault.Field{Field: "coachId", Message: idProblem})
+	}
+	wrong = append(wrong, namesProblems(n.Mode, n.Title)...)
+	doc, w := PrepareDocument("attributes", n.Attributes, MaxAttributesBytes)
+	n.Attributes = doc
+	if wrong = append(wrong, w...); len(wrong) > 0 {
+		return NewSession{}, fault.InvalidFields(wrong...)
+	}
+	return n, nil
+}
+
+const idProblem = "must be 1 to 128 of [A-Za-z0-9_.:-]"
+
+func namesProblems(mode, title string) []fault.Field {
+	var wrong []fault.Field
+	if p := nameProblem(mode); p != "" {
+		wrong = append(wrong, fault.Field{Field: "mode", Message: p})
+	}
+	if len(title) > MaxTitleBytes || !utf8.ValidString(title) {
+		wrong = append(wrong, fault.Field{
+			Field: "title", Message: fmt.Sprintf("must be at most %d bytes of valid UTF-8", MaxTitleBytes),
+		})
+	}
+	return wrong
+}
+
+// Edit returns the session with a change applied. An empty mode is the context's default, an empty title takes the
+// title away. It reports every wrong field together as Invalid. The version counts the change.
+func (s Session) Edit(c SessionChange) (Session, error) {
+	var wrong []fault.Field
+	if c.Status != nil {
+		s.Status = *c.Status
+		if !s.Status.valid() {
+			wrong = append(wrong, fault.Field{Field: "status", Message: "must be active, completed or archived"})
+		}
+	}
+	if c.Mode != nil {
+		s.Mode = *c.Mode
+	}
+	if surface, err := SurfaceOf(s.Context); err == nil && s.Mode == "" {
+		s.Mode = surface.DefaultMode
+	}
+	if c.Title != nil {
+		s.Title = *c.Title
+	}
+	wrong = append(wrong, namesProblems(s.Mode, s.Title)...)
+	merged, w := PrepareDocument("attributes", merge(s.Attributes, c.Attributes), MaxAttributesBytes)
+	s.Attributes = merged
+	s.Version++
+	if wrong = append(wrong, w...); len(wrong) > 0 {
+		return Session{}, fault.InvalidFields(wrong...)
+	}
+	return s, nil
+}
+
+func (s Status) valid() bool { return s == Active || s == Completed || s == Archived }
+
+func merge(old, change map[string]any) map[string]any {
+	if len(change) == 0 {
+		return old
+	}
+	out := maps.Clone(old)
+	if out == nil {
+		out = make(map[string]any, len(change))
+	}
+	for k, v := range change {
+		if v == nil {
+			delete(out, k)
+		} else {
+			out[k] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,257 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+func testAppend(t *testing.T, s Store) {
+	create(t, s, alice, "program_designer", "p")
+	m := conversation.NewMessage{
+		Role: conversation.Assistant, Content: "Done.", Tokens: 2, AgentID: "coach", Mode: "build",
+		Metadata: map[string]any{"interrupted": true, "n": 1, "list": []string{"a"}},
+	}
+	a := add(t, s, alice, "p", say("swap it")[0], m)
+	want := conversation.Message{
+		ID: a.Messages[1].ID, Seq: 2, SessionID: "p", Context: "program_designer", CoachID: "c1", AgentID: "coach",
+		Role: conversation.Assistant, Content: "Done.", Tokens: 2, Timestamp: Now.Add(time.Millisecond), Mode: "build",
+		Metadata: map[string]any{"interrupted": true, "n": 1.0, "list": []any{"a"}},
+	}
+	if diff := cmp.Diff(want, a.Messages[1]); diff != "" {
+		t.Errorf("appended (-want +got):\n%s", diff)
+	}
+	if a.Messages[0].Mode != "program_design" {
+		t.Errorf("the session's mode was not taken: %q", a.Messages[0].Mode)
+	}
+	x := a.Session
+	if x.MessageCount != 2 || x.LastSeq != 2 || !x.StartedAt.Equal(Now) || !x.LastMessageAt.Equal(want.Timestamp) {
+		t.Errorf("session after: %+v", x)
+	}
+	got, err := readAll(t.Context(), s, alice, "p", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a.Messages, got); diff != "" {
+		t.Errorf("read back (-appended +read):\n%s", diff)
+	}
+	again, err := s.Session(t.Context(), alice, "p")
+	if err != nil || again.MessageCount != 2 || !again.LastMessageAt.Equal(x.LastMessageAt) || !again.StartedAt.Equal(Now) {
+		t.Errorf("session read back: %+v, %v", again, err)
+	}
+}
+
+func testAppendTimes(t *testing.T, s Store) {
+	create(t, s, alice, coach, "t")
+	at := func(d time.Duration) conversation.NewMessage {
+		return conversation.NewMessage{Role: conversation.User, Content: "x", Timestamp: Now.Add(d)}
+	}
+	add(t, s, alice, "t", at(-time.Hour))
+	a := add(t, s, alice, "t", at(-2*time.Hour), at(-2*time.Hour), at(-30*time.Minute))
+	want := []time.Time{Now.Add(-time.Hour + time.Millisecond), Now.Add(-time.Hour + 2*time.Millisecond), Now.Add(-30 * time.Minute)}
+	for i, m := range a.Messages {
+		if !m.Timestamp.Equal(want[i]) {
+			t.Errorf("message %d at %v, want %v", i, m.Timestamp, want[i])
+		}
+	}
+	ancient := at(0)
+	ancient.Timestamp = time.Date(1912, 6, 23, 1, 2, 3, 456789000, time.FixedZone("", 3600))
+	create(t, s, alice, coach, "old")
+	add(t, s, alice, "old", ancient)
+	got, err := readAll(t.Context(), s, alice, "old", conversation.Page{Limit: 1})
+	if err != nil || len(got) != 1 || !got[0].Timestamp.Equal(ancient.Timestamp.Truncate(time.Millisecond)) {
+		t.Errorf("a time before 1970: %v, %v", got, err)
+	}
+}
+
+func testAppendRefuses(t *testing.T, s Store) {
+	create(t, s, alice, coach, "r")
+	deep := map[string]any{}
+	for range 20 {
+		deep = map[string]any{"d": deep}
+	}
+	msg := func(change func(*conversation.NewMessage)) []conversation.NewMessage {
+		m := say("fine", "x")
+		change(&m[1])
+		return m
+	}
+	cases := []struct {
+		name, field string
+		code        fault.Code
+		messages    []conversation.NewMessage
+	}{
+		{"none", "messages", fault.Invalid, nil},
+		{"51", "messages", fault.Invalid, say(numbered("m", 51)...)},
+		{"role", "messages[1].role", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Role = "tool" })},
+		{"empty", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = "" })},
+		{"long", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = strings.Repeat("x", 256<<10+1) })},
+		{"not UTF-8", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = "a\xff" })},
+		{"ahead", "messages[1].timestamp", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Timestamp = Now.Add(6 * time.Minute) })},
+		{"decreasing", "messages[1].timestamp", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Timestamp = Now.Add(-time.Minute) })},
+		{"deep", "messages[1].metadata.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Metadata = deep })},
+		{"number", "messages[1].metadata.n", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Metadata = map[string]any{"n": 1e200} })},
+		{"together", "", fault.TooLarge, say(strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10))},
+	}
+	for _, c := range cases {
+		_, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "r", Messages: c.messages})
+		if !fault.Is(err, c.code) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.code)
+		} else if c.field != "" {
+			checkField(t, err, c.field)
+		}
+	}
+	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "none", Messages: say("x")}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("append to no session: %v", err)
+	}
+	if got, err := readAll(t.Context(), s, alice, "r", conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
+		t.Errorf("refused appends left %d messages, %v", len(got), err)
+	}
+}
+
+func testAppendReplays(t *testing.T, s Store) {
+	create(t, s, alice, coach, "i")
+	in := conversation.Append{
+		SessionID: "i", Messages: say("one", "two"),
+		Idempotency: conversation.Idempotency{Scope: "POST /v1/sessions/i/messages", Key: "k", BodyHash: "h"},
+	}
+	first, err := s.Append(t.Context(), alice, in)
+	if err != nil || first.Replayed {
+		t.Fatalf("first: replayed %v, %v", first.Replayed, err)
+	}
+	add(t, s, alice, "i", say("three")...)
+	again, err := s.Append(t.Context(), alice, in)
+	if err != nil || !again.Replayed {
+		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
+	}
+	checkSameAnswer(t, first, again)
+	other := in
+	other.Idempotency.BodyHash = "h2"
+	if _, err := s.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
+		t.Errorf("another body: %v", err)
+	}
+	other.Idempotency.Key = "k2"
+	if a, err := s.Append(t.Context(), alice, other); err != nil || a.Replayed {
+		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
+	}
+	got, err := readAll(t.Context(), s, alice, "i", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, got, 5)
+}
+
+// checkSameAnswer compares what a client sees of two answers.
+func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
+	t.Helper()
+	if diff := cmp.Diff(a.Messages, b.Messages); diff != "" {
+		t.Errorf("messages differ:\n%s", diff)
+	}
+	seen := func(s conversation.Session) conversation.Session {
+		return conversation.Session{
+			ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
+			Attributes: s.Attributes, MessageCount: s.MessageCount, StartedAt: s.StartedAt,
+			LastMessageAt: s.LastMessageAt, Summary: s.Summary,
+		}
+	}
+	if diff := cmp.Diff(seen(a.Session), seen(b.Session)); diff != "" {
+		t.Errorf("sessions differ:\n%s", diff)
+	}
+}
+
+func testAppendSameKeyAtOnce(t *testing.T, s Store) {
+	create(t, s, alice, coach, "k")
+	in := conversation.Append{
+		SessionID: "k", Messages: say("once"),
+		Idempotency: conversation.Idempotency{Scope: "POST x", Key: "k", BodyHash: "h"},
+	}
+	const n = 50
+	answers := make([]conversation.Appended, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			var err error
+			if answers[i], err = s.Append(t.Context(), alice, in); err != nil {
+				t.Errorf("repeat %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	firsts := 0
+	for _, a := range answers {
+		checkSameAnswer(t, answers[0], a)
+		if !a.Replayed {
+			firsts++
+		}
+	}
+	if firsts != 1 {
+		t.Errorf("%d answers were no replay, want 1", firsts)
+	}
+	got, err := readAll(t.Context(), s, alice, "k", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, got, 1)
+}
+
+func testAppendManyWriters(t *testing.T, s Store) {
+	const writers, each = 20, 100
+	create(t, s, alice, coach, "w")
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				m := say(fmt.Sprintf("%d/%d", w, i))
+				if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "w", Messages: m}); err != nil {
+					t.Errorf("writer %d, message %d: %v", w, i, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got, err := readAll(t.Context(), s, alice, "w", conversation.Page{Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, got, writers*each)
+	next := make([]int, writers)
+	for _, m := range got {
+		var w, i int
+		if _, err := fmt.Sscanf(m.Content, "%d/%d", &w, &i); err != nil {
+			t.Fatal(err)
+		}
+		if i != next[w] {
+			t.Fatalf("writer %d: message %d stands where %d should", w, i, next[w])
+		}
+		next[w]++
+	}
+	x, err := s.Session(t.Context(), alice, "w")
+	if err != nil || x.MessageCount != writers*each || x.LastSeq != writers*each {
+		t.Errorf("session counts %d, last %d, %v", x.MessageCount, x.LastSeq, err)
+	}
+}
+
+func testContentRoundTrip(t *testing.T, s Store) {
+	contents := []string{
+		"👩🏽‍🚀 👨‍👩‍👧‍👦 🏳️‍🌈", "שלום עולם", "مرحبا", "e\u0301 n\u0303", "\u0000 in the middle \u0000", "\u0000",
+		"line\r\n\ttab\u001b\u202e\ufeff", " ", strings.Repeat("ü", 128<<10),
+	}
+	create(t, s, alice, coach, "c")
+	add(t, s, alice, "c", say(contents...)...)
+	got, err := readAll(t.Context(), s, alice, "c", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, got, len(contents))
+	for i, m := range got {
+		if m.Content != contents[i] {
+			t.Errorf("content %d of %d bytes came back with %d bytes", i, len(contents[i]), len(m.Content))
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+func testPaging(t *testing.T, s Store) {
+	create(t, s, alice, coach, "p")
+	const n = 107
+	for i := 0; i < n; i += 50 {
+		add(t, s, alice, "p", say(numbered("m", min(50, n-i))...)...)
+	}
+	for _, limit := range []int{1, 7, 50, 107, 200} {
+		got, err := readAll(t.Context(), s, alice, "p", conversation.Page{Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkWhole(t, got, n)
+		got, err = readAll(t.Context(), s, alice, "p", conversation.Page{Limit: limit, Descending: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(got)
+		checkWhole(t, got, n)
+	}
+	for _, bad := range []conversation.Position{"x", "1", "0@2026-02-05T18:30:00.000Z", "1@2026", "@"} {
+		_, _, err := s.Messages(t.Context(), alice, "p", conversation.Page{Limit: 1, After: bad})
+		checkField(t, err, "cursor")
+	}
+	if _, _, err := s.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("messages of no session: %v", err)
+	}
+}
+
+func testPageBytes(t *testing.T, s Store) {
+	create(t, s, alice, coach, "b")
+	const n, size = 9, 200 << 10
+	for range n {
+		add(t, s, alice, "b", say(strings.Repeat("x", size))...)
+	}
+	check := func(messages []conversation.Message, next conversation.Position, err error) {
+		t.Helper()
+		if err != nil || len(messages) != conversation.MaxPageBytes/size || next == "" {
+			t.Errorf("a page of %d messages, next %q, %v", len(messages), next, err)
+		}
+	}
+	for _, desc := range []bool{false, true} {
+		page := conversation.Page{Limit: 50, Descending: desc}
+		check(s.Messages(t.Context(), alice, "b", page))
+		check(s.Timeline(t.Context(), alice, conversation.Range{}, page))
+		got, err := readAll(t.Context(), s, alice, "b", page)
+		if err != nil || len(got) != n {
+			t.Errorf("all pages hold %d, %v", len(got), err)
+		}
+	}
+}
+
+func testPagingWhileWriting(t *testing.T, s Store) {
+	create(t, s, alice, coach, "p")
+	create(t, s, alice, "workout_log", "other")
+	const before, during = 100, 60
+	for range before / 50 {
+		add(t, s, alice, "p", say(numbered("m", 50)...)...)
+	}
+	var wg sync.WaitGroup
+	for _, id := range []string{"p", "other"} {
+		wg.Go(func() {
+			for range during {
+				add(t, s, alice, id, say("more")...)
+			}
+		})
+	}
+	for _, desc := range []bool{true, false} {
+		got, err := readAll(t.Context(), s, alice, "p", conversation.Page{Limit: 9, Descending: desc})
+		if err != nil {
+			t.Error(err)
+		}
+		if desc {
+			slices.Reverse(got)
+		}
+		if len(got) < before {
+			t.Errorf("read %d messages, %d were there before", len(got), before)
+		}
+		checkWhole(t, got, len(got))
+	}
+	line := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 9})
+	wg.Wait()
+	seen := map[string]bool{}
+	for _, m := range line {
+		if seen[m.ID] {
+			t.Errorf("the timeline has %s twice", m.ID)
+		}
+		seen[m.ID] = true
+	}
+	if len(line) < before {
+		t.Errorf("the timeline has %d messages, %d were there before", len(line), before)
+	}
+}
+
+func timeline(t *testing.T, s Store, r conversation.Range, page conversation.Page) []conversation.Message {
+	t.Helper()
+	var all []conversation.Message
+	for {
+		messages, next, err := s.Timeline(t.Context(), alice, r, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, messages...)
+		if next == "" {
+			return all
+		}
+		page.After = next
+	}
+}
+
+func testTimeline(t *testing.T, s Store) {
+	hour := func(n int) time.Time { return Now.Add(time.Duration(n-10) * time.Hour) }
+	create(t, s, alice, coach, "a")
+	create(t, s, alice, "program_designer", "b")
+	for i := range 10 {
+		m := say(numbered("h", 10)[i])
+		m[0].Timestamp = hour(i)
+		add(t, s, alice, []string{"a", "b"}[i%2], m...)
+	}
+	contents := func(messages []conversation.Message) string {
+		var out []string
+		for _, m := range messages {
+			out = append(out, strings.TrimPrefix(m.Content, "h-"))
+		}
+		return strings.Join(out, " ")
+	}
+	cases := []struct {
+		name string
+		r    conversation.Range
+		desc bool
+		want string
+	}{
+		{"all", conversation.Range{}, false, "1 2 3 4 5 6 7 8 9 10"},
+		{"descending", conversation.Range{}, true, "10 9 8 7 6 5 4 3 2 1"},
+		{"half open", conversation.Range{From: hour(2), To: hour(5)}, false, "3 4 5"},
+		{"finer than a millisecond", conversation.Range{From: hour(2).Add(1), To: hour(5).Add(1)}, false, "4 5 6"},
+		{"context", conversation.Range{Context: "program_designer", From: hour(3)}, true, "10 8 6 4"},
+		{"nothing", conversation.Range{From: hour(5), To: hour(5)}, false, ""},
+		{"backwards", conversation.Range{From: hour(6), To: hour(5)}, false, ""},
+	}
+	for _, c := range cases {
+		for _, limit := range []int{1, 3, 10, 50} {
+			got := contents(timeline(t, s, c.r, conversation.Page{Limit: limit, Descending: c.desc}))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s by %d (-want +got):\n%s", c.name, limit, diff)
+			}
+		}
+	}
+	_, _, err := s.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 1, After: "msg#x"})
+	checkField(t, err, "cursor")
+}

@@ -1,0 +1,253 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+func testCreate(t *testing.T, s Store) {
+	in := conversation.NewSession{
+		ID: "a.b:c-d_1", Context: "program_designer", CoachID: "c1", Title: "Plan",
+		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
+	}
+	created, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := conversation.Session{
+		ID: in.ID, Context: in.Context, CoachID: "c1", Mode: "program_design", Status: conversation.Active,
+		Title: "Plan", Attributes: in.Attributes, CreatedAt: Now, Placement: conversation.Shared, Version: created.Session.Version,
+	}
+	if diff := cmp.Diff(want, created.Session); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	got, err := s.Session(t.Context(), alice, in.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	fresh, err := s.CreateSession(t.Context(), alice, conversation.NewSession{Context: coach, CoachID: "c1"}, conversation.Idempotency{})
+	if err != nil || !conversation.ValidID(fresh.Session.ID) {
+		t.Errorf("without an id: %q, %v", fresh.Session.ID, err)
+	}
+}
+
+func testCreateReplays(t *testing.T, s Store) {
+	idem := conversation.Idempotency{Scope: "POST /v1/sessions", Key: "k#1", BodyHash: "h1"}
+	in := conversation.NewSession{Context: coach, CoachID: "c1"}
+	first, err := s.CreateSession(t.Context(), alice, in, idem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, alice, first.Session.ID, say("hello")...)
+	again, err := s.CreateSession(t.Context(), alice, in, idem)
+	if err != nil || !again.Replayed {
+		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
+	}
+	if again.Session.ID != first.Session.ID || again.Session.MessageCount != 0 || !again.Session.LastMessageAt.IsZero() {
+		t.Errorf("the repeat answers %+v, the first call %+v", again.Session, first.Session)
+	}
+	idem.BodyHash = "h2"
+	if _, err := s.CreateSession(t.Context(), alice, in, idem); !fault.Is(err, fault.IdempotencyMismatch) {
+		t.Errorf("another body: %v", err)
+	}
+	other, err := s.CreateSession(t.Context(), bob, in, idem)
+	if err != nil || other.Replayed {
+		t.Errorf("another user's same key: replayed %v, %v", other.Replayed, err)
+	}
+}
+
+func testCreateConflicts(t *testing.T, s Store) {
+	create(t, s, alice, coach, "one")
+	for _, context := range conversation.Contexts() {
+		in := conversation.NewSession{ID: "one", Context: context, CoachID: "c1"}
+		if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); !fault.Is(err, fault.Conflict) {
+			t.Errorf("the same id in %s: %v", context, err)
+		}
+	}
+	invalid := map[string]conversation.NewSession{
+		"context":   {ID: "x", Context: "nowhere", CoachID: "c1"},
+		"sessionId": {ID: "a#b", Context: coach, CoachID: "c1"},
+		"coachId":   {ID: "x", Context: coach},
+	}
+	for field, in := range invalid {
+		_, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{})
+		checkField(t, err, field)
+	}
+	// Many at once: one wins, whatever the context.
+	var wg sync.WaitGroup
+	results := make([]error, 10)
+	for i := range results {
+		wg.Go(func() {
+			in := conversation.NewSession{ID: "race", Context: conversation.Contexts()[i%5], CoachID: "c1"}
+			_, results[i] = s.CreateSession(t.Context(), alice, in, conversation.Idempotency{})
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range results {
+		if err == nil {
+			won++
+		} else if !fault.Is(err, fault.Conflict) {
+			t.Errorf("a racing creation: %v", err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d racing creations won, want 1", won)
+	}
+}
+
+func checkField(t *testing.T, err error, field string) {
+	t.Helper()
+	if !fault.Is(err, fault.Invalid) {
+		t.Errorf("%s: %v, want invalid", field, err)
+		return
+	}
+	for _, f := range fault.From(err).Fields {
+		if f.Field == field {
+			return
+		}
+	}
+	t.Errorf("the error does not name %s: %v", field, err)
+}
+
+func testOtherUsers(t *testing.T, s Store) {
+	create(t, s, alice, coach, "same")
+	add(t, s, alice, "same", say("alice's secret")...)
+	if _, err := s.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("read another user's session: %v", err)
+	}
+	if _, err := s.Append(t.Context(), bob, conversation.Append{SessionID: "same", Messages: say("x")}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("append to another user's session: %v", err)
+	}
+	if _, _, err := s.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("read another user's messages: %v", err)
+	}
+	create(t, s, bob, coach, "same")
+	add(t, s, bob, "same", say("bob's word")...)
+	got, err := readAll(t.Context(), s, bob, "same", conversation.Page{Limit: 10})
+	if err != nil || len(got) != 1 || got[0].Content != "bob's word" {
+		t.Errorf("bob reads %v, %v", got, err)
+	}
+	line, _, err := s.Timeline(t.Context(), bob, conversation.Range{}, conversation.Page{Limit: 10})
+	if err != nil || len(line) != 1 || line[0].Content != "bob's word" {
+		t.Errorf("bob's timeline is %v, %v", line, err)
+	}
+}
+
+func testList(t *testing.T, s Store) {
+	const n = 12
+	var want []string
+	for i := range n {
+		id := fmt.Sprintf("s%02d", i)
+		create(t, s, alice, conversation.Contexts()[i%2], id)
+		m := say("hi")
+		m[0].Timestamp = Now.Add(-time.Duration(i) * time.Hour)
+		add(t, s, alice, id, m...)
+		want = append(want, id)
+	}
+	create(t, s, bob, coach, "bobs")
+	for _, limit := range []int{1, 5, 200} {
+		if diff := cmp.Diff(want, listIDs(t, s, conversation.SessionFilter{}, limit)); diff != "" {
+			t.Errorf("by %d (-want +got):\n%s", limit, diff)
+		}
+	}
+	done := conversation.Completed
+	if _, err := s.UpdateSession(t.Context(), alice, "s03", conversation.SessionChange{Status: &done}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2)); diff != "" {
+		t.Errorf("completed (-want +got):\n%s", diff)
+	}
+	evens := listIDs(t, s, conversation.SessionFilter{Context: coach}, 2)
+	if len(evens) != n/2 {
+		t.Errorf("one context lists %v", evens)
+	}
+}
+
+func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int) []string {
+	t.Helper()
+	var ids []string
+	page := conversation.Page{Limit: limit}
+	for {
+		sessions, next, err := s.Sessions(t.Context(), alice, filter, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range sessions {
+			ids = append(ids, x.ID)
+		}
+		if next == "" {
+			return ids
+		}
+		if len(sessions) == 0 || len(sessions) > limit {
+			t.Fatalf("a page of %d sessions with more behind it", len(sessions))
+		}
+		page.After = next
+	}
+}
+
+func testEdit(t *testing.T, s Store) {
+	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
+	if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); err != nil {
+		t.Fatal(err)
+	}
+	title, status := "Leg day", conversation.Completed
+	change := conversation.SessionChange{Title: &title, Status: &status, Attributes: map[string]any{"b": nil, "c": 3}}
+	got, err := s.UpdateSession(t.Context(), alice, "e", change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Title != title || got.Status != status {
+		t.Errorf("changed to %q, %q", got.Title, got.Status)
+	}
+	if diff := cmp.Diff(map[string]any{"a": "1", "c": 3.0}, got.Attributes); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	bad := conversation.Status("paused")
+	_, err = s.UpdateSession(t.Context(), alice, "e", conversation.SessionChange{Status: &bad})
+	checkField(t, err, "status")
+	if _, err := s.UpdateSession(t.Context(), alice, "none", change); !fault.Is(err, fault.NotFound) {
+		t.Errorf("change no session: %v", err)
+	}
+	// Changes and appends at once: none is lost.
+	var wg sync.WaitGroup
+	for i := range 5 {
+		wg.Go(func() {
+			c := conversation.SessionChange{Attributes: map[string]any{fmt.Sprint("k", i): "v"}}
+			if _, err := s.UpdateSession(t.Context(), alice, "e", c); err != nil {
+				t.Errorf("racing change: %v", err)
+			}
+		})
+		wg.Go(func() { add(t, s, alice, "e", say("x")...) })
+	}
+	wg.Wait()
+	got, err = s.Session(t.Context(), alice, "e")
+	if err != nil || got.MessageCount != 5 || len(got.Attributes) != 7 {
+		t.Errorf("after the race: %d messages, attributes %v, %v", got.MessageCount, got.Attributes, err)
+	}
+}
+
+func testLeave(t *testing.T, s Store) {
+	create(t, s, alice, coach, "l")
+	at := Now.Add(-time.Minute)
+	if err := s.LeaveSession(t.Context(), alice, "l", at); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Session(t.Context(), alice, "l")
+	if err != nil || !got.LeftAt.Equal(at) {
+		t.Errorf("left at %v, %v", got.LeftAt, err)
+	}
+	if err := s.LeaveSession(t.Context(), bob, "l", at); !fault.Is(err, fault.NotFound) {
+		t.Errorf("leave another user's session: %v", err)
+	}
+}

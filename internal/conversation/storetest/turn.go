@@ -1,0 +1,116 @@
+package storetest
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+func turnOf(key string) conversation.Append {
+	return conversation.Append{
+		SessionID: "t", Messages: say("how was it?"),
+		Idempotency: conversation.Idempotency{Scope: "POST /v1/chat", Key: key, BodyHash: "h"},
+	}
+}
+
+func testTurn(t *testing.T, s Store) {
+	create(t, s, alice, coach, "t")
+	begun, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	if err != nil || begun.Lease == "" || begun.Message.Seq != 1 || begun.Session.LastSeq != 1 || begun.Answer != nil {
+		t.Fatalf("begin: %+v, %v", begun, err)
+	}
+	_, err = s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	if !fault.Is(err, fault.Conflict) || fault.From(err).RetryAfter <= 0 {
+		t.Errorf("a repeat while it runs: %v", err)
+	}
+	if err := s.RenewTurn(t.Context(), alice, begun, -time.Second); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	if err != nil || taken.Lease == begun.Lease {
+		t.Fatalf("a repeat after the lease lapsed: %+v, %v", taken, err)
+	}
+	if diff := cmp.Diff(begun.Message, taken.Message); diff != "" {
+		t.Errorf("the message taken over (-first +second):\n%s", diff)
+	}
+	if err := s.RenewTurn(t.Context(), alice, begun, time.Minute); !fault.Is(err, fault.Conflict) {
+		t.Errorf("renew a lost lease: %v", err)
+	}
+	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "fine"}
+	done, err := s.FinishTurn(t.Context(), alice, taken, answer)
+	if err != nil || done.Seq != 2 {
+		t.Fatalf("finish: %+v, %v", done, err)
+	}
+	answer.Content = "late"
+	late, err := s.FinishTurn(t.Context(), alice, begun, answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(done, late); diff != "" {
+		t.Errorf("the second to finish gets (-first +second):\n%s", diff)
+	}
+	checkFinished(t, s, begun.Message, done)
+}
+
+func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) {
+	t.Helper()
+	replay, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	if err != nil || replay.Answer == nil {
+		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
+	}
+	if diff := cmp.Diff([]conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}); diff != "" {
+		t.Errorf("the replayed turn (-first +replay):\n%s", diff)
+	}
+	other := turnOf("k")
+	other.Idempotency.BodyHash = "h2"
+	if _, err := s.BeginTurn(t.Context(), alice, other, time.Minute); !fault.Is(err, fault.IdempotencyMismatch) {
+		t.Errorf("another body: %v", err)
+	}
+	got, err := readAll(t.Context(), s, alice, "t", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, got, 2)
+}
+
+func testTurnWithoutKey(t *testing.T, s Store) {
+	create(t, s, alice, coach, "t")
+	in := turnOf("")
+	begun, err := s.BeginTurn(t.Context(), alice, in, time.Minute)
+	if err != nil || begun.Lease != "" {
+		t.Fatalf("begin: %+v, %v", begun, err)
+	}
+	if err := s.RenewTurn(t.Context(), alice, begun, time.Minute); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.FinishTurn(t.Context(), alice, begun, say("fine")[0]); err != nil {
+		t.Error(err)
+	}
+	in.Messages = say("two", "at once")
+	if _, err := s.BeginTurn(t.Context(), alice, in, time.Minute); !fault.Is(err, fault.Invalid) {
+		t.Errorf("two messages: %v", err)
+	}
+	// One of many with the same key gets the lease.
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			_, err := s.BeginTurn(t.Context(), alice, turnOf("race"), time.Minute)
+			if err == nil {
+				won.Add(1)
+			} else if !fault.Is(err, fault.Conflict) {
+				t.Errorf("a racing turn: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d of 20 racing turns began, want 1", won.Load())
+	}
+}

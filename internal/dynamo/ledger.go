@@ -1,0 +1,98 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// The states of an idempotency record. Only a chat turn is ever running.
+const (
+	stateDone    = "done"
+	stateRunning = "running"
+)
+
+// ledger makes the idempotency record of a call: what it wrote, by keys and counters, never contents.
+func (s *Store) ledger(user conversation.UserID, idem conversation.Idempotency, generation int64) item {
+	now := s.now()
+	it := key{partition(user), idempotencySK(idem)}.attributes()
+	it[attrBodyHash] = text(idem.BodyHash)
+	it[attrState] = text(stateDone)
+	it[attrGeneration] = whole(generation)
+	it[attrCreatedAt] = moment(now)
+	it[TTLAttribute] = whole(now.Add(idempotencyLife).Unix())
+	return it
+}
+
+// ledgerFree is the condition that no call has used the key: the record is absent, has expired, or is left over from
+// before the user was erased.
+func (s *Store) ledgerFree(generation int64) expression.ConditionBuilder {
+	return expression.AttributeNotExists(field(attrPK)).
+		Or(field(TTLAttribute).LessThanEqual(value(whole(s.now().Unix()))),
+			field(attrGeneration).LessThan(value(whole(generation))))
+}
+
+// recordAppend adds to a ledger record what an append wrote and how the session stood after it.
+func recordAppend(it item, sessionKey key, a conversation.Appended) {
+	keys := make([]string, len(a.Messages))
+	for i, m := range a.Messages {
+		keys[i] = messageSK(m.Timestamp, m.ID[len(m.ID)-shortMillis-shortRandom:])
+	}
+	it[attrSessionSK] = text(sessionKey.sk)
+	it.setTexts(attrKeys, keys)
+	it[attrMessageCount] = whole(a.Session.MessageCount)
+	it[attrLastSeq] = whole(a.Session.LastSeq)
+	it[attrVersion] = whole(a.Session.Version)
+	it.setTime(attrStartedAt, a.Session.StartedAt)
+	it.setTime(attrLastMessageAt, a.Session.LastMessageAt)
+}
+
+// sameBody returns an IdempotencyMismatch error unless the record is of the same request.
+func sameBody(it item, idem conversation.Idempotency) error {
+	if it.text(attrBodyHash) != idem.BodyHash {
+		return fault.New(fault.IdempotencyMismatch, "this idempotency key was used with another request body")
+	}
+	return nil
+}
+
+// replay rebuilds the answer of the append that a ledger record is of.
+func (s *Store) replay(ctx context.Context, user conversation.UserID, it item) (conversation.Appended, error) {
+	pk := partition(user)
+	sessionKey := key{pk, it.text(attrSessionSK)}
+	keys := []key{sessionKey}
+	for _, sk := range it.texts(attrKeys) {
+		keys = append(keys, key{pk, sk})
+	}
+	f, err := s.readOf(ctx, "replay append", user, keys...)
+	if err != nil {
+		return conversation.Appended{}, err
+	}
+	record, _ := f.of(user, sessionKey)
+	session, ok := decodeSession(record)
+	if !ok {
+		return conversation.Appended{}, fault.Missing("session")
+	}
+	out := conversation.Appended{Session: sessionAfter(session, it), Replayed: true}
+	for _, k := range keys[1:] {
+		if m, ok := decodeMessage(f[k]); ok {
+			out.Messages = append(out.Messages, m)
+		}
+	}
+	return out, nil
+}
+
+// sessionAfter puts the counters of a ledger record in place of what they have become since.
+func sessionAfter(s conversation.Session, it item) conversation.Session {
+	s.MessageCount, s.LastSeq = int(it.whole(attrMessageCount)), int(it.whole(attrLastSeq))
+	s.StartedAt, s.LastMessageAt = it.time(attrStartedAt), it.time(attrLastMessageAt)
+	s.Version = it.whole(attrVersion)
+	s.Summary = nil
+	return s
+}
+
+// leaseLeft is how long a running turn's lease still holds.
+func leaseLeft(it item, now time.Time) time.Duration { return it.time(attrLeaseUntil).Sub(now) }
