@@ -1,0 +1,174 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// Batch is messages of one user and one generation, to be indexed together.
+type Batch struct {
+	User       conversation.UserID
+	Generation int64
+	Messages   []conversation.Message
+}
+
+// Indexer makes messages findable: one embedding call for all batches where it can be, and writes that can be
+// repeated.
+type Indexer interface {
+	IndexMessages(ctx context.Context, batches []Batch) error
+}
+
+const (
+	// repairLimit is how many messages one round of repair reads and indexes.
+	repairLimit = 100
+	// repairRounds bounds one call of Repair; what it leaves, the next finds.
+	repairRounds = 20
+	// parallel bounds the sessions of one batch that are worked on at once.
+	parallel = 8
+)
+
+// Service indexes messages as they arrive. It is safe for concurrent use; records that come again, late or out of
+// order end in the same index and the same watermarks.
+type Service struct {
+	store Store
+	index Indexer
+}
+
+// New returns a service on its store and its index.
+func New(store Store, index Indexer) *Service { return &Service{store: store, index: index} }
+
+// run is the messages of one session in a batch, in the order of seq.
+type run struct {
+	user     conversation.UserID
+	ref      SessionRef
+	messages []conversation.Message
+	// first is the place of its earliest change in the batch.
+	first int
+}
+
+// Consume indexes the messages of a batch and raises their sessions' watermarks. It returns how many changes, from
+// the first, need not come again.
+func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
+	runs := runsOf(changes)
+	if len(runs) == 0 {
+		return len(changes), nil
+	}
+	batches := make([]Batch, len(runs))
+	for i, r := range runs {
+		batches[i] = Batch{User: r.user, Generation: r.ref.Generation, Messages: r.messages}
+	}
+	if err := s.index.IndexMessages(ctx, batches); err != nil {
+		return runs[0].first, err
+	}
+	failures := make([]error, len(runs))
+	var work errgroup.Group
+	work.SetLimit(parallel)
+	for i, r := range runs {
+		work.Go(func() error {
+			failures[i] = s.advance(ctx, r)
+			return nil
+		})
+	}
+	_ = work.Wait() // each run's own failure stands in failures
+	for i, failure := range failures {
+		if failure != nil {
+			return runs[i].first, failure
+		}
+	}
+	return len(changes), nil
+}
+
+// runsOf groups the messages of a batch by session, ordered by where each begins in the batch.
+func runsOf(changes []conversation.Change) []run {
+	type id struct {
+		user conversation.UserID
+		ref  SessionRef
+	}
+	places := map[id]int{}
+	var runs []run
+	for i, c := range changes {
+		if c.Message == nil {
+			continue
+		}
+		m := *c.Message
+		at := id{c.User, SessionRef{Context: m.Context, SessionID: m.SessionID, Generation: m.Generation}}
+		place, known := places[at]
+		if !known {
+			place = len(runs)
+			places[at] = place
+			runs = append(runs, run{user: c.User, ref: at.ref, first: i})
+		}
+		runs[place].messages = append(runs[place].messages, m)
+	}
+	for i := range runs {
+		runs[i].messages = ordered(runs[i].messages)
+	}
+	return runs
+}
+
+// ordered sorts by seq and drops what came twice.
+func ordered(messages []conversation.Message) []conversation.Message {
+	slices.SortFunc(messages, func(a, b conversation.Message) int { return a.Seq - b.Seq })
+	return slices.CompactFunc(messages, func(a, b conversation.Message) bool { return a.Seq == b.Seq })
+}
+
+// advance raises the watermark over a run that follows it without a gap; where it stands elsewhere, the session as it
+// is says what is missing.
+func (s *Service) advance(ctx context.Context, r run) error {
+	from, through := r.messages[0].Seq, r.messages[len(r.messages)-1].Seq
+	if through-from+1 == len(r.messages) {
+		err := s.store.MarkIndexed(ctx, r.user, r.ref, from, through)
+		if !fault.Is(err, fault.Conflict) {
+			return gone(err)
+		}
+	}
+	session, err := s.store.SessionIn(ctx, r.user, r.ref.Context, r.ref.SessionID)
+	if err != nil || session.Generation != r.ref.Generation || session.IndexedSeq >= through {
+		return gone(err)
+	}
+	return s.Repair(ctx, r.user, session)
+}
+
+// Repair indexes what of a session is not indexed yet, from its watermark on.
+func (s *Service) Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error {
+	ref := SessionRef{Context: session.Context, SessionID: session.ID, Generation: session.Generation}
+	for range repairRounds {
+		if session.IndexedSeq >= session.LastSeq {
+			return nil
+		}
+		missing, err := s.store.MessagesAfter(ctx, user, session, session.IndexedSeq, repairLimit)
+		if err != nil {
+			return gone(err)
+		}
+		through := session.LastSeq // nothing follows the watermark: what there was is deleted
+		if len(missing) > 0 {
+			through = missing[len(missing)-1].Seq
+			batch := Batch{User: user, Generation: session.Generation, Messages: missing}
+			if err := s.index.IndexMessages(ctx, []Batch{batch}); err != nil {
+				return err
+			}
+		}
+		err = s.store.MarkIndexed(ctx, user, ref, session.IndexedSeq+1, through)
+		if fault.Is(err, fault.Conflict) {
+			return nil // another worker raised it, and goes on from there
+		}
+		if err != nil {
+			return gone(err)
+		}
+		session.IndexedSeq = through
+	}
+	return nil
+}
+
+// gone turns the absence of a session into success: what was erased needs no index.
+func gone(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
