@@ -17,7 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/stream"
 )
 
-// batch is a real event of the service: two records that cannot be read and one that is not ours.
+// batch is an event in the form of the service: two records that cannot be read and one that is not ours.
 func batch(t *testing.T) events.DynamoDBEvent {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/batch.json")
