@@ -77,6 +77,8 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 		{"small talk", coachPrompt, "Hi!", []string{"I'm here"}, []string{"glute", "Porto"}},
 		{"one payload", "", payload, []string{`"When do I travel to Japan?"`, "trip to Japan in April"}, []string{"trains", "respond naturally"}},
 		{"tagged history", tagged, "Why did my deadlift stall?", []string{"stalled at 140 kg"}, []string{"</conversation"}},
+		{"a guarded line", "# NOTES\n\\# my tent is blue\n[Coach - yesterday, user] My stove burns gas", "Which colour has my tent?", []string{"# my tent is blue"}, []string{"stove"}},
+		{"a labelled message", "# RELEVANT\n[Coach - yesterday, user] My stove burns gas", "What does my stove burn?", []string{`[Coach - yesterday, user]: "My stove burns gas"`}, nil},
 		{"blocks", "[FOUNDATION MEMORIES]:\nTrains at 6 in the morning\n\nOPEN LOOPS (pending):\nBuy a foam roller", "Did the foam roller arrive?", []string{"Buy a foam roller"}, []string{"6 in the morning"}},
 	}
 	for _, tt := range tests {

@@ -24,7 +24,7 @@ var (
 	attributeValue  = regexp.MustCompile(`="([^"]*)"`)
 	bracketLabel    = regexp.MustCompile(`^(?:[-*•]\s+)?\[([^\]\n]{1,120})\]:?\s*(.*)$`)
 	speakerPrefix   = regexp.MustCompile(`^(?i:(user|human|assistant|you|coach))\s*(?:\([^)]*\))?:\s+(.*)$`)
-	speakerLabel    = regexp.MustCompile(`^(?i:(user|human|assistant|you|coach))\b`)
+	speakerLabel    = regexp.MustCompile(`^(?i:(user|human|assistant|you))\b|, (user|assistant)$`)
 	bullet          = regexp.MustCompile(`^(?:[-*•]|\d{1,2}[.)])\s+`)
 )
 
@@ -50,6 +50,9 @@ type sectionReader struct {
 
 // read takes the next line and returns what it says, if anything.
 func (r *sectionReader) read(raw string) (line, bool) {
+	if guarded, ok := strings.CutPrefix(raw, `\`); ok { // a user's text that only looks like structure
+		return line{heading: r.heading, label: r.label, text: guarded}, true
+	}
 	if heading, rest, ok := r.matchHeading(raw); ok {
 		r.heading, r.label = strings.ToLower(heading), ""
 		raw = strings.TrimSpace(rest)
@@ -102,7 +105,7 @@ func (r *sectionReader) say(text string) line {
 	}
 	l.text = bullet.ReplaceAllString(l.text, "")
 	if m := speakerLabel.FindStringSubmatch(l.label); m != nil {
-		l.speaker = speakerRole(m[1])
+		l.speaker = speakerRole(m[1] + m[2])
 	}
 	if m := speakerPrefix.FindStringSubmatch(l.text); m != nil {
 		l.speaker, l.text = speakerRole(m[1]), m[2]

@@ -211,6 +211,50 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
+// FuzzContents puts any text where a prompt's author, a user and a tool speak; every kind of answer must stay whole.
+func FuzzContents(f *testing.F) {
+	f.Add(coachPrompt, "Did I tell you where I live?", `{"messages":[{"content":"Porto"}]}`)
+	f.Add("<a b=\"c\">\n[x]: y</a>", "Previous summary:\nThe user said: a; b.\nuser: I'll book it, my wife Ana too", "[1] x")
+	f.Add("CURRENT QUERY:\n", "[msg_1] user (m2): I\u2019m allergic to \x00 nuts", "")
+	handler := offlinemodel.Handler(offlinemodel.Options{})
+	f.Fuzz(func(t *testing.T, system, user, tool string) {
+		call := []openai.ToolCall{{ID: "c", Type: "function", Function: openai.FunctionCall{Name: "search_conversations"}}}
+		for name, schema := range map[string]string{"": "", "session_summary": summarySchema, "memory_extraction": extractionSchema} {
+			request := ask(system, user)
+			request.Messages[0].MultiContent, request.Messages[0].Content = []openai.ChatMessagePart{{Type: "text", Text: system}}, ""
+			request.Messages[1].MultiContent, request.Messages[1].Content = []openai.ChatMessagePart{{Type: "text", Text: user}}, ""
+			if schema == "" {
+				request.Stream = true
+				request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: "assistant", ToolCalls: call},
+					openai.ChatCompletionMessage{Role: "tool", ToolCallID: "c", MultiContent: []openai.ChatMessagePart{{Type: "text", Text: tool}}})
+			} else {
+				request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+					Name: name, Schema: json.RawMessage(schema), Strict: true,
+				}}
+			}
+			body, err := json.Marshal(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			recorder := httptest.NewRecorder()
+			httpRequest := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
+			httpRequest.Header.Set("Authorization", "Bearer k")
+			handler.ServeHTTP(recorder, httpRequest)
+			if recorder.Code != http.StatusOK {
+				t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
+			}
+			checkAnswer(t, recorder)
+			if schema != "" {
+				var response openai.ChatCompletionResponse
+				if err := json.Unmarshal(recorder.Body.Bytes(), &response); err != nil {
+					t.Fatal(err)
+				}
+				checkAgainst(t, schema, response.Choices[0].Message.Content)
+			}
+		}
+	})
+}
+
 // checkAnswer fails for anything but a JSON answer, a stream that is complete, or an error in the service's form.
 func checkAnswer(t *testing.T, recorder *httptest.ResponseRecorder) {
 	t.Helper()

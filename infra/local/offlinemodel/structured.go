@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The response formats that this model knows more of than their schema.
@@ -58,32 +59,30 @@ var listKinds = []struct{ name, sentence *regexp.Regexp }{
 // hints fill the properties that no format above speaks of: lists by their names, texts with a summary of what the
 // request says. Numbers, flags and what may be null stay at the least.
 func (s *server) hints(request *chatRequest, t transcript) func(string, *schema) any {
-	const listLength, textBytes = 3, 300
+	const textBytes = 300
 	if len(t.turns) == 0 && t.previous == "" {
 		t.turns = []turn{{role: "user", text: request.Messages[len(request.Messages)-1].text()}}
 	}
-	var summary string // made once, when first needed
+	digest := sync.OnceValue(func() digest { return s.summarize(t) })
 	return func(name string, property *schema) any {
 		switch property.kind(nil) {
 		case "array":
-			return s.hintList(name, property, t, listLength)
+			return hintList(name, property, t, digest)
 		case "string":
-			if summary == "" {
-				summary = clip(s.summarize(t).text, textBytes)
-			}
-			return summary
+			return clip(digest().text, textBytes)
 		default:
 			return nil
 		}
 	}
 }
 
-func (s *server) hintList(name string, property *schema, t transcript, length int) any {
+func hintList(name string, property *schema, t transcript, digest func() digest) any {
+	const length = 3
 	if property.Items == nil || property.Items.kind("") != "string" {
 		return nil
 	}
 	if topicList.MatchString(name) {
-		return asList(s.summarize(t).terms, length*2)
+		return asList(digest().terms, length*2)
 	}
 	for _, kind := range listKinds {
 		if kind.name.MatchString(name) {

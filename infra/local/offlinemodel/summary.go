@@ -19,10 +19,11 @@ const (
 
 // How a summary introduces what it repeats. It reads its own words again when it goes on, so it knows them.
 const (
-	userSaid  = "The user said: "
-	userAsked = "The user asked: "
-	coachSaid = "The coach said: "
-	alsoSaid  = "Also mentioned: "
+	userSaid   = "The user said: "
+	userAsked  = "The user asked: "
+	coachSaid  = "The coach said: "
+	coachAsked = "The coach asked: "
+	alsoSaid   = "Also mentioned: "
 )
 
 // digest is a summary and its terms, the weightiest first.
@@ -89,7 +90,7 @@ func (s *server) previousUnits(previous string) (units []unit, terms []string) {
 			continue
 		}
 		lead := ""
-		for _, known := range []string{userSaid, userAsked, coachSaid} {
+		for _, known := range []string{userSaid, userAsked, coachSaid, coachAsked} {
 			if rest, ok := strings.CutPrefix(sentence, known); ok {
 				lead, sentence = known, rest
 				break
@@ -115,10 +116,13 @@ func (s *server) turnUnits(turns []turn) []unit {
 		}
 		for _, sentence := range splitSentences(turn.text) {
 			u := unit{lead: userSaid, text: sentence, trust: 1}
+			asks := strings.HasSuffix(sentence, "?")
 			switch {
+			case turn.role == "assistant" && asks:
+				u.lead, u.trust = coachAsked, 0.3
 			case turn.role == "assistant":
 				u.lead, u.trust = coachSaid, 0.5
-			case strings.HasSuffix(sentence, "?"):
+			case asks:
 				u.lead, u.trust = userAsked, 0.7
 			}
 			units = append(units, s.newUnit(u))
@@ -132,7 +136,7 @@ var telling = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|wa
 
 func (s *server) newUnit(u unit) unit {
 	u.text = clip(oneLine(u.text), unitBytes)
-	if u.lead != userAsked {
+	if !u.asks() {
 		u.text = strings.TrimRight(u.text, ".!? ")
 	}
 	if telling.MatchString(u.text) {
@@ -175,6 +179,9 @@ func (s *server) pick(units []unit, room int, covered map[string]bool) (chosen [
 	return chosen, used
 }
 
+// asks tells whether the unit is a question, which stands alone.
+func (u unit) asks() bool { return u.lead == userAsked || u.lead == coachAsked }
+
 func (u unit) size() int { return len(u.lead) + len(u.text) + len(". ") }
 
 // gain is what a unit would add to a summary; everyday words add next to nothing.
@@ -193,7 +200,7 @@ func (s *server) gain(u unit, covered map[string]bool) float64 {
 func render(units []unit) string {
 	var out strings.Builder
 	for i, u := range units {
-		shares := i > 0 && u.lead != "" && u.lead != userAsked && units[i-1].lead == u.lead
+		shares := i > 0 && u.lead != "" && !u.asks() && units[i-1].lead == u.lead
 		switch {
 		case shares:
 			out.WriteString("; ")
@@ -205,7 +212,7 @@ func render(units []unit) string {
 		}
 		out.WriteString(u.text)
 		next := i+1 < len(units) && u.lead != "" && units[i+1].lead == u.lead
-		if u.lead != userAsked && !next {
+		if !u.asks() && !next {
 			out.WriteString(".")
 		}
 	}

@@ -3,6 +3,7 @@ package offlinemodel
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -56,12 +57,14 @@ func (t tokenizers) cut(text string, limit int) (kept string, count int, cut boo
 }
 
 // longBlank is white space of a length that no text needs.
-var longBlank = regexp.MustCompile(`\s{200,}`)
+var longBlank = regexp.MustCompile(`[\s\p{Z}]{200,}`)
 
 // countInput counts an embedding's input. Long white space is counted as less than it is: the tokenizer takes time with
 // the square of it.
 func (t tokenizers) countInput(text string) (int, error) {
-	text = longBlank.ReplaceAllStringFunc(text, func(blank string) string { return blank[:200] })
+	text = longBlank.ReplaceAllStringFunc(text, func(blank string) string {
+		return strings.ToValidUTF8(blank[:200], "")
+	})
 	count, err := t.embedding.Count(text)
 	if err != nil {
 		return 0, fmt.Errorf("count input: %w", err)

@@ -55,6 +55,7 @@ var (
 	inlineSummary = regexp.MustCompile(`^(?i:(?:previous|existing|current|earlier|running)[ _]summary):\s*(\S.*)$`)
 	roleLine      = regexp.MustCompile(`^(?:[-*]\s+)?(?:[\[(]([^\])]*)[\])]\s*)?(?i:(user|human|assistant|coach|you|system))\s*(?:[\[(]([^\])]*)[\])])?\s*:\s*(.*)$`)
 	bracketRole   = regexp.MustCompile(`^\[(?i:(user|human|assistant|coach|you|system))\b([^\]]*)\]:?\s*(.*)$`)
+	speakerName   = regexp.MustCompile(`^(?i:user|human|assistant|you|coach|system)\b`)
 	roleAttribute = regexp.MustCompile(`\brole="([^"]*)"`)
 	idAttribute   = regexp.MustCompile(`\b(?:id|messageId)="([^"]*)"`)
 	knownLine     = regexp.MustCompile(`^(?:[-*]\s+)?(?:[\[(]([^\])]{1,200})[\])]|([\w#.:-]*(?:[_#]|\d)[\w#.:-]*):)\s*(.+)$`)
@@ -87,6 +88,9 @@ func (t *transcript) readLine(raw string, at part) part {
 		t.previous = m[1]
 		return partPrevious
 	}
+	if next, ok := t.readTagged(raw, at); ok {
+		return next
+	}
 	var value any
 	if strings.HasPrefix(raw, "{") || strings.HasPrefix(raw, "[{") {
 		if json.Unmarshal([]byte(raw), &value) == nil && t.readJSON(value, at) {
@@ -101,6 +105,24 @@ func (t *transcript) readLine(raw string, at part) part {
 	}
 	t.readText(raw, at)
 	return at
+}
+
+// readTagged takes a line on which a section's tag is followed by its text.
+func (t *transcript) readTagged(raw string, at part) (part, bool) {
+	m := openingTag.FindStringSubmatch(raw)
+	if m == nil || speakerName.MatchString(m[1]) || roleAttribute.MatchString(m[2]) {
+		return at, false
+	}
+	within, ok := headingPart(m[1] + ":")
+	if !ok || within == partOther || m[3] == "" {
+		return at, false
+	}
+	text := closingTag.ReplaceAllString(m[3], "")
+	t.readText(text, within)
+	if text != m[3] {
+		return at, true
+	}
+	return within, true
 }
 
 // readText takes a line that is neither a heading nor the start of a message.
@@ -130,7 +152,7 @@ func headingPart(raw string) (part, bool) {
 	} else if m := openingTag.FindStringSubmatch(raw); m != nil && m[2] == "" && m[3] == "" {
 		heading = m[1]
 	}
-	if heading == "" || speakerLabel.MatchString(heading) {
+	if heading == "" || speakerName.MatchString(heading) {
 		return partOther, false
 	}
 	for _, named := range partNames {
@@ -157,7 +179,7 @@ func readTurn(raw string) (turn, bool) {
 	if a := roleAttribute.FindStringSubmatch(m[2]); a != nil {
 		role = a[1]
 	}
-	if !speakerLabel.MatchString(role) {
+	if !speakerName.MatchString(role) {
 		return turn{}, false
 	}
 	t := turn{role: transcriptRole(role), text: strings.TrimSpace(closingTag.ReplaceAllString(m[3], ""))}
@@ -222,7 +244,7 @@ func (t *transcript) readObject(object map[string]any, at part) bool {
 	id := firstText(object, "messageId", "memoryId", "todoId", "id")
 	role := firstText(object, "role")
 	switch {
-	case text != "" && speakerLabel.MatchString(role):
+	case text != "" && speakerName.MatchString(role):
 		t.turns = append(t.turns, turn{role: transcriptRole(role), id: id, text: text})
 		return true
 	case text != "" && at == partMemories:

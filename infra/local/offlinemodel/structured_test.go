@@ -1,0 +1,274 @@
+package offlinemodel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// askFor requests JSON of a schema and checks that the answer is allowed by it.
+func askFor(t *testing.T, client *openai.Client, name, schema, input string) string {
+	t.Helper()
+	response := complete(t, client, openai.ChatCompletionRequest{
+		Model:    "gpt-5-mini",
+		Messages: []openai.ChatCompletionMessage{says("system", "Answer in JSON."), says("user", input)},
+		ResponseFormat: &openai.ChatCompletionResponseFormat{
+			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+				Name: name, Schema: json.RawMessage(schema), Strict: strings.Contains(schema, `"additionalProperties":false`),
+			},
+		},
+	})
+	text := response.Choices[0].Message.Content
+	checkAgainst(t, schema, text)
+	return text
+}
+
+const summarySchema = `{"type":"object","properties":{"summary":{"type":"string"},"topics":{"type":"array","items":{"type":"string"}},"mood":{"type":["string","null"]}},"required":["summary","topics","mood"],"additionalProperties":false}`
+
+func summarize(t *testing.T, client *openai.Client, previous, messages string) string {
+	t.Helper()
+	text := askFor(t, client, "session_summary", summarySchema, "Previous summary:\n"+previous+"\n\nNew messages:\n"+messages)
+	var got struct{ Summary string }
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got.Summary
+}
+
+func TestSummaryKeepsContentWords(t *testing.T) {
+	client, _ := newClient(t)
+	first := summarize(t, client, "", "user: Hi coach!\n"+
+		"user: I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home.\n"+
+		"assistant: Sure! Shall we start on 12 March with 3x8?\n"+
+		"user: Yes. My left knee hurts since the ski trip in Zermatt.")
+	second := summarize(t, client, first, "user: Thanks!\nassistant: (throughline-offline) You said: Lisbon.\n"+
+		"user: My wife Ana wants to join me for the Porto half marathon in October.")
+	third := summarize(t, client, second, "user: lol ok\nassistant: :)")
+	const swap = "I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home"
+	for name, tt := range map[string]struct {
+		summary      string
+		want, absent []string
+	}{
+		"first":       {first, []string{"The user said: ", swap, "knee", "Zermatt", "12 March", "3x8"}, []string{"Hi coach"}},
+		"incremental": {second, []string{swap, "Zermatt", "Ana", "Porto half marathon", "October"}, []string{"Lisbon", "Thanks"}},
+		"small talk":  {third, []string{swap, "Zermatt", "Ana", "October"}, []string{"lol"}},
+	} {
+		for _, part := range tt.want {
+			if !strings.Contains(tt.summary, part) {
+				t.Errorf("%s: no %q in %q", name, part, tt.summary)
+			}
+		}
+		for _, part := range tt.absent {
+			if strings.Contains(tt.summary, part) {
+				t.Errorf("%s: %q in %q", name, part, tt.summary)
+			}
+		}
+	}
+}
+
+func TestSummaryStaysBounded(t *testing.T) {
+	client, _ := newClient(t)
+	summary := ""
+	for i := range 30 {
+		var messages strings.Builder
+		for j := range 20 {
+			fmt.Fprintf(&messages, "user: On day %d-%d I decided to replace exercise%d with movement%d in city%d.\n", i, j, i*20+j, i+j, j)
+		}
+		summary = summarize(t, client, summary, messages.String())
+		if len(summary) > 640 || summary == "" {
+			t.Fatalf("round %d: %d bytes", i, len(summary))
+		}
+	}
+	for _, nothing := range []string{"", "user: ok", "assistant: Hello."} {
+		if summarize(t, client, "", nothing) == "" {
+			t.Errorf("no summary of %q", nothing)
+		}
+	}
+}
+
+func TestSummaryReadsManyForms(t *testing.T) {
+	client, _ := newClient(t)
+	forms := map[string]string{
+		"plain":      "Previous summary: The user said: I live in Porto.\n\nuser: I bought a rowing machine.",
+		"headings":   "# Previous summary\nThe user said: I live in Porto.\n\n# New messages\n[m1] user: I bought a rowing machine.",
+		"tags":       "<previous_summary>\nThe user said: I live in Porto.\n</previous_summary>\n<messages>\n<message id=\"m1\" role=\"user\">I bought a rowing machine.</message>\n</messages>",
+		"inline tag": "<previous_summary>The user said: I live in Porto.</previous_summary>\n<user>I bought a rowing machine.</user>",
+		"JSON":       `{"previousSummary":"The user said: I live in Porto.","messages":[{"role":"user","content":"I bought a rowing machine."}]}`,
+		"JSON lines": "Previous summary:\nThe user said: I live in Porto.\nMessages:\n{\"messageId\":\"m1\",\"role\":\"user\",\"content\":\"I bought a rowing machine.\"}",
+		"times":      "Previous summary:\nThe user said: I live in Porto.\nMessages:\n[human 18:30] I bought a\nrowing machine.",
+	}
+	for name, input := range forms {
+		t.Run(name, func(t *testing.T) {
+			text := askFor(t, client, "session_summary", summarySchema, input)
+			for _, part := range []string{"The user said: I live in Porto", "rowing machine"} {
+				if !strings.Contains(text, part) {
+					t.Errorf("no %q in %s", part, text)
+				}
+			}
+		})
+	}
+}
+
+const extractionSchema = `{"type":"object","properties":{
+"facts":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT"]},"content":{"type":"string"},"confidence":{"type":"number","minimum":0,"maximum":1},"messageIds":{"type":"array","items":{"type":"string"}},"supersedes":{"type":["string","null"]},"repeats":{"type":["string","null"]}},"required":["type","content","confidence","messageIds","supersedes","repeats"],"additionalProperties":false}},
+"openLoops":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"messageIds":{"type":"array","items":{"type":"string"}}},"required":["content","messageIds"],"additionalProperties":false}},
+"closedLoops":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}}},
+"required":["facts","openLoops","closedLoops"],"additionalProperties":false}`
+
+type extracted struct {
+	Facts []struct {
+		Type, Content       string
+		Confidence          float64
+		MessageIDs          []string
+		Supersedes, Repeats *string
+	}
+	OpenLoops   []struct{ Content string }
+	ClosedLoops []struct{ ID string }
+}
+
+func extract(t *testing.T, client *openai.Client, input string) extracted {
+	t.Helper()
+	var got extracted
+	if err := json.Unmarshal([]byte(askFor(t, client, "memory_extraction", extractionSchema, input)), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestExtraction(t *testing.T) {
+	client, _ := newClient(t)
+	tests := []struct {
+		says   string
+		facts  []string // "TYPE content"
+		opened []string
+	}{
+		{"I'm allergic to latex.", []string{"PROFILE The user is allergic to latex"}, nil},
+		{"My name is Rui.", []string{"PROFILE The user's name is Rui"}, nil},
+		{"I want to swap hip thrusts for bridges, I only have bands at home", []string{"PROFILE The user only has bands at home"}, nil},
+		{"I moved to Braga last week!", []string{"PROFILE The user moved to Braga last week"}, nil},
+		{"My left knee hurts since Sunday.", []string{"PROFILE The user's left knee hurts since Sunday"}, nil},
+		{"My wife Ana is a nurse.", []string{"PEOPLE The user's wife Ana is a nurse"}, nil},
+		{"I'm training for the Lisbon marathon.", []string{"PROJECT The user is training for the Lisbon marathon"}, nil},
+		{"I’ll book the physio for Monday.", nil, []string{"Book the physio for Monday"}},
+		{"Remind me to buy running shoes", nil, []string{"Buy running shoes"}},
+		{"I'm a bit tired today.", nil, nil},
+		{"I'll try.", nil, nil},
+		{"I have a bad feeling about this.", nil, nil},
+		{"Should I say that I'm allergic to nuts?", nil, nil},
+		{"Thanks, that was great!", nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.says, func(t *testing.T) {
+			got := extract(t, client, "Messages:\n[msg_u1_1770_ab] user: "+tt.says)
+			var facts, opened []string
+			for _, f := range got.Facts {
+				facts = append(facts, f.Type+" "+f.Content)
+				if f.Confidence < 0.6 || !slices.Equal(f.MessageIDs, []string{"msg_u1_1770_ab"}) {
+					t.Errorf("confidence %v, from %q", f.Confidence, f.MessageIDs)
+				}
+			}
+			for _, o := range got.OpenLoops {
+				opened = append(opened, o.Content)
+			}
+			if diff := cmp.Diff(tt.facts, facts) + cmp.Diff(tt.opened, opened); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestExtractionReadsUsersOnly(t *testing.T) {
+	client, _ := newClient(t)
+	got := extract(t, client, "Messages:\nassistant: I'm allergic to latex. I'll book the physio.\nsystem: My name is Rui.\nuser: ok")
+	if len(got.Facts)+len(got.OpenLoops)+len(got.ClosedLoops) > 0 {
+		t.Errorf("extracted %+v", got)
+	}
+}
+
+func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
+	client, _ := newClient(t)
+	const known = "Known memories:\n- [mem_1] The user lives in Porto\n- [mem_2] The user is allergic to shellfish\n- [mem_3] The user's brother lives in Boston\n\n" +
+		"Open loops:\n- [todo_9] Book the physio for Monday\n\nMessages:\n[m7] user: "
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	for says, want := range map[string][2]string{ // supersedes, repeats
+		"I moved to Braga.":                   {"mem_1", ""},
+		"I live in Porto, as you know.":       {"", "mem_1"},
+		"I'm allergic to peanuts.":            {"", ""},
+		"My brother lives in Chicago.":        {"mem_3", ""},
+		"My sister Eva lives in Lisbon.":      {"", ""},
+		"I'm allergic to shellfish, you see.": {"", "mem_2"},
+	} {
+		got := extract(t, client, known+says)
+		if len(got.Facts) != 1 {
+			t.Errorf("%q: %d facts, want 1", says, len(got.Facts))
+			continue
+		}
+		if have := [2]string{text(got.Facts[0].Supersedes), text(got.Facts[0].Repeats)}; have != want {
+			t.Errorf("%q: supersedes and repeats %q, want %q", says, have, want)
+		}
+	}
+	if got := extract(t, client, known+"I booked the physio!"); len(got.ClosedLoops) != 1 || got.ClosedLoops[0].ID != "todo_9" {
+		t.Errorf("closed %+v, want todo_9", got.ClosedLoops)
+	}
+	if got := extract(t, client, known+"I bought a new tent."); len(got.ClosedLoops) != 0 {
+		t.Errorf("closed %+v, want nothing", got.ClosedLoops)
+	}
+}
+
+func TestAnySchemaGetsAValidInstance(t *testing.T) {
+	client, _ := newClient(t)
+	schemas := map[string]string{
+		"scalars":     `{"type":"object","properties":{"a":{"type":"string","minLength":400,"maxLength":420},"b":{"type":"integer","minimum":5,"maximum":9},"c":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1},"d":{"type":"boolean"},"e":{"type":"null"},"f":{"type":"integer","multipleOf":7,"minimum":8}},"required":["a","b","c","d","e","f"]}`,
+		"enum, const": `{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"const":3},"c":{"type":["string","null"]}},"required":["a","b","c"],"additionalProperties":false}`,
+		"arrays":      `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer","minimum":2},"minItems":3},"wins":{"type":"array","items":{"type":"string"},"maxItems":1},"c":{"type":"array","items":{"type":"object","properties":{"d":{"type":"string"}},"required":["d"]},"minItems":1}},"required":["a","wins","c"]}`,
+		"union":       `{"type":"object","properties":{"a":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"b":{"oneOf":[{"type":"object","properties":{"z":{"type":"string"}},"required":["z"]}]},"c":{"allOf":[{"type":"object","properties":{"p":{"type":"integer"}},"required":["p"]},{"properties":{"q":{"type":"string"}},"required":["q"]}]}},"required":["a","b","c"]}`,
+		"recursion":   `{"type":"object","$defs":{"node":{"type":"object","properties":{"name":{"type":"string"},"next":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}},"required":["name","next"],"additionalProperties":false}},"properties":{"root":{"$ref":"#/$defs/node"}},"required":["root"],"additionalProperties":false}`,
+		"format":      `{"type":"object","properties":{"a":{"type":"string","format":"date-time"},"b":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}},"required":["a","b"]}`,
+		"nested":      `{"type":"object","properties":{"userSummary":{"type":"object","properties":{"patterns":{"type":"array","items":{"type":"string"}},"wins":{"type":"array","items":{"type":"string"}},"struggles":{"type":"array","items":{"type":"string"}}},"required":["patterns","wins","struggles"],"additionalProperties":false}},"required":["userSummary"],"additionalProperties":false}`,
+	}
+	for name, schema := range schemas {
+		t.Run(name, func(t *testing.T) {
+			askFor(t, client, "anything", schema, "user: I finished my first 10 km run. I always train on Mondays. My back hurts.")
+		})
+	}
+	got := askFor(t, client, "user_summary", schemas["nested"], "user: I finished my first 10 km run. I always train on Mondays. My back hurts.")
+	want := `{"userSummary":{"patterns":["I always train on Mondays."],"struggles":["My back hurts."],"wins":["I finished my first 10 km run."]}}`
+	if got != want {
+		t.Errorf("user summary %s, want %s", got, want)
+	}
+}
+
+func TestSchemaThatNeverEndsIsAnswered(t *testing.T) {
+	client, _ := newClient(t)
+	response := complete(t, client, openai.ChatCompletionRequest{
+		Model: "m", Messages: []openai.ChatCompletionMessage{says("user", "go")},
+		ResponseFormat: &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+			Name: "endless", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}},"required":["a","b"]}`),
+		}},
+	})
+	if text := response.Choices[0].Message.Content; !json.Valid([]byte(text)) || len(text) > 1<<20 {
+		t.Errorf("%d bytes, not a bounded JSON answer", len(text))
+	}
+}
+
+func TestJSONObject(t *testing.T) {
+	client, _ := newClient(t)
+	request := ask(coachPrompt+"Answer in JSON.", "Where do I live?")
+	request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	var got struct{ Answer string }
+	text := complete(t, client, request).Choices[0].Message.Content
+	if err := json.Unmarshal([]byte(text), &got); err != nil || !strings.Contains(got.Answer, "Porto") {
+		t.Errorf("answer %s", text)
+	}
+}
