@@ -23,6 +23,22 @@ type Hit struct {
 	CheckIn *longterm.CheckIn
 }
 
+// OccurredAt is when what was found happened: a message's and a check-in's own time, the last message that a summary
+// covers, the last change of a memory.
+func (h Hit) OccurredAt() time.Time {
+	switch {
+	case h.Message != nil:
+		return h.Message.Timestamp
+	case h.Summary != nil:
+		return h.Summary.OccurredAt
+	case h.CheckIn != nil:
+		return h.CheckIn.Timestamp
+	case h.Memory != nil:
+		return h.Memory.UpdatedAt
+	}
+	return time.Time{}
+}
+
 // Degradation says that a source was not asked or did not answer, and why, in words that a user may read.
 type Degradation struct {
 	Source string `json:"source"`
@@ -48,9 +64,20 @@ type Search struct {
 	From, To time.Time
 	// CoachID, where set, keeps summaries of other coaches out.
 	CoachID string
+	// HalfLife, where positive, halves a hit's score with each such span of age: relevance falls with age.
+	HalfLife time.Duration
 	// Access is what the caller has read already; nil makes the search read it.
 	Access *longterm.Access
 }
+
+// The sources that a search degrades by when they do not answer; the table is none of them.
+const (
+	EmbeddingSource = "embedding"
+	IndexSource     = "pinecone"
+)
+
+// recordsSource names the time that reading the hits' records took.
+const recordsSource = "records"
 
 // Found is what a search brought, best first, and which sources did not answer.
 type Found struct {

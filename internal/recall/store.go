@@ -27,6 +27,8 @@ type Index interface {
 type Store interface {
 	// Access returns preferences and generation in one read.
 	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
+	// Session is conversation.SessionStore's.
+	Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error)
 	// Resolve reads the records behind vector ids, in their order, in as few batch reads as there are hundreds of
 	// them. What is deleted, superseded, expired or of another generation is left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]Hit, error)
