@@ -8,20 +8,16 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall"
 )
 
-// Batch is messages of one user and one generation, to be indexed together.
-type Batch struct {
-	User       conversation.UserID
-	Generation int64
-	Messages   []conversation.Message
+// Indexer makes messages findable: one embedding call for all batches where it can be, one error for each batch, and
+// writes that can be repeated.
+type Indexer interface {
+	IndexBatches(ctx context.Context, batches []recall.Batch) []error
 }
 
-// Indexer makes messages findable: one embedding call for all batches where it can be, and writes that can be
-// repeated.
-type Indexer interface {
-	IndexMessages(ctx context.Context, batches []Batch) error
-}
+var _ Indexer = (*recall.Indexer)(nil)
 
 const (
 	// repairLimit is how many messages one round of repair reads and indexes.
@@ -58,19 +54,18 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	if len(runs) == 0 {
 		return len(changes), nil
 	}
-	batches := make([]Batch, len(runs))
+	batches := make([]recall.Batch, len(runs))
 	for i, r := range runs {
-		batches[i] = Batch{User: r.user, Generation: r.ref.Generation, Messages: r.messages}
+		batches[i] = recall.Batch{User: r.user, Generation: r.ref.Generation, Messages: r.messages}
 	}
-	if err := s.index.IndexMessages(ctx, batches); err != nil {
-		return runs[0].first, err
-	}
-	failures := make([]error, len(runs))
+	failures := s.index.IndexBatches(ctx, batches)
 	var work errgroup.Group
 	work.SetLimit(parallel)
 	for i, r := range runs {
 		work.Go(func() error {
-			failures[i] = s.advance(ctx, r)
+			if failures[i] == nil {
+				failures[i] = s.advance(ctx, r)
+			}
 			return nil
 		})
 	}
@@ -148,8 +143,8 @@ func (s *Service) Repair(ctx context.Context, user conversation.UserID, session 
 		through := session.LastSeq // nothing follows the watermark: what there was is deleted
 		if len(missing) > 0 {
 			through = missing[len(missing)-1].Seq
-			batch := Batch{User: user, Generation: session.Generation, Messages: missing}
-			if err := s.index.IndexMessages(ctx, []Batch{batch}); err != nil {
+			batch := recall.Batch{User: user, Generation: session.Generation, Messages: missing}
+			if err := s.index.IndexBatches(ctx, []recall.Batch{batch})[0]; err != nil {
 				return err
 			}
 		}

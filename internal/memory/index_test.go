@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // world is a session with its messages and an index, where calls can be made to fail.
@@ -65,18 +66,19 @@ func (w *world) MarkIndexed(_ context.Context, _ conversation.UserID, ref memory
 	return nil
 }
 
-func (w *world) IndexMessages(_ context.Context, batches []memory.Batch) error {
+func (w *world) IndexBatches(_ context.Context, batches []recall.Batch) []error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.fail("index"); err != nil {
-		return err
-	}
-	for _, b := range batches {
+	errs := make([]error, len(batches))
+	for i, b := range batches {
+		if errs[i] = w.fail("index"); errs[i] != nil {
+			continue
+		}
 		for _, m := range b.Messages {
 			w.indexed[m.ID] = true
 		}
 	}
-	return nil
+	return errs
 }
 
 func message(seq int) conversation.Message {

@@ -25,9 +25,10 @@ type Store interface {
 	MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int) ([]conversation.Message, error)
 	// RecentSessions returns the sessions active since then, latest first.
 	RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session, error)
-	// SaveSummary stores the summary record and the session's copy of it, and raises its watermark, in one
-	// transaction. It is a Conflict when the session already has one that covers more, or as much by the model;
-	// NotFound when the session is gone or of another generation.
+	// SaveSummary stores the summary record and the session's copy of it in one transaction, and raises the watermark
+	// summarizedSeq when the model wrote it: a session with a stand-in stays due. One without a text raises the
+	// watermark alone. It is a Conflict unless the summary Replaces what the session has; NotFound when the session is
+	// gone or of another generation.
 	SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, s Summary) error
 	// DueBefore lists sessions whose dueAt has come, from all shards, earliest first, at most limit.
 	DueBefore(ctx context.Context, at time.Time, limit int) ([]Due, error)

@@ -36,3 +36,15 @@ type Summary struct {
 
 // ID is the summary's id in the vector index: "<recordType>#<subject id>".
 func (s Summary) ID() string { return string(s.RecordType) + "#" + s.SubjectID }
+
+// Replaces reports whether the summary may take the place of what a session has: it covers more, or as much where the
+// model's takes the place of a stand-in, or a finished one that of one in progress. Whatever order summaries arrive
+// in, the best stays. Every store keeps this rule, as a condition of its write.
+func (s Summary) Replaces(old *conversation.SessionSummary) bool {
+	if old == nil || s.CoveredThrough != old.CoveredThrough {
+		return old == nil || s.CoveredThrough > old.CoveredThrough
+	}
+	better := s.Kind == conversation.ByModel && old.Kind == conversation.Extractive
+	finished := old.InProgress && !s.InProgress && s.Kind == old.Kind
+	return better || finished
+}

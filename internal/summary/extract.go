@@ -1,0 +1,144 @@
+package summary
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// Extract makes a summary in process, without a model: the sentences that tell most, in their order, behind the
+// summary so far, at most limit bytes in all. It is deterministic, and at its worst it is true: every sentence was
+// said.
+func Extract(previous string, lines []Line, limit int) string {
+	// The new messages get at least half of the room; what they leave is for what was known before.
+	fresh := pick(sentencesOf(lines), limit-min(len(previous), limit/2)-1)
+	old := fitSentences(previous, limit-len(fresh)-1)
+	return strings.TrimSpace(old + " " + fresh)
+}
+
+// sentence is one thing that was said, with how much it tells.
+type sentence struct {
+	text  string
+	place int
+	worth float64
+}
+
+func sentencesOf(lines []Line) []sentence {
+	var out []sentence
+	seen := map[string]bool{}
+	for _, l := range lines {
+		for _, text := range splitSentences(l.Text) {
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			said := speaker(l.Role) + text
+			out = append(out, sentence{text: said, place: len(out), worth: worth(text, l.Role)})
+		}
+	}
+	return out
+}
+
+func speaker(r conversation.Role) string {
+	if r == conversation.User {
+		return "User: "
+	}
+	return "Assistant: "
+}
+
+// splitSentences cuts a line behind marks that end a sentence and are followed by a space.
+func splitSentences(line string) []string {
+	var out []string
+	start := 0
+	for i, r := range line {
+		if !strings.ContainsRune(".!?。！？", r) {
+			continue
+		}
+		end := i + len(string(r))
+		if r < unicode.MaxASCII && end < len(line) && line[end] != ' ' {
+			continue
+		}
+		out = append(out, strings.TrimSpace(line[start:end]))
+		start = end
+	}
+	if rest := strings.TrimSpace(line[start:]); rest != "" {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// worth says how much a sentence tells: long words, numbers and names count, a user's own words most; a question
+// tells less than a statement.
+func worth(text string, role conversation.Role) float64 {
+	score := 0.0
+	for i, word := range strings.Fields(text) {
+		letters := strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		first := []rune(letters + " ")[0]
+		switch {
+		case unicode.IsDigit(first):
+			score += 1.5
+		case i > 0 && unicode.IsUpper(first) && len(letters) > 1:
+			score += 1.5
+		case len(letters) > 4:
+			score++
+		}
+	}
+	if role == conversation.User {
+		score *= 1.5
+	}
+	if strings.HasSuffix(text, "?") {
+		score /= 2
+	}
+	return score
+}
+
+// pick takes the sentences that tell most until there is no room, and puts them back in order.
+func pick(sentences []sentence, room int) string {
+	slices.SortStableFunc(sentences, func(a, b sentence) int {
+		switch {
+		case a.worth > b.worth:
+			return -1
+		case a.worth < b.worth:
+			return 1
+		}
+		return a.place - b.place
+	})
+	var taken []sentence
+	for i, s := range sentences {
+		if i == 0 && len(s.text) > room {
+			return cut(s.text, max(room, 0))
+		}
+		if len(s.text)+1 > room {
+			continue
+		}
+		room -= len(s.text) + 1
+		taken = append(taken, s)
+	}
+	slices.SortFunc(taken, func(a, b sentence) int { return a.place - b.place })
+	texts := make([]string, len(taken))
+	for i, s := range taken {
+		texts[i] = s.text
+	}
+	return strings.Join(texts, " ")
+}
+
+// fitSentences keeps whole sentences from the front of a text, as far as there is room; of one that is too long by
+// itself, its beginning.
+func fitSentences(text string, room int) string {
+	if len(text) <= room {
+		return text
+	}
+	kept := ""
+	for _, s := range splitSentences(text) {
+		if len(kept)+len(s)+1 > room {
+			break
+		}
+		kept = strings.TrimSpace(kept + " " + s)
+	}
+	if kept == "" {
+		return cut(text, max(room, 0))
+	}
+	return kept
+}
