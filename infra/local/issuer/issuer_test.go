@@ -62,7 +62,7 @@ func TestBadRequests(t *testing.T) {
 		{`{"userId":"` + strings.Repeat("x", 129) + `"}`, "invalid", "userId", 422},
 		{`{"userId":7}`, "invalid", "userId", 422},
 		{`{"userId":"a","scopes":["a b"]}`, "invalid", "scopes[0]", 422},
-		{`{"userId":"a","other":1}`, "invalid", "", 422},
+		{`{"userId":"a","other":1}`, "invalid", "other", 422},
 		{`{`, "invalid", "", 400},
 		{`{"userId":"a"} {}`, "invalid", "", 400},
 	}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -78,7 +79,10 @@ func NewRuntime(logger *slog.Logger) *Runtime {
 
 // Register adds a function: any value that lambda.Start accepts. Register every function before the first invocation.
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
-	stream, _ := handler.(URLHandler)
+	var stream URLHandler
+	if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
+		stream, _ = v.Convert(want).Interface().(URLHandler)
+	}
 	r.functions[name] = function{handler: lambda.NewHandler(handler), stream: stream, timeout: timeout}
 }
 

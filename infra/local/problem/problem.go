@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -63,9 +64,11 @@ func Read(r *http.Request, v any) error {
 		return fault.New(fault.NotJSON, "the body is not one JSON value")
 	case errors.As(err, &kind):
 		return fault.InvalidField(kind.Field, "must be "+kind.Type.String()+", not "+kind.Value)
-	default:
-		return fault.New(fault.Invalid, err.Error())
 	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fault.InvalidField(strings.Trim(field, `"`), "is not a field of this call")
+	}
+	return fault.New(fault.NotJSON, "the body could not be read")
 }
 
 func statusOf(code fault.Code) (int, fault.Code) {
