@@ -181,7 +181,7 @@ func newMessages(t testing.TB) (http.Handler, *memory, *journal) {
 	store := newMemory(noon)
 	h := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: words{},
-		Cursors: cursorKey(t, "1"),
+		LongTerm: newLongTerm(), Eraser: &sweeper{}, Cursors: cursorKey(t, "1"),
 	})
 	return h, store, log
 }

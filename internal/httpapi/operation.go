@@ -29,7 +29,17 @@ type operation struct {
 	produces string
 	// example is an answer of a media type that no schema describes.
 	example string
+	// answers are the bodies of an operation whose body depends on its status.
+	answers []answerOf
 }
+
+// answerOf is the body that comes with a status.
+type answerOf struct {
+	status int
+	body   reflect.Type
+}
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // handle is what an operation does: the caller and the checked input in, the output or an error out.
 type handle[I, O any] func(ctx context.Context, c Caller, in *I) (*O, error)
@@ -51,6 +61,9 @@ func register[I, O any](s *server, op operation, do handle[I, O]) {
 	}
 	if op.produces != "" {
 		h.Responses[strconv.Itoa(http.StatusOK)] = streamResponse(op)
+	}
+	for _, a := range op.answers {
+		h.Responses[strconv.Itoa(a.status)] = jsonResponse(s.api.OpenAPI().Components.Schemas, a)
 	}
 	huma.Register(s.api, h, func(ctx context.Context, in *I) (*O, error) {
 		c, err := callerOf(ctx)
@@ -118,6 +131,13 @@ func errorResponses(registry huma.Registry, op operation, hasBody bool) map[stri
 		}
 	}
 	return responses
+}
+
+func jsonResponse(registry huma.Registry, a answerOf) *huma.Response {
+	return &huma.Response{
+		Description: http.StatusText(a.status),
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(a.body, true, "")}},
+	}
 }
 
 func streamResponse(op operation) *huma.Response {

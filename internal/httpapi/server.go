@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -73,6 +74,9 @@ func humaConfig() huma.Config {
 		Transformers:                 []huma.Transformer{fromHuma},
 	}
 }
+
+// moment is the time now, as precise as times are stored.
+func (s *server) moment() time.Time { return conversation.Milliseconds(s.now()) }
 
 // handler closes the server: what every request passes before its operation. Authenticate, where not nil, finds the
 // caller; otherwise the transport has found it already.

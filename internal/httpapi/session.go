@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -193,7 +192,7 @@ func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) (*empty,
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	return &empty{}, s.store.LeaveSession(ctx, c.User, in.ID, s.now().UTC().Truncate(time.Millisecond))
+	return &empty{}, s.store.LeaveSession(ctx, c.User, in.ID, s.moment())
 }
 
 func sessionAnswer(s conversation.Session, err error) (*sessionOutput, error) {

@@ -165,6 +165,16 @@ func (surfaceName) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
+// Schema lists the record types that the registry's contexts write.
+func (recordType) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, surface := range conversation.Surfaces {
+		s.Enum = append(s.Enum, string(surface.Writes))
+	}
+	s.PrecomputeMessages()
+	return s
+}
+
 // id is a sessionId or coachId.
 type id string
 

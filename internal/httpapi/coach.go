@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// coach is longterm.Coach as the API shows it.
+type coach struct {
+	CoachID string `json:"coachId"`
+	Name    string `json:"name"`
+	Persona string `json:"persona"`
+	Model   string `json:"model,omitempty"`
+}
+
+type coachDoc struct {
+	Name    string `json:"name" minLength:"1" maxLength:"500"`
+	Persona string `json:"persona" maxLength:"32000" doc:"The text that tells the model who it is."`
+	Model   string `json:"model,omitempty" maxLength:"200" doc:"The chat model of this coach; the configured one where absent."`
+}
+
+func viewCoach(c longterm.Coach) coach {
+	return coach{c.ID, c.Name, c.Persona, c.Model}
+}
+
+// CoachPath is the path of one coach.
+type CoachPath struct {
+	CoachID string `path:"coachId" doc:"The app's own id of the coach, 1 to 128 of A-Z a-z 0-9 _ . : -"`
+}
+
+type coachInput struct {
+	CoachPath
+	Body coachDoc
+}
+
+// coaches serves /v1/coaches.
+type coaches struct {
+	*server
+	store longterm.CoachStore
+}
+
+func (s coaches) register() {
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/coaches", id: "listCoaches", tag: recordTag, summary: "List coaches",
+	}, s.list)
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/coaches/{coachId}", id: "getCoach", tag: recordTag, summary: "Get a coach",
+	}, s.get)
+	register(s.server, operation{
+		method: http.MethodPut, path: "/v1/coaches/{coachId}", id: "putCoach", tag: recordTag, scope: ScopeApp,
+		summary: "Create or replace a coach",
+	}, s.put)
+	register(s.server, operation{
+		method: http.MethodDelete, path: "/v1/coaches/{coachId}", id: "deleteCoach", tag: recordTag, scope: ScopeApp,
+		status: noContent, summary: "Delete a coach",
+	}, s.delete)
+}
+
+func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (*listOutput[coach], error) {
+	page, bound, err := s.page(c, *in, false)
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.store.Coaches(ctx, c.User, page)
+	if err != nil {
+		return nil, err
+	}
+	return listed(s.server, bound, found, next, viewCoach), nil
+}
+
+func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (*docOutput[coach], error) {
+	if !conversation.ValidID(in.CoachID) {
+		return nil, fault.Missing("coach")
+	}
+	return coachAnswer(s.store.Coach(ctx, c.User, in.CoachID))
+}
+
+func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (*docOutput[coach], error) {
+	if !conversation.ValidID(in.CoachID) {
+		return nil, fault.InvalidField("coachId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
+	}
+	return coachAnswer(s.store.PutCoach(ctx, c.User, longterm.Coach{
+		ID: in.CoachID, Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,
+	}))
+}
+
+func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) (*empty, error) {
+	if !conversation.ValidID(in.CoachID) {
+		return nil, fault.Missing("coach")
+	}
+	return &empty{}, s.store.DeleteCoach(ctx, c.User, in.CoachID)
+}
+
+func coachAnswer(c longterm.Coach, err error) (*docOutput[coach], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &docOutput[coach]{Body: viewCoach(c)}, nil
+}

@@ -1,0 +1,316 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// document is the served OpenAPI document, as far as the tests read it.
+type document struct {
+	OpenAPI string
+	Info    struct{ Title, Version, Description string }
+	Paths   map[string]map[string]struct {
+		OperationID string
+		Summary     string
+		Tags        []string
+		Security    []map[string][]string
+		Parameters  []struct{ Name, In string }
+		RequestBody *struct {
+			Content map[string]struct{ Schema schema }
+		}
+		Responses map[string]struct {
+			Content map[string]struct{ Schema schema }
+		}
+	}
+	Components struct {
+		Schemas         map[string]schema
+		SecuritySchemes map[string]any
+	}
+}
+
+// schema is a JSON schema, as far as the document uses it.
+type schema struct {
+	Ref                  string `json:"$ref"`
+	Type                 types
+	Format, Pattern      string
+	Enum                 []any
+	Required             []string
+	Properties           map[string]schema
+	Items                *schema
+	AdditionalProperties *additional
+	Minimum, Maximum     *float64
+}
+
+// types is one type, or a list of them.
+type types []string
+
+func (t *types) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*t = types{one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(t))
+}
+
+// additional says whether further properties may be there, and of what schema.
+type additional struct {
+	allowed bool
+	schema  *schema
+}
+
+func (a *additional) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &a.allowed) == nil {
+		return nil
+	}
+	a.allowed = true
+	return json.Unmarshal(raw, &a.schema)
+}
+
+// check reports where a value breaks its schema.
+func (d document) check(s schema, at string, v any) []string {
+	for s.Ref != "" {
+		name := strings.TrimPrefix(s.Ref, "#/components/schemas/")
+		target, ok := d.Components.Schemas[name]
+		if !ok {
+			return []string{at + ": the document has no schema " + s.Ref}
+		}
+		s = target
+	}
+	if len(s.Type) > 0 && !slices.Contains(s.Type, typeName(v)) && !(typeName(v) == "integer" && slices.Contains(s.Type, "number")) {
+		return []string{fmt.Sprintf("%s: %s, want %v", at, typeName(v), s.Type)}
+	}
+	if len(s.Enum) > 0 && v != nil && !slices.Contains(s.Enum, v) {
+		return []string{fmt.Sprintf("%s: %v is none of %v", at, v, s.Enum)}
+	}
+	switch v := v.(type) {
+	case string:
+		return s.checkText(at, v)
+	case []any:
+		var wrong []string
+		for i, item := range v {
+			wrong = append(wrong, d.check(*s.Items, fmt.Sprintf("%s[%d]", at, i), item)...)
+		}
+		return wrong
+	case map[string]any:
+		return d.checkObject(s, at, v)
+	}
+	return nil
+}
+
+var milliseconds = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+
+func (s schema) checkText(at, v string) []string {
+	if s.Format == "date-time" && !milliseconds.MatchString(v) {
+		return []string{at + ": " + v + " is not a time in UTC with milliseconds"}
+	}
+	if s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(v) {
+		return []string{at + ": " + v + " does not match " + s.Pattern}
+	}
+	return nil
+}
+
+func (d document) checkObject(s schema, at string, v map[string]any) []string {
+	var wrong []string
+	for _, name := range s.Required {
+		if _, ok := v[name]; !ok {
+			wrong = append(wrong, at+"."+name+": is missing")
+		}
+	}
+	for name, value := range v {
+		property, ok := s.Properties[name]
+		switch {
+		case ok:
+			wrong = append(wrong, d.check(property, at+"."+name, value)...)
+		case s.AdditionalProperties == nil || !s.AdditionalProperties.allowed:
+			wrong = append(wrong, at+"."+name+": is not in the document")
+		case s.AdditionalProperties.schema != nil:
+			wrong = append(wrong, d.check(*s.AdditionalProperties.schema, at+"."+name, value)...)
+		}
+	}
+	return wrong
+}
+
+func typeName(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number:
+		if _, err := v.Int64(); err == nil {
+			return "integer"
+		}
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+func serveDocument(t testing.TB, h http.Handler) document {
+	t.Helper()
+	r := expect(t, h, 200, call{method: "GET", path: "/openapi.json"})
+	if got := r.header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+	var d document
+	if err := json.Unmarshal(r.body, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// promised are the operations of the interface, and the scope that each needs.
+var promised = map[string]string{
+	"POST /v1/sessions": "user", "GET /v1/sessions": "user", "GET /v1/sessions/{id}": "user", "PATCH /v1/sessions/{id}": "user",
+	"DELETE /v1/sessions/{id}": "user", "POST /v1/sessions/{id}/messages": "user", "GET /v1/sessions/{id}/messages": "user",
+	"DELETE /v1/sessions/{id}/messages/{messageId}": "user", "POST /v1/sessions/{id}/leave": "user", "GET /v1/messages": "user",
+	"GET /v1/profile": "user", "PUT /v1/profile": "user", "GET /v1/seed": "user", "PUT /v1/seed": "user",
+	"GET /v1/user-summary": "user", "PUT /v1/user-summary": "user", "GET /v1/preferences": "user", "PUT /v1/preferences": "user",
+	"GET /v1/coaches": "user", "GET /v1/coaches/{coachId}": "user", "PUT /v1/coaches/{coachId}": "app", "DELETE /v1/coaches/{coachId}": "app",
+	"GET /v1/goals": "user", "POST /v1/goals": "user", "GET /v1/goals/{id}": "user", "PATCH /v1/goals/{id}": "user", "DELETE /v1/goals/{id}": "user",
+	"GET /v1/check-ins": "user", "POST /v1/check-ins": "user",
+	"GET /v1/memories": "user", "POST /v1/memories": "user", "GET /v1/memories/{id}": "user", "PATCH /v1/memories/{id}": "user", "DELETE /v1/memories/{id}": "user",
+	"GET /v1/todos": "user", "POST /v1/todos": "user", "GET /v1/todos/{id}": "user", "PATCH /v1/todos/{id}": "user", "DELETE /v1/todos/{id}": "user",
+	"GET /v1/export": "user", "DELETE /v1/user": "user",
+	"POST /v1/context/query": "user", "POST /v1/recall": "user",
+	"POST /v1/prompts": "app", "GET /v1/prompts": "app", "GET /v1/prompts/{promptId}": "app", "POST /v1/chat": "user",
+}
+
+func TestDocumentHasEveryOperation(t *testing.T) {
+	h, _, _ := newMessages(t)
+	d := serveDocument(t, h)
+	if d.OpenAPI != "3.1.0" || d.Info.Title == "" || d.Info.Version == "" || d.Components.SecuritySchemes["bearer"] == nil {
+		t.Errorf("document %s %+v, security schemes %v", d.OpenAPI, d.Info, d.Components.SecuritySchemes)
+	}
+	documented := map[string]string{}
+	ids := map[string]bool{}
+	for path, operations := range d.Paths {
+		for method, op := range operations {
+			documented[strings.ToUpper(method)+" "+path] = strings.TrimPrefix(op.Security[0]["bearer"][0], "throughline/")
+			if op.OperationID == "" || ids[op.OperationID] || op.Summary == "" || len(op.Tags) != 1 {
+				t.Errorf("%s %s: id %q, summary %q, tags %q", method, path, op.OperationID, op.Summary, op.Tags)
+			}
+			ids[op.OperationID] = true
+			for _, status := range []string{"401", "403", "422", "429", "500", "503"} {
+				if _, ok := op.Responses[status].Content["application/problem+json"]; !ok {
+					t.Errorf("%s %s: no problem for %s", method, path, status)
+				}
+			}
+		}
+	}
+	for op, scope := range promised {
+		if got, ok := documented[op]; !ok || got != scope {
+			t.Errorf("%s: scope %q in the document, want %q", op, got, scope)
+		}
+	}
+	for op := range documented {
+		if _, ok := promised[op]; !ok {
+			t.Errorf("%s: not promised", op)
+		}
+	}
+	for name, s := range d.Components.Schemas {
+		if strings.HasPrefix(name, "Huma") {
+			t.Errorf("schema %s of the framework", name)
+		}
+		if len(s.Type) == 0 {
+			t.Errorf("schema %s has no type", name)
+		}
+	}
+}
+
+func TestDocsPage(t *testing.T) {
+	h, _, _ := newMessages(t)
+	r := expect(t, h, 200, call{method: "GET", path: "/docs"})
+	page := string(r.body)
+	if got := r.header.Get("Content-Type"); got != "text/html; charset=utf-8" {
+		t.Errorf("content type %q", got)
+	}
+	for _, foreign := range []string{"<script", "<link", "<img", "@import", "url(", "http://", "https://"} {
+		if strings.Contains(page, foreign) {
+			t.Errorf("the page is not whole in itself: it has %s", foreign)
+		}
+	}
+	if policy := r.header.Get("Content-Security-Policy"); !strings.Contains(policy, "style-src 'sha256-") {
+		t.Errorf("policy %q keeps the page's style out", policy)
+	}
+	for path, operations := range serveDocument(t, h).Paths {
+		for _, op := range operations {
+			if !strings.Contains(page, `id="`+op.OperationID+`"`) || !strings.Contains(page, "<code>"+path+"</code>") {
+				t.Errorf("the page lacks %s %s", op.OperationID, path)
+			}
+		}
+	}
+	if strings.Contains(page, "ZgotmplZ") {
+		t.Error("the page has a value that the template refused")
+	}
+}
+
+// contract validates every answer that passes it against the served document, and notes what was exercised.
+type contract struct {
+	document
+	// done are the answers seen: "GET /v1/goals 200".
+	done map[string]bool
+}
+
+// operation finds the documented path of a request: the one with as many segments whose fixed ones are equal.
+func (c *contract) operation(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	segments := strings.Split(path, "/")
+	best := ""
+	for candidate := range c.Paths {
+		parts := strings.Split(candidate, "/")
+		if len(parts) == len(segments) && !slices.ContainsFunc(slices.Collect(maps.Keys(parts2(parts))), func(i int) bool {
+			return !strings.HasPrefix(parts[i], "{") && parts[i] != segments[i]
+		}) && (best == "" || strings.Count(candidate, "{") < strings.Count(best, "{")) {
+			best = candidate
+		}
+	}
+	return best
+}
+
+func parts2(parts []string) map[int]bool {
+	m := map[int]bool{}
+	for i := range parts {
+		m[i] = true
+	}
+	return m
+}
+
+// expect sends a call and holds the answer against the document.
+func (c *contract) expect(t *testing.T, h http.Handler, status int, request call) reply {
+	t.Helper()
+	r := expect(t, h, status, request)
+	path := c.operation(request.path)
+	op := c.Paths[path][strings.ToLower(request.method)]
+	response, ok := op.Responses[fmt.Sprint(status)]
+	if !ok {
+		t.Errorf("%s %s: the document has no answer %d", request.method, path, status)
+		return r
+	}
+	c.done[fmt.Sprintf("%s %s %d", request.method, path, status)] = true
+	media, documented := response.Content[r.header.Get("Content-Type")]
+	if !documented {
+		if len(response.Content) > 0 || len(r.body) > 0 {
+			t.Errorf("%s %s: %d answers %q with %d bytes, the document says %v", request.method, path, status, r.header.Get("Content-Type"), len(r.body), slices.Collect(maps.Keys(response.Content)))
+		}
+		return r
+	}
+	if strings.HasSuffix(r.header.Get("Content-Type"), "json") && r.header.Get("Content-Type") != "application/x-ndjson" {
+		var body any
+		r.decode(t, &body)
+		for _, wrong := range c.check(media.Schema, request.method+" "+path, body) {
+			t.Error(wrong)
+		}
+	}
+	return r
+}

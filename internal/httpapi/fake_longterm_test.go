@@ -1,0 +1,171 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// only keeps the one record of a kind.
+type only[T any] struct {
+	mu      sync.Mutex
+	records map[conversation.UserID]T
+}
+
+func newOnly[T any]() *only[T] { return &only[T]{records: map[conversation.UserID]T{}} }
+
+func (o *only[T]) Get(_ context.Context, user conversation.UserID) (T, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r, ok := o.records[user]
+	if !ok {
+		return r, fault.Missing("record")
+	}
+	return r, nil
+}
+
+func (o *only[T]) Put(_ context.Context, user conversation.UserID, record T) (T, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.records[user] = record
+	return record, nil
+}
+
+// shelf keeps the many records of a kind; id is where a record has its id.
+type shelf[T any] struct {
+	mu      sync.Mutex
+	id      func(*T) *string
+	records map[conversation.UserID][]T
+	calls   map[string]T
+}
+
+func newShelf[T any](id func(*T) *string) *shelf[T] {
+	return &shelf[T]{id: id, records: map[conversation.UserID][]T{}, calls: map[string]T{}}
+}
+
+func (s *shelf[T]) find(user conversation.UserID, id string) int {
+	return slices.IndexFunc(s.records[user], func(r T) bool { return *s.id(&r) == id })
+}
+
+func (s *shelf[T]) Create(_ context.Context, user conversation.UserID, record T, idem conversation.Idempotency) (T, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call := fmt.Sprint(user, idem)
+	if first, ok := s.calls[call]; ok && idem.Set() {
+		return first, true, nil
+	}
+	*s.id(&record) = fmt.Sprintf("rec_%s_%d", user, len(s.records[user])+1)
+	s.records[user] = append(s.records[user], record)
+	s.calls[call] = record
+	return record, false, nil
+}
+
+func (s *shelf[T]) Get(_ context.Context, user conversation.UserID, id string) (record T, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(user, id)
+	if i < 0 {
+		return record, fault.Missing("record")
+	}
+	return s.records[user][i], nil
+}
+
+func (s *shelf[T]) List(_ context.Context, user conversation.UserID, page conversation.Page) ([]T, conversation.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.records[user])
+	slices.Reverse(all)
+	return paged(all, page, nil)
+}
+
+func (s *shelf[T]) Update(_ context.Context, user conversation.UserID, id string, change func(*T) error) (record T, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(user, id)
+	if i < 0 {
+		return record, fault.Missing("record")
+	}
+	record = s.records[user][i]
+	if err := change(&record); err != nil {
+		return record, err
+	}
+	s.records[user][i] = record
+	return record, nil
+}
+
+func (s *shelf[T]) Delete(_ context.Context, user conversation.UserID, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(user, id)
+	if i < 0 {
+		return fault.Missing("record")
+	}
+	s.records[user] = slices.Delete(s.records[user], i, i+1)
+	return nil
+}
+
+// staff keeps coaches.
+type staff struct {
+	mu      sync.Mutex
+	coaches map[conversation.UserID][]longterm.Coach
+}
+
+func (s *staff) find(user conversation.UserID, id string) int {
+	return slices.IndexFunc(s.coaches[user], func(c longterm.Coach) bool { return c.ID == id })
+}
+
+func (s *staff) Coach(_ context.Context, user conversation.UserID, id string) (longterm.Coach, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(user, id)
+	if i < 0 {
+		return longterm.Coach{}, fault.Missing("coach")
+	}
+	return s.coaches[user][i], nil
+}
+
+func (s *staff) Coaches(_ context.Context, user conversation.UserID, page conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return paged(s.coaches[user], page, nil)
+}
+
+func (s *staff) PutCoach(_ context.Context, user conversation.UserID, c longterm.Coach) (longterm.Coach, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.find(user, c.ID); i >= 0 {
+		s.coaches[user][i] = c
+	} else {
+		s.coaches[user] = append(s.coaches[user], c)
+	}
+	return c, nil
+}
+
+func (s *staff) DeleteCoach(_ context.Context, user conversation.UserID, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(user, id)
+	if i < 0 {
+		return fault.Missing("coach")
+	}
+	s.coaches[user] = slices.Delete(s.coaches[user], i, i+1)
+	return nil
+}
+
+func newLongTerm() httpapi.LongTerm {
+	return httpapi.LongTerm{
+		Profile: newOnly[longterm.Profile](), Seed: newOnly[longterm.Seed](), UserSummary: newOnly[longterm.UserSummary](),
+		Preferences: newOnly[longterm.Preferences](),
+		Coaches:     &staff{coaches: map[conversation.UserID][]longterm.Coach{}},
+		Goals:       newShelf(func(g *longterm.Goal) *string { return &g.ID }),
+		CheckIns:    newShelf(func(c *longterm.CheckIn) *string { return &c.ID }),
+		Memories:    newShelf(func(m *longterm.Memory) *string { return &m.ID }),
+		Todos:       newShelf(func(t *longterm.Todo) *string { return &t.ID }),
+	}
+}

@@ -1,0 +1,251 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+// sweeper is an eraser that needs a few calls.
+type sweeper struct {
+	calls int
+	needs int
+	until time.Time
+}
+
+func (s *sweeper) Erase(_ context.Context, _ conversation.UserID, until time.Time) (httpapi.Erasure, error) {
+	s.calls++
+	s.until = until
+	if s.calls < s.needs {
+		return httpapi.Erasure{Counts: map[string]int{"message": s.calls}}, nil
+	}
+	return httpapi.Erasure{
+		Done: true, Counts: map[string]int{"message": s.calls}, Vectors: 3, ErasedAt: noon(), Generation: 2, BackupsUntil: noon().AddDate(0, 0, 35),
+	}, nil
+}
+
+type object = map[string]any
+
+func decodeObject(t *testing.T, r reply) object {
+	t.Helper()
+	var o object
+	r.decode(t, &o)
+	return o
+}
+
+func TestSingletons(t *testing.T) {
+	h, _, _ := newMessages(t)
+	for path, tc := range map[string]struct {
+		missing    bool
+		before     object
+		put, after object
+		bad        object
+		field      string
+	}{
+		"profile": {
+			missing: true,
+			put:     object{"name": "Ann", "email": "a@b.c", "createdAt": "2020-01-01T01:00:00+01:00", "about": "x"},
+			after:   object{"name": "Ann", "email": "a@b.c", "createdAt": "2020-01-01T00:00:00.000Z", "about": "x"},
+			bad:     object{"name": 1}, field: "name",
+		},
+		"seed": {missing: true, put: object{"content": "x"}, after: object{"content": "x"}, bad: object{}, field: "content"},
+		"user-summary": {
+			missing: true, put: object{"wins": []any{"w"}},
+			after: object{"patterns": []any{}, "wins": []any{"w"}, "struggles": []any{}},
+			bad:   object{"wins": []any{1}}, field: "wins[0]",
+		},
+		"preferences": {
+			before: preferencesWith(true, true, "UTC"),
+			put:    object{"crossContext": false, "contexts": object{"workout_log": object{"share": false}, "coach_creator": object{}}, "timezone": "Pacific/Auckland"},
+			after:  preferencesWith(false, true, "Pacific/Auckland", "workout_log"),
+			bad:    object{"timezone": "Mars/Olympus"}, field: "timezone",
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			get := call{method: "GET", path: "/v1/" + path, user: "ann"}
+			if tc.missing {
+				expectProblem(t, h, 404, "not_found", "", get)
+			} else if diff := cmp.Diff(tc.before, decodeObject(t, expect(t, h, 200, get))); diff != "" {
+				t.Errorf("before any PUT (-want +got):\n%s", diff)
+			}
+			put := call{method: "PUT", path: "/v1/" + path, user: "ann", body: tc.put, scopes: "throughline/user"}
+			for name, r := range map[string]reply{"PUT": expect(t, h, 200, put), "GET": expect(t, h, 200, get)} {
+				if diff := cmp.Diff(tc.after, decodeObject(t, r)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+			put.body = tc.bad
+			expectProblem(t, h, 422, "invalid", tc.field, put)
+		})
+	}
+	expectProblem(t, h, 422, "invalid", "timezone contexts.kitchen", call{method: "PUT", path: "/v1/preferences", user: "ann", body: object{"contexts": object{"kitchen": object{}}, "timezone": "Local"}})
+}
+
+func preferencesWith(crossContext, memory bool, timezone string, unshared ...string) object {
+	contexts := object{}
+	for _, c := range conversation.Contexts() {
+		contexts[c] = object{"share": true}
+	}
+	for _, c := range unshared {
+		contexts[c] = object{"share": false}
+	}
+	return object{"crossContext": crossContext, "memory": memory, "timezone": timezone, "contexts": contexts}
+}
+
+func TestCollections(t *testing.T) {
+	h, _, _ := newMessages(t)
+	const now = "2026-02-05T12:00:00.000Z"
+	for path, tc := range map[string]struct {
+		create, made   object
+		patch, changed object
+		bad            object
+		fields         string
+	}{
+		"goals": {
+			create: object{"title": "Run", "goalType": "habit"},
+			made:   object{"title": "Run", "goalType": "habit", "status": "active", "createdAt": now, "updatedAt": now},
+			patch:  object{"status": "paused"}, changed: object{"status": "paused"},
+			bad: object{"status": "open", "goalType": "wish"}, fields: "goalType status title",
+		},
+		"memories": {
+			create: object{"type": "PROFILE", "content": "bad knee", "pinned": true, "confidence": 0.75, "messageIds": []any{"m"}},
+			made: object{
+				"type": "PROFILE", "content": "bad knee", "pinned": true, "source": "seeded", "confidence": number("0.75"), "messageIds": []any{"m"},
+				"createdAt": now, "updatedAt": now,
+			},
+			patch:   object{"validUntil": "2026-02-04T00:00:00Z", "supersededBy": "x", "confidence": nil, "pinned": false},
+			changed: object{"validUntil": "2026-02-04T00:00:00.000Z", "supersededBy": "x", "confidence": nil, "pinned": false},
+			bad:     object{"type": "profile", "confidence": 1.5, "source": "dreamt"}, fields: "confidence content source type",
+		},
+		"todos": {
+			create: object{"content": "stretch", "coachId": "c1"},
+			made:   object{"content": "stretch", "coachId": "c1", "status": "PENDING", "createdAt": now, "updatedAt": now},
+			patch:  object{"status": "COMPLETED"}, changed: object{"status": "COMPLETED", "completedAt": now},
+			bad: object{"coachId": "a b", "status": "DONE"}, fields: "coachId content status",
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			c := call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.create, headers: map[string]string{"Idempotency-Key": "k"}}
+			r := expect(t, h, 201, c)
+			got := decodeObject(t, r)
+			id := got["id"].(string)
+			tc.made["id"] = id
+			if diff := cmp.Diff(tc.made, got); diff != "" {
+				t.Errorf("created (-want +got):\n%s", diff)
+			}
+			at := "/v1/" + path + "/" + id
+			if location := r.header.Get("Location"); location != at {
+				t.Errorf("Location %q, want %q", location, at)
+			}
+			if again := expect(t, h, 201, c); again.header.Get("Idempotency-Replayed") != "true" {
+				t.Error("a repeat was not replayed")
+			}
+			for name, value := range tc.changed {
+				tc.made[name] = value
+				if value == nil {
+					delete(tc.made, name)
+				}
+			}
+			expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: tc.patch})
+			if diff := cmp.Diff(tc.made, decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"}))); diff != "" {
+				t.Errorf("changed (-want +got):\n%s", diff)
+			}
+			expectProblem(t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.bad})
+			expectProblem(t, h, 422, "invalid", "extra", call{method: "PATCH", path: at, user: "ann", body: object{"extra": 1}})
+			for _, method := range []string{"GET", "DELETE"} {
+				expectProblem(t, h, 404, "not_found", "", call{method: method, path: at, user: "bob"})
+			}
+			expect(t, h, 201, call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.create})
+			if got, want := walk(t, h, "ann", "/v1/"+path+"?limit=1"), "rec_ann_2 | rec_ann_1"; got != want {
+				t.Errorf("list %s, want %s", got, want)
+			}
+			expect(t, h, 204, call{method: "DELETE", path: at, user: "ann"})
+			expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: at, user: "ann"})
+		})
+	}
+}
+
+func TestTodoOpensAgain(t *testing.T) {
+	h, _, _ := newMessages(t)
+	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
+		"content": "x", "coachId": "c", "status": "COMPLETED", "completedAt": "2026-01-01T00:00:00Z",
+	}}))
+	if made["completedAt"] != "2026-01-01T00:00:00.000Z" {
+		t.Errorf("completedAt %v", made["completedAt"])
+	}
+	again := decodeObject(t, expect(t, h, 200, call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann", body: object{"status": "PENDING"}}))
+	if at, ok := again["completedAt"]; ok {
+		t.Errorf("a pending todo was completed at %v", at)
+	}
+}
+
+func TestCheckIns(t *testing.T) {
+	h, _, _ := newMessages(t)
+	got := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"note": "slept well"}}))
+	if diff := cmp.Diff(object{"id": "rec_ann_1", "timestamp": "2026-02-05T12:00:00.000Z", "note": "slept well"}, got); diff != "" {
+		t.Errorf("check-in (-want +got):\n%s", diff)
+	}
+	expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "2020-01-01T00:00:00Z"}})
+	if got := walk(t, h, "ann", "/v1/check-ins"); got != "rec_ann_2 rec_ann_1" {
+		t.Errorf("list %s", got)
+	}
+	expectProblem(t, h, 422, "invalid", "timestamp", call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "1960-01-01T00:00:00Z"}})
+	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/check-ins/rec_ann_1", user: "ann"})
+}
+
+func TestCoaches(t *testing.T) {
+	h, _, _ := newMessages(t)
+	put := call{method: "PUT", path: "/v1/coaches/c:1", user: "ann", body: object{"name": "Mia", "persona": "Be kind."}}
+	want := object{"coachId": "c:1", "name": "Mia", "persona": "Be kind."}
+	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, put))); diff != "" {
+		t.Errorf("put (-want +got):\n%s", diff)
+	}
+	asUser := put
+	asUser.scopes = "throughline/user"
+	expectProblem(t, h, 403, "forbidden", "", asUser)
+	expectProblem(t, h, 403, "forbidden", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"})
+	expect(t, h, 200, call{method: "GET", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"})
+	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/coaches/c:1", user: "bob"})
+	put.path = "/v1/coaches/" + strings.Repeat("x", 129)
+	expectProblem(t, h, 422, "invalid", "coachId", put)
+	put.path, put.body = "/v1/coaches/c2", object{"name": ""}
+	expectProblem(t, h, 422, "invalid", "name persona", put)
+	var page struct{ Items []object }
+	expect(t, h, 200, call{method: "GET", path: "/v1/coaches", user: "ann"}).decode(t, &page)
+	if diff := cmp.Diff([]object{want}, page.Items); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+	expect(t, h, 204, call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
+	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
+}
+
+func TestErase(t *testing.T) {
+	b, _ := base()
+	store, eraser := newMemory(noon), &sweeper{needs: 2}
+	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: store, Messages: store, LongTerm: newLongTerm(), Eraser: eraser, Tokens: words{}, Cursors: cursorKey(t, "1")})
+	c := call{method: "DELETE", path: "/v1/user", user: "ann", scopes: "throughline/user"}
+	more := expect(t, h, 202, c)
+	if diff := cmp.Diff(object{"erasing": true, "progress": object{"counts": object{"message": number("1")}, "vectors": number("0")}}, decodeObject(t, more)); diff != "" {
+		t.Errorf("202 (-want +got):\n%s", diff)
+	}
+	if more.header.Get("Retry-After") != "1" {
+		t.Error("202 without Retry-After")
+	}
+	want := object{
+		"erasedAt": "2026-02-05T12:00:00.000Z", "generation": number("2"), "counts": object{"message": number("2")}, "vectors": number("3"),
+		"remaining": number("0"), "backupsUntil": "2026-03-12T12:00:00.000Z",
+	}
+	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, c))); diff != "" {
+		t.Errorf("receipt (-want +got):\n%s", diff)
+	}
+	if left := eraser.until.Sub(noon()); left != 20*time.Second {
+		t.Errorf("an erasing has %v", left)
+	}
+}

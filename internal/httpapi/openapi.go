@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// Version is the version of the API that the document describes.
+const Version = "1.0.0"
+
+const about = `One memory for every AI surface of an app: every message stored once, each conversation summarised as it
+goes quiet, facts and promises remembered, and each model call's prompt built from all of it within a token budget.
+
+Every call bears a JWT whose sub is the user; no field or path names one. JSON in and out, UTF-8, camelCase; times are
+RFC 3339 in UTC with milliseconds. Unknown fields and query parameters, names that stand twice in one object, and bytes
+or escapes that are not UTF-8 are errors. An optional field that is null is taken as absent, unless its text says
+otherwise. A body has at most 3 MiB.
+
+Errors are application/problem+json (RFC 9457) with a code: invalid, unauthorized, forbidden, not_found,
+method_not_allowed, conflict, too_large, idempotency_mismatch, rate_limited, unavailable, internal. What belongs to
+another user is not_found. A body that is not application/json is 415.
+
+A list is a page of items and a nextCursor, which is bound to its user, path and query. An Idempotency-Key makes a POST
+repeatable within 24 hours: a repeat gets the first call's answer with Idempotency-Replayed: true. X-Request-Id is
+echoed, or made.`
+
+// document builds the OpenAPI document of all operations, whichever function serves them.
+func document() *huma.OpenAPI {
+	s := newServer(Base{Log: slog.New(slog.DiscardHandler)})
+	registerMessages(s, MessagesDeps{})
+	contexts{s, nil}.register()
+	prompts{s, nil}.register()
+	registerCoach(s, CoachDeps{})
+	doc := s.api.OpenAPI()
+	doc.Info = &huma.Info{Title: "Throughline", Version: Version, Description: about}
+	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + "."},
+	}
+	// huma's own error model stands in no answer.
+	delete(doc.Components.Schemas.Map(), "HumaErrorModel")
+	delete(doc.Components.Schemas.Map(), "HumaErrorDetail")
+	return doc
+}
+
+// registerPages adds the two pages that need no token. Each is made at its first request, so that a function which is
+// never asked for them starts without their cost.
+func (s *server) registerPages() {
+	openapi := sync.OnceValues(func() ([]byte, error) { return json.Marshal(document()) })
+	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
+		text, err := openapi()
+		s.servePage(w, r, "application/json", "", text, err)
+	})
+	docs := sync.OnceValues(func() (docsPage, error) { return renderDocs(document()) })
+	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
+		page, err := docs()
+		s.servePage(w, r, "text/html; charset=utf-8", page.policy, page.html, err)
+	})
+}
+
+// methods is the order in which the operations of one path are told.
+var methods = []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+// operations lists a document's operations by path and method.
+func operations(doc *huma.OpenAPI) []*huma.Operation {
+	var all []*huma.Operation
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op != nil {
+				all = append(all, op)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *huma.Operation) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), slices.Index(methods, a.Method)-slices.Index(methods, b.Method))
+	})
+	return all
+}
+
+func (s *server) servePage(w http.ResponseWriter, r *http.Request, contentType, policy string, body []byte, err error) {
+	if err != nil {
+		writeProblem(w, s.report(r.Context(), r.Pattern, fault.Wrap(fault.Internal, "render page", err)))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "public, max-age=300")
+	if policy != "" {
+		h.Set("Content-Security-Policy", policy)
+	}
+	// A client that is gone cannot be told anything.
+	_, _ = w.Write(body)
+}
