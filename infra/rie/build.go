@@ -1,0 +1,79 @@
+package rie
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Find returns the path of the emulator for this machine's processor, inside the SAM CLI's wheel. Where the SAM CLI is
+// not installed yet, "make venv" installs it first.
+func Find(ctx context.Context) (string, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	name, ok := map[string]string{"amd64": "aws-lambda-rie-x86_64", "arm64": "aws-lambda-rie-arm64"}[runtime.GOARCH]
+	if !ok || runtime.GOOS != "linux" {
+		return "", fmt.Errorf("find emulator: there is none for %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	install := exec.CommandContext(ctx, "make", "--no-print-directory", "venv")
+	install.Dir = root
+	if out, err := install.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("install the SAM CLI: %w\n%s", err, out)
+	}
+	found, err := filepath.Glob(filepath.Join(root, ".cache/venv/lib/python3*/site-packages/samcli/local/rapid", name))
+	if err != nil || len(found) != 1 {
+		return "", errors.Join(fmt.Errorf("find emulator: the SAM CLI brings %d of %s", len(found), name), err)
+	}
+	return executable(found[0])
+}
+
+// executable sets the bit that installing from a wheel may leave out.
+func executable(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("find emulator: %w", err)
+	}
+	const run fs.FileMode = 0o111
+	if info.Mode()&run == 0 {
+		if err := os.Chmod(path, info.Mode()|run); err != nil {
+			return "", fmt.Errorf("make emulator executable: %w", err)
+		}
+	}
+	return path, nil
+}
+
+// Build builds main packages of this module, such as "./functions/prompt", for this machine's processor and otherwise
+// as they are built for Lambda. It returns the path of each one's bootstrap, in order.
+func Build(ctx context.Context, folder string, packages ...string) ([]string, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	binaries := make([]string, len(packages))
+	for i, pkg := range packages {
+		binaries[i] = filepath.Join(folder, filepath.Base(pkg), "bootstrap")
+		build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-trimpath", "-ldflags=-s", "-o", binaries[i], pkg)
+		build.Dir = root
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return binaries, nil
+}
+
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find module: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

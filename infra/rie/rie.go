@@ -1,0 +1,182 @@
+// Package rie runs a function's built binary as Lambda does, without Docker: under the Runtime Interface Emulator that
+// the SAM CLI brings. It shows what no call of a handler can: that the binary starts, speaks the runtime interface and
+// reads its environment.
+package rie
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// startTimeout is how long the emulator may take until it listens.
+	startTimeout = 10 * time.Second
+	// stopTimeout is how long it may take to end its function and itself.
+	stopTimeout = 5 * time.Second
+	// path is the one function that an emulator has.
+	path = "/2015-03-31/functions/function/invocations"
+)
+
+// Emulator runs one function. Its methods may be used concurrently; like one Lambda environment, it runs one
+// invocation at a time.
+type Emulator struct {
+	// URL is a Lambda API endpoint that knows one function, named "function".
+	URL string
+
+	command *exec.Cmd
+	output  *lockedBuffer
+	// turn holds the one invocation that runs.
+	turn sync.Mutex
+}
+
+// Function is what an emulator runs.
+type Function struct {
+	// Bootstrap is the path of the binary, as Build returns it.
+	Bootstrap string
+	// Environment holds "NAME=value" for each variable; nothing of this process's own environment is added.
+	Environment []string
+	// Timeout is Lambda's, in whole seconds.
+	Timeout time.Duration
+}
+
+// Start starts the emulator at a path that Find returned, on a free port of the loopback interface. The function
+// itself starts with its first invocation, as the emulator has it.
+func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) {
+	door, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &Emulator{URL: "http://" + door, output: &lockedBuffer{}}
+	//nolint:contextcheck,noctx // it outlives the start; Stop ends it
+	e.command = exec.Command(emulator,
+		"--runtime-interface-emulator-address", door, "--runtime-api-address", inner, f.Bootstrap)
+	e.command.Env = append([]string{
+		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(f.Timeout/time.Second)),
+		"AWS_LAMBDA_FUNCTION_NAME=function", "AWS_REGION=us-east-1",
+	}, f.Environment...)
+	e.command.Stdout, e.command.Stderr = e.output, e.output
+	if err := e.command.Start(); err != nil {
+		return nil, fmt.Errorf("start emulator: %w", err)
+	}
+	if err := awaitListener(ctx, door); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	return e, nil
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find free port: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}
+
+// awaitListener dials until somebody answers: the emulator gives no other sign.
+func awaitListener(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for emulator: %w", err)
+		case <-tick.C:
+		}
+	}
+}
+
+// Error is what a function answered that failed: Lambda's JSON object of an error.
+type Error struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// Error names the type and the message.
+func (e *Error) Error() string { return e.Type + ": " + e.Message }
+
+// Invoke sends one event and returns what the function answered, a streamed answer whole. A function's own error is
+// an *Error.
+func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+path, bytes.NewReader(event))
+	if err != nil {
+		return nil, fmt.Errorf("make invocation: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("invoke: %w", err)
+	}
+	defer response.Body.Close()
+	payload, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("invoke: status %d: %s", response.StatusCode, payload)
+	}
+	// The emulator answers 200 for errors too, and without the service's header: the object's shape tells.
+	var failed Error
+	if json.Unmarshal(payload, &failed) == nil && failed.Type != "" {
+		return nil, &failed
+	}
+	return payload, nil
+}
+
+// Output is what the emulator and its function have printed so far.
+func (e *Emulator) Output() string { return e.output.String() }
+
+// Stop ends the function and its emulator. One that does not end in time is killed, which is an error.
+func (e *Emulator) Stop() error {
+	if err := e.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop emulator: %w", err)
+	}
+	kill := time.AfterFunc(stopTimeout, func() { _ = e.command.Process.Kill() })
+	_ = e.command.Wait() // its status after a signal says nothing
+	if !kill.Stop() {
+		return fmt.Errorf("stop emulator: it did not end within %v", stopTimeout)
+	}
+	return nil
+}
+
+// lockedBuffer is a buffer that a process writes and a test reads.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,113 @@
+package rie_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/rie"
+)
+
+// start runs a function for one test.
+func start(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
+	t.Helper()
+	e := run(t, bootstrap, environment...)
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the emulator printed:\n%s", e.Output())
+		}
+	})
+	return e
+}
+
+// run starts a function that the caller stops.
+func run(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
+	t.Helper()
+	emulator, err := rie.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rie.Start(t.Context(), emulator, rie.Function{
+		Bootstrap: bootstrap, Environment: environment, Timeout: 30 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func echo(t *testing.T) string {
+	t.Helper()
+	binaries, err := rie.Build(t.Context(), t.TempDir(), "./infra/rie/testdata/echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binaries[0]
+}
+
+func TestInvokeAnswersAsTheFunctionDoes(t *testing.T) {
+	t.Setenv("HOME", "/home/of/the/test")
+	e := start(t, echo(t), "VARIABLE=set")
+	got, err := e.Invoke(t.Context(), []byte(`{"say":"hello"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Said, Variable, Home string
+		Deadline             bool
+	}
+	if err := json.Unmarshal(got, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Said != "hello" || answer.Variable != "set" || !answer.Deadline {
+		t.Errorf("answered %s", got)
+	}
+	if answer.Home == os.Getenv("HOME") {
+		t.Errorf("the function sees HOME=%s, which is this process's", answer.Home)
+	}
+}
+
+func TestInvokeTellsTheFunctionsError(t *testing.T) {
+	e := start(t, echo(t))
+	_, err := e.Invoke(t.Context(), []byte(`{"fail":true}`))
+	var failed *rie.Error
+	if !errors.As(err, &failed) || failed.Type != "errorString" || failed.Message != "as asked" {
+		t.Errorf("got %v, want the function's error", err)
+	}
+}
+
+func TestInvokeReadsAStreamedAnswerWhole(t *testing.T) {
+	e := start(t, echo(t), "STREAM=yes")
+	got, err := e.Invoke(t.Context(), []byte(`{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"GET"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(string(got), "event: token\n\nevent: done\n\n") {
+		t.Errorf("answered %q", got)
+	}
+}
+
+func TestStopEndsTheFunctionToo(t *testing.T) {
+	e := run(t, echo(t))
+	answer, err := e.Invoke(t.Context(), []byte(`{}`))
+	if err != nil {
+		t.Fatal(errors.Join(err, e.Stop()))
+	}
+	var function struct{ PID int }
+	if err := json.Unmarshal(answer, &function); err != nil || function.PID == 0 {
+		t.Fatal(errors.Join(err, e.Stop()))
+	}
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(function.PID, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the function's process is still there: %v", err)
+	}
+}
