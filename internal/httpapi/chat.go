@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -20,22 +21,7 @@ import (
 type Chatter interface {
 	// Start makes the user's message durable and returns the events of the answer: "prompt", "token" …, then exactly
 	// one "done" or "error", whose data is an error. What fails before the first event is an error of Start.
-	Start(ctx context.Context, user conversation.UserID, r ChatRequest) (iter.Seq[ChatEvent], error)
-}
-
-// ChatRequest is one turn, as the client asks for it.
-type ChatRequest struct {
-	SessionID   string
-	Message     string
-	AgentID     string
-	Recipe      string
-	Idempotency conversation.Idempotency
-}
-
-// ChatEvent is one event of a turn's stream.
-type ChatEvent struct {
-	Name string
-	Data any
+	Start(ctx context.Context, user conversation.UserID, r chat.Request) (iter.Seq[chat.Event], error)
 }
 
 type chatBody struct {
@@ -95,7 +81,7 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 	}
 	ctx, cancel := detached(ctx)
 	b := in.Body
-	events, err := s.chat.Start(ctx, c.User, ChatRequest{
+	events, err := s.chat.Start(ctx, c.User, chat.Request{
 		SessionID: string(b.SessionID), Message: b.Message, AgentID: b.AgentID, Recipe: b.Recipe, Idempotency: idem,
 	})
 	if err != nil {
@@ -120,7 +106,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // stream writes the events as they come. It hears them to their end, whoever still listens, and closes a stream whose
 // last event is missing with an error of its own.
-func (s chats) stream(ctx context.Context, hc huma.Context, events iter.Seq[ChatEvent]) {
+func (s chats) stream(ctx context.Context, hc huma.Context, events iter.Seq[chat.Event]) {
 	hc.SetStatus(http.StatusOK)
 	out := eventWriter{w: hc.BodyWriter()}
 	defer func() {

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdaurl"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
@@ -37,19 +38,19 @@ func (tokens) Verify(_ context.Context, token string) (conversation.UserID, []st
 // script is a chat that sends what it is told to.
 type script struct {
 	fail   error
-	events iter.Seq[httpapi.ChatEvent]
-	got    httpapi.ChatRequest
+	events iter.Seq[chat.Event]
+	got    chat.Request
 	user   conversation.UserID
 	ctx    context.Context
 }
 
-func (s *script) Start(ctx context.Context, user conversation.UserID, r httpapi.ChatRequest) (iter.Seq[httpapi.ChatEvent], error) {
+func (s *script) Start(ctx context.Context, user conversation.UserID, r chat.Request) (iter.Seq[chat.Event], error) {
 	s.ctx, s.user, s.got = ctx, user, r
 	return s.events, s.fail
 }
 
-func say(events ...httpapi.ChatEvent) iter.Seq[httpapi.ChatEvent] {
-	return func(yield func(httpapi.ChatEvent) bool) {
+func say(events ...chat.Event) iter.Seq[chat.Event] {
+	return func(yield func(chat.Event) bool) {
 		for _, e := range events {
 			if !yield(e) {
 				return
@@ -58,8 +59,8 @@ func say(events ...httpapi.ChatEvent) iter.Seq[httpapi.ChatEvent] {
 	}
 }
 
-func event(name string, data any) httpapi.ChatEvent {
-	return httpapi.ChatEvent{Name: name, Data: data}
+func event(name string, data any) chat.Event {
+	return chat.Event{Name: name, Data: data}
 }
 
 type text struct {
@@ -115,14 +116,14 @@ func TestChatStream(t *testing.T) {
 func TestChatStreamAlwaysEnds(t *testing.T) {
 	internal := `event: error` + "\n" + `data: {"type":"urn:throughline:problem:internal"`
 	for name, tc := range map[string]struct {
-		events iter.Seq[httpapi.ChatEvent]
+		events iter.Seq[chat.Event]
 		last   string
 	}{
 		"an error": {say(event("token", text{"a"}), event("error", fault.New(fault.Unavailable, "the model gave no answer"))),
 			"event: error\ndata: {\"type\":\"urn:throughline:problem:unavailable\",\"title\":\"Not available\",\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\"}\n\n"},
 		"nothing": {say(), internal},
 		"no end":  {say(event("token", text{"a"})), internal},
-		"a panic": {func(yield func(httpapi.ChatEvent) bool) { yield(event("token", text{"a"})); panic("a secret") }, internal},
+		"a panic": {func(yield func(chat.Event) bool) { yield(event("token", text{"a"})); panic("a secret") }, internal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := newCoach(t, &script{events: tc.events})
@@ -139,7 +140,7 @@ func TestChatStreamAlwaysEnds(t *testing.T) {
 
 func TestChatEventsLeaveAtOnce(t *testing.T) {
 	heard := make(chan struct{})
-	h, _ := newCoach(t, &script{events: func(yield func(httpapi.ChatEvent) bool) {
+	h, _ := newCoach(t, &script{events: func(yield func(chat.Event) bool) {
 		yield(event("token", text{"first"}))
 		<-heard
 		yield(event("done", text{}))
@@ -161,7 +162,7 @@ func TestChatEventsLeaveAtOnce(t *testing.T) {
 func TestChatGoesOnWithoutItsClient(t *testing.T) {
 	left, ended := make(chan struct{}), make(chan error, 1)
 	chat := &script{}
-	chat.events = func(yield func(httpapi.ChatEvent) bool) {
+	chat.events = func(yield func(chat.Event) bool) {
 		yield(event("token", text{"first"}))
 		<-left
 		for range 100 {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -200,7 +202,8 @@ func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2
 			yield(line{}, err)
 			return
 		}
-		for _, one := range snapshot.Spines {
+		for _, coach := range slices.Sorted(maps.Keys(snapshot.Spines)) {
+			one := snapshot.Spines[coach]
 			if !yield(line{"spine", spine{one.CoachID, one.Text, stampOf(one.UpdatedAt)}}, nil) {
 				return
 			}

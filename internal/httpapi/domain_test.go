@@ -1,0 +1,166 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+func newPrompts(t testing.TB) (http.Handler, *library) {
+	t.Helper()
+	b, _ := base()
+	l := &library{}
+	return httpapi.Prompts(httpapi.PromptsDeps{Base: b, Prompter: l, Cursors: cursorKey(t, "1")}), l
+}
+
+func newContext() (http.Handler, *finder) {
+	b, _ := base()
+	f := &finder{}
+	return httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: f}), f
+}
+
+func TestBuildPrompt(t *testing.T) {
+	h, l := newPrompts(t)
+	expect(t, h, 200, call{method: "POST", path: "/v1/prompts", user: "ann", body: `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
+		"coachId":"c","agentId":"motivator","message":"hi","messageId":"m","timezone":"Asia/Kolkata","budget":{"tokens":256},"systemRole":"r"}`})
+	want := prompt.Request{
+		Recipe: "tiered-history", Context: "workout_log", SessionID: "s1", CoachID: "c", AgentID: "motivator", Message: "hi",
+		MessageID: "m", Timezone: "Asia/Kolkata", Budget: &prompt.Budget{Tokens: 256}, SystemRole: "r",
+	}
+	if diff := cmp.Diff(want, l.got); diff != "" || l.user != "ann" {
+		t.Errorf("request of %s (-want +got):\n%s", l.user, diff)
+	}
+	for body, fields := range map[string]string{
+		`{}`: "context message sessionId",
+		`{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":255}}`:                             "budget.tokens",
+		`{"context":"workout_log","sessionId":"s1","message":"x","unkept":true}`:                                       "unkept",
+		`{"context":"workout_log","sessionId":"s1","message":"` + strings.Repeat("x", 256<<10+1) + `"}`:                "message",
+		`{"context":"workout_log","sessionId":"s1","message":"","budget":{"tokens":1.5,"chars":1},"userId":"mallory"}`: "budget.chars budget.tokens message userId",
+	} {
+		expectProblem(t, h, 422, "invalid", fields, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
+	}
+	for _, c := range []call{
+		{method: "POST", path: "/v1/prompts", body: `{}`}, {method: "GET", path: "/v1/prompts"}, {method: "GET", path: "/v1/prompts/prm_1"},
+	} {
+		c.user, c.scopes = "ann", "throughline/user"
+		expectProblem(t, h, 403, "forbidden", "", c)
+	}
+}
+
+func TestContextQueryAndRecall(t *testing.T) {
+	h, f := newContext()
+	expect(t, h, 200, call{method: "POST", path: "/v1/context/query", user: "ann", body: `{"context":"coach_conversation"}`})
+	three, ten := 3, 10
+	if diff := cmp.Diff(recall.ContextQuery{Context: "coach_conversation", Within: "48h", Limit: &three}, f.query); diff != "" {
+		t.Errorf("default query (-want +got):\n%s", diff)
+	}
+	expect(t, h, 200, call{method: "POST", path: "/v1/context/query", user: "ann", body: `{"context":"coach_conversation","coachId":"c","sessionId":"s","query":"q","recordTypes":["workout_summary"],"within":"1h","limit":10}`})
+	want := recall.ContextQuery{Context: "coach_conversation", CoachID: "c", SessionID: "s", Query: "q", RecordTypes: []string{"workout_summary"}, Within: "1h", Limit: &ten}
+	if diff := cmp.Diff(want, f.query); diff != "" {
+		t.Errorf("query (-want +got):\n%s", diff)
+	}
+	expect(t, h, 200, call{method: "POST", path: "/v1/recall", user: "ann", body: `{"query":"q","sessionId":"s","excludeSessionId":"e","contexts":["workout_log"],"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","limit":10,"tokens":10}`})
+	wanted := recall.MessageQuery{
+		Query: "q", SessionID: "s", ExcludeSessionID: "e", Contexts: []string{"workout_log"}, From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		To: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Limit: &ten, Tokens: &ten,
+	}
+	if diff := cmp.Diff(wanted, f.messages); diff != "" {
+		t.Errorf("recall (-want +got):\n%s", diff)
+	}
+	for path, bodies := range map[string]map[string]string{
+		"/v1/context/query": {`{}`: "context", `{"context":"workout_log","limit":11,"recordTypes":["x"]}`: "limit recordTypes[0]"},
+		"/v1/recall": {
+			`{}`: "query", `{"query":"","limit":101,"contexts":["x"],"tokens":0}`: "contexts[0] limit query tokens",
+			`{"query":"x","from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`: "to",
+		},
+	} {
+		for body, fields := range bodies {
+			expectProblem(t, h, 422, "invalid", fields, call{method: "POST", path: path, user: "ann", body: body})
+		}
+	}
+}
+
+// newExport returns the coach's handler over the messages handler's stores, which it fills for ann.
+func newExport(t *testing.T, spine error) (http.Handler, *memory) {
+	t.Helper()
+	b, _ := base()
+	store, records := newMemory(noon), newLongTerm()
+	messages := httpapi.Messages(httpapi.MessagesDeps{
+		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, LongTerm: records, Eraser: &sweeper{},
+		Tokens: words{}, Cursors: cursorKey(t, "1"),
+	})
+	newSession(t, messages, "s1")
+	for range 5 {
+		many := make([]any, 50)
+		for i := range many {
+			many[i] = object{"role": "user", "content": "<x>"}
+		}
+		expect(t, messages, 201, post(object{"messages": many}))
+	}
+	newSession(t, messages, "s2")
+	expect(t, messages, 200, call{method: "PUT", path: "/v1/profile", user: "ann", body: object{"name": "Ann"}})
+	expect(t, messages, 201, call{method: "POST", path: "/v1/goals", user: "ann", body: object{"title": "Run", "goalType": "habit"}})
+	expect(t, messages, 200, call{method: "PUT", path: "/v1/coaches/c1", user: "ann", body: object{"name": "Mia", "persona": "p"}})
+	return httpapi.Coach(httpapi.CoachDeps{Base: b, Chat: &script{}, Verifier: tokens{}, Export: httpapi.ExportDeps{
+		Sessions: store, Messages: store, LongTerm: records, Spines: spines{spine}, Prompts: &library{},
+	}}), store
+}
+
+func export(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/export", nil)
+	r.Header.Set("Authorization", "Bearer user:ann")
+	r.Header.Set("Accept", "text/html")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestExport(t *testing.T) {
+	h, _ := newExport(t, nil)
+	w := export(t, h)
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/x-ndjson" {
+		t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	var kinds []string
+	counts := map[string]int{}
+	var last object
+	for text := range strings.Lines(w.Body.String()) {
+		last = decodeObject(t, reply{body: []byte(text)})
+		kind := last["kind"].(string)
+		if counts[kind]++; counts[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+		if kind == "message" && last["content"] != "<x>" {
+			t.Fatalf("message %v", last)
+		}
+	}
+	if got, want := strings.Join(kinds, " "), "profile preferences spine coach goal session message prompt end"; got != want {
+		t.Errorf("kinds %s, want %s", got, want)
+	}
+	want := map[string]int{"profile": 1, "preferences": 1, "spine": 1, "coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1, "end": 1}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(object{"kind": "end", "records": number("258")}, last); diff != "" {
+		t.Errorf("last line (-want +got):\n%s", diff)
+	}
+}
+
+func TestExportThatBreaksOffSaysSo(t *testing.T) {
+	h, _ := newExport(t, fault.New(fault.Unavailable, ""))
+	text := strings.TrimSpace(export(t, h).Body.String())
+	last := text[strings.LastIndex(text, "\n")+1:]
+	if !strings.HasPrefix(last, `{"kind":"error","type":"urn:throughline:problem:unavailable"`) {
+		t.Errorf("last line %s", last)
+	}
+}

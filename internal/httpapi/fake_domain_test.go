@@ -1,0 +1,100 @@
+package httpapi_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// library keeps prompts that say what they were asked.
+type library struct {
+	got  prompt.Request
+	user conversation.UserID
+}
+
+func (l *library) Build(_ context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
+	l.user, l.got = user, r
+	if r.SessionID == "gone" {
+		return prompt.Prompt{}, fault.Missing("session")
+	}
+	return prompt.Prompt{
+		ID: "prm_1", SessionID: r.SessionID, Recipe: "unified", System: "You are a coach.",
+		Messages: []prompt.Message{{Role: "user", Content: r.Message}},
+		Tools:    []llm.Tool{{Name: "search_conversations", Description: "d", Parameters: []byte(`{"type":"object"}`)}},
+		Tokens:   prompt.Tokens{Total: 10, Budget: 4000}, Manifest: manifest(),
+	}, nil
+}
+
+func manifest() prompt.Manifest {
+	return prompt.Manifest{
+		Blocks: []prompt.Block{{Name: "role", Tokens: 4, Chars: 16, Cap: "150 tokens", Items: []prompt.Item{
+			{Kind: "role", ID: "r", Tokens: 4, Decision: prompt.Included, Reason: "always"},
+		}}},
+		Degraded: []recall.Degradation{{Source: "profile", Reason: "missing"}}, Warnings: []string{}, Timings: map[string]float64{"records": 1.5},
+	}
+}
+
+func (l *library) Get(_ context.Context, user conversation.UserID, id string) (prompt.Record, error) {
+	if user != "ann" || id != "prm_1" {
+		return prompt.Record{}, fault.Missing("prompt")
+	}
+	m, system := manifest(), "You are a coach."
+	r := l.record()
+	r.Manifest, r.System = &m, &system
+	return r, nil
+}
+
+func (l *library) record() prompt.Record {
+	return prompt.Record{
+		ID: "prm_1", SessionID: "s1", Recipe: "unified", CreatedAt: conversation.FormatTime(noon()),
+		ExpiresAt: conversation.FormatTime(noon().AddDate(0, 0, 7)), SHA256: "00", Tokens: prompt.Tokens{Total: 10, Budget: 4000},
+	}
+}
+
+func (l *library) List(_ context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]prompt.Record, conversation.Position, error) {
+	if user != "ann" || (sessionID != "" && sessionID != "s1") {
+		return nil, "", nil
+	}
+	return paged([]prompt.Record{l.record()}, page, nil)
+}
+
+// finder finds one summary and one message, and notes what it was asked.
+type finder struct {
+	query    recall.ContextQuery
+	messages recall.MessageQuery
+}
+
+func (f *finder) Query(_ context.Context, _ conversation.UserID, q recall.ContextQuery) (recall.Summaries, error) {
+	f.query = q
+	return recall.Summaries{
+		Summaries: []recall.SummaryHit{{
+			RecordType: "conversation_summary", Context: "coach_conversation", SessionID: "s1", CoachID: "c1", Text: "t",
+			OccurredAt: conversation.FormatTime(noon()), AgeLabel: "just now", Score: 0.5,
+		}},
+		Degraded: []recall.Degradation{},
+	}, nil
+}
+
+func (f *finder) Messages(_ context.Context, _ conversation.UserID, q recall.MessageQuery) (recall.Messages, error) {
+	f.messages = q
+	return recall.Messages{
+		Messages: []recall.ScoredMessage{{Message: conversation.Message{
+			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.User, Content: "x",
+			Timestamp: noon(), Mode: "chat",
+		}, Score: 1}},
+		Degraded: []recall.Degradation{{Source: "pinecone", Reason: "is not available at the moment"}},
+	}, nil
+}
+
+// spines is a snapshot of one spine.
+type spines struct{ fail error }
+
+func (s spines) LongTerm(context.Context, conversation.UserID) (longterm.Snapshot, error) {
+	return longterm.Snapshot{Spines: map[string]longterm.Spine{"c1": {CoachID: "c1", Text: "so far", UpdatedAt: time.Time{}}}}, s.fail
+}
