@@ -1,0 +1,119 @@
+// Package chat is the streaming coach: it makes the user's message durable, has the prompt built, streams the model's
+// answer and stores it whole, whatever the client does meanwhile (design 4.5).
+package chat
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// Request is one turn of the chat, as the user's client asks for it.
+type Request struct {
+	SessionID   string
+	Message     string
+	AgentID     string
+	Recipe      string
+	Idempotency conversation.Idempotency
+}
+
+// Event is one event of the answer's stream: "prompt", then "token" …, then exactly one "done" or "error" (api 4).
+type Event struct {
+	Name string
+	Data any
+}
+
+// Built is the data of the "prompt" event: the prompt is built and the user's message is stored.
+type Built struct {
+	PromptID      string `json:"promptId"`
+	UserMessageID string `json:"userMessageId"`
+}
+
+// Token is the data of a "token" event: the next piece of the answer.
+type Token struct {
+	Text string `json:"text"`
+}
+
+// Done is the data of the "done" event: the answer is stored.
+type Done struct {
+	MessageID string    `json:"messageId"`
+	Usage     llm.Usage `json:"usage"`
+	// FinishReason is the model's, or Interrupted.
+	FinishReason string `json:"finishReason"`
+}
+
+// Interrupted is the finish reason of an answer that a deadline or a model error cut; what there was of it is stored
+// with metadata.interrupted.
+const Interrupted = "interrupted"
+
+// Prompter builds the prompt of a turn and does not keep it: the service keeps it while the model generates.
+type Prompter interface {
+	Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error)
+}
+
+// Streamer streams a model's answer, piece by piece, and returns the whole.
+type Streamer interface {
+	Stream(ctx context.Context, r llm.Request, emit func(delta string) error) (llm.Completion, error)
+}
+
+// Recaller answers the model's search_conversations tool.
+type Recaller interface {
+	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
+}
+
+// Counter counts a text's tokens.
+type Counter interface {
+	Count(text string) int
+}
+
+// Deps are what a Service stands on. All are needed.
+type Deps struct {
+	Turns   conversation.TurnStore
+	Prompts Prompter
+	Model   Streamer
+	Recall  Recaller
+	Archive prompt.Archive
+	Tokens  Counter
+	Now     func() time.Time
+	// Timeout bounds one generation.
+	Timeout time.Duration
+	// KeepText keeps rendered prompts beside their manifests; KeepFor is how long both are kept.
+	KeepText bool
+	KeepFor  time.Duration
+	// Report hears of failures that the client does not: a manifest that could not be kept.
+	Report func(ctx context.Context, op string, err error)
+}
+
+// Service runs turns. It is safe for concurrent use.
+type Service struct{ Deps }
+
+// New returns a service on its dependencies.
+func New(d Deps) *Service { return &Service{Deps: d} }
+
+const (
+	// lease is how long a turn is held before another request may take it; it is renewed while an answer takes
+	// longer, so that a crash costs the user at most this wait.
+	lease = 30 * time.Second
+	// reserve is what a generation leaves of the invocation's time for storing the answer.
+	reserve = 5 * time.Second
+)
+
+func (r Request) validate() error {
+	var wrong []fault.Field
+	if !conversation.ValidID(r.SessionID) {
+		wrong = append(wrong, fault.Field{Field: "sessionId", Message: "must be 1 to 128 of A-Z a-z 0-9 _ . : -"})
+	}
+	if n := len(r.Message); n < 1 || n > conversation.MaxContentBytes || !utf8.ValidString(r.Message) {
+		wrong = append(wrong, fault.Field{Field: "message", Message: "must be 1 byte to 256 KiB of UTF-8"})
+	}
+	if len(wrong) > 0 {
+		return fault.InvalidFields(wrong...)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package chat
+
+import (
+	"encoding/json"
+	"iter"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
+)
+
+// What a replay needs beyond the text stands in the answer's metadata.
+const (
+	metaPrompt = "promptId"
+	metaFinish = "finishReason"
+	metaUsage  = "usage"
+)
+
+// replay sends the events of a turn that was finished before, with the stored text.
+func replay(turn conversation.Turn) iter.Seq[Event] {
+	answer := *turn.Answer
+	events := []Event{
+		{"prompt", Built{PromptID: text(answer.Metadata[metaPrompt]), UserMessageID: turn.Message.ID}},
+		{"token", Token{Text: answer.Content}},
+		{"done", Done{MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]), FinishReason: text(answer.Metadata[metaFinish])}},
+	}
+	return func(yield func(Event) bool) {
+		for _, e := range events {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// usageMap and usageOf carry token counts through the metadata, whose numbers come back in the store's own type.
+func usageMap(u llm.Usage) map[string]any {
+	return map[string]any{
+		"promptTokens": u.PromptTokens, "completionTokens": u.CompletionTokens, "totalTokens": u.TotalTokens,
+	}
+}
+
+func usageOf(v any) llm.Usage {
+	var u llm.Usage
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return u
+	}
+	if err := json.Unmarshal(raw, &u); err != nil {
+		return llm.Usage{}
+	}
+	return u
+}

@@ -1,0 +1,191 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// Start makes the user's message durable, builds the prompt and returns the stream of the answer. The caller ranges
+// over the stream once, to its end or until it loses its client: the generation runs to its end all the same.
+//
+// What fails before the first event is an error of Start: Invalid, NotFound (session), Conflict with RetryAfter while
+// another request with the same idempotency key generates, IdempotencyMismatch, or Unavailable.
+func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (iter.Seq[Event], error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	turn, err := s.Turns.BeginTurn(ctx, user, s.message(r), lease)
+	if err != nil {
+		return nil, err
+	}
+	if turn.Answer != nil {
+		return replay(turn), nil
+	}
+	p, err := s.Prompts.Build(ctx, user, promptRequest(turn, r))
+	if err != nil {
+		s.giveUp(ctx, user, turn)
+		return nil, err
+	}
+	g := &generation{Service: s, user: user, turn: turn, request: r, prompt: p}
+	return func(yield func(Event) bool) { g.run(ctx, yield) }, nil
+}
+
+func (s *Service) message(r Request) conversation.Append {
+	return conversation.Append{
+		SessionID:   r.SessionID,
+		Idempotency: r.Idempotency,
+		Messages: []conversation.NewMessage{{
+			Role: conversation.User, Content: r.Message, AgentID: r.AgentID, Tokens: s.Tokens.Count(r.Message),
+		}},
+	}
+}
+
+func promptRequest(turn conversation.Turn, r Request) prompt.Request {
+	return prompt.Request{
+		Recipe: r.Recipe, Context: turn.Session.Context, SessionID: turn.Session.ID, CoachID: turn.Session.CoachID,
+		AgentID: r.AgentID, Message: r.Message, MessageID: turn.Message.ID, Unkept: true,
+	}
+}
+
+// giveUp ends the lease of a turn that nobody will finish; the user's message stays. Where even that fails, the lease
+// lapses by itself.
+func (s *Service) giveUp(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
+	if turn.Lease == "" {
+		return
+	}
+	if err := s.Turns.RenewTurn(context.WithoutCancel(ctx), user, turn, 0); err != nil {
+		s.Report(ctx, "give up turn", err)
+	}
+}
+
+// generation is one answer in the making.
+type generation struct {
+	*Service
+	user    conversation.UserID
+	turn    conversation.Turn
+	request Request
+	prompt  prompt.Prompt
+	text    strings.Builder
+}
+
+// run generates the answer under its own deadline: a client that goes away stops the events and nothing else.
+func (g *generation) run(ctx context.Context, yield func(Event) bool) {
+	present := true
+	emit := func(name string, data any) {
+		present = present && yield(Event{Name: name, Data: data})
+	}
+	emit("prompt", Built{PromptID: g.prompt.ID, UserMessageID: g.turn.Message.ID})
+
+	ctx, cancel := g.deadline(ctx)
+	defer cancel()
+	side, stop := context.WithCancel(ctx)
+	var work errgroup.Group
+	work.Go(func() error { return g.keepPrompt(side) })
+	work.Go(func() error { return g.keepLease(side) })
+
+	completion, failure := g.generate(ctx, func(delta string) error {
+		g.text.WriteString(delta)
+		emit("token", Token{Text: delta})
+		return nil
+	})
+	done, err := g.finish(ctx, completion, failure)
+	stop()
+	if werr := work.Wait(); werr != nil {
+		g.Report(ctx, "keep prompt and lease", werr)
+	}
+	if err != nil {
+		emit("error", fault.From(err))
+		return
+	}
+	emit("done", done)
+}
+
+// deadline bounds the generation by the service's timeout and by what the invocation leaves, and lets no client's
+// leaving end it.
+func (g *generation) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := g.Now().Add(g.Timeout)
+	if invocation, ok := ctx.Deadline(); ok && invocation.Add(-reserve).Before(end) {
+		end = invocation.Add(-reserve)
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
+}
+
+func (g *generation) keepPrompt(ctx context.Context) error {
+	kept, err := prompt.Pack(g.prompt, prompt.Keeping{
+		Text: g.KeepText, At: g.Now(), For: g.KeepFor, Generation: g.turn.Session.Generation,
+	})
+	if err != nil {
+		return err
+	}
+	// The answer may be done first; the manifest is kept all the same.
+	return g.Archive.Keep(context.WithoutCancel(ctx), g.user, kept)
+}
+
+// keepLease renews the turn's lease for as long as the generation goes on.
+func (g *generation) keepLease(ctx context.Context) error {
+	if g.turn.Lease == "" {
+		return nil
+	}
+	tick := time.NewTicker(lease * 2 / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := g.Turns.RenewTurn(ctx, g.user, g.turn, lease); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}
+
+// finish stores what was generated. An answer that was cut is stored with metadata.interrupted; where there is no
+// text at all the turn is given up and the failure is the client's to see.
+func (g *generation) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
+	defer cancel()
+	if g.text.Len() == 0 {
+		g.giveUp(ctx, g.user, g.turn)
+		return Done{}, errors.Join(failure, g.silent(failure))
+	}
+	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
+	metadata := map[string]any{metaPrompt: g.prompt.ID}
+	if failure != nil {
+		g.Report(ctx, "generate answer", failure)
+		done.FinishReason = Interrupted
+		metadata["interrupted"] = true
+	}
+	if done.FinishReason == "" {
+		done.FinishReason = "stop"
+	}
+	metadata[metaFinish] = done.FinishReason
+	metadata[metaUsage] = usageMap(done.Usage)
+	answer, err := g.Turns.FinishTurn(ctx, g.user, g.turn, conversation.NewMessage{
+		Role: conversation.Assistant, Content: g.text.String(), AgentID: g.request.AgentID,
+		Metadata: metadata, Tokens: g.Tokens.Count(g.text.String()),
+	})
+	if err != nil {
+		return Done{}, err
+	}
+	done.MessageID = answer.ID
+	return done, nil
+}
+
+// silent is the failure of a model that answered nothing without saying why.
+func (g *generation) silent(failure error) error {
+	if failure != nil {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "the model gave no answer")
+}
