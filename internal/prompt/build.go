@@ -2,11 +2,128 @@ package prompt
 
 import (
 	"context"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall"
 )
 
-func (s *Service) build(context.Context, conversation.UserID, Request) (Prompt, error) {
-	return Prompt{}, fault.New(fault.Unavailable, "prompts can't be built yet")
+// Build gathers, selects, fits and renders one prompt, and keeps it unless the request says that the caller does.
+//
+// Its errors: Invalid with the field named, where a message that the budget does not hold says the budget and the
+// need; NotFound for a session that this user does not have; Unavailable where the session or its messages can't be
+// read. Every other source that fails or is late is named in the manifest's degraded, and the prompt goes on without.
+func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request) (Prompt, error) {
+	o, err := check(r)
+	if err != nil {
+		return Prompt{}, err
+	}
+	now := conversation.Milliseconds(s.Now())
+	got, err := s.gather(ctx, user, o, now)
+	if err != nil {
+		return Prompt{}, err
+	}
+	began := time.Now()
+	p, err := s.assemble(o, got, now)
+	if err != nil {
+		return Prompt{}, err
+	}
+	p.ID = "prompt_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + s.NewID()
+	s.report(ctx, p, got, time.Since(began))
+	if r.Unkept {
+		return p, nil
+	}
+	kept, err := Pack(p, Keeping{Text: s.KeepText, At: now, For: s.KeepFor, Generation: got.access.Generation})
+	if err != nil {
+		return Prompt{}, err
+	}
+	return p, s.Archive.Keep(ctx, user, kept)
+}
+
+// assemble makes the prompt of what was gathered. Equal input and time make equal prompts, to the byte.
+func (s *Service) assemble(o order, got gathered, now time.Time) (Prompt, error) {
+	v := look(o, got, now)
+	blocks := v.choose()
+	f := fitter{limit: o.budget, page: page{
+		format: o.recipe.Format, place: v.place, tally: tally{counter: s.Counter, fixed: &s.fixed},
+	}}
+	if err := f.fit(blocks); err != nil {
+		return Prompt{}, err
+	}
+	blocks = o.recipe.ordered(blocks)
+	text := f.write(blocks)
+	return Prompt{
+		SessionID: o.SessionID, Recipe: o.recipe.Name, System: text.system, Messages: text.messages, Text: text.text,
+		Tools: toolsOf(o.recipe), Model: v.coach.Model,
+		Tokens:   Tokens{Total: f.spent.tokens, Budget: o.budget.tokens},
+		Manifest: account(blocks, o.budget, got, v.degraded(got)),
+	}, nil
+}
+
+// choose asks every slot's chooser, the most valuable block first, so that what two blocks could tell is told by the
+// better one.
+func (v *view) choose() []*block {
+	blocks := make([]*block, 0, len(v.recipe.Slots))
+	for i := range v.recipe.Slots {
+		slot := &v.recipe.Slots[i]
+		b := &block{slot: slot}
+		if slot.Only == nil || slot.Only(v) {
+			choose := slot.Choose
+			if choose == nil {
+				choose = choosers[slot.Block]
+			}
+			b.entries = choose(v, slot)
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// ordered returns the blocks in the order in which they are written.
+func (r Recipe) ordered(blocks []*block) []*block {
+	if r.Order == nil {
+		return blocks
+	}
+	sorted := slices.Clone(blocks)
+	slices.SortStableFunc(sorted, func(a, b *block) int {
+		return slices.Index(r.Order, a.slot.Block) - slices.Index(r.Order, b.slot.Block)
+	})
+	return sorted
+}
+
+// degraded adds what the view finds missing to what the sources said.
+func (v *view) degraded(got gathered) []recall.Degradation {
+	out := slices.Clone(got.degraded)
+	if v.knows && v.snapshot.Profile == nil && v.recipe.has(blockProfile) {
+		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
+	}
+	embedded := func(s conversation.Session) bool { return s.Placement == conversation.Embedded }
+	if embedded(v.session) || slices.ContainsFunc(v.sessions, embedded) {
+		out = append(out, recall.Degradation{Source: "timeline", Reason: "not_migrated"})
+	}
+	return out
+}
+
+// report tells the metrics and the log what a prompt came to.
+func (s *Service) report(ctx context.Context, p Prompt, got gathered, own time.Duration) {
+	for _, warning := range p.Manifest.Warnings {
+		s.warn(ctx, "prompt warning", p.Recipe, nil, slog.String("promptId", p.ID), slog.String("warning", warning))
+	}
+	if s.Observe != nil {
+		s.Observe(ctx, Observation{Recipe: p.Recipe, Tokens: p.Tokens, Degraded: p.Manifest.Degraded, Timings: got.timings, Own: own})
+	}
+}
+
+func (s *Service) warn(ctx context.Context, what, name string, err error, attrs ...slog.Attr) {
+	if s.Log == nil {
+		return
+	}
+	attrs = append(attrs, slog.String("name", name))
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	s.Log.LogAttrs(ctx, slog.LevelWarn, what, attrs...)
 }

@@ -1,11 +1,12 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -49,21 +50,31 @@ type Deadlines struct {
 	Search   time.Duration
 }
 
+// defaults of Deps.
+const (
+	defaultMessages = 3 * time.Second
+	defaultLongTerm = time.Second
+	defaultSessions = time.Second
+	defaultSearch   = 1500 * time.Millisecond
+	defaultKeepFor  = 7 * 24 * time.Hour
+)
+
 // Service builds prompts. It is safe for concurrent use.
 type Service struct {
 	Deps
+	breakers map[string]*breaker
+	// fixed holds the counts of the formats' own words.
+	fixed sync.Map
 }
 
 // New returns a service on its dependencies.
 func New(d Deps) *Service {
-	return &Service{Deps: d}
-}
-
-// Build gathers, selects, fits and renders one prompt, and keeps it unless the request says that the caller does.
-//
-// Its errors: Invalid with the field named, where a budget that the message does not fit says the budget and the need;
-// NotFound for a session that this user does not have; Unavailable where the session or its messages can't be read.
-// Every other source that fails or is late is named in the manifest's degraded, and the prompt goes on without it.
-func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request) (Prompt, error) {
-	return s.build(ctx, user, r)
+	d.Deadlines.Messages = cmp.Or(d.Deadlines.Messages, defaultMessages)
+	d.Deadlines.LongTerm = cmp.Or(d.Deadlines.LongTerm, defaultLongTerm)
+	d.Deadlines.Sessions = cmp.Or(d.Deadlines.Sessions, defaultSessions)
+	d.Deadlines.Search = cmp.Or(d.Deadlines.Search, defaultSearch)
+	d.KeepFor = cmp.Or(d.KeepFor, defaultKeepFor)
+	return &Service{Deps: d, breakers: map[string]*breaker{
+		sourceLongTerm: {}, sourceSessions: {}, sourceSearch: {},
+	}}
 }

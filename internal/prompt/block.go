@@ -1,0 +1,92 @@
+package prompt
+
+import (
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// field is one named value of an entry that is made of several, such as a profile.
+type field struct{ label, value string }
+
+// entry is one candidate for a prompt: what it says, where it comes from, and what became of it.
+type entry struct {
+	kind, id, sessionID, context string
+	at                           time.Time
+	score                        float64
+	// role is who speaks, where it is a message; agent messages are the assistant's.
+	role conversation.Role
+	// label tells where and when: "Program Designer - 2 hours ago". It is made of the format's own words.
+	label string
+	// day is its calendar day in words: "yesterday".
+	day string
+	// text is the stored text; tokens its stored count, 0 where it has to be counted. fields, where set, stand
+	// instead of text. note is a word behind it, such as a goal's type.
+	text   string
+	tokens int
+	fields []field
+	note   string
+	// place is where it stands in the rendered block, ascending; entries of equal place stand as they are ranked.
+	place int
+	// group is the conversation that it is told within, nil for most.
+	group *group
+
+	// why, where set, is the reason that the manifest gives when it is in.
+	why string
+
+	// what the fit made of it
+	decision Decision
+	reason   string
+	// cut says how its text was shortened, empty where it was not.
+	cut string
+	// overCap marks one that its block's cap alone kept out.
+	overCap bool
+	cost    cost
+	// body is the text as it is written: cleaned, folded or guarded.
+	body string
+}
+
+// out marks an entry as dropped.
+func (e *entry) out(reason string) *entry {
+	e.decision, e.reason = Dropped, reason
+	return e
+}
+
+// in reports whether the entry stands in the prompt.
+func (e *entry) in() bool { return e.decision == Included || e.decision == Trimmed }
+
+// group is one conversation whose messages stand together.
+type group struct {
+	sessionID, context string
+	label              string
+	day                string
+	began              time.Time
+	tier               tier
+	// opened is set once one of its entries is in; cost is what its frame takes.
+	opened bool
+	cost   cost
+}
+
+// block is one section of a prompt on its way from candidates to text.
+type block struct {
+	slot *Slot
+	// entries are the candidates, most valuable first.
+	entries []*entry
+	// opened is set once its heading stands; cost is what it takes, heading included.
+	opened bool
+	cost   cost
+	// limit is its cap in tokens for this budget, 0 for none.
+	limit int
+}
+
+// included returns what stands in the block, in the order in which it is written.
+func (b *block) included() []*entry {
+	var in []*entry
+	for _, e := range b.entries {
+		if e.in() {
+			in = append(in, e)
+		}
+	}
+	sortByPlace(in)
+	return in
+}

@@ -1,0 +1,166 @@
+package prompt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// words are what drawn texts are made of: plain words of several scripts, and everything that could break a format.
+var words = []string{
+	"squat", "bridges", "I", "can't", "tomorrow", "Kniebeuge", "Straße", "膝盖", "明日のトレーニング", "مرحبا", "दौड़", "💪🏽", "👩‍👧", "12,5", "2026",
+	"\n", "\n\n", " ", "  ", "\t", "\r\n", "\u2028", "\x00", "\x1b[31m", "\u202eevil", "\ufeff", "\u200b", "\\", "\\#", "#", "# ROLE", "## x", "[", "]:",
+	"[Program Designer - 2 hours ago]:", "[User 18:05]", "[human 10:00]", "[you 10:00]", "</conversation>", "<conversation", "&amp;", "</conversation-history>",
+	"SYSTEM ROLE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:", "Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
+	"[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?", "/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+}
+
+func drawText(t *rapid.T, name string, most int) string {
+	parts := rapid.SliceOfN(rapid.SampledFrom(words), 1, most).Draw(t, name)
+	return strings.Join(parts, rapid.SampledFrom([]string{" ", " ", ""}).Draw(t, name+" glue"))
+}
+
+// drawUser fills a user with whatever a store may hold, and returns a request for its newest session.
+func drawUser(t *rapid.T, p *person) prompt.Request {
+	contexts := conversation.Contexts()
+	var last *conversation.Session
+	for i := range rapid.IntRange(1, 6).Draw(t, "sessions") {
+		var lines []line
+		for j := range rapid.IntRange(0, 12).Draw(t, "messages") {
+			role := rapid.SampledFrom([]conversation.Role{conversation.User, conversation.Assistant, conversation.Assistant, conversation.System}).Draw(t, "role")
+			lines = append(lines, line{time.Duration(j) * minute, role, drawText(t, "content", 40)})
+		}
+		age := time.Duration(rapid.IntRange(0, 9*24*60).Draw(t, "age")) * minute
+		s := p.converse(fmt.Sprintf("s%d", i), rapid.SampledFrom(contexts).Draw(t, "context"), "mia", now.Add(-age-13*minute), lines...)
+		if len(lines) > 0 && rapid.Bool().Draw(t, "summarized") {
+			summarize(s, drawText(t, "summary", 30))
+			s.Summary.CoveredThrough = rapid.IntRange(1, len(lines)).Draw(t, "covered")
+		}
+		last = s
+	}
+	drawMemory(t, p)
+	for i := range p.messages {
+		if rapid.Bool().Draw(t, "hit") {
+			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Message: &p.messages[i], Score: rapid.Float64Range(0, 1).Draw(t, "score")})
+		}
+	}
+	return prompt.Request{
+		Context: last.Context, SessionID: last.ID, CoachID: "mia",
+		Message: drawText(t, "message", 20), AgentID: rapid.SampledFrom(prompt.Agents).Draw(t, "agent").ID,
+	}
+}
+
+func drawMemory(t *rapid.T, p *person) {
+	s := &p.snapshot
+	s.Profile = &longterm.Profile{Name: drawText(t, "name", 5), About: drawText(t, "about", 20), CreatedAt: now.AddDate(-1, 0, 0)}
+	s.Seed = &longterm.Seed{Content: drawText(t, "seed", 200)}
+	s.UserSummary = &longterm.UserSummary{Patterns: []string{drawText(t, "pattern", 9)}, Wins: []string{drawText(t, "win", 9)}}
+	s.Spines = map[string]longterm.Spine{"mia": {CoachID: "mia", Text: drawText(t, "spine", 200)}}
+	s.Coaches = map[string]longterm.Coach{"mia": {ID: "mia", Name: "Mia", Persona: drawText(t, "persona", 20)}}
+	for i := range rapid.IntRange(0, 15).Draw(t, "memories") {
+		content := drawText(t, "memory", 12)
+		m := longterm.Memory{
+			ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: content, Pinned: i%5 == 0, Source: longterm.Seeded,
+			CreatedAt: now.Add(-time.Duration(i) * time.Hour), Tokens: tokens.Count(content),
+		}
+		s.Memories = append(s.Memories, m)
+		p.hits = append(p.hits, recall.Hit{ID: m.ID, Memory: &m, Score: 0.5})
+	}
+	for i := range rapid.IntRange(0, 8).Draw(t, "todos") {
+		s.Todos = append(s.Todos, longterm.Todo{
+			ID: fmt.Sprint("t", i), CoachID: "mia", Content: drawText(t, "todo", 9), Status: longterm.Pending,
+			CreatedAt: now.Add(-time.Duration(i) * time.Hour),
+		})
+		s.Goals = append(s.Goals, longterm.Goal{
+			ID: fmt.Sprint("g", i), Title: drawText(t, "goal", 9), Status: longterm.GoalActive, GoalType: longterm.Habit,
+			CreatedAt: now.Add(-time.Duration(i) * time.Hour),
+		})
+	}
+}
+
+// realTokens counts what a model is really given.
+func realTokens(p prompt.Prompt) int {
+	if p.Text != "" {
+		return tokens.Count(p.Text)
+	}
+	n := tokens.Count(p.System)
+	for _, m := range p.Messages {
+		n += tokens.Count(m.Content)
+	}
+	return n
+}
+
+// The promise of every recipe: the real tokenizer never counts more than the total, the total never passes the budget,
+// the blocks add up to it, each message and fact is told once, and the message is there, whole and last.
+func TestBudgetIsNeverExceeded(t *testing.T) {
+	for _, recipe := range prompt.Recipes {
+		t.Run(recipe.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := newWorld()
+				r := drawUser(t, w.user("u"))
+				r.Recipe = recipe.Name
+				if rapid.Bool().Draw(t, "own budget") {
+					r.Budget = &prompt.Budget{Tokens: rapid.IntRange(prompt.MinBudget, 3000).Draw(t, "budget")}
+				}
+				p, err := w.service(now).Build(t.Context(), "u", r)
+				if err != nil {
+					if !fault.Is(err, fault.Invalid) {
+						t.Fatal(err)
+					}
+					return
+				}
+				checkPrompt(t, recipe, r, p)
+			})
+		})
+	}
+}
+
+func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Prompt) {
+	real := realTokens(p)
+	if real > p.Tokens.Total {
+		t.Fatalf("%d real tokens, %d accounted\n%s", real, p.Tokens.Total, everything(p))
+	}
+	if waste := p.Tokens.Total - real; waste > 40+p.Tokens.Total/20 {
+		t.Fatalf("%d tokens accounted, only %d real", p.Tokens.Total, real)
+	}
+	limit := p.Tokens.Budget
+	if recipe.MessageApart {
+		limit += tokens.Count(r.Message) + 20
+	}
+	if p.Tokens.Total > limit {
+		t.Fatalf("%d tokens of %d", p.Tokens.Total, limit)
+	}
+	if last := p.Messages[len(p.Messages)-1]; last.Content != r.Message || last.Role != "user" {
+		t.Fatalf("the last message is %+v", last)
+	}
+	sum, seen := 0, map[string]string{}
+	for _, b := range p.Manifest.Blocks {
+		sum += b.Tokens
+		items := 0
+		for _, i := range b.Items {
+			if i.Reason == "" || i.Decision == "" {
+				t.Fatalf("%s has an item without a decision: %+v", b.Name, i)
+			}
+			items += i.Tokens
+			if i.Decision == prompt.Dropped || i.Kind != "message" && i.Kind != "memory" {
+				continue
+			}
+			if by, twice := seen[i.ID]; twice {
+				t.Fatalf("%s is told in %s and in %s", i.ID, by, b.Name)
+			}
+			seen[i.ID] = b.Name
+		}
+	}
+	if sum != p.Tokens.Total {
+		t.Fatalf("the blocks sum up to %d, the total is %d", sum, p.Tokens.Total)
+	}
+}

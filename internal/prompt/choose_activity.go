@@ -1,0 +1,131 @@
+package prompt
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+const (
+	// ActivityWindow is how long what happened in another context counts as recent
+	// (unified-conversation-context, "Gaps to Consider for Phase 1": 24-48 hours, 3-5 summaries).
+	ActivityWindow = 48 * time.Hour
+	// freshMessages is how many messages stand in for a summary that is missing or behind, and freshChars how much of
+	// each is told.
+	freshMessages = 4
+	freshChars    = 280
+)
+
+// summed is the key under which a session's summary is told once.
+func summed(sessionID string) string { return "summary:" + sessionID }
+
+// chooseActivity tells what the user did in the other contexts that this one reads. The store's summaries are the
+// freshest and come first; the search says which matter now. What a summary does not cover yet is told from the last
+// messages themselves, so that another screen's news is here at once
+// (unified-conversation-context, "Gaps to Consider for Phase 1", Timing).
+func chooseActivity(v *view, s *Slot) []*entry {
+	scores, top := v.sessionScores()
+	var entries []*entry
+	for _, other := range v.sessions {
+		age := v.now.Sub(other.LastMessageAt)
+		if other.Context == v.Context || age > ActivityWindow || !v.reads(other.Context) {
+			continue
+		}
+		e := &entry{
+			kind: "session", id: other.ID, sessionID: other.ID, context: other.Context, at: other.LastMessageAt,
+			score: scores[other.ID], label: label(other.Context) + " - " + Age(other.LastMessageAt, v.now, v.place),
+		}
+		v.tellActivity(e, other)
+		if e.text == "" {
+			e.out("it has neither a summary nor messages near enough to tell")
+		}
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(v.interest(b, top), v.interest(a, top)), b.at.Compare(a.at), cmp.Compare(a.id, b.id))
+	})
+	capItems(entries, s)
+	for _, e := range entries {
+		e.place = int(v.now.Sub(e.at) / time.Millisecond)
+		if e.decision == "" {
+			v.use(summed(e.id), s.Block)
+			v.useTold(e, s.Block)
+		}
+	}
+	return entries
+}
+
+// interest weighs a session's nearness to the message with how recent it is, both from 0 to 1.
+func (v *view) interest(e *entry, top float64) float64 {
+	recency := 1 - float64(v.now.Sub(e.at))/float64(ActivityWindow)
+	if top <= 0 {
+		return recency
+	}
+	return 0.5*e.score/top + 0.5*recency
+}
+
+// sessionScores are the best scores of each other session's summary and messages, and the best of all.
+func (v *view) sessionScores() (scores map[string]float64, top float64) {
+	scores = map[string]float64{}
+	for _, h := range v.hits {
+		id := ""
+		switch {
+		case h.Summary != nil:
+			id = h.Summary.SessionID
+		case h.Message != nil && h.Message.SessionID != v.session.ID:
+			id = h.Message.SessionID
+		}
+		if id != "" {
+			scores[id] = max(scores[id], h.Score)
+			top = max(top, h.Score)
+		}
+	}
+	return scores, top
+}
+
+// tellActivity writes what is known of a session: its summary, and the messages that the summary does not cover.
+func (v *view) tellActivity(e *entry, other conversation.Session) {
+	covered := 0
+	var parts []string
+	if sum := other.Summary; sum != nil && strings.TrimSpace(sum.Text) != "" {
+		covered = sum.CoveredThrough
+		parts = append(parts, sum.Text)
+	}
+	fresh := slices.DeleteFunc(slices.Clone(v.bySession[other.ID]), func(m conversation.Message) bool { return m.Seq <= covered })
+	fresh = fresh[max(len(fresh)-freshMessages, 0):]
+	if len(fresh) > 0 {
+		if covered > 0 {
+			parts = append(parts, "Since then:")
+		}
+		for _, m := range fresh {
+			parts = append(parts, speaker(m.Role)+": "+quote(m.Content))
+		}
+	}
+	e.text = strings.Join(parts, " ")
+	switch {
+	case len(fresh) == 0:
+		e.why = "its summary"
+	case covered > 0:
+		e.why = "its summary and the messages behind it"
+	default:
+		e.why = "its last messages, for it has no summary yet"
+	}
+}
+
+// quote writes a message in one line between quotation marks that it can't close.
+func quote(content string) string {
+	return `"` + strings.ReplaceAll(excerpt(content, freshChars), `"`, "'") + `"`
+}
+
+// useTold marks the messages that stand whole in an entry that was told from messages.
+func (v *view) useTold(e *entry, block string) {
+	for _, m := range v.bySession[e.sessionID] {
+		if utf8.RuneCountInString(m.Content) <= freshChars && strings.Contains(e.text, quote(m.Content)) {
+			v.use(told(m.ID), block)
+		}
+	}
+}

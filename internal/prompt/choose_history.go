@@ -1,0 +1,148 @@
+package prompt
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// chooseThread tells the conversations of the active thread and of today message by message: tiers 1 and 2
+// (conversation-context-engine). The thread comes before today's others, a later conversation before an earlier one,
+// and in each the newest messages are the last to go. The thread's conversations stand chronologically, today's others
+// newest first.
+func chooseThread(v *view, s *Slot) []*entry {
+	var entries []*entry
+	for i, g := range v.conversations(tierThread) {
+		entries = append(entries, v.transcript(g, -i, s)...)
+	}
+	for i, g := range v.conversations(tierToday) {
+		entries = append(entries, v.transcript(g, i+1, s)...)
+	}
+	return capItems(entries, s)
+}
+
+// conversations are the sessions of a tier that have messages to tell, the latest first.
+func (v *view) conversations(t tier) []*group {
+	var groups []*group
+	for _, s := range v.withOwn() {
+		if v.thread.tierOf(s, v.now, v.place) != t || len(v.messagesOf(s.ID)) == 0 {
+			continue
+		}
+		began := v.messagesOf(s.ID)[0].Timestamp
+		last := v.messagesOf(s.ID)[len(v.messagesOf(s.ID))-1].Timestamp
+		groups = append(groups, &group{
+			sessionID: s.ID, context: s.Context, began: began, tier: t,
+			label: label(s.Context) + " - " + Age(last, v.now, v.place), day: dayLabel(last, v.now, v.place),
+		})
+	}
+	return groups
+}
+
+// withOwn are this coach's sessions with the one that the user stands in, latest first.
+func (v *view) withOwn() []conversation.Session {
+	own := v.session
+	own.LastMessageAt = v.lastOwn()
+	all := append([]conversation.Session{own}, v.sessions...)
+	slices.SortStableFunc(all, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
+	return all
+}
+
+// messagesOf are the known messages of a session, oldest first.
+func (v *view) messagesOf(sessionID string) []conversation.Message {
+	if sessionID == v.session.ID && len(v.own) > len(v.bySession[sessionID]) {
+		return v.own
+	}
+	return v.bySession[sessionID]
+}
+
+// transcript are a conversation's messages, newest first, that no block of higher value tells.
+func (v *view) transcript(g *group, rank int, s *Slot) []*entry {
+	var entries []*entry
+	for i, m := range slices.Backward(v.messagesOf(g.sessionID)) {
+		e := v.once(messageEntry(m), told(m.ID), s.Block)
+		e.group = g
+		e.place = rank*placesPerConversation + i
+		entries = append(entries, capChars(e, s.Cap.Chars))
+	}
+	return entries
+}
+
+// placesPerConversation keeps the messages of one conversation together.
+const placesPerConversation = 1 << 20
+
+// summaryEntry tells a session by its summary.
+func (v *view) summaryEntry(s conversation.Session) *entry {
+	return &entry{
+		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: s.LastMessageAt, text: s.Summary.Text,
+		label: label(s.Context) + " - " + Age(s.LastMessageAt, v.now, v.place),
+	}
+}
+
+func hasSummary(s conversation.Session) bool {
+	return s.Summary != nil && strings.TrimSpace(s.Summary.Text) != ""
+}
+
+// chooseSessions tells yesterday's and older sessions by their summaries, newest first: tiers 3 and 4.
+func chooseSessions(v *view, s *Slot) []*entry {
+	var entries []*entry
+	for _, t := range []tier{tierYesterday, tierOlder} {
+		for _, other := range v.sessions {
+			if v.thread.tierOf(other, v.now, v.place) != t || !hasSummary(other) {
+				continue
+			}
+			e := v.once(v.summaryEntry(other), summed(other.ID), s.Block)
+			e.place = len(entries)
+			e.day = dayLabel(other.LastMessageAt, v.now, v.place)
+			entries = append(entries, capChars(e, s.Cap.Chars))
+		}
+	}
+	return capItems(entries, s)
+}
+
+// chooseLatest tells the newest session summary of this coach that no other block tells: of this session, where it has
+// messages that the prompt leaves out, or else of another one.
+func chooseLatest(v *view, s *Slot) []*entry {
+	if e := v.earlier(s); e != nil {
+		return []*entry{e}
+	}
+	var latest *conversation.Session
+	for i, other := range v.sessions {
+		if _, taken := v.used[summed(other.ID)]; taken || !hasSummary(other) {
+			continue
+		}
+		if latest == nil || other.Summary.UpdatedAt.After(latest.Summary.UpdatedAt) {
+			latest = &v.sessions[i]
+		}
+	}
+	if latest == nil {
+		return nil
+	}
+	v.use(summed(latest.ID), s.Block)
+	return []*entry{capChars(v.summaryEntry(*latest), s.Cap.Chars)}
+}
+
+// earlier tells the part of this very session that is not told message by message, by its summary.
+func (v *view) earlier(s *Slot) *entry {
+	if !hasSummary(v.session) {
+		return nil
+	}
+	chosen, older := v.scope()
+	if older == "" && (len(chosen) == 0 || chosen[0].Seq <= 1 || strategies[v.recipe.Scoping] != MessageScopingStrategy(lastN{})) {
+		return nil
+	}
+	if v.recipe.has(blockThread) && v.tellsFromStart() {
+		return nil
+	}
+	e := v.summaryEntry(v.session)
+	e.at = v.session.Summary.UpdatedAt
+	e.label = "Earlier in this conversation"
+	v.use(summed(v.session.ID), s.Block)
+	return capChars(e, s.Cap.Chars)
+}
+
+// tellsFromStart reports whether the session's first message is among those that the transcripts tell.
+func (v *view) tellsFromStart() bool {
+	messages := v.messagesOf(v.session.ID)
+	return len(messages) > 0 && messages[0].Seq <= 1
+}

@@ -1,0 +1,193 @@
+package prompt
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+func messageEntry(m conversation.Message) *entry {
+	return &entry{
+		kind: "message", id: m.ID, sessionID: m.SessionID, context: m.Context, at: m.Timestamp,
+		role: m.Role, text: m.Content, tokens: m.Tokens,
+	}
+}
+
+// told is the key under which a message is told once.
+func told(id string) string { return "message:" + id }
+
+// chooseRecent tells the session's own last messages, as its scoping strategy chooses them; the newest are the last to
+// go.
+func chooseRecent(v *view, s *Slot) []*entry {
+	chosen, _ := v.scope()
+	var entries []*entry
+	for i, m := range slices.Backward(chosen) {
+		v.use(told(m.ID), s.Block)
+		e := messageEntry(m)
+		e.place = i
+		entries = append(entries, capChars(e, s.Cap.Chars))
+	}
+	return capItems(entries, s)
+}
+
+// scope are the session's own messages that the recipe's strategy chooses, and what stands for the older ones.
+func (v *view) scope() (chosen []conversation.Message, older string) {
+	return strategies[v.recipe.Scoping].SelectMessages(v.own, ScopingConfig{
+		MaxMessages: v.agent.Messages, MaxTokens: v.budget.tokens / 2, Relevant: v.agent.Relevant, Summary: v.session.Summary,
+	})
+}
+
+const (
+	// maxRelevant is how many messages from elsewhere are told, and relevantChars how much of each.
+	maxRelevant   = 12
+	relevantChars = 600
+	// memoryHalfLife is how fast relevance falls with age, down to a share that what is old keeps: a fact from last
+	// year still answers a question about last year.
+	memoryHalfLife = 30 * 24 * time.Hour
+	oldShare       = 0.6
+	// referenced is how many messages of the session that the user refers to are told.
+	referenced = 6
+)
+
+// fade lowers a score with age.
+func fade(score float64, age time.Duration) float64 {
+	if age < 0 {
+		age = 0
+	}
+	return score * (oldShare + (1-oldShare)*math.Exp2(-float64(age)/float64(memoryHalfLife)))
+}
+
+// chooseMessages tells messages and check-in notes from elsewhere: first those of the session that the user refers to
+// ("as we said"), whatever their rank, then the search's hits in the contexts that this one reads.
+func chooseMessages(v *view, s *Slot) []*entry {
+	entries := v.referredTo(s)
+	hits := v.elsewhere()
+	slices.SortStableFunc(hits, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
+	for _, e := range hits {
+		key := told(e.id)
+		if e.kind == "check_in" {
+			key = "check_in:" + e.id
+		}
+		entries = append(entries, v.once(e, key, s.Block))
+	}
+	entries = capItems(entries, s)
+	for _, e := range entries {
+		e.label = v.whose(e)
+		capChars(e, s.Cap.Chars)
+	}
+	placeByTime(entries)
+	return entries
+}
+
+// elsewhere are the hits that are messages or notes, with faded scores.
+func (v *view) elsewhere() []*entry {
+	var entries []*entry
+	for _, h := range v.hits {
+		switch {
+		case h.Message != nil && v.reads(h.Message.Context):
+			e := messageEntry(*h.Message)
+			e.score = fade(h.Score, v.now.Sub(h.Message.Timestamp))
+			entries = append(entries, e)
+		case h.CheckIn != nil:
+			entries = append(entries, &entry{
+				kind: "check_in", id: h.CheckIn.ID, at: h.CheckIn.Timestamp, role: conversation.User, text: h.CheckIn.Note,
+				tokens: h.CheckIn.Tokens, score: fade(h.Score, v.now.Sub(h.CheckIn.Timestamp)),
+			})
+		}
+	}
+	return entries
+}
+
+// reads reports whether what a context writes matters in this one: its own, and those that its registry entry names.
+func (v *view) reads(context string) bool {
+	if context == v.Context {
+		return true
+	}
+	from, err := conversation.SurfaceOf(context)
+	return err == nil && slices.Contains(v.surface.Reads, from.Writes)
+}
+
+// whose says where, when and by whom something was said.
+func (v *view) whose(e *entry) string {
+	if e.kind == "check_in" {
+		return "Check-in - " + Age(e.at, v.now, v.place)
+	}
+	return label(e.context) + " - " + Age(e.at, v.now, v.place) + ", " + speaker(e.role)
+}
+
+// placeByTime lets entries stand in the order in which they were said.
+func placeByTime(entries []*entry) {
+	sorted := slices.Clone(entries)
+	slices.SortStableFunc(sorted, func(a, b *entry) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
+	})
+	for i, e := range sorted {
+		e.place = i
+	}
+}
+
+// referredTo tells the last messages of the newest related session where the message refers back to one.
+func (v *view) referredTo(s *Slot) []*entry {
+	if !RefersBack(v.Message) {
+		return nil
+	}
+	related, ok := v.related()
+	if !ok {
+		return nil
+	}
+	messages := v.bySession[related]
+	if len(messages) == 0 {
+		messages = v.hitsOf(related)
+	}
+	var entries []*entry
+	for _, m := range slices.Backward(messages[max(len(messages)-referenced, 0):]) {
+		e := v.once(messageEntry(m), told(m.ID), s.Block)
+		e.why = "the message refers back to this conversation"
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// related is the newest other session among those that the search finds near to the message, or the newest of all
+// where it finds none.
+func (v *view) related() (string, bool) {
+	best := map[string]float64{}
+	top := 0.0
+	for _, h := range v.hits {
+		id := ""
+		switch {
+		case h.Message != nil:
+			id = h.Message.SessionID
+		case h.Summary != nil:
+			id = h.Summary.SessionID
+		}
+		if id != "" && id != v.session.ID {
+			best[id] = max(best[id], h.Score)
+			top = max(top, h.Score)
+		}
+	}
+	for _, s := range v.sessions {
+		if score, found := best[s.ID]; found && score >= top/2 {
+			return s.ID, true
+		}
+	}
+	if len(v.sessions) > 0 {
+		return v.sessions[0].ID, true
+	}
+	return "", false
+}
+
+// hitsOf are the messages of a session that the search found, oldest first.
+func (v *view) hitsOf(sessionID string) []conversation.Message {
+	var messages []conversation.Message
+	for _, h := range v.hits {
+		if h.Message != nil && h.Message.SessionID == sessionID {
+			messages = append(messages, *h.Message)
+		}
+	}
+	slices.SortFunc(messages, func(a, b conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return messages
+}

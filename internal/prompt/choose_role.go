@@ -1,0 +1,61 @@
+package prompt
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// chooseRole tells who the model is: the request's role, or the recipe's, or the coach's persona; and the recipe's
+// rules behind it.
+func chooseRole(v *view, _ *Slot) []*entry {
+	role := &entry{kind: "role", id: v.CoachID, text: v.SystemRole}
+	if role.text == "" {
+		role.text = v.recipe.Role
+	}
+	if role.text == "" {
+		role.text = persona(v.coach)
+	}
+	entries := []*entry{role}
+	if v.recipe.Rules != "" {
+		entries = append(entries, &entry{kind: "rules", id: v.recipe.Name, text: v.recipe.Rules, place: 1})
+	}
+	return entries
+}
+
+// persona is a coach's own text with its name.
+func persona(c longterm.Coach) string {
+	text := strings.TrimSpace(c.Persona)
+	if text == "" {
+		text = longterm.DefaultCoach.Persona
+	}
+	if c.Name == "" || c.Name == longterm.DefaultCoach.Name || strings.Contains(text, c.Name) {
+		return text
+	}
+	return "Your name is " + oneLine(c.Name) + ". " + text
+}
+
+// chooseCurrent is the current message, whole and last.
+func chooseCurrent(v *view, _ *Slot) []*entry {
+	return []*entry{{
+		kind: "message", id: cmp.Or(v.MessageID, "current"), sessionID: v.SessionID, context: v.Context, at: v.now,
+		role: conversation.User, text: v.Message, tokens: v.messageTokens,
+	}}
+}
+
+// chooseExpertise tells the modules of the agent; an agent without any gets no block
+// (working-context-builder, AC 5).
+func chooseExpertise(v *view, _ *Slot) []*entry {
+	var entries []*entry
+	for i, name := range v.agent.Expertise {
+		entries = append(entries, &entry{kind: "module", id: name, text: module(name), place: i})
+	}
+	return entries
+}
+
+// chooseInstruction is the recipe's last word.
+func chooseInstruction(v *view, _ *Slot) []*entry {
+	return []*entry{{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction}}
+}

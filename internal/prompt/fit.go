@@ -1,0 +1,222 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// fitter takes entries into a prompt, the most valuable first, until its budget is spent. What is left out when the
+// budget is reached is therefore always the least valuable: the lowest blocks whole before any entry of a higher one,
+// and within a block the lowest entries first (design 4.4).
+type fitter struct {
+	page
+	limit cost
+	spent cost
+	// full is set when the budget kept an entry out; nothing of lower value goes in behind it.
+	full bool
+}
+
+// Reasons of the manifest, in plain words.
+const (
+	whole        = "fits whole"
+	overBudget   = "the budget was reached"
+	cutToFit     = "cut to what its block may take"
+	leftByBudget = "the budget left room for it"
+)
+
+// fit decides about every entry. Blocks come in order of value. Its error is Invalid, naming the budget and the need,
+// where what can't be dropped does not fit.
+func (f *fitter) fit(blocks []*block) error {
+	for _, b := range blocks {
+		b.limit = blockLimit(b.slot.Cap, f.limit)
+		if b.slot.Required {
+			f.require(b)
+		}
+	}
+	if !f.spent.within(f.limit) {
+		return f.tooSmall()
+	}
+	for _, b := range blocks {
+		if b.slot.Protected {
+			f.fill(b)
+		}
+	}
+	for _, b := range blocks {
+		if !b.slot.Required && !b.slot.Protected {
+			f.fill(b)
+		}
+	}
+	for _, b := range blocks {
+		if b.slot.Cap.Fill {
+			f.spill(b)
+		}
+	}
+	return nil
+}
+
+func (f *fitter) tooSmall() error {
+	if f.limit.chars > 0 && f.spent.chars > f.limit.chars {
+		return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d characters, and the role and the message need %d",
+			f.limit.chars, f.spent.chars))
+	}
+	return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d tokens, and the role and the message need %d",
+		f.limit.tokens, f.spent.tokens))
+}
+
+// blockLimit is a block's cap in tokens, 0 for none.
+func blockLimit(c Cap, budget cost) int {
+	limit := c.Tokens
+	if share := budget.tokens * c.Percent / 100; c.Percent > 0 && (limit == 0 || share < limit) {
+		limit = share
+	}
+	return limit
+}
+
+// require takes a block in whatever it costs.
+func (f *fitter) require(b *block) {
+	for _, e := range b.entries {
+		if e.decision == "" {
+			f.compose(b.slot.Style, e)
+			f.admit(b, e, f.price(b, e), "never dropped")
+		}
+	}
+}
+
+// fill takes a block's entries in, until its cap or the budget keeps one out.
+func (f *fitter) fill(b *block) {
+	f.openEmpty(b)
+	capped := false
+	for _, e := range b.entries {
+		switch {
+		case e.decision != "":
+		case f.full:
+			e.out(overBudget)
+		case capped:
+			e.overCap = true
+			e.out(capReason(b))
+		default:
+			capped = f.offer(b, e)
+		}
+	}
+}
+
+// offer takes one entry in or keeps it out, and reports whether its block's cap is reached.
+func (f *fitter) offer(b *block, e *entry) (capped bool) {
+	f.compose(b.slot.Style, e)
+	if e.body == "" {
+		e.out("nothing to tell")
+		return false
+	}
+	price := f.price(b, e)
+	if b.limit > 0 && b.cost.add(price).tokens > b.limit {
+		if !b.slot.Cap.Cut || !f.shorten(b, e) {
+			e.overCap = true
+			e.out(capReason(b))
+		}
+		return true
+	}
+	if !f.spent.add(price).within(f.limit) {
+		f.full = true
+		e.out(overBudget)
+		return false
+	}
+	f.admit(b, e, price, whole)
+	return false
+}
+
+func capReason(b *block) string {
+	return fmt.Sprintf("over the %d tokens of its block", b.limit)
+}
+
+// price is what taking an entry in adds, with the heading and the conversation's frame where it is the first.
+func (f *fitter) price(b *block, e *entry) cost {
+	c := e.cost
+	if !b.opened {
+		c = c.add(f.headingCost(b.slot))
+	}
+	if e.group != nil && !e.group.opened {
+		c = c.add(f.groupCost(e.group))
+	}
+	return c
+}
+
+func (f *fitter) admit(b *block, e *entry, price cost, reason string) {
+	b.opened = true
+	if e.group != nil && !e.group.opened {
+		e.group.opened = true
+		e.group.cost = f.groupCost(e.group)
+	}
+	b.cost = b.cost.add(price)
+	f.spent = f.spent.add(price)
+	e.decision, e.reason = Included, cmp.Or(e.why, reason)
+	if e.cut != "" {
+		e.decision, e.reason = Trimmed, e.cut
+	}
+}
+
+// openEmpty lets a block that has words for having nothing say them.
+func (f *fitter) openEmpty(b *block) {
+	if b.slot.Empty == "" || f.full || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
+		return
+	}
+	price := f.headingCost(b.slot).add(f.constant(b.slot.Empty + "\n"))
+	if !f.spent.add(price).within(f.limit) {
+		f.full = true
+		return
+	}
+	b.opened = true
+	b.cost = b.cost.add(price)
+	f.spent = f.spent.add(price)
+}
+
+// spill gives a block what the budget leaves: the entries that its cap alone kept out, until one does not fit.
+func (f *fitter) spill(b *block) {
+	if f.full {
+		return
+	}
+	for _, e := range b.entries {
+		if !e.overCap {
+			continue
+		}
+		e.decision, e.reason = "", ""
+		f.compose(b.slot.Style, e)
+		price := f.price(b, e)
+		if e.body == "" || !f.spent.add(price).within(f.limit) {
+			e.out(capReason(b))
+			return
+		}
+		f.admit(b, e, price, leftByBudget)
+	}
+}
+
+// leastCut is the fewest tokens that a shortened entry is worth telling in.
+const leastCut = 24
+
+// shorten cuts an entry to what its block's cap leaves, and reports whether it went in.
+func (f *fitter) shorten(b *block, e *entry) bool {
+	room := b.limit - b.cost.tokens - f.price(b, e).tokens + e.cost.tokens
+	if left := f.limit.tokens - f.spent.tokens; left < room {
+		room = left
+	}
+	if room < leastCut || len(e.fields) > 0 {
+		return false
+	}
+	runes := []rune(e.text)
+	for n := min(len(runes)-1, len(runes)*room/max(e.cost.tokens, 1)); n > 0; n = n * 9 / 10 {
+		e.text, e.tokens = string(runes[:n]), 0
+		f.compose(b.slot.Style, e)
+		if e.cost.tokens <= room && f.spent.add(f.price(b, e)).within(f.limit) {
+			e.cut = cutToFit
+			f.admit(b, e, f.price(b, e), "")
+			return true
+		}
+	}
+	return false
+}
+
+func sortByPlace(entries []*entry) {
+	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.place, b.place) })
+}

@@ -1,0 +1,294 @@
+package prompt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// The sources of a prompt, as the manifest names them. What Search stands on reports under its own names.
+const (
+	sourceSession  = "session"
+	sourceMessages = "messages"
+	sourceTail     = "tail"
+	sourceLongTerm = "long_term"
+	sourceSessions = "sessions"
+	sourceSearch   = "search"
+)
+
+const (
+	// timelinePage is how many of the newest messages a prompt reads at once: more than a budget of a few thousand
+	// tokens can hold, and the same for every length of history.
+	timelinePage = 100
+	// timelinePages bounds the pages of a recipe that tells long histories.
+	timelinePages = 6
+	// recentSessions is how many sessions it reads, and sessionYears how far back they may lie: the latest summary may
+	// be old.
+	recentSessions = 30
+	sessionYears   = 10
+	// searchHits is how many hits it asks for, of all kinds together.
+	searchHits = 50
+	// queryBytes is how much of a message is searched for: its beginning and its end.
+	queryBytes = 6000
+)
+
+// gathered is everything that the sources brought.
+type gathered struct {
+	session  conversation.Session
+	access   longterm.Access
+	tail     []conversation.Message
+	timeline []conversation.Message
+	snapshot *longterm.Snapshot
+	// sessions is nil where the source is missing.
+	sessions []conversation.Session
+	hits     []recall.Hit
+	degraded []recall.Degradation
+	// messageTokens is the count of the current message.
+	messageTokens int
+	timings       map[string]time.Duration
+}
+
+// gathering is one prompt's wave of reads.
+type gathering struct {
+	*Service
+	user conversation.UserID
+	order
+	now time.Time
+
+	mu  sync.Mutex
+	got gathered
+}
+
+// gather asks every source at once, each under its own deadline. The session and its messages are needed; whatever
+// else fails or is late is noted, and the prompt goes on without it.
+func (s *Service) gather(ctx context.Context, user conversation.UserID, o order, now time.Time) (gathered, error) {
+	g := &gathering{Service: s, user: user, order: o, now: now, got: gathered{timings: map[string]time.Duration{}}}
+	wave, waveCtx := errgroup.WithContext(ctx)
+	wave.Go(func() error { return g.need(waveCtx, sourceSession, g.open) })
+	wave.Go(func() error { return g.need(waveCtx, sourceMessages, g.readTimeline) })
+	wave.Go(func() error {
+		g.got.messageTokens = s.Counter.Count(o.Message)
+		return nil
+	})
+	g.optional(wave, waveCtx, sourceLongTerm, s.Deadlines.LongTerm, g.readLongTerm)
+	g.optional(wave, waveCtx, sourceSessions, s.Deadlines.Sessions, g.readSessions)
+	g.optional(wave, waveCtx, sourceSearch, s.Deadlines.Search, g.search)
+	if err := wave.Wait(); err != nil {
+		return gathered{}, unavailable("gather prompt", err)
+	}
+	if g.needsTail() {
+		if err := g.need(ctx, sourceTail, g.readTail); err != nil {
+			return gathered{}, err
+		}
+	}
+	slices.SortFunc(g.got.degraded, func(a, b recall.Degradation) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))
+	})
+	return g.got, nil
+}
+
+// need runs a source that a prompt can't do without.
+func (g *gathering) need(ctx context.Context, source string, read func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, g.Deadlines.Messages)
+	defer cancel()
+	err := g.timed(source, func() error { return read(ctx) })
+	if err == nil {
+		return nil
+	}
+	return unavailable("read "+source, err)
+}
+
+// unavailable says that the store can't be read now, unless the error says something else that the caller may know.
+func unavailable(op string, err error) error {
+	switch fault.CodeOf(err) {
+	case fault.NotFound, fault.Invalid, fault.Forbidden, fault.Unavailable, fault.RateLimited:
+		return err
+	}
+	return &fault.Error{
+		Code: fault.Unavailable, Message: "the conversation can't be read now", RetryAfter: time.Second, Op: op, Err: err,
+	}
+}
+
+// optional runs a source that a prompt can do without, unless its breaker is open.
+func (g *gathering) optional(wave *errgroup.Group, ctx context.Context, source string, limit time.Duration, read func(context.Context) error) {
+	if !g.wants(source) {
+		return
+	}
+	brk := g.breakers[source]
+	if !brk.allows(g.Now()) {
+		g.degrade(source, "was skipped after it failed several times")
+		return
+	}
+	wave.Go(func() error {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err := g.timed(source, func() error { return read(limited) })
+		if err == nil {
+			brk.report(true, g.Now())
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		brk.report(false, g.Now())
+		reason := "is not available"
+		if errors.Is(err, context.DeadlineExceeded) {
+			reason = "did not answer in time"
+		}
+		g.degrade(source, reason)
+		g.warn(ctx, "source missing", source, err)
+		return nil
+	})
+}
+
+// wants reports whether the recipe tells anything of a source.
+func (g *gathering) wants(source string) bool {
+	switch source {
+	case sourceLongTerm:
+		return true // the coach's persona is there
+	case sourceSessions:
+		return g.recipe.has(blockActivity, blockThread, blockSessions, blockLatest, blockMessages, blockNow)
+	case sourceSearch:
+		return g.recipe.has(blockActivity, blockRelevantMemories, blockMessages, blockSessions)
+	}
+	return true
+}
+
+func (g *gathering) timed(source string, read func() error) error {
+	began := time.Now()
+	err := read()
+	took := time.Since(began)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.got.timings[source] = took
+	return err
+}
+
+func (g *gathering) degrade(source, reason string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.got.degraded = append(g.got.degraded, recall.Degradation{Source: source, Reason: reason})
+}
+
+func (g *gathering) open(ctx context.Context) (err error) {
+	g.got.session, g.got.access, err = g.Store.Open(ctx, g.user, g.Context, g.SessionID)
+	return err
+}
+
+// readTimeline reads the newest messages over all contexts, page by page until the recipe's history is full.
+func (g *gathering) readTimeline(ctx context.Context) error {
+	page := conversation.Page{Limit: timelinePage, Descending: true}
+	chars := 0
+	for range timelinePages {
+		messages, next, err := g.Store.Timeline(ctx, g.user, conversation.Range{}, page)
+		if err != nil {
+			return err
+		}
+		g.got.timeline = append(g.got.timeline, messages...)
+		for _, m := range messages {
+			chars += len(m.Content)
+		}
+		if next == "" || len(messages) == 0 || chars >= g.recipe.History || g.tooOld(messages[len(messages)-1]) {
+			break
+		}
+		page.After, page.Limit = next, 2*timelinePage
+	}
+	slices.Reverse(g.got.timeline)
+	return nil
+}
+
+// tooOld reports whether no recipe tells a message in full any more.
+func (g *gathering) tooOld(m conversation.Message) bool {
+	return g.now.Sub(m.Timestamp) > 48*time.Hour
+}
+
+func (g *gathering) readLongTerm(ctx context.Context) error {
+	snapshot, err := g.Store.LongTerm(ctx, g.user)
+	if err != nil {
+		return err
+	}
+	g.got.snapshot = &snapshot
+	return nil
+}
+
+func (g *gathering) readSessions(ctx context.Context) error {
+	sessions, err := g.Store.RecentSessions(ctx, g.user, g.now.AddDate(-sessionYears, 0, 0), recentSessions)
+	if err != nil {
+		return err
+	}
+	g.got.sessions = append(make([]conversation.Session, 0, len(sessions)), sessions...)
+	return nil
+}
+
+func (g *gathering) search(ctx context.Context) error {
+	found, err := g.Search.Search(ctx, g.user, recall.Search{
+		Text: queryText(g.Message), Limit: searchHits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
+	})
+	if err != nil {
+		return err
+	}
+	g.got.hits = found.Hits
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.got.degraded = append(g.got.degraded, found.Degraded...)
+	maps.Copy(g.got.timings, found.Timings)
+	return nil
+}
+
+// queryText is the part of a message that is searched for.
+func queryText(message string) string {
+	if len(message) <= queryBytes {
+		return message
+	}
+	return cutBytes(message, queryBytes/2) + "\n" + lastBytes(message, queryBytes/2)
+}
+
+// ownNeeded is how many of the session's own messages the recipe may tell.
+func (g *gathering) ownNeeded() int {
+	return strategies[g.recipe.Scoping].Reach(g.agent) + 1 // the current message may be stored already
+}
+
+// needsTail reports whether the timeline lacks some of the session's last messages: they are older than what it
+// brought, its index lags, or the session has not moved to the shared store yet.
+func (g *gathering) needsTail() bool {
+	s := g.got.session
+	if s.LastSeq == 0 && s.Placement != conversation.Embedded {
+		return false
+	}
+	if s.Placement == conversation.Embedded || s.Placement == conversation.Dual {
+		return true
+	}
+	own := map[int]conversation.Role{}
+	for _, m := range g.got.timeline {
+		if m.SessionID == s.ID {
+			own[m.Seq] = m.Role
+		}
+	}
+	found := 0
+	for seq := s.LastSeq; seq > 0 && found < g.ownNeeded(); seq-- {
+		role, known := own[seq]
+		if !known && !s.Deleted.Contains(seq) {
+			return true
+		}
+		if tellable(role) {
+			found++
+		}
+	}
+	return false
+}
+
+func (g *gathering) readTail(ctx context.Context) (err error) {
+	g.got.tail, err = g.Store.Tail(ctx, g.user, g.got.session, g.ownNeeded())
+	return err
+}

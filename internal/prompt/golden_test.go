@@ -1,0 +1,91 @@
+package prompt_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// goldens are the prompts of ann's story in every recipe.
+var goldens = map[string]func(*prompt.Request){
+	"unified": func(*prompt.Request) {},
+}
+
+// TestGolden holds the rendered prompts and their manifests. Run with -update after a change that is meant.
+func TestGolden(t *testing.T) {
+	for name, change := range goldens {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r := ann(t, w)
+			r.Recipe, _, _ = strings.Cut(name, ".")
+			r.Recipe = strings.ReplaceAll(r.Recipe, "_", "@0.")
+			change(&r)
+			got := archive(t, build(t, w.service(now), "ann", r))
+			path := filepath.Join("testdata", name+".txtar")
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) != len(goldens) {
+		t.Errorf("%d golden files for %d goldens, %v", len(files), len(goldens), err)
+	}
+}
+
+// archive writes a prompt as a golden: each part a file, times of sources left out.
+func archive(t *testing.T, p prompt.Prompt) []byte {
+	t.Helper()
+	p.Manifest.Timings = nil
+	var manifest strings.Builder
+	fmt.Fprintf(&manifest, "tokens %d of %d\n", p.Tokens.Total, p.Tokens.Budget)
+	for _, b := range p.Manifest.Blocks {
+		fmt.Fprintf(&manifest, "%s: %d tokens, %d characters [%s]\n", b.Name, b.Tokens, b.Chars, b.Cap)
+		for _, i := range b.Items {
+			line, err := json.Marshal(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&manifest, "  %s\n", line)
+		}
+	}
+	fmt.Fprintf(&manifest, "degraded: %v\nwarnings: %q\n", p.Manifest.Degraded, p.Manifest.Warnings)
+	var messages strings.Builder
+	for _, m := range p.Messages {
+		fmt.Fprintf(&messages, "[%s] %q\n", m.Role, m.Content)
+	}
+	var tools strings.Builder
+	for _, tool := range p.Tools {
+		fmt.Fprintf(&tools, "%s %s\n", tool.Name, tool.Parameters)
+	}
+	return txtar.Format(&txtar.Archive{
+		Comment: []byte("Ann's story in the recipe " + p.Recipe + ".\n"),
+		Files: []txtar.File{
+			{Name: "system", Data: []byte(p.System + "\n")},
+			{Name: "text", Data: []byte(p.Text + "\n")},
+			{Name: "messages", Data: []byte(messages.String())},
+			{Name: "tools", Data: []byte(tools.String())},
+			{Name: "manifest", Data: []byte(manifest.String())},
+		},
+	})
+}

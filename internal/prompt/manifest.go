@@ -1,0 +1,119 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// warnShare is the part of the budget past which system blocks are worth a warning
+// (prompt-assembly-map, "Smallest 3 Improvements", 3; design 4.4: 80%).
+const warnShare = 80
+
+// account writes the manifest of a prompt: every block in the recipe's order, every item and what became of it.
+func account(blocks []*block, limit cost, got gathered, degraded []recall.Degradation) Manifest {
+	m := Manifest{
+		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),
+		Warnings: []string{}, Timings: map[string]float64{},
+	}
+	system := 0
+	for _, b := range blocks {
+		m.Blocks = append(m.Blocks, b.account())
+		if !b.slot.Style.Message {
+			system += b.cost.tokens
+		}
+	}
+	if system*100 > limit.tokens*warnShare {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the system blocks take %d of %d tokens, more than %d%% of the budget",
+			system, limit.tokens, warnShare))
+	}
+	for source, took := range got.timings {
+		m.Timings[source] = math.Round(float64(took)/float64(10*time.Microsecond)) / 100
+	}
+	return m
+}
+
+func (b *block) account() Block {
+	out := Block{Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capWords(), Items: []Item{}}
+	told := map[*group]int{}
+	for _, e := range b.entries {
+		if e.group == nil {
+			out.Items = append(out.Items, e.account())
+			continue
+		}
+		at, seen := told[e.group]
+		if !seen {
+			at = len(out.Items)
+			told[e.group] = at
+			out.Items = append(out.Items, b.accountGroup(e.group))
+		}
+	}
+	return out
+}
+
+func (e *entry) account() Item {
+	item := Item{
+		Kind: e.kind, ID: e.id, SessionID: e.sessionID, Context: e.context, Tokens: e.cost.tokens,
+		Score: math.Round(e.score*1e4) / 1e4, Decision: e.decision, Reason: e.reason,
+	}
+	if item.Tokens == 0 {
+		item.Tokens = cmp.Or(e.tokens, (len(e.text)+3)/4) // what is out and was never counted is estimated
+	}
+	if !e.at.IsZero() {
+		item.OccurredAt = conversation.FormatTime(e.at)
+	}
+	return item
+}
+
+// accountGroup is one line for a conversation: how many of its messages are in, and why the others are not.
+func (b *block) accountGroup(g *group) Item {
+	item := Item{Kind: "conversation", ID: g.sessionID, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
+		OccurredAt: conversation.FormatTime(g.began), Tokens: g.cost.tokens}
+	total, in, out := 0, 0, ""
+	for _, e := range b.entries {
+		if e.group != g {
+			continue
+		}
+		total++
+		if e.in() {
+			in++
+			item.Tokens += e.cost.tokens
+		} else {
+			out = cmp.Or(out, e.reason)
+		}
+	}
+	switch {
+	case in == total:
+		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %d messages", total)
+	case in > 0:
+		item.Decision, item.Reason = Trimmed, fmt.Sprintf("%d of its %d messages; the others: %s", in, total, out)
+	default:
+		item.Reason = out
+	}
+	return item
+}
+
+// capWords says a block's limits in words.
+func (b *block) capWords() string {
+	c := b.slot.Cap
+	var words []string
+	if c.Items > 0 {
+		words = append(words, fmt.Sprintf("%d items", c.Items))
+	}
+	if c.Chars > 0 {
+		words = append(words, fmt.Sprintf("%d characters each", c.Chars))
+	}
+	if b.limit > 0 {
+		tokens := fmt.Sprintf("%d tokens", b.limit)
+		if c.Fill {
+			tokens += " and what the budget leaves"
+		}
+		words = append(words, tokens)
+	}
+	return strings.Join(words, ", ")
+}

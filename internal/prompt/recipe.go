@@ -1,0 +1,105 @@
+package prompt
+
+import (
+	"slices"
+	"strings"
+)
+
+// The names of the recipes.
+const (
+	Unified         = "unified"
+	WorkingContext  = "working-context"
+	ContextFormat   = "context-format"
+	ContextFormat05 = "context-format@0.5"
+	TieredHistory   = "tiered-history"
+	BlockMap        = "block-map"
+)
+
+// Recipe is one way to build a prompt. It is data: to add one is to add an entry to Recipes.
+type Recipe struct {
+	Name string
+	// Specification says which document it follows.
+	Specification string
+	// Budget is the default budget.
+	Budget cost
+	// MessageApart leaves the current message out of the budget (maas-context-format).
+	MessageApart bool
+	// Role, where set, is the role text of requests that name none; else the coach's persona is.
+	Role string
+	// Rules stand behind the role; Instruction is the recipe's last word.
+	Rules, Instruction string
+	// TellEmail tells the profile's address too.
+	TellEmail bool
+	// Format writes the prompt.
+	Format *Format
+	// Scoping names the strategy that chooses the session's own messages.
+	Scoping string
+	// History is about how many characters of messages over all contexts it can tell.
+	History int
+	// Slots are its blocks, the most valuable first: dropping starts at the other end.
+	Slots []Slot
+	// Order, where set, is the order in which blocks are written and accounted for, where it is another than that of
+	// value.
+	Order []string
+	// Tools are what the model is offered.
+	Tools []string
+}
+
+// Slot is a block's place in a recipe.
+type Slot struct {
+	// Block names the entry of the blocks registry that fills it.
+	Block string
+	// Cap limits it.
+	Cap Cap
+	// Required blocks are never dropped or cut; what they need is the least a budget can be.
+	Required bool
+	// Protected blocks give way only to required ones.
+	Protected bool
+	// Heading stands above its entries; Empty, where set, stands in place of entries where there are none.
+	Heading, Empty string
+	// Style is how its entries are written.
+	Style *Style
+	// Choose, where set, fills it instead of the registry's chooser.
+	Choose chooser
+	// Only, where set, decides by the request whether the block is there at all.
+	Only func(*view) bool
+}
+
+// Cap limits a block. Zero fields do not limit.
+type Cap struct {
+	// Items is at most how many entries, Chars how many characters of each.
+	Items, Chars int
+	// Tokens is at most how many tokens of the prompt, Percent how many of each hundred of the budget.
+	Tokens, Percent int
+	// Fill gives the block what the budget leaves in the end, whatever Percent says.
+	Fill bool
+	// Cut shortens the first entry that Tokens keeps out, where there is room for a part of it.
+	Cut bool
+}
+
+// Recipes is the registry of recipes.
+var Recipes = []Recipe{unified}
+
+func recipeOf(name string) (Recipe, bool) {
+	if name == "" {
+		name = Unified
+	}
+	i := slices.IndexFunc(Recipes, func(r Recipe) bool { return r.Name == name })
+	if i < 0 {
+		return Recipe{}, false
+	}
+	return Recipes[i], true
+}
+
+func recipeNames() string {
+	names := make([]string, len(Recipes))
+	for i, r := range Recipes {
+		names[i] = r.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// has reports whether the recipe has a block.
+func (r Recipe) has(names ...string) bool {
+	return slices.ContainsFunc(r.Slots, func(s Slot) bool { return slices.Contains(names, s.Block) })
+}

@@ -1,0 +1,150 @@
+package prompt
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cost is what text takes of a budget. A zero chars limit means that characters don't count.
+type cost struct{ tokens, chars int }
+
+func (c cost) add(d cost) cost { return cost{c.tokens + d.tokens, c.chars + d.chars} }
+
+// within reports whether a cost keeps a limit.
+func (c cost) within(limit cost) bool {
+	return c.tokens <= limit.tokens && (limit.chars == 0 || c.chars <= limit.chars)
+}
+
+// tally adds up the tokens of a rendered prompt from the counts that were stored with its texts, so that a long
+// history is not counted again for each prompt. It rests on two facts about the tokenizer, which the tests hold: a
+// text splits into the same pieces on either side of a boundary (see boundary), so counts add up there; and a line
+// break begins nothing that follows it, as long as that is neither white space nor a slash.
+//
+// A tally is for one prompt and not for concurrent use.
+type tally struct {
+	counter Counter
+	// fixed are counts of the formats' own texts, shared by all prompts of a service.
+	fixed *sync.Map
+}
+
+// count counts a text that was not counted before.
+func (t tally) count(text string) int {
+	if text == "" {
+		return 0
+	}
+	return t.counter.Count(text)
+}
+
+// constant counts a text of the formats' own, once a process. Digits are counted as zeros: any one to three of them
+// are one token.
+func (t tally) constant(text string) int {
+	shape := strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return '0'
+		}
+		return r
+	}, text)
+	if n, ok := t.fixed.Load(shape); ok {
+		return n.(int)
+	}
+	n := t.count(shape)
+	t.fixed.Store(shape, n)
+	return n
+}
+
+// shortBody is the length in bytes up to which counting anew is cheaper than joining.
+const shortBody = 96
+
+// framed returns the tokens of lead + space + body + tail, where lead ends in a visible sign, space stands between
+// unless lead is empty, and tail is empty or a line feed. stored is the body's own count, 0 where it is not known. The
+// result is exact, or a little too high for long bodies without a boundary near their ends.
+func (t tally) framed(lead, body, tail string, stored int) int {
+	space := ""
+	leadTokens := 0
+	if lead != "" {
+		space, leadTokens = " ", t.constant(lead)
+	}
+	if stored == 0 || len(body) <= shortBody {
+		return leadTokens + t.count(space+body+tail)
+	}
+	return leadTokens + stored + t.headDelta(space, body) + t.tailDelta(body, tail)
+}
+
+// slack is what a joint may add where no boundary is near.
+const slack = 8
+
+// headDelta is what a space before the body adds to its count.
+func (t tally) headDelta(space, body string) int {
+	if space == "" {
+		return 0
+	}
+	i := firstBoundary(body)
+	if i < 0 {
+		return slack
+	}
+	return t.count(space+body[:i]) - t.count(body[:i])
+}
+
+// tailDelta is what a line feed behind the body adds to its count.
+func (t tally) tailDelta(body, tail string) int {
+	if tail == "" {
+		return 0
+	}
+	last, size := utf8.DecodeLastRuneInString(body)
+	if unicode.IsLetter(last) || unicode.IsDigit(last) {
+		return 1
+	}
+	before, _ := utf8.DecodeLastRuneInString(body[:len(body)-size])
+	if (last == '.' || last == '!' || last == '?') && unicode.IsLetter(before) {
+		return 0 // ".\n", "!\n" and "?\n" are one token each, as are the signs alone
+	}
+	i := lastBoundary(body)
+	if i < 0 {
+		return slack
+	}
+	return t.count(body[i:]+tail) - t.count(body[i:])
+}
+
+// reach is how far from a text's ends a boundary is looked for.
+const reach = 96
+
+// firstBoundary returns the first boundary of a text, -1 where none is near.
+func firstBoundary(text string) int {
+	var before rune
+	for i, r := range text {
+		if i > reach {
+			break
+		}
+		if i > 0 && boundary(before, r) {
+			return i
+		}
+		before = r
+	}
+	return -1
+}
+
+// lastBoundary returns the last boundary of a text, -1 where none is near.
+func lastBoundary(text string) int {
+	end := len(text)
+	behind, size := utf8.DecodeLastRuneInString(text)
+	for end -= size; end > 0 && end > len(text)-reach; {
+		r, size := utf8.DecodeLastRuneInString(text[:end])
+		if boundary(r, behind) {
+			return end
+		}
+		behind = r
+		end -= size
+	}
+	return -1
+}
+
+// boundary reports whether the tokenizer always splits between two characters: between a letter and what is neither
+// letter, mark nor apostrophe, and between anything visible and a space.
+func boundary(before, after rune) bool {
+	if unicode.IsLetter(before) {
+		return !unicode.IsLetter(after) && !unicode.Is(unicode.M, after) && after != '\'' && after != '\u2019'
+	}
+	return after == ' ' && !unicode.IsSpace(before)
+}

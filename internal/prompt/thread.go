@@ -1,0 +1,102 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// ThreadGap is the longest pause within a thread (conversation-context-engine, "Thread detection").
+const ThreadGap = 30 * time.Minute
+
+// tier says how much of a session a prompt tells (conversation-context-engine, "Tiered context builder").
+type tier int
+
+// The tiers: the active thread and today's other sessions in full, yesterday's and older ones by their summaries.
+const (
+	tierThread tier = iota + 1
+	tierToday
+	tierYesterday
+	tierOlder
+	tierNone
+)
+
+// HistoryDays is how many days back the tiers reach.
+const HistoryDays = 7
+
+// thread is the chain of sessions that the current message belongs to.
+type thread struct {
+	sessions map[string]bool
+	// began is the first message of its first session, last the newest message before the current one; both are zero
+	// where there is none.
+	began, last time.Time
+}
+
+// chain walks back from the session that the user stands in: a session belongs when the pause between its last message
+// and the first of what belongs already is at most ThreadGap. now stands for the first message of a session that has
+// none but the current one.
+func chain(own conversation.Session, others []conversation.Session, lastBefore time.Time, now time.Time) thread {
+	t := thread{sessions: map[string]bool{own.ID: true}, last: lastBefore}
+	edge := now
+	if !lastBefore.IsZero() && !own.StartedAt.IsZero() {
+		edge, t.began = own.StartedAt, own.StartedAt
+	}
+	byLast := slices.Clone(others)
+	slices.SortFunc(byLast, func(a, b conversation.Session) int {
+		return cmp.Or(b.LastMessageAt.Compare(a.LastMessageAt), cmp.Compare(a.ID, b.ID))
+	})
+	for _, s := range byLast {
+		if s.LastMessageAt.IsZero() || edge.Sub(s.LastMessageAt) > ThreadGap {
+			break
+		}
+		t.sessions[s.ID] = true
+		if s.StartedAt.Before(edge) {
+			edge = s.StartedAt
+			t.began = edge
+		}
+		if s.LastMessageAt.After(t.last) {
+			t.last = s.LastMessageAt
+		}
+	}
+	return t
+}
+
+// continues reports whether the current message follows on within ThreadGap.
+func (t thread) continues(now time.Time) bool {
+	return !t.last.IsZero() && now.Sub(t.last) <= ThreadGap
+}
+
+// status is the thread's state in a sentence.
+func (t thread) status(now time.Time) string {
+	switch {
+	case t.last.IsZero():
+		return "This is the start of a new thread."
+	case !t.continues(now):
+		return fmt.Sprintf("The user comes back to this conversation after %s.", lasting(now.Sub(t.last)))
+	case len(t.sessions) == 1:
+		return fmt.Sprintf("This continues an active thread that began %s ago.", lasting(now.Sub(t.began)))
+	default:
+		return fmt.Sprintf("This continues an active thread of %d conversations that began %s ago.",
+			len(t.sessions), lasting(now.Sub(t.began)))
+	}
+}
+
+// tierOf sorts a session by its last message's calendar day where the user is.
+func (t thread) tierOf(s conversation.Session, now time.Time, place *time.Location) tier {
+	if t.sessions[s.ID] {
+		return tierThread
+	}
+	switch days := calendarDays(s.LastMessageAt, now, place); {
+	case s.LastMessageAt.IsZero() || days > HistoryDays:
+		return tierNone
+	case days <= 0:
+		return tierToday
+	case days == 1:
+		return tierYesterday
+	default:
+		return tierOlder
+	}
+}

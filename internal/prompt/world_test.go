@@ -1,0 +1,303 @@
+package prompt_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/token"
+)
+
+// now is the clock of all tests that don't bring their own.
+var now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
+
+// tokens is the real tokenizer, built once.
+var tokens = token.New()
+
+// person is everything that one user has, as a store would answer it.
+type person struct {
+	sessions []conversation.Session
+	messages []conversation.Message
+	snapshot longterm.Snapshot
+	access   longterm.Access
+	hits     []recall.Hit
+}
+
+// world is a store, a search and an archive of many users, with faults to inject. It is safe for concurrent use.
+type world struct {
+	mu      sync.Mutex
+	people  map[conversation.UserID]*person
+	kept    map[string]prompt.Kept
+	calls   map[string]int
+	fail    map[string]error
+	delay   map[string]time.Duration
+	found   []recall.Degradation
+	counter prompt.Counter
+	// timelineLag hides that many of the newest messages from the timeline.
+	timelineLag int
+}
+
+func newWorld() *world {
+	return &world{
+		people: map[conversation.UserID]*person{}, kept: map[string]prompt.Kept{}, calls: map[string]int{},
+		fail: map[string]error{}, delay: map[string]time.Duration{}, counter: tokens,
+	}
+}
+
+func (w *world) user(id conversation.UserID) *person {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.people[id] == nil {
+		w.people[id] = &person{access: longterm.Access{Preferences: longterm.DefaultPreferences()}}
+	}
+	return w.people[id]
+}
+
+// call counts a call and plays its fault.
+func (w *world) call(ctx context.Context, source string, user conversation.UserID) (*person, error) {
+	w.mu.Lock()
+	w.calls[source]++
+	err, delay := w.fail[source], w.delay[source]
+	w.mu.Unlock()
+	if delay > 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(delay):
+		}
+	}
+	return w.user(user), err
+}
+
+func (w *world) Open(ctx context.Context, user conversation.UserID, in, sessionID string) (conversation.Session, longterm.Access, error) {
+	p, err := w.call(ctx, "session", user)
+	if err != nil {
+		return conversation.Session{}, longterm.Access{}, err
+	}
+	for _, s := range p.sessions {
+		if s.ID == sessionID && s.Context == in {
+			return s, p.access, nil
+		}
+	}
+	return conversation.Session{}, longterm.Access{}, fault.Missing("session")
+}
+
+func (w *world) Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message, error) {
+	p, err := w.call(ctx, "tail", user)
+	if err != nil {
+		return nil, err
+	}
+	var own []conversation.Message
+	for _, m := range p.messages {
+		if m.SessionID == session.ID {
+			own = append(own, m)
+		}
+	}
+	return own[max(len(own)-n, 0):], nil
+}
+
+func (w *world) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session, error) {
+	p, err := w.call(ctx, "sessions", user)
+	if err != nil {
+		return nil, err
+	}
+	recent := slices.DeleteFunc(slices.Clone(p.sessions), func(s conversation.Session) bool {
+		return s.LastMessageAt.Before(since)
+	})
+	slices.SortStableFunc(recent, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
+	return recent[:min(len(recent), limit)], nil
+}
+
+func (w *world) Timeline(ctx context.Context, user conversation.UserID, _ conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+	p, err := w.call(ctx, "messages", user)
+	if err != nil {
+		return nil, "", err
+	}
+	all := slices.Clone(p.messages)
+	slices.SortStableFunc(all, func(a, b conversation.Message) int {
+		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.ID, a.ID))
+	})
+	all = all[min(w.timelineLag, len(all)):]
+	from := 0
+	if page.After != "" {
+		if _, err := fmt.Sscan(string(page.After), &from); err != nil {
+			return nil, "", err
+		}
+	}
+	to := min(from+page.Limit, len(all))
+	var next conversation.Position
+	if to < len(all) {
+		next = conversation.Position(fmt.Sprint(to))
+	}
+	return all[from:to], next, nil
+}
+
+func (w *world) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
+	p, err := w.call(ctx, "long_term", user)
+	if err != nil {
+		return longterm.Snapshot{}, err
+	}
+	return p.snapshot, nil
+}
+
+func (w *world) Search(ctx context.Context, user conversation.UserID, _ recall.Search) (recall.Found, error) {
+	p, err := w.call(ctx, "search", user)
+	if err != nil {
+		return recall.Found{}, err
+	}
+	return recall.Found{Hits: p.hits, Degraded: w.found, Timings: map[string]time.Duration{"embedding": 0}}, nil
+}
+
+func (w *world) Keep(_ context.Context, _ conversation.UserID, k prompt.Kept) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept[k.ID] = k
+	return w.fail["archive"]
+}
+
+func (w *world) Kept(_ context.Context, _ conversation.UserID, id string) (prompt.Kept, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, ok := w.kept[id]
+	if !ok {
+		return prompt.Kept{}, fault.Missing("prompt")
+	}
+	return k, nil
+}
+
+func (w *world) KeptOf(_ context.Context, _ conversation.UserID, sessionID string, _ conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []prompt.Kept
+	for _, k := range w.kept {
+		if sessionID == "" || k.SessionID == sessionID {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b prompt.Kept) int { return cmp.Compare(b.ID, a.ID) })
+	return all, "", nil
+}
+
+// service is a prompt service on the world, with its clock standing at.
+func (w *world) service(at time.Time) *prompt.Service {
+	return prompt.New(w.deps(at))
+}
+
+func (w *world) deps(at time.Time) prompt.Deps {
+	ids := 0
+	return prompt.Deps{
+		Store: w, Search: w, Counter: w.counter, Archive: w, KeepText: true,
+		Now: func() time.Time { return at },
+		NewID: func() string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			ids++
+			return fmt.Sprintf("id%d", ids)
+		},
+	}
+}
+
+// line is one message of a told conversation: minutes after the session's start, who, what.
+type line struct {
+	after time.Duration
+	role  conversation.Role
+	text  string
+}
+
+func says(after time.Duration, text string) line { return line{after, conversation.User, text} }
+
+func answers(after time.Duration, text string) line { return line{after, conversation.Assistant, text} }
+
+// converse adds a session with its messages to a person.
+func (p *person) converse(id, in, coach string, start time.Time, lines ...line) *conversation.Session {
+	s := conversation.Session{
+		ID: id, Context: in, CoachID: coach, Mode: "chat", Status: conversation.Active, Placement: conversation.Shared,
+		CreatedAt: start, MessageCount: len(lines), LastSeq: len(lines),
+	}
+	for i, l := range lines {
+		at := start.Add(l.after)
+		if i == 0 {
+			s.StartedAt = at
+		}
+		s.LastMessageAt = at
+		p.messages = append(p.messages, conversation.Message{
+			ID: fmt.Sprintf("msg_%s_%d", id, i+1), Seq: i + 1, SessionID: id, Context: in, CoachID: coach, Role: l.role,
+			Content: l.text, Tokens: tokens.Count(l.text), Timestamp: at,
+		})
+	}
+	p.sessions = append(p.sessions, s)
+	return &p.sessions[len(p.sessions)-1]
+}
+
+// summarize gives a session a model's summary through its last message.
+func summarize(s *conversation.Session, text string) *conversation.Session {
+	s.Summary = &conversation.SessionSummary{
+		Text: text, Kind: conversation.ByModel, CoveredThrough: s.LastSeq, UpdatedAt: s.LastMessageAt.Add(time.Minute),
+	}
+	s.SummarizedSeq = s.LastSeq
+	return s
+}
+
+// message returns a person's message by its id.
+func (p *person) message(t *testing.T, id string) *conversation.Message {
+	t.Helper()
+	for i := range p.messages {
+		if p.messages[i].ID == id {
+			return &p.messages[i]
+		}
+	}
+	t.Fatalf("no message %s", id)
+	return nil
+}
+
+func summaryHit(s *conversation.Session, score float64) recall.Hit {
+	surface, err := conversation.SurfaceOf(s.Context)
+	if err != nil {
+		panic(err)
+	}
+	return recall.Hit{ID: string(surface.Writes) + "#" + s.ID, Score: score, Summary: &summary.Summary{
+		RecordType: surface.Writes, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+		Text: s.Summary.Text, CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt, UpdatedAt: s.Summary.UpdatedAt,
+	}}
+}
+
+func blockOf(t *testing.T, p prompt.Prompt, name string) prompt.Block {
+	t.Helper()
+	for _, b := range p.Manifest.Blocks {
+		if b.Name == name {
+			return b
+		}
+	}
+	t.Fatalf("the manifest has no block %s", name)
+	return prompt.Block{}
+}
+
+// everything is all text of a prompt.
+func everything(p prompt.Prompt) string {
+	var b strings.Builder
+	b.WriteString(p.System + "\n" + p.Text)
+	for _, m := range p.Messages {
+		b.WriteString("\n" + m.Content)
+	}
+	return b.String()
+}
+
+func build(t *testing.T, s *prompt.Service, user conversation.UserID, r prompt.Request) prompt.Prompt {
+	t.Helper()
+	p, err := s.Build(t.Context(), user, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
