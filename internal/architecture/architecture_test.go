@@ -50,7 +50,7 @@ var places = map[string]place{
 	"internal/config": {layer: settings, outside: []string{"github.com/caarlos0/env"}},
 
 	"internal/dynamo": {layer: technology, outside: []string{
-		"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/sync",
+		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/sync",
 	}},
 	"internal/pinecone": {layer: technology, outside: []string{
 		"github.com/pinecone-io/go-pinecone", "google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sync",

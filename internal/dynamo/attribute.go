@@ -53,12 +53,50 @@ const (
 	attrSummaryCoveredSeq = "summaryCoveredSeq"
 	attrSummaryUpdatedAt  = "summaryUpdatedAt"
 
+	// A summary's own record.
+	attrSessionID     = "sessionId"
+	attrOccurredAt    = "occurredAt"
+	attrFields        = "fields"
+	attrModel         = "model"
+	attrPromptVersion = "promptVersion"
+
+	// Kept prompts.
+	attrRecipe   = "recipe"
+	attrManifest = "manifest"
+	attrText     = "text"
+
 	// Idempotency records.
 	attrBodyHash   = "bodyHash"
 	attrSessionSK  = "sessionSk"
+	attrRecordID   = "recordId"
 	attrKeys       = "keys"
 	attrState      = "state"
 	attrLease      = "lease"
 	attrLeaseUntil = "leaseUntil"
 	attrAnswerKey  = "answerKey"
+
+	// Long-term memory. Version counts a record's writes, as it does a session's.
+	attrName         = "name"
+	attrEmail        = "email"
+	attrJoinedAt     = "joinedAt"
+	attrAbout        = "about"
+	attrPatterns     = "patterns"
+	attrWins         = "wins"
+	attrStruggles    = "struggles"
+	attrLastUpdated  = "lastUpdated"
+	attrPersona      = "persona"
+	attrGoalType     = "goalType"
+	attrNote         = "note"
+	attrType         = "type"
+	attrPinned       = "pinned"
+	attrSource       = "source"
+	attrConfidence   = "confidence"
+	attrMessageIDs   = "messageIds"
+	attrValidUntil   = "validUntil"
+	attrSupersededBy = "supersededBy"
+	attrCompletedAt  = "completedAt"
+	attrCrossContext = "crossContext"
+	attrMemory       = "memory"
+	attrUnshared     = "unshared"
+	attrTimezone     = "timezone"
 )

@@ -25,6 +25,12 @@ func moment(t time.Time) types.AttributeValue { return text(conversation.FormatT
 
 func flag(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
+func blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+func number(f float64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
+}
+
 // setText and setTime leave an attribute out where there is nothing to say.
 func (it item) setText(name, s string) {
 	if s != "" {

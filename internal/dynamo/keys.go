@@ -30,8 +30,8 @@ const (
 	generationSK  = controlPrefix + "generation"
 	preferencesSK = controlPrefix + "preferences"
 
-	promptIDKind = "prm"
-	dueShards    = 16
+	promptIDPrefix = "prompt_"
+	dueShards      = 16
 )
 
 // key is a record's primary key.
@@ -227,10 +227,13 @@ func sessionSKOfFresh(sk string) (string, bool) {
 	return session, ok && found
 }
 
-// promptSK is the sk of a kept prompt; the time in it is the id's own.
+// promptSK is the sk of a kept prompt; the time in it is the id's own, "prompt_<epoch milliseconds>_<random>".
 func promptSK(id string) (string, bool) {
-	at, ok := conversation.TimeOfID(promptIDKind, id)
-	if !ok {
+	rest, ok := strings.CutPrefix(id, promptIDPrefix)
+	stamp, random, found := strings.Cut(rest, "_")
+	ms, err := strconv.ParseInt(stamp, 10, 64)
+	at := time.UnixMilli(ms).UTC()
+	if !ok || !found || err != nil || strconv.FormatInt(ms, 10) != stamp || at.Year() < 1 || at.Year() > 9999 || !conversation.ValidID(random) {
 		return "", false
 	}
 	return promptPrefix + conversation.FormatTime(at) + "#" + id, true
@@ -238,10 +241,21 @@ func promptSK(id string) (string, bool) {
 
 // promptIDIn is promptSK's inverse.
 func promptIDIn(sk string) (string, bool) {
-	i := strings.LastIndexByte(sk, '#')
-	id := sk[i+1:]
+	id := sk[strings.LastIndexByte(sk, '#')+1:]
 	again, ok := promptSK(id)
 	return id, ok && again == sk
+}
+
+// recordSK is the sk of a goal, check-in, memory or todo, among what is live or past.
+func recordSK(prefix, kind, id string) string { return prefix + kind + "#" + id }
+
+// recordIDIn is recordSK's inverse; ok is false for other kinds.
+func recordIDIn(sk, kind string) (id string, live, ok bool) {
+	if id, ok = strings.CutPrefix(sk, livePrefix+kind+"#"); ok {
+		return id, true, true
+	}
+	id, ok = strings.CutPrefix(sk, pastPrefix+kind+"#")
+	return id, false, ok
 }
 
 // dueShard spreads sessions over the due index.

@@ -86,10 +86,11 @@ func placeOf(p conversation.Position) (place, error) {
 	seq, stamp, _ := strings.Cut(string(p), placeSeparator)
 	n, err := strconv.Atoi(seq)
 	at, ok := parseTime(stamp)
-	if err != nil || !ok || n < 1 {
+	from := place{n, at}
+	if err != nil || !ok || n < 1 || from.position() != p {
 		return place{}, errPosition()
 	}
-	return place{n, at}, nil
+	return from, nil
 }
 
 func errPosition() error { return fault.InvalidField("cursor", "is not one of this list") }

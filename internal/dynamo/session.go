@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -145,22 +143,4 @@ func (s *Store) touch(ctx context.Context, op string, user conversation.UserID, 
 		return nil, fault.Missing("session")
 	}
 	return it, failed(op, err)
-}
-
-// updateItem changes one record and returns it as stored. A condition that fails is a ConditionalCheckFailedException
-// with the record that it met.
-func (s *Store) updateItem(ctx context.Context, k key, u expression.UpdateBuilder, cond expression.ConditionBuilder) (item, error) {
-	e, err := expression.NewBuilder().WithUpdate(u).WithCondition(cond).Build()
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(s.table), Key: k.attributes(), UpdateExpression: e.Update(),
-		ConditionExpression: e.Condition(), ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
-		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: allOld,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out.Attributes, nil
 }

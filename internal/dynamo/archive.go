@@ -1,0 +1,90 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+var (
+	_ prompt.Store   = (*Store)(nil)
+	_ prompt.Archive = (*Store)(nil)
+)
+
+// maxKeptBytes leaves room for the other attributes within DynamoDB's 400 KB; a text beyond it is not kept.
+const maxKeptBytes = 380 << 10
+
+// Keep stores a prompt on condition that the user's generation is still the prompt's; a Conflict says that it is not.
+func (s *Store) Keep(ctx context.Context, user conversation.UserID, k prompt.Kept) error {
+	const op = "keep prompt"
+	sk, ok := promptSK(k.ID)
+	if !ok {
+		return failed(op, errBadKey)
+	}
+	it := key{partition(user), sk}.attributes()
+	it.setText(attrSessionID, k.SessionID)
+	it[attrRecipe] = text(k.Recipe)
+	it[attrCreatedAt] = moment(k.CreatedAt)
+	it[attrGeneration] = whole(k.Generation)
+	it[attrManifest] = blob(k.Manifest)
+	if len(k.Text) > 0 && len(k.Manifest)+len(k.Text) <= maxKeptBytes {
+		it[attrText] = blob(k.Text)
+	}
+	it[TTLAttribute] = whole(k.ExpiresAt.Unix())
+	t := s.transaction()
+	t.set(it)
+	t.check(generationKey(user), isGeneration(k.Generation))
+	refused, err := s.commit(ctx, op, t, s.patience())
+	if err == nil && refused != nil {
+		return fault.New(fault.Conflict, "the user was erased since the prompt was built")
+	}
+	return err
+}
+
+// Kept returns one prompt by its id.
+func (s *Store) Kept(ctx context.Context, user conversation.UserID, id string) (prompt.Kept, error) {
+	sk, ok := promptSK(id)
+	if !ok {
+		return prompt.Kept{}, fault.Missing("prompt")
+	}
+	k := key{partition(user), sk}
+	f, err := s.readOf(ctx, "read prompt", user, k)
+	if err != nil {
+		return prompt.Kept{}, err
+	}
+	it, _ := f.of(user, k)
+	kept, ok := decodeKept(it)
+	if !ok {
+		return prompt.Kept{}, fault.Missing("prompt")
+	}
+	return kept, nil
+}
+
+// KeptOf lists prompts, newest first.
+func (s *Store) KeptOf(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+	after, err := startBehind(user, page.After, promptPrefix, afterPrefix(promptPrefix), func(sk string) bool {
+		_, ok := promptIDIn(sk)
+		return ok
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	q := query{where: beginning(user, promptPrefix), descending: true, page: page.Limit + 1, after: after}
+	p := pager[prompt.Kept]{limit: page.Limit}
+	return p.collect(s.query(ctx, "list prompts", q), func(it item) (prompt.Kept, bool) {
+		k, ok := decodeKept(it)
+		return k, ok && (sessionID == "" || k.SessionID == sessionID)
+	})
+}
+
+func decodeKept(it item) (prompt.Kept, bool) {
+	id, ok := promptIDIn(it.text(attrSK))
+	return prompt.Kept{
+		ID: id, SessionID: it.text(attrSessionID), Recipe: it.text(attrRecipe), CreatedAt: it.time(attrCreatedAt),
+		ExpiresAt:  time.Unix(it.whole(TTLAttribute), 0).UTC(),
+		Generation: it.whole(attrGeneration), Manifest: it.bytes(attrManifest), Text: it.bytes(attrText),
+	}, ok
+}

@@ -1,0 +1,143 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// DecodeChange reads one record of the table's stream. ok is false for a record that is neither a session's nor a
+// message that was stored; a record that claims to be one and cannot be read is an error. It never panics, whatever
+// the record holds.
+func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
+	keys, err := fromStream(r.Change.Keys)
+	if err != nil {
+		return c, false, err
+	}
+	user, isUser := userIn(keys.text(attrPK))
+	if !isUser {
+		return c, false, nil
+	}
+	c = conversation.Change{User: user, Sequence: r.Change.SequenceNumber}
+	if _, _, isSession := parseSessionSK(keys.text(attrSK)); isSession {
+		return sessionChange(c, r.Change)
+	}
+	if _, _, isMessage := parseMessageSK(keys.text(attrSK)); isMessage && r.EventName == string(events.DynamoDBOperationTypeInsert) {
+		return messageChange(c, r.Change)
+	}
+	return c, false, nil
+}
+
+// sessionChange reads both images. An app's own record that Throughline has not taken over counts as none.
+func sessionChange(c conversation.Change, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
+	before, err := sessionImage(r.OldImage)
+	if err != nil {
+		return c, false, err
+	}
+	after, err := sessionImage(r.NewImage)
+	if err != nil {
+		return c, false, err
+	}
+	c.Before, c.After = before, after
+	return c, before != nil || after != nil, nil
+}
+
+func sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation.Session, error) {
+	it, err := fromStream(image)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := decodeSession(it)
+	if !ok {
+		return nil, nil //nolint:nilnil // no session is an answer here
+	}
+	return &s, nil
+}
+
+func messageChange(c conversation.Change, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
+	it, err := fromStream(r.NewImage)
+	if err != nil {
+		return c, false, err
+	}
+	m, ok := decodeMessage(it)
+	if !ok || m.Seq < 1 {
+		return c, false, fmt.Errorf("dynamo: decode change: the message at %q has no session or no seq", it.text(attrSK))
+	}
+	c.Message = &m
+	return c, true, nil
+}
+
+// fromStream turns a stream image into an item. The event type's accessors panic on the wrong kind, so that each is
+// asked only for the kind that it is.
+func fromStream(image map[string]events.DynamoDBAttributeValue) (item, error) {
+	out := make(item, len(image))
+	for name, v := range image {
+		converted, err := fromStreamValue(v, 0)
+		if err != nil {
+			return nil, fmt.Errorf("dynamo: decode change: attribute %q: %w", name, err)
+		}
+		out[name] = converted
+	}
+	return out, nil
+}
+
+// maxStreamDepth is DynamoDB's own bound of nesting.
+const maxStreamDepth = 32
+
+func fromStreamValue(v events.DynamoDBAttributeValue, depth int) (types.AttributeValue, error) {
+	if depth > maxStreamDepth {
+		return nil, fmt.Errorf("nested more than %d deep", maxStreamDepth)
+	}
+	if v.IsNull() && v.DataType() != events.DataTypeNull {
+		return nil, errors.New("no value") // its accessor would panic
+	}
+	switch v.DataType() {
+	case events.DataTypeString:
+		return text(v.String()), nil
+	case events.DataTypeNumber:
+		return &types.AttributeValueMemberN{Value: v.Number()}, nil
+	case events.DataTypeBinary:
+		return &types.AttributeValueMemberB{Value: v.Binary()}, nil
+	case events.DataTypeBoolean:
+		return flag(v.Boolean()), nil
+	case events.DataTypeNull:
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	case events.DataTypeStringSet:
+		return &types.AttributeValueMemberSS{Value: v.StringSet()}, nil
+	case events.DataTypeNumberSet:
+		return &types.AttributeValueMemberNS{Value: v.NumberSet()}, nil
+	case events.DataTypeBinarySet:
+		return &types.AttributeValueMemberBS{Value: v.BinarySet()}, nil
+	case events.DataTypeList:
+		return fromStreamList(v.List(), depth)
+	case events.DataTypeMap:
+		return fromStreamMap(v.Map(), depth)
+	}
+	return nil, fmt.Errorf("unknown kind %d", v.DataType())
+}
+
+func fromStreamList(list []events.DynamoDBAttributeValue, depth int) (types.AttributeValue, error) {
+	out := make([]types.AttributeValue, len(list))
+	for i, v := range list {
+		var err error
+		if out[i], err = fromStreamValue(v, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return &types.AttributeValueMemberL{Value: out}, nil
+}
+
+func fromStreamMap(m map[string]events.DynamoDBAttributeValue, depth int) (types.AttributeValue, error) {
+	out := make(map[string]types.AttributeValue, len(m))
+	for name, v := range m {
+		var err error
+		if out[name], err = fromStreamValue(v, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return &types.AttributeValueMemberM{Value: out}, nil
+}

@@ -1,0 +1,151 @@
+package dynamo_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+)
+
+const random = "0123456789"
+
+// FuzzMessageKeys holds that a message's sk follows from its id and from nothing else, for every user id that there
+// may be, and that no other user's id gives it.
+func FuzzMessageKeys(f *testing.F) {
+	for _, user := range []string{"u1", "auth0|a#b_c", "msg_1_000123456789", "ü 世界", "#", "_"} {
+		f.Add(user, int64(1770316200123), "bob")
+		f.Add(user, int64(-1), user+"_1")
+	}
+	f.Fuzz(func(t *testing.T, user string, ms int64, other string) {
+		u, at := conversation.UserID(user), time.UnixMilli(ms).UTC()
+		if u.Validate() != nil || at.Year() < 1 || at.Year() > 9999 {
+			return // no user or no time that is ever stored
+		}
+		short := dynamo.NewShortID(at, random)
+		id, want := dynamo.MessageID(u, at, short), dynamo.MessageSK(at, short)
+		if sk, ok := dynamo.ParseMessageID(u, id); !ok || sk != want {
+			t.Errorf("the sk of %q is %q, %v; want %q", id, sk, ok, want)
+		}
+		gotAt, gotShort, ok := dynamo.ParseMessageSK(want)
+		if !ok || !gotAt.Equal(at) || gotShort != short {
+			t.Errorf("%q reads as %v, %q, %v", want, gotAt, gotShort, ok)
+		}
+		if o := conversation.UserID(other); o != u {
+			if sk, ok := dynamo.ParseMessageID(o, id); ok {
+				t.Errorf("%q is a message of %q at %q", id, other, sk)
+			}
+		}
+	})
+}
+
+// FuzzParse feeds the parsers anything: what they accept, they build again to the byte.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"msg#2026-02-05T18:30:00.123Z#3f0123456789", "msg#2026-02-05T18:30:00.000Z#000123456789",
+		"conversation#a", "program_session#a#b", "u#1#conversation#a", "#conversation#a", "msg_u_-1_000123456789",
+		"msg_u_01_000123456789", "prompt#2026-02-05T18:30:00.123Z#prompt_1770316200123_ab", "12@2026-02-05T18:30:00.123Z",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if at, short, ok := dynamo.ParseMessageSK(s); ok && dynamo.MessageSK(at, short) != s {
+			t.Errorf("message sk %q is built as %q", s, dynamo.MessageSK(at, short))
+		}
+		if context, id, ok := dynamo.ParseSessionSK(s); ok {
+			if sk, _ := dynamo.SessionSK(context, id); sk != s {
+				t.Errorf("session sk %q is built as %q", s, sk)
+			}
+		}
+		if user, context, id, ok := dynamo.ParseSourceID(s); ok {
+			if sk, _ := dynamo.SessionSK(context, id); dynamo.SourceID(user, sk) != s {
+				t.Errorf("source id %q is built as %q", s, dynamo.SourceID(user, sk))
+			}
+		}
+		if sk, ok := dynamo.ParseMessageID("u", s); ok {
+			at, short, ok := dynamo.ParseMessageSK(sk)
+			if !ok || dynamo.MessageID("u", at, short) != s {
+				t.Errorf("message id %q is built as %q", s, dynamo.MessageID("u", at, short))
+			}
+		}
+		if id, ok := dynamo.PromptIDIn(s); ok {
+			if sk, _ := dynamo.PromptSK(id); sk != s {
+				t.Errorf("prompt sk %q is built as %q", s, sk)
+			}
+		}
+		if p, err := dynamo.PlaceOf(conversation.Position(s)); err == nil && s != "" && p.Position() != s {
+			t.Errorf("position %q is built as %q", s, p.Position())
+		}
+	})
+}
+
+// FuzzSourceID holds that no two users or sessions meet in the index.
+func FuzzSourceID(f *testing.F) {
+	f.Add("u", "s1", "u#conversation", "s1")
+	f.Add("a#conversation#b", "c", "a", "b")
+	f.Fuzz(func(t *testing.T, userA, idA, userB, idB string) {
+		for _, context := range conversation.Contexts() {
+			skA, okA := dynamo.SessionSK(context, idA)
+			skB, okB := dynamo.SessionSK("coach_conversation", idB)
+			if !okA || !okB || userA == "" || userB == "" {
+				continue
+			}
+			a, b := dynamo.SourceID(conversation.UserID(userA), skA), dynamo.SourceID(conversation.UserID(userB), skB)
+			if (a == b) != (userA == userB && skA == skB) {
+				t.Errorf("%q and %q", a, b)
+			}
+			if u, c, id, ok := dynamo.ParseSourceID(a); !ok || string(u) != userA || c != context || id != idA {
+				t.Errorf("%q reads as %q, %q, %q, %v", a, u, c, id, ok)
+			}
+		}
+	})
+}
+
+func TestKeysSortAsTimesDo(t *testing.T) {
+	base := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
+	var last string
+	for _, d := range []time.Duration{-100 * 365 * 24 * time.Hour, -time.Hour, 0, time.Millisecond, 999 * time.Millisecond, time.Second, time.Hour} {
+		at := base.Add(d)
+		sk := dynamo.MessageSK(at, dynamo.NewShortID(at, random))
+		if sk <= last {
+			t.Errorf("%q does not sort after %q", sk, last)
+		}
+		low, high := dynamo.MessageRange(at, at.Add(time.Millisecond))
+		if sk < low || sk > high {
+			t.Errorf("%q is not between %q and %q", sk, low, high)
+		}
+		if _, before := dynamo.MessageRange(time.Time{}, at); sk <= before {
+			t.Errorf("%q lies before its own time %q", sk, before)
+		}
+		last = sk
+	}
+}
+
+func TestKeysRefuseSeparators(t *testing.T) {
+	if sk, ok := dynamo.SessionSK("coach_conversation", "a#b"); ok {
+		t.Errorf("a session id with a separator made %q", sk)
+	}
+	if sk, ok := dynamo.SummarySK(conversation.ProgramSummary, "a#b"); ok {
+		t.Errorf("a subject with a separator made %q", sk)
+	}
+	if sk, ok := dynamo.SummarySK("other", "a"); ok {
+		t.Errorf("an unknown record type made %q", sk)
+	}
+}
+
+func TestKindOfKnowsOnlyItsOwn(t *testing.T) {
+	cases := map[string]string{
+		"conversation#a": "session", "msg#x": "message", "ltm#memory#1": "memory", "past#todo#1": "todo",
+		"ltm#profile": "profile", "control#preferences": "control", "control#generation": "",
+		"workout#2026": "", "msg": "", "legacy#conversation#a": "parked_array", "profile": "",
+	}
+	for sk, want := range cases {
+		if got, ok := dynamo.KindOf(sk); got != want || ok != (want != "") {
+			t.Errorf("kind of %q is %q, %v; want %q", sk, got, ok, want)
+		}
+	}
+	if strings.Contains(random, "#") {
+		t.Error("the tests' random part holds a separator")
+	}
+}

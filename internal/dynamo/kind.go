@@ -1,0 +1,101 @@
+package dynamo
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// The kinds of records that a user has many of, as keys and ids name them.
+const (
+	goalKind    = "goal"
+	checkInKind = "check_in"
+	memoryKind  = "memory"
+	todoKind    = "todo"
+	coachKind   = "coach"
+	spineKind   = "spine"
+)
+
+// How many records of a kind are live at once (design 3: capped, so that the cost of a prompt does not grow). The
+// others are past: listed and found by id all the same.
+const (
+	maxGoals    = 50
+	maxCheckIns = 1
+	maxMemories = 200
+	maxTodos    = 100
+	maxCoaches  = 100
+)
+
+// kind describes one kind of record.
+type kind[T any] struct {
+	name   string
+	encode func(T) item
+	decode func(item) T
+	id     func(*T) *string
+	// at is the time that the record's id sorts by.
+	at func(T) time.Time
+	// live says whether the record belongs to what a prompt may need.
+	live func(v T, now time.Time) bool
+	// limit is how many are live at once; before orders them by who has to go first. Those that keep says are never
+	// made past to make room.
+	limit  int
+	before func(a, b T) int
+	keep   func(T) bool
+}
+
+var goals = kind[longterm.Goal]{
+	name: goalKind, encode: encodeGoal, decode: decodeGoal, id: func(g *longterm.Goal) *string { return &g.ID },
+	at:    func(g longterm.Goal) time.Time { return g.CreatedAt },
+	live:  func(g longterm.Goal, _ time.Time) bool { return g.Status == longterm.GoalActive },
+	limit: maxGoals, before: func(a, b longterm.Goal) int { return cmp.Compare(a.ID, b.ID) },
+	keep: func(longterm.Goal) bool { return false },
+}
+
+var checkIns = kind[longterm.CheckIn]{
+	name: checkInKind, encode: encodeCheckIn, decode: decodeCheckIn,
+	id:    func(c *longterm.CheckIn) *string { return &c.ID },
+	at:    func(c longterm.CheckIn) time.Time { return c.Timestamp },
+	live:  func(longterm.CheckIn, time.Time) bool { return true },
+	limit: maxCheckIns, before: func(a, b longterm.CheckIn) int {
+		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
+	},
+	keep: func(longterm.CheckIn) bool { return false },
+}
+
+var memories = kind[longterm.Memory]{
+	name: memoryKind, encode: encodeMemory, decode: decodeMemory,
+	id:    func(m *longterm.Memory) *string { return &m.ID },
+	at:    func(m longterm.Memory) time.Time { return m.CreatedAt },
+	live:  longterm.Memory.Valid,
+	limit: maxMemories,
+	// Extracted memories make room before seeded ones, older ones first.
+	before: func(a, b longterm.Memory) int {
+		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
+	},
+	keep: func(m longterm.Memory) bool { return m.Pinned },
+}
+
+func seeded(m longterm.Memory) int {
+	if m.Source == longterm.Seeded {
+		return 1
+	}
+	return 0
+}
+
+var todos = kind[longterm.Todo]{
+	name: todoKind, encode: encodeTodo, decode: decodeTodo, id: func(t *longterm.Todo) *string { return &t.ID },
+	at: func(t longterm.Todo) time.Time { return t.CreatedAt },
+	live: func(t longterm.Todo, now time.Time) bool {
+		return t.Status == longterm.Pending || now.Sub(t.CompletedAt) < longterm.WinWindow
+	},
+	limit: maxTodos, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
+	keep: func(longterm.Todo) bool { return false },
+}
+
+// idIn is the last part of a record's sk.
+func idIn(it item) string {
+	sk := it.text(attrSK)
+	return sk[strings.LastIndexByte(sk, '#')+1:]
+}

@@ -1,0 +1,85 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+var (
+	_ summary.Store = (*Store)(nil)
+	_ memory.Store  = (*Store)(nil)
+)
+
+// SaveSummary stores the summary's record and the session's copy of it and raises the watermark, in one transaction
+// on condition that the session is still this one. It is a Conflict when the session has one that covers more, or as
+// much by the model; the summary of a completed session may still take the place of one made in progress.
+func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, sum summary.Summary) error {
+	const op = "save summary"
+	sum.Generation = session.Generation
+	it, err := encodeSummary(user, sum)
+	sk, ok := sessionSK(session.Context, session.ID)
+	if err != nil || !ok {
+		return failed(op, errBadKey)
+	}
+	t := s.transaction()
+	place := t.update(key{partition(user), sk}, summaryCopy(sum), isIncarnation(session).And(supersedes(sum)))
+	t.set(it)
+	refused, err := s.commit(ctx, op, t, s.patience())
+	if err != nil || refused == nil {
+		return err
+	}
+	met, _ := refused.met(place)
+	now, ok := decodeSession(met)
+	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
+		return fault.Missing("session")
+	}
+	if refused.unsure && now.Summary != nil && now.Summary.Text == sum.Text && now.Summary.UpdatedAt.Equal(conversation.Milliseconds(sum.UpdatedAt)) {
+		return nil // an earlier try, whose answer was lost
+	}
+	return fault.New(fault.Conflict, "the session has a better summary")
+}
+
+func summaryCopy(sum summary.Summary) expression.UpdateBuilder {
+	return expression.Set(field(attrSummary), value(text(sum.Text))).
+		Set(field(attrSummaryKind), value(text(string(sum.Kind)))).
+		Set(field(attrSummaryInProgress), value(flag(sum.InProgress))).
+		Set(field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))).
+		Set(field(attrSummaryUpdatedAt), value(moment(sum.UpdatedAt))).
+		Set(field(attrSummarizedSeq), value(whole(sum.CoveredThrough)))
+}
+
+// supersedes is the condition that the session's summary is worth less than this one.
+func supersedes(sum summary.Summary) expression.ConditionBuilder {
+	covered, through := field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))
+	weaker := field(attrSummaryKind).NotEqual(value(text(string(conversation.ByModel))))
+	if !sum.InProgress {
+		weaker = weaker.Or(field(attrSummaryInProgress).Equal(value(flag(true))))
+	}
+	return expression.AttributeNotExists(covered).Or(covered.LessThan(through), covered.Equal(through).And(weaker))
+}
+
+// MarkIndexed raises the session's watermark from exactly from-1 to through.
+func (s *Store) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef, from, through int) error {
+	sk, ok := sessionSK(ref.Context, ref.SessionID)
+	if !ok {
+		return fault.Missing("session")
+	}
+	u := expression.Set(field(attrIndexedSeq), value(whole(through)))
+	cond := field(attrGeneration).Equal(value(whole(ref.Generation))).
+		And(field(attrIndexedSeq).Equal(value(whole(from - 1))))
+	_, err := s.updateItem(ctx, key{partition(user), sk}, u, cond)
+	met, refused := conditionFailed(err)
+	switch {
+	case !refused:
+		return failed("mark indexed", err)
+	case !met.has(attrPlacement) || met.whole(attrGeneration) != ref.Generation:
+		return fault.Missing("session")
+	}
+	return fault.New(fault.Conflict, "the watermark stands elsewhere")
+}
