@@ -1,0 +1,72 @@
+// Package coachfn builds the handler of the coach function: the streaming chat and the export, behind a function URL.
+package coachfn
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdaurl"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/token"
+)
+
+// Handler takes requests of the function URL and answers with a stream.
+type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+
+// New builds the handler. The secret and the issuer's keys are fetched side by side.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
+	var verifier *auth.Verifier
+	start, sctx := errgroup.WithContext(ctx)
+	start.Go(func() (err error) {
+		cfg, err = function.WithSecrets(sctx, cfg)
+		return err
+	})
+	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
+	start.Go(func() (err error) {
+		verifier, err = auth.New(ctx, issuer)
+		return err
+	})
+	if err := start.Wait(); err != nil {
+		return nil, err
+	}
+	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	service, err := chats(cfg, rt, store)
+	if err != nil {
+		return nil, err
+	}
+	return lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
+		Base: httpapi.Base{Log: rt.Log}, Chat: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins,
+		Export: export(store),
+	})), nil
+}
+
+func export(store *dynamo.Store) httpapi.ExportDeps {
+	return httpapi.ExportDeps{
+		Sessions: store, Messages: store, LongTerm: function.LongTerm(store), Spines: store,
+		Prompts: prompt.New(prompt.Deps{Archive: store}),
+	}
+}
+
+func chats(cfg config.Config, rt function.Runtime, store *dynamo.Store) (*chat.Service, error) {
+	recaller, err := function.Recall(cfg, rt, store)
+	if err != nil {
+		return nil, err
+	}
+	return chat.New(chat.Deps{
+		Turns: store, Prompts: invoke.NewPrompts(function.Lambda(cfg), cfg.PromptFunction), Model: openai.New(cfg.OpenAI),
+		Recall: recaller, Archive: store, Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
+		KeepText: cfg.KeepPromptText, KeepFor: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		Report: function.Report(rt.Log),
+	}), nil
+}

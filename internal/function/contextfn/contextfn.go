@@ -1,0 +1,80 @@
+// Package contextfn builds the handler of the context function: the cross-context summary query and message recall,
+// over the HTTP API and by direct invocation.
+package contextfn
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// New builds the handler.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+	cfg, err := function.WithSecrets(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	service, err := function.Recall(cfg, rt, store)
+	if err != nil {
+		return nil, err
+	}
+	http := httpapi.Context(httpapi.ContextDeps{Base: httpapi.Base{Log: rt.Log}, Recaller: service})
+	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
+	return function.Measured(rt.Recorder("context"), handler), nil
+}
+
+// operation is what every direct invocation says of itself (api 5).
+type operation struct {
+	UserID    conversation.UserID `json:"userId"`
+	Operation string              `json:"operation"`
+}
+
+// direct answers api 5: the bodies of POST /v1/context/query and /v1/recall with user and operation added.
+func direct(service *recall.Service) function.Payload {
+	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		var op operation
+		if err := json.Unmarshal(payload, &op); err != nil {
+			return nil, fault.New(fault.Invalid, "the payload must be one JSON object")
+		}
+		if err := op.UserID.Validate(); err != nil {
+			return nil, err
+		}
+		switch op.Operation {
+		case "query":
+			return call(ctx, payload, op.UserID, service.Query)
+		case "recall":
+			return call(ctx, payload, op.UserID, service.Messages)
+		}
+		return nil, fault.InvalidField("operation", "must be query or recall")
+	}
+}
+
+// call decodes the request of one operation, without the fields that all operations have, and runs it.
+func call[I, O any](ctx context.Context, payload json.RawMessage, user conversation.UserID,
+	do func(context.Context, conversation.UserID, I) (O, error),
+) (any, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &fields); err != nil {
+		return nil, fault.New(fault.Invalid, "the payload must be one JSON object")
+	}
+	delete(fields, "userId")
+	delete(fields, "operation")
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	var in I
+	if err := invoke.Decode(rest, &in); err != nil {
+		return nil, err
+	}
+	return do(ctx, user, in)
+}

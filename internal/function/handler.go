@@ -1,0 +1,51 @@
+package function
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/metric"
+)
+
+// HTTP is a handler of the HTTP API's events.
+type HTTP func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
+
+// Payload is a handler that takes more than one kind of event.
+type Payload func(context.Context, json.RawMessage) (any, error)
+
+// Measured writes one line of metrics for each invocation of a handler.
+func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error)) func(context.Context, I) (O, error) {
+	return func(ctx context.Context, in I) (O, error) {
+		ctx, end := r.Begin(ctx, RequestID(ctx))
+		defer end()
+		return h(ctx, in)
+	}
+}
+
+// HTTPOrDirect tells an event of the HTTP API from a direct invocation, by the request context that only the gateway
+// sets. Errors of a direct invocation become Lambda function errors (api 5).
+func HTTPOrDirect(http HTTP, direct Payload) Payload {
+	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		var event struct {
+			RequestContext *struct {
+				HTTP *struct{} `json:"http"`
+			} `json:"requestContext"`
+		}
+		isHTTP := json.Unmarshal(payload, &event) == nil && event.RequestContext != nil && event.RequestContext.HTTP != nil
+		if !isHTTP {
+			out, err := direct(ctx, payload)
+			if err != nil {
+				return nil, invoke.Error(err)
+			}
+			return out, nil
+		}
+		var request events.APIGatewayV2HTTPRequest
+		if err := json.Unmarshal(payload, &request); err != nil {
+			return nil, invoke.Error(err)
+		}
+		return http(ctx, request)
+	}
+}

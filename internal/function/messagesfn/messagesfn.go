@@ -1,0 +1,31 @@
+// Package messagesfn builds the handler of the messages function: sessions, messages, the timeline and the user's
+// long-term records, over the HTTP API.
+package messagesfn
+
+import (
+	"context"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/token"
+)
+
+// New builds the handler.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTP, error) {
+	cfg, err := function.WithSecrets(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	cursors, err := httpapi.ParseCursorKey(cfg.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	handler := httpapi.Messages(httpapi.MessagesDeps{
+		Base: httpapi.Base{Log: rt.Log}, Sessions: store, Messages: store, LongTerm: function.LongTerm(store),
+		Tokens: token.New(), Cursors: cursors,
+	})
+	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
+}

@@ -1,0 +1,79 @@
+// Package promptfn builds the handler of the prompt function: prompts over the HTTP API and by direct invocation.
+package promptfn
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"time"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/token"
+)
+
+// New builds the handler.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+	cfg, err := function.WithSecrets(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	cursors, err := httpapi.ParseCursorKey(cfg.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	service, err := prompts(cfg, rt)
+	if err != nil {
+		return nil, err
+	}
+	http := httpapi.Prompts(httpapi.PromptsDeps{Base: httpapi.Base{Log: rt.Log}, Prompter: service, Cursors: cursors})
+	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
+	return function.Measured(rt.Recorder("prompt"), handler), nil
+}
+
+func prompts(cfg config.Config, rt function.Runtime) (*prompt.Service, error) {
+	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	search, err := function.Recall(cfg, rt, store)
+	if err != nil {
+		return nil, err
+	}
+	tokens := token.New()
+	tokens.Warm()
+	return prompt.New(prompt.Deps{
+		Store: store, Search: search, Counter: tokens, Archive: store, Now: time.Now, NewID: rand.Text,
+		Log: rt.Log, Observe: observe, KeepText: cfg.KeepPromptText, KeepFor: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+	}), nil
+}
+
+// observe counts what a prompt came to: its tokens, its sources' times, and one metric for each source that was
+// missing, so that degradation is seen without a log search.
+func observe(ctx context.Context, o prompt.Observation) {
+	metric.Add(ctx, "PromptTokens", float64(o.Tokens.Total), metric.Count)
+	metric.Add(ctx, "PromptOwnTime", float64(o.Own.Microseconds())/1000, metric.Milliseconds)
+	for source, took := range o.Timings {
+		metric.Add(ctx, "Source."+source, float64(took.Microseconds())/1000, metric.Milliseconds)
+	}
+	for _, d := range o.Degraded {
+		metric.Add(ctx, "Degraded."+d.Source, 1, metric.Count)
+	}
+}
+
+// direct answers api 5: the body of POST /v1/prompts with the user added.
+func direct(service *prompt.Service) function.Payload {
+	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		var in prompt.Invocation
+		if err := invoke.Decode(payload, &in); err != nil {
+			return nil, err
+		}
+		if err := in.UserID.Validate(); err != nil {
+			return nil, err
+		}
+		in.Request.Unkept = in.Unkept
+		return service.Build(ctx, in.UserID, in.Request)
+	}
+}

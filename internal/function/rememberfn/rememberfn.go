@@ -1,0 +1,31 @@
+// Package rememberfn builds the handler of the remember function: it indexes messages from the table's stream.
+package rememberfn
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/stream"
+)
+
+// Handler takes the stream's batches.
+type Handler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
+
+// New builds the handler.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
+	cfg, err := function.WithSecrets(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	index, err := function.Indexer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	service := memory.New(dynamo.New(function.DynamoDB(cfg), cfg.TableName), index)
+	return function.Measured(rt.Recorder("remember"), stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
+}

@@ -1,0 +1,60 @@
+// Package summarizefn builds the handler of the summarize function: session summaries from the table's stream, and
+// the sweep from its schedule.
+package summarizefn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/stream"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/token"
+)
+
+// New builds the handler.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+	cfg, err := function.WithSecrets(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	index, err := function.Indexer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	service := summary.New(summary.Deps{
+		Store: store, Model: openai.New(cfg.OpenAI), Index: index, Messages: memory.New(store, index),
+		Tokens: token.New(), Now: time.Now, Report: function.Report(rt.Log),
+		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
+		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
+	})
+	handler := payload(stream.Handler(dynamo.DecodeChange, service, rt.Log), service)
+	return function.Measured(rt.Recorder("summarize"), handler), nil
+}
+
+// payload tells a batch of the stream from the schedule's event, which has no records.
+func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), service *summary.Service) function.Payload {
+	return func(ctx context.Context, raw json.RawMessage) (any, error) {
+		var event events.DynamoDBEvent
+		if err := json.Unmarshal(raw, &event); err != nil {
+			return nil, fmt.Errorf("decode event: %w", err)
+		}
+		if len(event.Records) > 0 {
+			return batch(ctx, event)
+		}
+		swept, err := service.Sweep(ctx)
+		metric.Add(ctx, "SweptSessions", float64(swept.Looked), metric.Count)
+		metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
+		return nil, err
+	}
+}
