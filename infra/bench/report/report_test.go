@@ -1,0 +1,204 @@
+package report_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/bench/report"
+)
+
+func TestQuantilesInterpolate(t *testing.T) {
+	tests := []struct {
+		samples []time.Duration
+		q       float64
+		want    time.Duration
+	}{
+		{nil, 0.5, 0},
+		{[]time.Duration{7}, 0.95, 7},
+		{[]time.Duration{30, 10, 20}, 0.5, 20},
+		{[]time.Duration{40, 10, 20, 30}, 0.5, 25},
+		{[]time.Duration{0, 100}, 0.95, 95},
+		{[]time.Duration{3, 1, 2}, 1, 3},
+		{[]time.Duration{3, 1, 2}, 0, 1},
+	}
+	for _, tt := range tests {
+		if got := report.Quantile(tt.samples, tt.q); got != tt.want {
+			t.Errorf("quantile %v of %v is %d, want %d", tt.q, tt.samples, got, tt.want)
+		}
+	}
+	samples := []time.Duration{3, 1, 2}
+	if report.Median(samples); !cmp.Equal(samples, []time.Duration{3, 1, 2}) {
+		t.Errorf("the median reordered its samples: %v", samples)
+	}
+}
+
+func TestTablesAreAligned(t *testing.T) {
+	table := &report.Table{Header: []string{"per turn", "calls", "µs"}}
+	table.Add("bare", "1", "12.5")
+	table.Add("embedded array", "10")
+	text := "" +
+		"per turn        calls    µs\n" +
+		"--------------  -----  ----\n" +
+		"bare                1  12.5\n" +
+		"embedded array     10\n"
+	if diff := cmp.Diff(text, table.Text()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	markdown := "" +
+		"| per turn       | calls |   µs |\n" +
+		"| -------------- | ----: | ---: |\n" +
+		"| bare           |     1 | 12.5 |\n" +
+		"| embedded array |    10 |      |\n"
+	if diff := cmp.Diff(markdown, table.Markdown()); diff != "" {
+		t.Errorf("markdown (-want +got):\n%s", diff)
+	}
+}
+
+func TestSectionsAreReplacedInPlace(t *testing.T) {
+	first, err := report.Section("# Benchmarks\n\nBy hand.\n", "store", "one\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# Benchmarks\n\nBy hand.\n\n<!-- begin store -->\none\n<!-- end store -->\n"
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Fatalf("appended (-want +got):\n%s", diff)
+	}
+	second, err := report.Section(first+"\nMore by hand.\n", "store", "two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = "# Benchmarks\n\nBy hand.\n\n<!-- begin store -->\ntwo\n<!-- end store -->\n\nMore by hand.\n"
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("replaced (-want +got):\n%s", diff)
+	}
+	if _, err := report.Section("<!-- begin store -->\nbroken", "store", "x"); err == nil {
+		t.Error("a section without an end was replaced")
+	}
+}
+
+func TestFilesAreMadeWithTheirFolders(t *testing.T) {
+	folder := t.TempDir()
+	page := filepath.Join(folder, "docs", "benchmarks.md")
+	for range 2 {
+		if err := report.WriteSection(page, "# Benchmarks", "store", "text"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectFile(t, page, "# Benchmarks\n\n<!-- begin store -->\ntext\n<!-- end store -->\n")
+	numbers := filepath.Join(folder, "results", "store.json")
+	if err := report.WriteJSON(numbers, map[string]int{"calls": 1}); err != nil {
+		t.Fatal(err)
+	}
+	expectFile(t, numbers, "{\n  \"calls\": 1\n}\n")
+}
+
+func expectFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", filepath.Base(path), diff)
+	}
+}
+
+func TestCPUModelIsFound(t *testing.T) {
+	cpuinfo := "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R)  Xeon(R) Processor\n"
+	if got := report.CPUModel(strings.NewReader(cpuinfo)); got != "Intel(R) Xeon(R) Processor" {
+		t.Errorf("model is %q", got)
+	}
+	if got := report.CPUModel(strings.NewReader("processor : 0\n")); got != "" {
+		t.Errorf("a model was made up: %q", got)
+	}
+	if m := report.ThisMachine(); m.Cores < 1 || m.CPU == "" || !strings.Contains(m.String(), m.OS) {
+		t.Errorf("this machine is described as %+v", m)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 7.5: "7.5", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", 0.1: "0.1"} {
+		if got := report.Thousands(v); got != want {
+			t.Errorf("%v is written %q, want %q", v, got, want)
+		}
+	}
+}
+
+func samplePlot() report.Plot {
+	return report.Plot{
+		Title: "Write units per turn", Subtitle: "2 messages <a turn>", X: "messages", Y: "units",
+		Series: []report.Series{
+			{Name: "ours", Points: []report.Point{{X: 10, Y: 8}, {X: 10000, Y: 8}}},
+			{Name: "floor", Points: []report.Point{{X: 10, Y: 8}, {X: 10000, Y: 8}}, Reference: true},
+			{Name: "array", Points: []report.Point{{X: 10, Y: 5}, {X: 850, Y: 400}}, End: "ends at 850: 400 KB"},
+		},
+	}
+}
+
+func TestPlotIsDrawn(t *testing.T) {
+	svg, err := samplePlot().SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := elements(t, svg)
+	for _, want := range []string{"Write units per turn", "2 messages <a turn>", "10", "10,000", "1,000", "ours", "floor", "array", "ends at 850: 400 KB"} {
+		if !texts[want] {
+			t.Errorf("the plot does not say %q", want)
+		}
+	}
+	if !strings.Contains(string(svg), "prefers-color-scheme: dark") {
+		t.Error("the plot does not follow a dark colour scheme")
+	}
+}
+
+// elements returns the texts of a well-formed XML document.
+func elements(t *testing.T, document []byte) map[string]bool {
+	t.Helper()
+	texts := map[string]bool{}
+	for dec := xml.NewDecoder(strings.NewReader(string(document))); ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		}
+		if err != nil {
+			t.Fatalf("the plot is no XML: %v", err)
+		}
+		if text, ok := token.(xml.CharData); ok {
+			texts[strings.TrimSpace(string(text))] = true
+		}
+	}
+}
+
+func TestLabelsDoNotCoverEachOther(t *testing.T) {
+	svg, err := samplePlot().SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]string{}
+	for line := range strings.Lines(string(svg)) {
+		for _, name := range []string{"ours", "floor"} {
+			if before, _, found := strings.Cut(line, `" dy="4">`+name+"<"); found {
+				at[name] = before
+			}
+		}
+	}
+	if len(at) != 2 || at["ours"] == at["floor"] {
+		t.Errorf("two labels stand in the same place: %v", at)
+	}
+}
+
+func TestPlotRefusesWhatNoLogarithmHas(t *testing.T) {
+	for _, p := range []report.Plot{{}, {Series: []report.Series{{Points: []report.Point{{X: 0, Y: 1}}}}}} {
+		if _, err := p.SVG(); err == nil {
+			t.Errorf("it drew %+v", p)
+		}
+	}
+}
