@@ -12,9 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,15 +50,16 @@ func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
 // Runtime invokes registered handlers. An invocation's context has the function's timeout as its deadline and ends
 // with the runtime, never with the caller: a caller that goes away does not stop a Lambda. All methods may be called
-// concurrently, except Register.
+// concurrently.
 type Runtime struct {
-	logger    *slog.Logger
-	base      context.Context
-	cancel    context.CancelFunc
-	functions map[string]function
+	logger *slog.Logger
+	base   context.Context
+	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	closed  bool
+	mu        sync.Mutex
+	functions map[string]function
+	closed    bool
+
 	running sync.WaitGroup
 	active  atomic.Int64
 }
@@ -77,20 +76,24 @@ func NewRuntime(logger *slog.Logger) *Runtime {
 	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]function{}}
 }
 
-// Register adds a function: any value that lambda.Start accepts. Register every function before the first invocation.
+// Register adds a function: any value that lambda.Start accepts.
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	var stream URLHandler
 	if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
 		stream, _ = v.Convert(want).Interface().(URLHandler)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.functions[name] = function{handler: lambda.NewHandler(handler), stream: stream, timeout: timeout}
 }
 
-// Names returns the registered functions' names, sorted.
-func (r *Runtime) Names() []string { return slices.Sorted(maps.Keys(r.functions)) }
-
 // Has reports whether a function is registered.
-func (r *Runtime) Has(name string) bool { _, ok := r.functions[name]; return ok }
+func (r *Runtime) Has(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.functions[name]
+	return ok
+}
 
 // Active is the number of invocations under way.
 func (r *Runtime) Active() int { return int(r.active.Load()) }
@@ -183,12 +186,12 @@ type call struct {
 }
 
 func (r *Runtime) begin(name string) (*call, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	f, ok := r.functions[name]
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.closed {
 		return nil, errors.New("the stack is stopping")
 	}

@@ -1,0 +1,77 @@
+// Command local starts the whole of Throughline on this machine (design 5): the functions that functions/* start in
+// Lambda, behind local servers of everything they need. `make run` runs it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/function/coachfn"
+	"github.com/throughline/throughline/internal/function/contextfn"
+	"github.com/throughline/throughline/internal/function/messagesfn"
+	"github.com/throughline/throughline/internal/function/promptfn"
+	"github.com/throughline/throughline/internal/function/rememberfn"
+	"github.com/throughline/throughline/internal/function/summarizefn"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "throughline:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	began := time.Now()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cfg, err := stack.Parse(environment())
+	if err != nil {
+		return err
+	}
+	cfg.Functions = map[string]stack.Constructor{
+		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
+		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
+	}
+	cfg.Out, cfg.Logger = os.Stdout, logger()
+	running, err := stack.Start(ctx, cfg)
+	if ctx.Err() != nil {
+		return nil // asked to end while starting
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Printf("ready  %s  (%.1f s)\n", running.URL(), time.Since(began).Seconds())
+	err = running.Wait(ctx)
+	stop() // a second signal ends the process at once
+	if stopErr := running.Stop(); err == nil {
+		err = stopErr
+	}
+	return err
+}
+
+// logger writes to standard error what is worth a look: warnings, or what LOG_LEVEL says.
+func logger() *slog.Logger {
+	level := slog.LevelWarn
+	if text := os.Getenv("LOG_LEVEL"); text != "" {
+		_ = level.UnmarshalText([]byte(text)) // a wrong one is the functions' to refuse
+	}
+	return slog.New(httpapi.LogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+}
+
+func environment() map[string]string {
+	out := map[string]string{}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		out[name] = value
+	}
+	return out
+}

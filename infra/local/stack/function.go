@@ -1,0 +1,138 @@
+package stack
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/function"
+)
+
+// Constructor builds a function's handler, a value that lambda.Start takes, from its configuration.
+type Constructor func(ctx context.Context, cfg config.Config, rt function.Runtime) (any, error)
+
+// Of makes a Constructor of the one that the function's own main starts.
+func Of[H any](build function.Constructor[H]) Constructor {
+	return func(ctx context.Context, cfg config.Config, rt function.Runtime) (any, error) {
+		return build(ctx, cfg, rt)
+	}
+}
+
+// startFunctions builds every function of the template, at once, and registers it under its deployed name.
+func (s *Stack) startFunctions(ctx context.Context) error {
+	shared, err := s.sharedEnvironment()
+	if err != nil {
+		return err
+	}
+	handlers := make([]any, len(s.template.Functions))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, f := range s.template.Functions {
+		build, ok := s.cfg.Functions[f.Name]
+		if !ok {
+			return fmt.Errorf("function %s of template.yaml has no constructor", f.Name)
+		}
+		group.Go(func() error {
+			cfg, err := config.Parse(s.environment(f, shared))
+			if err == nil {
+				// The functions live as long as the stack, not as its start.
+				handlers[i], err = build(s.life, cfg, function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics})
+			}
+			if err != nil {
+				return fmt.Errorf("start function %s: %w", f.Name, err)
+			}
+			return ctx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, f := range s.template.Functions {
+		s.runtime.Register(f.PhysicalName, handlers[i], f.Timeout)
+	}
+	return nil
+}
+
+// environment is what one function finds: what the template gives it, the user's own values for those variables, and
+// where the local servers are.
+func (s *Stack) environment(f template.Function, shared map[string]string) map[string]string {
+	out := maps.Clone(f.Environment)
+	for name := range out {
+		if value, ok := s.cfg.Environment[name]; ok {
+			out[name] = value
+		}
+	}
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_EMBEDDING_API_KEY", "PINECONE_API_KEY", "LOG_LEVEL"} {
+		if value, ok := s.cfg.Environment[name]; ok {
+			out[name] = value
+		}
+	}
+	maps.Copy(out, shared)
+	return out
+}
+
+// sharedEnvironment is the same for every function: the servers, the keys that make them let in, and the triggers.
+func (s *Stack) sharedEnvironment() (map[string]string, error) {
+	cursorKey, err := s.cursorKey()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{
+		"TABLE_NAME": s.cfg.TableName, "AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
+		"AWS_SECRET_ACCESS_KEY": s.cfg.SecretAccessKey, "AWS_SESSION_TOKEN": s.cfg.SessionToken,
+		"AWS_ENDPOINT_URL_DYNAMODB": s.dynamodb.behindDoor, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
+		"PINECONE_INDEX_HOST": s.pinecone.behindDoor, "OPENAI_BASE_URL": s.openai.behindDoor,
+		"OPENAI_EMBEDDING_BASE_URL": s.embedding.behindDoor,
+		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
+		"CURSOR_KEY": cursorKey, "SECRET_NAME": "", "KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
+	}
+	if s.pinecone.door != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
+		out["PINECONE_API_KEY"] = "local"
+	}
+	if s.cfg.Environment["OPENAI_API_KEY"] == "" {
+		out["OPENAI_API_KEY"] = "local"
+	}
+	if n := s.cfg.Triggers.Messages; n > 0 {
+		out["SUMMARY_MESSAGES"] = strconv.Itoa(n)
+	}
+	if idle := s.cfg.Triggers.Idle; idle > 0 {
+		out["SUMMARY_IDLE"] = idle.String()
+	}
+	return out, nil
+}
+
+// cursorKey signs list cursors; kept with the data, so that they stay good.
+func (s *Stack) cursorKey() (string, error) {
+	if key := s.cfg.Environment["CURSOR_KEY"]; key != "" {
+		return key, nil
+	}
+	path := s.dataPath("cursor.key")
+	if path != "" {
+		raw, err := os.ReadFile(path)
+		if err == nil {
+			return string(raw), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("read cursor key: %w", err)
+		}
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	key := "1:" + base64.StdEncoding.EncodeToString(random)
+	if path != "" {
+		if err := os.WriteFile(path, []byte(key), 0o600); err != nil {
+			return "", fmt.Errorf("keep cursor key: %w", err)
+		}
+	}
+	return key, nil
+}
