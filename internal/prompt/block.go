@@ -18,14 +18,14 @@ type entry struct {
 	role conversation.Role
 	// label tells where and when: "Program Designer - 2 hours ago". It is made of the format's own words.
 	label string
-	// day is its calendar day in words: "yesterday".
-	day string
 	// text is the stored text; tokens its stored count, 0 where it has to be counted. fields, where set, stand
 	// instead of text. note is a word behind it, such as a goal's type.
 	text   string
 	tokens int
 	fields []field
 	note   string
+	// ours marks text that Throughline itself says; it is written as it is.
+	ours bool
 	// place is where it stands in the rendered block, ascending; entries of equal place stand as they are ranked.
 	place int
 	// group is the conversation that it is told within, nil for most.
@@ -55,13 +55,15 @@ func (e *entry) out(reason string) *entry {
 // in reports whether the entry stands in the prompt.
 func (e *entry) in() bool { return e.decision == Included || e.decision == Trimmed }
 
-// group is one conversation whose messages stand together.
+// group is one conversation, or one exchange of it, whose messages stand together.
 type group struct {
+	kind, id           string
 	sessionID, context string
 	label              string
-	day                string
-	began              time.Time
-	tier               tier
+	// day is the calendar day in words, date in figures.
+	day, date string
+	began     time.Time
+	tier      tier
 	// opened is set once one of its entries is in; cost is what its frame takes.
 	opened bool
 	cost   cost

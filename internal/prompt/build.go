@@ -47,7 +47,7 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 func (s *Service) assemble(o order, got gathered, now time.Time) (Prompt, error) {
 	v := look(o, got, now)
 	blocks := v.choose()
-	f := fitter{limit: o.budget, page: page{
+	f := fitter{limit: o.budget, messageApart: o.recipe.MessageApart, page: page{
 		format: o.recipe.Format, place: v.place, tally: tally{counter: s.Counter, fixed: &s.fixed},
 	}}
 	if err := f.fit(blocks); err != nil {
@@ -55,6 +55,9 @@ func (s *Service) assemble(o order, got gathered, now time.Time) (Prompt, error)
 	}
 	blocks = o.recipe.ordered(blocks)
 	text := f.write(blocks)
+	if text.messages == nil {
+		text.messages = []Message{{Role: string(conversation.User), Content: o.Message}}
+	}
 	return Prompt{
 		SessionID: o.SessionID, Recipe: o.recipe.Name, System: text.system, Messages: text.messages, Text: text.text,
 		Tools: toolsOf(o.recipe), Model: v.coach.Model,

@@ -3,6 +3,7 @@ package prompt
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -32,12 +33,16 @@ func (v *view) conversations(t tier) []*group {
 		began := v.messagesOf(s.ID)[0].Timestamp
 		last := v.messagesOf(s.ID)[len(v.messagesOf(s.ID))-1].Timestamp
 		groups = append(groups, &group{
-			sessionID: s.ID, context: s.Context, began: began, tier: t,
+			kind: "conversation", id: s.ID, sessionID: s.ID, context: s.Context, began: began, tier: t,
 			label: label(s.Context) + " - " + Age(last, v.now, v.place), day: dayLabel(last, v.now, v.place),
+			date: v.day(began),
 		})
 	}
 	return groups
 }
+
+// day is a local date in figures.
+func (v *view) day(t time.Time) string { return t.In(v.place).Format(time.DateOnly) }
 
 // withOwn are this coach's sessions with the one that the user stands in, latest first.
 func (v *view) withOwn() []conversation.Session {
@@ -93,7 +98,12 @@ func chooseSessions(v *view, s *Slot) []*entry {
 			}
 			e := v.once(v.summaryEntry(other), summed(other.ID), s.Block)
 			e.place = len(entries)
-			e.day = dayLabel(other.LastMessageAt, v.now, v.place)
+			if s.Grouped {
+				e.group = &group{
+					kind: e.kind, id: other.ID, sessionID: other.ID, context: other.Context, label: e.label, tier: t,
+					day: dayLabel(other.LastMessageAt, v.now, v.place), began: other.StartedAt, date: v.day(other.LastMessageAt),
+				}
+			}
 			entries = append(entries, capChars(e, s.Cap.Chars))
 		}
 	}

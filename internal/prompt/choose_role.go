@@ -20,7 +20,7 @@ func chooseRole(v *view, _ *Slot) []*entry {
 	}
 	entries := []*entry{role}
 	if v.recipe.Rules != "" {
-		entries = append(entries, &entry{kind: "rules", id: v.recipe.Name, text: v.recipe.Rules, place: 1})
+		entries = append(entries, &entry{kind: "rules", id: v.recipe.Name, text: v.recipe.Rules, place: 1, ours: true})
 	}
 	return entries
 }
@@ -50,12 +50,12 @@ func chooseCurrent(v *view, _ *Slot) []*entry {
 func chooseExpertise(v *view, _ *Slot) []*entry {
 	var entries []*entry
 	for i, name := range v.agent.Expertise {
-		entries = append(entries, &entry{kind: "module", id: name, text: module(name), place: i})
+		entries = append(entries, &entry{kind: "module", id: name, text: module(name), place: i, ours: true})
 	}
 	return entries
 }
 
 // chooseInstruction is the recipe's last word.
 func chooseInstruction(v *view, _ *Slot) []*entry {
-	return []*entry{{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction}}
+	return []*entry{{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction, ours: true}}
 }

@@ -15,6 +15,8 @@ type fitter struct {
 	page
 	limit cost
 	spent cost
+	// messageApart leaves the current message out of the limit.
+	messageApart bool
 	// full is set when the budget kept an entry out; nothing of lower value goes in behind it.
 	full bool
 }
@@ -34,6 +36,9 @@ func (f *fitter) fit(blocks []*block) error {
 		b.limit = blockLimit(b.slot.Cap, f.limit)
 		if b.slot.Required {
 			f.require(b)
+		}
+		if b.slot.Block == blockCurrent && f.messageApart {
+			f.limit = f.limit.raised(b.cost)
 		}
 	}
 	if !f.spent.within(f.limit) {

@@ -148,16 +148,16 @@ func (p page) body(s *Style, e *entry) string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	text := clean(e.text)
-	if s.Message {
-		return text
+	text := e.text
+	switch {
+	case e.ours:
+	case s.Message:
+		return clean(text)
+	case s.OneLine:
+		text = p.format.Guard(oneLine(clean(text)))
+	default:
+		text = p.format.Guard(strings.TrimSpace(clean(text)))
 	}
-	if s.OneLine {
-		text = oneLine(text)
-	} else {
-		text = strings.TrimSpace(text)
-	}
-	text = p.format.Guard(text)
 	if s.Wrap != nil {
 		text = s.Wrap(text, e.note)
 	}
@@ -187,6 +187,9 @@ func (p page) headingCost(s *Slot) cost {
 	if s.Heading != "" {
 		c = c.add(p.constant(s.Heading + "\n"))
 	}
+	if s.Ending != "" {
+		c = c.add(p.constant(s.Ending + "\n"))
+	}
 	return c
 }
 
@@ -197,7 +200,7 @@ func (p page) write(blocks []*block) rendering {
 	for _, b := range blocks {
 		switch {
 		case !b.opened:
-		case b.slot.Block == blockCurrent:
+		case b.slot.Block == blockCurrent && b.slot.Style.Message:
 			current = p.turns(b)
 		case b.slot.Style.Message:
 			messages = append(messages, p.turns(b)...)

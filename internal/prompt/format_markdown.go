@@ -16,7 +16,7 @@ var markdown = &Format{
 func joinSections(sections []section) string {
 	texts := make([]string, len(sections))
 	for i, s := range sections {
-		texts[i] = strings.TrimRight(s.text, "\n")
+		texts[i] = trimEnd(s.text)
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -19,7 +19,16 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldens are the prompts of ann's story in every recipe.
 var goldens = map[string]func(*prompt.Request){
-	"unified": func(*prompt.Request) {},
+	"unified":            func(r *prompt.Request) { r.Recipe = "" },
+	"working-context":    func(r *prompt.Request) { r.Recipe, r.AgentID = prompt.WorkingContext, "patternAnalyst" },
+	"context-format":     func(r *prompt.Request) { r.Recipe = prompt.ContextFormat },
+	"context-format-0.5": func(r *prompt.Request) { r.Recipe = prompt.ContextFormat05 },
+	"tiered-history":     func(r *prompt.Request) { r.Recipe = prompt.TieredHistory },
+	"block-map":          func(r *prompt.Request) { r.Recipe = prompt.BlockMap },
+	"unified-small":      func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 300} },
+	"unified-refers-back": func(r *prompt.Request) {
+		r.Message, r.MessageID = "Let's continue where we left off with the deadlift goal.", ""
+	},
 }
 
 // TestGolden holds the rendered prompts and their manifests. Run with -update after a change that is meant.
@@ -28,8 +37,6 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			r := ann(t, w)
-			r.Recipe, _, _ = strings.Cut(name, ".")
-			r.Recipe = strings.ReplaceAll(r.Recipe, "_", "@0.")
 			change(&r)
 			got := archive(t, build(t, w.service(now), "ann", r))
 			path := filepath.Join("testdata", name+".txtar")

@@ -24,8 +24,12 @@ func account(blocks []*block, limit cost, got gathered, degraded []recall.Degrad
 	system := 0
 	for _, b := range blocks {
 		m.Blocks = append(m.Blocks, b.account())
-		if !b.slot.Style.Message {
-			system += b.cost.tokens
+		if b.slot.Style.Message || b.slot.Block == blockCurrent {
+			continue
+		}
+		system += b.cost.tokens
+		if b.slot.Required && b.limit > 0 && b.cost.tokens > b.limit {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.limit))
 		}
 	}
 	if system*100 > limit.tokens*warnShare {
@@ -72,7 +76,7 @@ func (e *entry) account() Item {
 
 // accountGroup is one line for a conversation: how many of its messages are in, and why the others are not.
 func (b *block) accountGroup(g *group) Item {
-	item := Item{Kind: "conversation", ID: g.sessionID, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
+	item := Item{Kind: g.kind, ID: g.id, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
 		OccurredAt: conversation.FormatTime(g.began), Tokens: g.cost.tokens}
 	total, in, out := 0, 0, ""
 	for _, e := range b.entries {

@@ -55,8 +55,11 @@ type Slot struct {
 	Required bool
 	// Protected blocks give way only to required ones.
 	Protected bool
-	// Heading stands above its entries; Empty, where set, stands in place of entries where there are none.
-	Heading, Empty string
+	// Heading stands above its entries; Empty, where set, stands in place of entries where there are none. Ending is
+	// what the format writes because of the block elsewhere, such as a closing tag.
+	Heading, Empty, Ending string
+	// Grouped tells each entry within the frame of its conversation.
+	Grouped bool
 	// Style is how its entries are written.
 	Style *Style
 	// Choose, where set, fills it instead of the registry's chooser.
@@ -78,7 +81,7 @@ type Cap struct {
 }
 
 // Recipes is the registry of recipes.
-var Recipes = []Recipe{unified}
+var Recipes = []Recipe{unified, workingContext, contextFormat, contextFormat05, tieredHistory, blockMap}
 
 func recipeOf(name string) (Recipe, bool) {
 	if name == "" {

@@ -31,6 +31,12 @@ const (
 	Compaction  = "compaction"
 )
 
+// StrategyOf returns the strategy of a name.
+func StrategyOf(name string) (MessageScopingStrategy, bool) {
+	s, ok := strategies[name]
+	return s, ok
+}
+
 var strategies = map[string]MessageScopingStrategy{
 	LastN:       lastN{},
 	TokenWindow: tokenWindow{},

@@ -12,6 +12,15 @@ type cost struct{ tokens, chars int }
 
 func (c cost) add(d cost) cost { return cost{c.tokens + d.tokens, c.chars + d.chars} }
 
+// raised is a limit that lets something go through besides.
+func (c cost) raised(by cost) cost {
+	c.tokens += by.tokens
+	if c.chars > 0 {
+		c.chars += by.chars
+	}
+	return c
+}
+
 // within reports whether a cost keeps a limit.
 func (c cost) within(limit cost) bool {
 	return c.tokens <= limit.tokens && (limit.chars == 0 || c.chars <= limit.chars)

@@ -58,3 +58,6 @@ func capChars(e *entry, chars int) *entry {
 	}
 	return e
 }
+
+// trimEnd takes the line feeds off a section's end.
+func trimEnd(text string) string { return strings.TrimRight(text, "\n") }

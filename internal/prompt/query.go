@@ -1,0 +1,86 @@
+package prompt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// queryType sorts a message by what an answer to it needs (maas-context-format, backlog v0.5).
+type queryType int
+
+const (
+	// personal queries need all that is known of the user.
+	personal queryType = iota
+	// greeting needs nothing of the past.
+	greeting
+	// looking back needs the past above all.
+	lookingBack
+	// general queries are about the world, not the user.
+	general
+)
+
+var (
+	greetingWords = regexp.MustCompile(`(?i)^\W*(?:hi|hey|hello|good (?:morning|afternoon|evening|night)|thanks?|thank you|ok(?:ay)?|bye|great|cool|yo)\b`)
+	backwards     = regexp.MustCompile(`(?i)\b(?:remember|did (?:i|we|you)|have (?:i|we)|when did|what did|last (?:time|week|month)|yesterday|earlier|previously)\b`)
+	aboutWorld    = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are)|who(?:'s| is| are)|how (?:do|does|is|are|many|much)|why (?:do|does|is|are)|define|explain)\b`)
+	aboutUser     = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our)\b`)
+)
+
+func typeOf(message string) queryType {
+	text := cutBytes(message, queryBytes)
+	switch {
+	case greetingWords.MatchString(text) && len(strings.Fields(text)) <= 4:
+		return greeting
+	case RefersBack(text) || backwards.MatchString(text):
+		return lookingBack
+	case aboutWorld.MatchString(text) && !aboutUser.MatchString(text):
+		return general
+	default:
+		return personal
+	}
+}
+
+// wantsPast lets past conversations in unless the message is a greeting.
+func wantsPast(v *view) bool { return typeOf(v.Message) != greeting }
+
+// wantsProfile lets the profile in where the query is about the user.
+func wantsProfile(v *view) bool { return typeOf(v.Message) != general }
+
+// maxTags is how many words of a summary become its tags.
+const maxTags = 3
+
+// tags are the words that a text uses most, in the order of their first use among equals.
+func tags(text string) []string {
+	words := allKeywords(text)
+	counts := map[string]int{}
+	var distinct []string
+	for _, w := range words {
+		if counts[w]++; counts[w] == 1 {
+			distinct = append(distinct, w)
+		}
+	}
+	slices.SortStableFunc(distinct, func(a, b string) int { return counts[b] - counts[a] })
+	return distinct[:min(len(distinct), maxTags)]
+}
+
+// keywords are the distinct words of a text that carry meaning.
+func keywords(text string) []string {
+	words := allKeywords(text)
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+func allKeywords(text string) []string {
+	words := strings.FieldsFunc(strings.ToLower(cutBytes(text, queryBytes)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
+	})
+	return slices.DeleteFunc(words, func(w string) bool { return len(w) < 4 || slices.Contains(commonWords, w) })
+}
+
+// commonWords carry no meaning of their own.
+var commonWords = strings.Fields(`about after again against also been before being between both could does doing done
+during each from have having here into just like more most much only other over same should some such than that their
+them then there these they this those through under until very want wants wanted was were what when where which while
+will with would your yours user users mentioned discussed assistant coach said asked told because`)

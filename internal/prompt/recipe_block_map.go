@@ -1,0 +1,58 @@
+package prompt
+
+// blockMap is the recipe of prompt-assembly-map: each block a system message of its own, then the recent messages.
+// The specification gives blocks, caps and order; what is dropped first follows unified.
+var blockMap = Recipe{
+	Name:          BlockMap,
+	Specification: "prompt-assembly-map",
+	Budget:        cost{tokens: 4000},
+	Format:        systemMessages,
+	Scoping:       LastN,
+	Order: []string{
+		blockNow, blockState, blockRole, blockFoundation, blockRelevantMemories, blockLoops, blockWins, blockSeed,
+		blockSpine, blockLatest, blockRecent, blockCurrent,
+	},
+	Slots: []Slot{
+		{Block: blockRole, Required: true, Style: prose},
+		{Block: blockCurrent, Required: true, Style: verbatim},
+		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 800}},
+		{Block: blockNow, Style: stated},
+		{Block: blockFoundation, Style: listed, Heading: "[FOUNDATION MEMORIES]:", Cap: Cap{Items: 12}},
+		{Block: blockLoops, Style: listed, Heading: "OPEN LOOPS (pending):", Cap: Cap{Items: 5}},
+		{Block: blockRelevantMemories, Style: listed, Heading: "[RELEVANT MEMORIES]:", Cap: Cap{Items: 8}},
+		{Block: blockWins, Style: listed, Heading: "Recent wins:", Cap: Cap{Items: 3}},
+		{Block: blockSpine, Style: behind("Conversation summary:"), Cap: Cap{Chars: 1200}},
+		{Block: blockLatest, Style: behind("LATEST SESSION SUMMARY:"), Cap: Cap{Chars: 600}},
+		{Block: blockSeed, Style: behind("User context:"), Cap: Cap{Chars: 800}},
+		{Block: blockState, Style: stated},
+	},
+}
+
+// systemMessages is the format of one system message for each block. A block's text can't leave its message; the
+// labels that could open another one inside it are guarded.
+var systemMessages = &Format{
+	Guard: func(text string) string { return guardLines(text, blockMapLabels) },
+	Assemble: func(sections []section, messages []Message) rendering {
+		var all []Message
+		for _, s := range sections {
+			all = append(all, Message{Role: "system", Content: trimEnd(s.text)})
+		}
+		return rendering{messages: append(all, messages...)}
+	},
+}
+
+var blockMapLabels = labelDanger(
+	"[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:", "Conversation summary:",
+	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "Screen:",
+)
+
+// The styles of plain lists.
+var (
+	// listed is one line of text alone.
+	listed = &Style{OneLine: true}
+	// stated is a line "Label: value" for each field.
+	stated = &Style{Field: func(label, value string) string { return label + ": " + value }}
+)
+
+// behind is text behind the block's name, in the same line.
+func behind(name string) *Style { return &Style{Lead: fixed(name)} }

@@ -1,0 +1,184 @@
+package prompt
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// contextFormat is the recipe of maas-context-format v0.1: one plain payload, 700 tokens for all but the current
+// message.
+var contextFormat = Recipe{
+	Name:          ContextFormat,
+	Specification: "maas-context-format v0.1",
+	Budget:        cost{tokens: 700},
+	MessageApart:  true,
+	Role:          contextFormatRole,
+	Instruction:   contextFormatInstruction,
+	Format:        plainText,
+	Scoping:       LastN,
+	Order:         contextFormatOrder,
+	Slots: []Slot{
+		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
+		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
+		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
+		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Cut: true}, Choose: choosePrevious},
+		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Cut: true}, Choose: chooseExchanges},
+	},
+}
+
+// contextFormat05 adds what the specification's backlog names up to v0.5: tags on summaries, vector retrieval, a user
+// profile section, and sections by the type of query.
+var contextFormat05 = Recipe{
+	Name:          ContextFormat05,
+	Specification: "maas-context-format v0.5",
+	Budget:        cost{tokens: 700},
+	MessageApart:  true,
+	Role:          contextFormatRole,
+	Instruction:   contextFormatInstruction,
+	Format:        plainText,
+	Scoping:       LastN,
+	Order:         contextFormatOrder,
+	Slots: []Slot{
+		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
+		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
+		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
+		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Cut: true}, Choose: chooseTagged, Only: wantsPast},
+		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Cut: true}, Choose: chooseExchanges},
+		{Block: blockProfile, Style: stated, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, Only: wantsProfile},
+	},
+}
+
+var contextFormatOrder = []string{blockRole, blockProfile, blockSessions, blockRecent, blockCurrent, blockInstruction}
+
+const (
+	contextFormatRole        = "You are a helpful AI assistant with long-term memory of past conversations with this user."
+	contextFormatInstruction = "Please respond naturally, referencing past context when relevant."
+	previousHeading          = "PREVIOUS CONTEXT (from long-term memory):"
+)
+
+// plainText is the format of labelled sections without markup. A line of content that begins with one of its labels
+// is guarded.
+var plainText = &Format{
+	Guard: func(text string) string { return guardLines(text, contextFormatLabels) },
+	Group: func(*group) (open, end string) { return "", "\n" },
+	Assemble: func(sections []section, _ []Message) rendering {
+		return rendering{text: joinSections(sections)}
+	},
+}
+
+var contextFormatLabels = labelDanger(
+	"SYSTEM ROLE", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:", "Assistant:",
+	"Please respond naturally", "Name:", "Member since:", "About:",
+)
+
+var (
+	// paragraphLine is one summary, a paragraph of one line.
+	paragraphLine = &Style{OneLine: true, Tail: "\n\n"}
+	// exchangeLine is one message of an exchange: User: text.
+	exchangeLine = &Style{Lead: func(e *entry, _ int, _ *time.Location) string { return speaker(e.role) + ":" }}
+)
+
+// relevantShare is the part of the best score that a summary must reach to count as relevant.
+const relevantShare = 0.4
+
+// choosePrevious tells the summaries most relevant to the message: those that the search found, or, where it found
+// none, those that share words with it (maas-context-format, "Retrieval": keyword search in v0.1).
+func choosePrevious(v *view, s *Slot) []*entry {
+	entries := v.foundSummaries(s)
+	if len(entries) == 0 {
+		entries = v.keywordSummaries(s)
+	}
+	top := 0.0
+	for i, e := range entries {
+		e.place = i
+		top = max(top, e.score)
+		if e.decision == "" && e.score < top*relevantShare {
+			e.out("not relevant enough")
+		}
+	}
+	return capItems(entries, s)
+}
+
+func (v *view) foundSummaries(s *Slot) []*entry {
+	var entries []*entry
+	for _, h := range v.hits {
+		if h.Summary == nil || strings.TrimSpace(h.Summary.Text) == "" {
+			continue
+		}
+		e := &entry{
+			kind: "summary", id: h.Summary.SessionID, sessionID: h.Summary.SessionID, context: h.Summary.Context,
+			at: h.Summary.OccurredAt, score: h.Score, text: h.Summary.Text, tokens: h.Summary.Tokens,
+		}
+		entries = append(entries, v.once(e, summed(h.Summary.SessionID), s.Block))
+	}
+	return entries
+}
+
+// keywordSummaries ranks the known sessions' summaries by the share of the message's words that they hold.
+func (v *view) keywordSummaries(s *Slot) []*entry {
+	asked := keywords(v.Message)
+	var entries []*entry
+	for _, other := range v.sessions {
+		if !hasSummary(other) || len(asked) == 0 {
+			continue
+		}
+		shared := 0
+		told := keywords(other.Summary.Text)
+		for _, word := range asked {
+			if slices.Contains(told, word) {
+				shared++
+			}
+		}
+		if shared == 0 {
+			continue
+		}
+		e := v.summaryEntry(other)
+		e.score = float64(shared) / float64(len(asked))
+		entries = append(entries, v.once(e, summed(other.ID), s.Block))
+	}
+	slices.SortStableFunc(entries, func(a, b *entry) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return b.at.Compare(a.at)
+	})
+	return entries
+}
+
+// chooseTagged is choosePrevious with each summary's tags in front: its context, and the words that it uses most.
+func chooseTagged(v *view, s *Slot) []*entry {
+	entries := choosePrevious(v, s)
+	for _, e := range entries {
+		e.text = "[" + strings.Join(append([]string{strings.ToLower(label(e.context))}, tags(e.text)...), ", ") + "] " + e.text
+		e.tokens = 0
+	}
+	return entries
+}
+
+// chooseExchanges tells the session's last exchanges, chronologically: a message of the user with what was answered.
+func chooseExchanges(v *view, s *Slot) []*entry {
+	var exchanges []*group
+	var entries []*entry
+	for i, m := range v.own {
+		e := messageEntry(m)
+		e.place = i
+		if len(exchanges) == 0 || speaker(m.Role) == "User" {
+			exchanges = append(exchanges, &group{
+				kind: "exchange", id: m.ID, sessionID: m.SessionID, context: m.Context, began: m.Timestamp,
+			})
+		}
+		e.group = exchanges[len(exchanges)-1]
+		entries = append(entries, capChars(e, s.Cap.Chars))
+	}
+	slices.Reverse(entries)
+	return slices.DeleteFunc(entries, func(e *entry) bool {
+		return !slices.Contains(exchanges[max(len(exchanges)-maxExchanges, 0):], e.group)
+	})
+}
+
+// maxExchanges is how many exchanges are told (maas-context-format, "Count": 2-3).
+const maxExchanges = 3

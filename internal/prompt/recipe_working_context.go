@@ -1,0 +1,50 @@
+package prompt
+
+// workingContext is the recipe of working-context-builder: the agent's system prompt with what is known of the user
+// injected, the session's messages scoped to the agent, and no tools (AC 4).
+var workingContext = Recipe{
+	Name:          WorkingContext,
+	Specification: "working-context-builder",
+	Budget:        cost{tokens: 4000},
+	Format:        markdown,
+	Scoping:       LastN,
+	TellEmail:     true,
+	Order: []string{
+		blockRole, blockProfile, blockGoals, blockUserSummary, blockEngagement, blockLatest, blockExpertise, blockRecent, blockCurrent,
+	},
+	Slots: []Slot{
+		{Block: blockRole, Required: true, Style: prose},
+		{Block: blockCurrent, Required: true, Style: verbatim},
+		{Block: blockRecent, Style: turn},
+		{Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.", Cap: Cap{Items: MaxGoals}, Only: knows},
+		{Block: blockUserSummary, Style: boldFields, Heading: "## What You Know About This User"},
+		{Block: blockProfile, Style: boldFields, Heading: "## User Context"},
+		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement"},
+		{Block: blockLatest, Style: prose, Heading: "## Earlier In This Conversation", Choose: chooseOlder},
+		{Block: blockExpertise, Style: paragraphs, Heading: "## Expertise"},
+	},
+}
+
+// MaxGoals is how many active goals a prompt tells (working-context-builder, finding F10).
+const MaxGoals = 10
+
+// knows keeps a block from claiming that there is nothing where nothing could be read.
+func knows(v *view) bool { return v.knows }
+
+// chooseOlder tells what the scoping strategy lets stand for older messages.
+func chooseOlder(v *view, s *Slot) []*entry {
+	_, older := v.scope()
+	if older == "" {
+		return nil
+	}
+	return []*entry{capChars(v.summaryEntry(v.session), s.Cap.Chars)}
+}
+
+var (
+	// numberedTitle is a goal: 1. "title" (type).
+	numberedTitle = &Style{
+		OneLine: true, Lead: numbered,
+		Wrap: func(text, note string) string { return noted(`"`+text+`"`, note) },
+	}
+	boldFields = &Style{Field: func(label, value string) string { return "**" + label + ":** " + value }}
+)
