@@ -1,0 +1,93 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/conversation/storetest"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// TestCalls holds how many remote calls each operation makes (design 4.1, 4.4 and 6).
+func TestCalls(t *testing.T) {
+	client, table := dynamodbtest.Client(t), dynamotest.Table(t)
+	var c counter
+	warm := withSeam(t, client, table, c.call, atNow())
+	cold := func() { warm = withSeam(t, client, table, c.call, atNow()) }
+	const batch, query, update, write = "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"
+	var session conversation.Session
+	appendKey := func(key string) error {
+		_, err := warm.Append(t.Context(), alice, conversation.Append{
+			SessionID:   "a",
+			Messages:    []conversation.NewMessage{{Role: conversation.User, Content: "q"}, {Role: conversation.Assistant, Content: "a"}},
+			Idempotency: conversation.Idempotency{Scope: "s", Key: key, BodyHash: "h"},
+		})
+		return err
+	}
+	steps := []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"create", func() error {
+			_, err := warm.CreateSession(t.Context(), alice, conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}, noKey)
+			return err
+		}, []string{write}},
+		{"append warm", func() error { return appendKey("") }, []string{write}},
+		{"append warm with a key", func() error { return appendKey("k") }, []string{write}},
+		{"append again with the key", func() error { return appendKey("k") }, []string{write, batch}},
+		{"append cold", func() error { cold(); return appendKey("") }, []string{batch, write}},
+		{"turn", func() error {
+			turn, err := warm.BeginTurn(t.Context(), alice, conversation.Append{
+				SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "q"}},
+				Idempotency: conversation.Idempotency{Scope: "chat", Key: "k", BodyHash: "h"},
+			}, time.Minute)
+			if err == nil {
+				_, err = warm.FinishTurn(t.Context(), alice, turn, conversation.NewMessage{Role: conversation.Assistant, Content: "a"})
+			}
+			return err
+		}, []string{write, write}},
+		{"session by id", func() error { cold(); return second(warm.Session(t.Context(), alice, "a")) }, []string{batch}},
+		{"open", func() (err error) {
+			session, _, err = warm.Open(t.Context(), alice, "coach_conversation", "a")
+			return err
+		}, []string{batch}},
+		{"tail", func() error { return second(warm.Tail(t.Context(), alice, session, 5)) }, []string{query}},
+		{"messages after", func() error { return second(warm.MessagesAfter(t.Context(), alice, session, 2, 50)) }, []string{query}},
+		{"messages", func() error {
+			_, _, err := warm.Messages(t.Context(), alice, "a", conversation.Page{Limit: 50})
+			return err
+		}, []string{batch, query}},
+		{"timeline", func() error {
+			_, _, err := warm.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 50})
+			return err
+		}, []string{query}},
+		{"recent sessions", func() error {
+			return second(warm.RecentSessions(t.Context(), alice, storetest.Now.Add(-time.Hour), 10))
+		}, []string{query, batch}},
+		{"long-term", func() error { return second(warm.LongTerm(t.Context(), alice)) }, []string{query}},
+		{"access", func() error { return second(warm.Access(t.Context(), alice)) }, []string{batch}},
+		{"change", func() error {
+			title := "t"
+			return second(warm.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title}))
+		}, []string{batch, update}},
+		{"put profile", func() error { return second(warm.Profiles().Put(t.Context(), alice, longterm.Profile{})) }, []string{write}},
+		{"save summary", func() error {
+			return warm.SaveSummary(t.Context(), alice, session, summaryOf(session, 1, conversation.ByModel, true))
+		}, []string{write}},
+	}
+	for _, step := range steps {
+		c.take()
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if diff := cmp.Diff(step.want, c.take()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// contents reads a whole session through a store of its own.
+func contents(t *testing.T, table, id string) []string {
+	t.Helper()
+	s := dynamo.New(dynamodbtest.Client(t), table, atNow())
+	messages, _, err := s.Messages(t.Context(), alice, id, conversation.Page{Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, len(messages))
+	for i, m := range messages {
+		out[i] = m.Content
+		if m.Seq != i+1 {
+			t.Errorf("message %d has seq %d", i+1, m.Seq)
+		}
+	}
+	return out
+}
+
+// TestAppendOnceWhateverTheAnswer holds that an append is stored once when calls fail, are throttled, meet other
+// transactions, or are carried out without an answer, with and without an idempotency key.
+func TestAppendOnceWhateverTheAnswer(t *testing.T) {
+	throttle := &types.ProvisionedThroughputExceededException{}
+	scripts := map[string]script{
+		"no answer, not carried out": {errs: []error{errNoAnswer, errNoAnswer}},
+		"no answer, carried out":     {errs: []error{errNoAnswer}, lost: true},
+		"server error, carried out":  {errs: []error{&types.InternalServerError{}}, lost: true},
+		"lost twice":                 {errs: []error{errNoAnswer, errNoAnswer}, lost: true},
+		"lost, then conflict":        {errs: []error{errNoAnswer, cancelled("TransactionConflict", "None")}, lost: true},
+		"throttled":                  {errs: []error{throttle, throttle, cancelled("ThrottlingError", "None")}},
+		"conflicts": {errs: []error{
+			cancelled("TransactionConflict"), cancelled("None", "TransactionConflict"), cancelled("TransactionConflict"),
+		}},
+	}
+	for name, sc := range scripts {
+		for _, key := range []string{"", "k"} {
+			t.Run(name+"/key="+key, func(t *testing.T) {
+				table := dynamotest.Table(t)
+				plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
+				newSession(t, plain, alice, "coach_conversation", "a", "before")
+				sc.op = "TransactWriteItems"
+				s := withSeam(t, dynamodbtest.Client(t), table, sc.call, atNow())
+				out, err := s.Append(t.Context(), alice, conversation.Append{
+					SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
+					Idempotency: conversation.Idempotency{Scope: "s", Key: key, BodyHash: "h"},
+				})
+				if err != nil || len(out.Messages) != 1 || out.Messages[0].Seq != 2 || out.Session.MessageCount != 2 {
+					t.Fatalf("append: %+v, %v", out, err)
+				}
+				if diff := cmp.Diff([]string{"before", "x"}, contents(t, table, "a")); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestLastingTroubleIsUnavailable(t *testing.T) {
+	table := dynamotest.Table(t)
+	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a", "x")
+	for name, cause := range map[string]error{
+		"no answer": errNoAnswer, "throttled": &types.ThrottlingException{}, "server": &types.InternalServerError{},
+	} {
+		s := withSeam(t, dynamodbtest.Client(t), table, func(string, func() error) error { return cause })
+		_, read := s.Session(t.Context(), alice, "a")
+		_, write := s.Profiles().Put(t.Context(), alice, longterm.Profile{Name: "x"})
+		for op, err := range map[string]error{"read": read, "write": write} {
+			f := fault.From(err)
+			if f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 || !errors.Is(err, cause) {
+				t.Errorf("%s, %s: %v", name, op, err)
+			}
+		}
+	}
+	s := withSeam(t, dynamodbtest.Client(t), table, func(string, func() error) error { return &types.ResourceNotFoundException{} })
+	if _, err := s.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
+		t.Errorf("no table: %v", err)
+	}
+}
+
+func TestADeadlineEndsAnAppend(t *testing.T) {
+	table := dynamotest.Table(t)
+	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a", "x")
+	s := withSeam(t, dynamodbtest.Client(t), table, func(op string, run func() error) error {
+		if op == "TransactWriteItems" {
+			return cancelled("TransactionConflict")
+		}
+		return run()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := s.Append(ctx, alice, conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}}})
+	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("append past its deadline: %v", err)
+	}
+}
+
+// TestWritersInManyProcesses appends to one session from functions that know nothing of each other.
+func TestWritersInManyProcesses(t *testing.T) {
+	const writers, each = 20, 10
+	table := dynamotest.Table(t)
+	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a")
+	var wg sync.WaitGroup
+	for w := range writers {
+		s := dynamo.New(dynamodbtest.Client(t), table)
+		wg.Go(func() {
+			for i := range each {
+				in := conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: fmt.Sprint(w, "/", i)}}}
+				if _, err := s.Append(t.Context(), alice, in); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := contents(t, table, "a"); len(got) != writers*each {
+		t.Errorf("%d messages, want %d", len(got), writers*each)
+	}
+}
