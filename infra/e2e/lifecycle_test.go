@@ -1,0 +1,117 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/launch"
+)
+
+// TestStopInTheMiddle ends a stack while it answers: a clean exit within 5 s, and no process left behind.
+func TestStopInTheMiddle(t *testing.T) {
+	stack, err := launch.Start(t.Context(), program, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := childrenOf(t, stack.PID())
+	if len(children) == 0 {
+		t.Fatal("the stack has no child process: DynamoDB Local is one")
+	}
+	api, err := client.New(stack.Base).As(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, api, "coach_conversation", "s")
+	started := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		first := true
+		_ = api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, func(client.Event) error {
+			if first {
+				close(started)
+				first = false
+			}
+			return nil
+		})
+	}()
+	<-started
+	asked := time.Now()
+	if err := stack.Stop(); err != nil {
+		t.Errorf("the stack ended with %v, want a clean exit", err)
+	}
+	if took := time.Since(asked); took > 5*time.Second {
+		t.Errorf("stopping took %v, want at most 5 s", took)
+	}
+	<-ended
+	for _, pid := range children {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%s", pid)); err == nil {
+			t.Errorf("process %s outlived the stack", pid)
+		}
+	}
+}
+
+func childrenOf(t *testing.T, pid int) []string {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []string
+	for _, list := range lists {
+		raw, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread ended
+		}
+		children = append(children, strings.Fields(string(raw))...)
+	}
+	return children
+}
+
+// TestWhatIsMissingIsSaidInOneLine starts the stack where it cannot run.
+func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
+	empty := t.TempDir()
+	tests := []struct {
+		name        string
+		environment []string
+		says        []string
+	}{
+		{"a taken port", []string{"PORT=" + port}, []string{port, "PORT="}},
+		{"no Java", []string{"PATH=" + empty}, []string{"Java 17"}},
+		{"an unknown trigger", []string{"TRIGGERS=moon=full"}, []string{"TRIGGERS", "moon"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), program)
+			command.Env = append(os.Environ(), append([]string{"PORT=0"}, test.environment...)...)
+			var said bytes.Buffer
+			command.Stderr = &said
+			if err := command.Run(); err == nil {
+				t.Fatal("the stack ran")
+			}
+			lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+			if len(lines) != 1 {
+				t.Errorf("it said %d lines, want one:\n%s", len(lines), said.String())
+			}
+			for _, want := range test.says {
+				if !strings.Contains(said.String(), want) {
+					t.Errorf("it said %q, want it to name %q", said.String(), want)
+				}
+			}
+		})
+	}
+}

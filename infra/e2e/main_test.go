@@ -1,0 +1,121 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/launch"
+)
+
+// program is the local stack, built once; shared is one running stack that the tests share, each with users of its
+// own.
+var (
+	program string
+	shared  *launch.Stack
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	folder, err := os.MkdirTemp("", "throughline-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	ctx := context.Background()
+	if program, err = launch.Build(ctx, folder); err != nil {
+		return 1, err
+	}
+	if shared, err = launch.Start(ctx, program, os.Stderr); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, shared.Stop()) }()
+	return m.Run(), nil
+}
+
+var users atomic.Int64
+
+// newUser returns a client of the shared stack as a user that nobody else is.
+func newUser(t *testing.T, scopes ...string) *client.Client {
+	t.Helper()
+	name := "user-" + strconv.FormatInt(users.Add(1), 10) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	api, err := client.New(shared.Base).As(t.Context(), name, scopes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// open creates a session.
+func open(t *testing.T, api *client.Client, surface, id string) {
+	t.Helper()
+	body := map[string]any{"context": surface, "coachId": "coach", "sessionId": id}
+	if err := api.Do(t.Context(), http.MethodPost, "/v1/sessions", body, nil); err != nil {
+		t.Fatalf("create session %s: %v", id, err)
+	}
+}
+
+type message struct {
+	MessageID string
+	Seq       int
+	Role      string
+	Content   string
+	Metadata  map[string]any
+}
+
+func messages(t *testing.T, api *client.Client, session string) []message {
+	t.Helper()
+	var list struct{ Items []message }
+	if err := api.Do(t.Context(), http.MethodGet, "/v1/sessions/"+session+"/messages", nil, &list); err != nil {
+		t.Fatalf("read messages of %s: %v", session, err)
+	}
+	return list.Items
+}
+
+// eventually waits until a condition holds, asking it again and again; the engine gives no other sign.
+func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, within)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// wantProblem fails unless the error is a problem of that status, code and (where given) field.
+func wantProblem(t *testing.T, err error, status int, code, field string) {
+	t.Helper()
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		t.Fatalf("got %v, want a problem %d %s", err, status, code)
+	}
+	if p.Status != status || p.Code != code {
+		t.Errorf("got %v, want %d %s", p, status, code)
+	}
+	if field == "" {
+		return
+	}
+	for _, e := range p.Errors {
+		if e.Field == field && e.Message != "" {
+			return
+		}
+	}
+	t.Errorf("got %v, want it to name the field %s", p, field)
+}

@@ -1,0 +1,209 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+// talk sends one chat message and returns the prompt's id, the answer's id and text.
+func talk(t *testing.T, api *client.Client, session, text string, headers ...client.Header) answer {
+	t.Helper()
+	var a answer
+	err := api.Chat(t.Context(), map[string]any{"sessionId": session, "message": text}, a.take, headers...)
+	if err != nil {
+		t.Fatalf("chat in %s: %v", session, err)
+	}
+	if a.Last != "done" {
+		t.Fatalf("chat in %s ended in %q (%s), want done", session, a.Last, a.Problem)
+	}
+	return a
+}
+
+// answer is what one chat stream said.
+type answer struct {
+	PromptID, UserMessageID, MessageID, FinishReason string
+	Text                                             string
+	Tokens                                           int
+	Last                                             string
+	Problem                                          string
+}
+
+func (a *answer) take(e client.Event) error {
+	a.Last = e.Name
+	var data struct {
+		PromptID, UserMessageID, MessageID, FinishReason, Text string
+	}
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return err
+	}
+	switch e.Name {
+	case "prompt":
+		a.PromptID, a.UserMessageID = data.PromptID, data.UserMessageID
+	case "token":
+		a.Tokens++
+		a.Text += data.Text
+	case "done":
+		a.MessageID, a.FinishReason = data.MessageID, data.FinishReason
+	case "error":
+		a.Problem = string(e.Data)
+	}
+	return nil
+}
+
+type builtPrompt struct {
+	PromptID string
+	System   string
+	Messages []struct{ Role, Content string }
+	Tokens   struct{ Total, Budget int }
+	Manifest struct {
+		Blocks []struct {
+			Name  string
+			Items []struct{ Kind, ID, SessionID, Context, Decision, Reason string }
+		}
+		Degraded []struct{ Source, Reason string }
+	}
+}
+
+// recentActivity returns the included items of the block about other contexts.
+func (p builtPrompt) recentActivity() (contexts, sessions []string) {
+	for _, b := range p.Manifest.Blocks {
+		if b.Name != "recent_activity" {
+			continue
+		}
+		for _, i := range b.Items {
+			if i.Decision != "dropped" {
+				contexts, sessions = append(contexts, i.Context), append(sessions, i.SessionID)
+			}
+		}
+	}
+	return contexts, sessions
+}
+
+func keptPrompt(t *testing.T, api *client.Client, id string) builtPrompt {
+	t.Helper()
+	var p builtPrompt
+	if err := api.Do(t.Context(), http.MethodGet, "/v1/prompts/"+id, nil, &p); err != nil {
+		t.Fatalf("read prompt: %v", err)
+	}
+	return p
+}
+
+const (
+	swap     = "I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. I only have bands at home."
+	tomorrow = "What should I do in tomorrow's session? My left shoulder clicks, so no overhead presses."
+)
+
+// TestTheCoachKnowsWhatTheDesignerHeard is the specification's own story, both ways, with no session closed.
+func TestTheCoachKnowsWhatTheDesignerHeard(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", swap)
+
+	open(t, api, "coach_conversation", "coach")
+	asked := time.Now()
+	first := talk(t, api, "coach", tomorrow)
+	wantActivity(t, keptPrompt(t, api, first.PromptID), "program_designer", "designer", "[Program Designer - ", "banded glute bridges")
+	if took := time.Since(asked); took > 5*time.Second {
+		t.Errorf("the coach's answer took %v, want the swap known within 5 s", took)
+	}
+
+	back := talk(t, api, "designer", "What did my coach and I say about tomorrow?")
+	wantActivity(t, keptPrompt(t, api, back.PromptID), "coach_conversation", "coach", "[Coach - ", "overhead presses")
+}
+
+func wantActivity(t *testing.T, p builtPrompt, context, session, label, words string) {
+	t.Helper()
+	contexts, sessions := p.recentActivity()
+	if len(contexts) != 1 || contexts[0] != context || sessions[0] != session {
+		t.Errorf("recent activity holds sessions %v of %v, want only %s of %s", sessions, contexts, session, context)
+	}
+	for _, want := range []string{label, words} {
+		if !strings.Contains(p.System, want) {
+			t.Errorf("the system text lacks %q:\n%s", want, p.System)
+		}
+	}
+}
+
+// TestMovingOnSummarises holds the design's number: a usable summary within 5 s of moving to another session.
+func TestMovingOnSummarises(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", swap)
+	open(t, api, "coach_conversation", "coach")
+	talk(t, api, "coach", tomorrow)
+	eventually(t, 5*time.Second, "summary of the designer session", func() bool {
+		s := session(t, api, "designer")
+		return s.Summary != nil && s.Summary.InProgress && strings.Contains(s.Summary.Text, "banded glute bridges")
+	})
+}
+
+// TestCompletingSummarises does the same for a session that the app completes, through the context query.
+func TestCompletingSummarises(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", swap)
+	if err := api.Do(t.Context(), http.MethodPatch, "/v1/sessions/designer", map[string]any{"status": "completed"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	open(t, api, "coach_conversation", "coach")
+	query := map[string]any{"context": "coach_conversation", "sessionId": "coach", "query": "glute exercises"}
+	eventually(t, 5*time.Second, "summary in the context query", func() bool {
+		var found struct {
+			Summaries []struct {
+				RecordType, Context, SessionID, Text, AgeLabel string
+				InProgress                                     bool
+			}
+		}
+		if err := api.Do(t.Context(), http.MethodPost, "/v1/context/query", query, &found); err != nil {
+			t.Fatal(err)
+		}
+		return len(found.Summaries) == 1 && found.Summaries[0].RecordType == "program_designer_summary" &&
+			!found.Summaries[0].InProgress && found.Summaries[0].AgeLabel == "just now" &&
+			strings.Contains(found.Summaries[0].Text, "banded glute bridges")
+	})
+}
+
+type sessionRecord struct {
+	MessageCount int
+	Summary      *struct {
+		Text       string
+		Kind       string
+		InProgress bool
+	}
+}
+
+func session(t *testing.T, api *client.Client, id string) sessionRecord {
+	t.Helper()
+	var s sessionRecord
+	if err := api.Do(t.Context(), http.MethodGet, "/v1/sessions/"+id, nil, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestRecallCrossesContexts finds a message of one context from another.
+func TestRecallCrossesContexts(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", swap)
+	open(t, api, "coach_conversation", "coach")
+	talk(t, api, "coach", "My sister Ana moved to Lisbon in March.")
+	eventually(t, 5*time.Second, "recall of the designer's message", func() bool {
+		var found struct {
+			Messages []struct {
+				Content string
+				Score   float64
+			}
+		}
+		body := map[string]any{"query": "hip thrust swap", "limit": 1}
+		if err := api.Do(t.Context(), http.MethodPost, "/v1/recall", body, &found); err != nil {
+			t.Fatal(err)
+		}
+		return len(found.Messages) == 1 && strings.Contains(found.Messages[0].Content, "hip thrusts")
+	})
+}
