@@ -89,8 +89,8 @@ func chatRequest(t *testing.T, url, token, body string) *http.Request {
 const hello = `{"sessionId":"s1","message":"hello"}`
 
 func TestChatStream(t *testing.T) {
-	chat := &script{events: say(event("prompt", map[string]string{"promptId": "p"}), event("token", text{"<b>\n&"}), event("done", text{"x"}), event("token", text{"too late"}))}
-	h, _ := newCoach(t, chat)
+	turn := &script{events: say(event("prompt", map[string]string{"promptId": "p"}), event("token", text{"<b>\n&"}), event("done", text{"x"}), event("token", text{"too late"}))}
+	h, _ := newCoach(t, turn)
 	server := httptest.NewServer(h)
 	defer server.Close()
 	r := chatRequest(t, server.URL, "user:ann", `{"sessionId":"s1","message":"hello","agentId":"motivator","recipe":"unified"}`)
@@ -107,9 +107,9 @@ func TestChatStream(t *testing.T) {
 	if got := res.Header.Get("Content-Type"); res.StatusCode != 200 || got != "text/event-stream" {
 		t.Errorf("%d, content type %q", res.StatusCode, got)
 	}
-	idem := chat.got.Idempotency
-	if chat.user != "ann" || chat.got.AgentID != "motivator" || chat.got.Recipe != "unified" || idem.Scope != "POST /v1/chat" || idem.Key != "k" || len(idem.BodyHash) != 64 {
-		t.Errorf("request %+v of %s", chat.got, chat.user)
+	idem := turn.got.Idempotency
+	if turn.user != "ann" || turn.got.AgentID != "motivator" || turn.got.Recipe != "unified" || idem.Scope != "POST /v1/chat" || idem.Key != "k" || len(idem.BodyHash) != 64 {
+		t.Errorf("request %+v of %s", turn.got, turn.user)
 	}
 }
 
@@ -161,8 +161,8 @@ func TestChatEventsLeaveAtOnce(t *testing.T) {
 
 func TestChatGoesOnWithoutItsClient(t *testing.T) {
 	left, ended := make(chan struct{}), make(chan error, 1)
-	chat := &script{}
-	chat.events = func(yield func(chat.Event) bool) {
+	turn := &script{}
+	turn.events = func(yield func(chat.Event) bool) {
 		yield(event("token", text{"first"}))
 		<-left
 		for range 100 {
@@ -170,9 +170,9 @@ func TestChatGoesOnWithoutItsClient(t *testing.T) {
 				break
 			}
 		}
-		ended <- chat.ctx.Err()
+		ended <- turn.ctx.Err()
 	}
-	h, _ := newCoach(t, chat)
+	h, _ := newCoach(t, turn)
 	server := httptest.NewServer(h)
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())
@@ -192,12 +192,12 @@ func TestChatGoesOnWithoutItsClient(t *testing.T) {
 }
 
 func TestChatKeepsTheInvocationsDeadline(t *testing.T) {
-	chat := &script{events: say(event("done", text{}))}
-	h, _ := newCoach(t, chat)
+	turn := &script{events: say(event("done", text{}))}
+	h, _ := newCoach(t, turn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	h.ServeHTTP(httptest.NewRecorder(), chatRequest(t, "http://x", "user:ann", hello).WithContext(ctx))
-	if _, ok := chat.ctx.Deadline(); !ok {
+	if _, ok := turn.ctx.Deadline(); !ok {
 		t.Error("the chat has no deadline")
 	}
 }

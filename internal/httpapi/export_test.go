@@ -1,0 +1,19 @@
+package httpapi
+
+import "github.com/throughline/throughline/internal/conversation"
+
+// What the external tests fuzz.
+var (
+	Inspect  = inspect
+	Storable = storable
+)
+
+// Seal and Open are the cursors of one list.
+func (k CursorKey) Seal(user, path, query, at string) string {
+	return k.seal(listing{conversation.UserID(user), path, query}, conversation.Position(at))
+}
+
+func (k CursorKey) Open(user, path, query, cursor string) (string, error) {
+	at, err := k.open(listing{conversation.UserID(user), path, query}, cursor)
+	return string(at), err
+}

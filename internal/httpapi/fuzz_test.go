@@ -1,0 +1,149 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+func FuzzInspect(f *testing.F) {
+	for _, seed := range []string{
+		`{"messages":[{"role":"user","content":"x","metadata":{"a":[1,-2.5e3,true,false,null,"é😀"]}}]}`,
+		`{"a":1,"a":2}`, `"\ud83d"`, "\"\xff\"", strings.Repeat("[", 40) + strings.Repeat("]", 40), `01`, `1e999`, `{}x`, ` [1 , 2 ] `, `{"\u0061":1,"a":2}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		err := httpapi.Inspect(text)
+		if valid := json.Valid(text); (err == nil && !valid) || (fault.Is(err, fault.NotJSON) && valid) {
+			t.Fatalf("%q: %v, but JSON is %v", text, err, valid)
+		}
+		if err != nil {
+			return
+		}
+		if !utf8.Valid(text) {
+			t.Fatalf("%q passed, but is not UTF-8", text)
+		}
+		// What passes is not mended: reading and writing it twice gives the same.
+		first := rewrite(t, text)
+		if bytes.Contains(first, []byte(`\ufffd`)) || !bytes.Equal(first, rewrite(t, first)) {
+			t.Fatalf("%q reads as %s", text, first)
+		}
+		if bytes.ContainsRune(first, utf8.RuneError) && !bytes.ContainsRune(text, utf8.RuneError) && !bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) {
+			t.Fatalf("%q was mended to %s", text, first)
+		}
+	})
+}
+
+func rewrite(t *testing.T, text []byte) []byte {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%q passed, but: %v", text, err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func FuzzStorable(f *testing.F) {
+	for _, seed := range []string{"0", "-0.0", "1e125", "1e126", "9.99e125", "1e-125", "1e-126", "0.1e-124", "12345678901234567890123456789012345678", "123456789012345678901234567890123456789", "1000000000000000000000000000000000000000000", "0e99999999999999999999"} {
+		f.Add(seed)
+	}
+	most, least := power(126), new(big.Rat).Inv(power(125))
+	f.Fuzz(func(t *testing.T, number string) {
+		if !json.Valid([]byte(number)) || len(number) > 400 || number[0] != '-' && (number[0] < '0' || number[0] > '9') {
+			return
+		}
+		if at := strings.IndexAny(number, "eE"); at >= 0 && len(number)-at > 5 {
+			httpapi.Storable(number) // an exponent too large to compare; it must only not fail
+			return
+		}
+		value, ok := new(big.Rat).SetString(number)
+		if !ok {
+			return
+		}
+		value.Abs(value)
+		want := value.Sign() == 0 || (value.Cmp(most) < 0 && value.Cmp(least) >= 0 && digits(value) <= 38)
+		if got := httpapi.Storable(number); got != want {
+			t.Errorf("Storable(%s) = %v, want %v", number, got, want)
+		}
+	})
+}
+
+func power(n int) *big.Rat {
+	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))
+}
+
+// digits counts the significant decimal digits of a number that has finitely many.
+func digits(v *big.Rat) int {
+	scaled := new(big.Rat).Mul(v, power(800))
+	return len(strings.TrimRight(scaled.Num().String(), "0"))
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("ann", "GET /v1/sessions", "context=x", "position", "1.AAAA")
+	f.Add("", "", "", "\x00\xff", "")
+	f.Fuzz(func(t *testing.T, user, path, query, at, forged string) {
+		key := cursorKey(t, "1")
+		cursor := key.Seal(user, path, query, at)
+		if got, err := key.Open(user, path, query, cursor); err != nil || got != at {
+			t.Fatalf("a cursor of %q opens as %q, %v", at, got, err)
+		}
+		if at == "" {
+			return
+		}
+		for _, other := range [][3]string{{user + "x", path, query}, {user, path + "x", query}, {user, path, query + "x"}, {user + path, "", query}} {
+			if other == [3]string{user, path, query} {
+				continue
+			}
+			if _, err := key.Open(other[0], other[1], other[2], cursor); err == nil {
+				t.Fatalf("a cursor of %q %q %q opens for %q", user, path, query, other)
+			}
+		}
+		if got, err := key.Open(user, path, query, forged); err == nil && forged != "" && forged != cursor {
+			t.Fatalf("the forged cursor %q opens as %q", forged, got)
+		}
+		if _, err := cursorKey(t, "2").Open(user, path, query, cursor); err == nil {
+			t.Fatal("a cursor opens with another key")
+		}
+	})
+}
+
+// FuzzHandler sends whatever comes to a path of the messages function: never a failure of ours, never a panic, and
+// every error a problem.
+func FuzzHandler(f *testing.F) {
+	f.Add("POST", "/v1/sessions", `{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[1,null]}}}`, "k", "application/json")
+	f.Add("POST", "/v1/sessions/s1/messages", `{"messages":[{"role":"user","content":"x","timestamp":"2020-01-01T00:00:00Z","metadata":{}}]}`, "", "")
+	f.Add("PATCH", "/v1/sessions/s1", `{"title":null,"status":"archived"}`, "", "application/json")
+	f.Add("GET", "/v1/messages?from=2020-01-01T00:00:00Z&limit=3&cursor=1.abc", "", "", "")
+	f.Add("PUT", "/v1/preferences", `{"contexts":{"workout_log":{"share":false}},"timezone":"Europe/Berlin"}`, "", "application/json")
+	f.Add("POST", "/v1/memories", `{"type":"PROFILE","content":"x","confidence":1e-3,"messageIds":["a"]}`, "k", "application/json")
+	f.Add("PATCH", "/v1/todos/x", `{"completedAt":null,"status":"COMPLETED"}`, "", "application/json")
+	f.Add("DELETE", "/v1/sessions/s1/messages/%00%ff", "", "", "")
+	h, _, _ := newMessages(f)
+	newSession(f, h, "s1")
+	f.Fuzz(func(t *testing.T, method, path, body, key, contentType string) {
+		r := send(t, h, call{method: method, path: path, body: body, user: "ann", headers: map[string]string{"Idempotency-Key": key, "content-type": contentType}})
+		if r.status >= 500 {
+			t.Fatalf("%s %q %q: %d %s", method, path, body, r.status, r.body)
+		}
+		if r.status >= 400 {
+			var p problem
+			r.decode(t, &p)
+			if p.Status != r.status || p.Code == "" || r.header.Get("Content-Type") != "application/problem+json" {
+				t.Fatalf("%s %q %q: %d %s", method, path, body, r.status, r.body)
+			}
+		}
+	})
+}
