@@ -37,7 +37,7 @@ func chooseActivity(v *view, s *Slot) []*entry {
 		}
 		e := &entry{
 			kind: "session", id: other.ID, sessionID: other.ID, context: other.Context, at: other.LastMessageAt,
-			score: scores[other.ID], label: label(other.Context) + " - " + Age(other.LastMessageAt, v.now, v.place),
+			score: scores[other.ID], label: label(other.Context) + " - " + conversation.Age(other.LastMessageAt, v.now, v.place),
 		}
 		v.tellActivity(e, other)
 		if e.text == "" {

@@ -34,7 +34,7 @@ func (v *view) conversations(t tier) []*group {
 		last := v.messagesOf(s.ID)[len(v.messagesOf(s.ID))-1].Timestamp
 		groups = append(groups, &group{
 			kind: "conversation", id: s.ID, sessionID: s.ID, context: s.Context, began: began, tier: t,
-			label: label(s.Context) + " - " + Age(last, v.now, v.place), day: dayLabel(last, v.now, v.place),
+			label: label(s.Context) + " - " + conversation.Age(last, v.now, v.place), day: dayLabel(last, v.now, v.place),
 			date: v.day(began),
 		})
 	}
@@ -80,7 +80,7 @@ const placesPerConversation = 1 << 20
 func (v *view) summaryEntry(s conversation.Session) *entry {
 	return &entry{
 		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: s.LastMessageAt, text: s.Summary.Text,
-		label: label(s.Context) + " - " + Age(s.LastMessageAt, v.now, v.place),
+		label: label(s.Context) + " - " + conversation.Age(s.LastMessageAt, v.now, v.place),
 	}
 }
 

@@ -113,9 +113,9 @@ func (v *view) reads(context string) bool {
 // whose says where, when and by whom something was said.
 func (v *view) whose(e *entry) string {
 	if e.kind == "check_in" {
-		return "Check-in - " + Age(e.at, v.now, v.place)
+		return "Check-in - " + conversation.Age(e.at, v.now, v.place)
 	}
-	return label(e.context) + " - " + Age(e.at, v.now, v.place) + ", " + speaker(e.role)
+	return label(e.context) + " - " + conversation.Age(e.at, v.now, v.place) + ", " + speaker(e.role)
 }
 
 // placeByTime lets entries stand in the order in which they were said.

@@ -70,7 +70,7 @@ func isHidden(r rune) bool {
 		return true
 	case 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069, 0x206a <= r && r <= 0x206f:
 		return true
-	case r == 0xfeff, 0xe0000 <= r && r <= 0xe007f, 0xfff9 <= r && r <= 0xfffb:
+	case r == 0xfeff, r == 0xfffe, r == 0xffff, 0xe0000 <= r && r <= 0xe007f, 0xfff9 <= r && r <= 0xfffb:
 		return true
 	}
 	return false

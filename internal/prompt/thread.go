@@ -89,7 +89,7 @@ func (t thread) tierOf(s conversation.Session, now time.Time, place *time.Locati
 	if t.sessions[s.ID] {
 		return tierThread
 	}
-	switch days := calendarDays(s.LastMessageAt, now, place); {
+	switch days := conversation.CalendarDays(s.LastMessageAt, now, place); {
 	case s.LastMessageAt.IsZero() || days > HistoryDays:
 		return tierNone
 	case days <= 0:

@@ -1,0 +1,8 @@
+package prompt
+
+// What the tests read back with.
+var (
+	Clean   = clean
+	OneLine = oneLine
+	Unguard = unguardLines
+)
