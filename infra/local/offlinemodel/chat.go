@@ -79,7 +79,7 @@ func echo(query string) string {
 func quote(passages []passage) string {
 	quotes := make([]string, len(passages))
 	for i, p := range passages {
-		quotes[i] = `"` + clip(strings.TrimSuffix(p.text, "."), maxQuoteBytes) + `"`
+		quotes[i] = `"` + clip(strings.Trim(p.text, "\". "), maxQuoteBytes) + `"`
 		if p.label != "" {
 			quotes[i] = "[" + clip(p.label, maxEchoBytes) + "]: " + quotes[i]
 		}

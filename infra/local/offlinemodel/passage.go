@@ -100,11 +100,22 @@ func splitPayload(text string) (before, query string) {
 	return text[:cut[0]], strings.TrimSpace(query)
 }
 
+// ownWords is where a line turns from what others said to what this model said.
+var ownWords = regexp.MustCompile(`\s*(?:\S*[Aa]ssistant:?\s*)?["'“]?` + regexp.QuoteMeta(ownMark))
+
+// beforeOwn returns what a line holds in front of this model's own words; nothing where they begin it.
+func beforeOwn(text string) string {
+	if at := ownWords.FindStringIndex(text); at != nil {
+		return strings.TrimSpace(text[:at[0]])
+	}
+	return text
+}
+
 // sectionPassages reads what a system text tells of the user.
 func sectionPassages(text string) []passage {
 	var passages []passage
 	for _, l := range readSections(text) {
-		if strings.Contains(l.text, ownMark) {
+		if l.text = beforeOwn(l.text); l.text == "" {
 			continue
 		}
 		trust, from := 0.3, fromPrompt // without a heading it is most likely the persona
