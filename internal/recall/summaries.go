@@ -78,6 +78,8 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	if search.Text == "" {
 		return s.newest(ctx, user, search)
 	}
+	limit := search.Limit
+	search.Limit = recentSessions // all that the index knows: what it does not find of the table's, it does not have
 	var sessions []conversation.Session
 	var found Found
 	var from view
@@ -93,7 +95,7 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	if err := group.Wait(); err != nil {
 		return Summaries{}, err
 	}
-	hits := merged(found, from.unindexed(found, from.stored(sessions)), search.Limit)
+	hits := merged(found, from.unindexed(found, from.stored(sessions)), limit)
 	return from.summaries(hits, found.Degraded), nil
 }
 

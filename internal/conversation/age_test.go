@@ -1,0 +1,43 @@
+package conversation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+func TestAge(t *testing.T) {
+	for _, tt := range []struct{ zone, at, now, want string }{
+		{"UTC", "2026-02-05T18:30:00Z", "2026-02-05T18:30:59Z", "just now"},
+		{"UTC", "2026-02-05T18:32:00Z", "2026-02-05T18:30:00Z", "just now"},
+		{"UTC", "2026-02-05T18:30:00Z", "2026-02-05T18:31:00Z", "1 minute ago"},
+		{"UTC", "2026-02-05T18:30:00Z", "2026-02-05T19:29:59Z", "59 minutes ago"},
+		{"UTC", "2026-02-05T18:30:00Z", "2026-02-05T19:30:00Z", "1 hour ago"},
+		{"UTC", "2026-02-05T00:30:00Z", "2026-02-05T20:30:00Z", "20 hours ago"},
+		{"UTC", "2026-02-05T23:50:00Z", "2026-02-06T00:10:00Z", "yesterday"},
+		{"UTC", "2026-02-05T00:10:00Z", "2026-02-06T23:50:00Z", "yesterday"},
+		{"UTC", "2026-02-05T23:50:00Z", "2026-02-07T00:10:00Z", "2 days ago"},
+		{"Asia/Kolkata", "2026-02-05T18:20:00Z", "2026-02-05T18:40:00Z", "yesterday"},
+		{"America/New_York", "2026-03-08T04:50:00Z", "2026-03-08T05:10:00Z", "yesterday"}, // the clocks change that night
+		{"America/New_York", "2026-03-08T05:10:00Z", "2026-03-09T03:50:00Z", "22 hours ago"},
+		{"Pacific/Auckland", "2026-04-04T10:50:00Z", "2026-04-05T11:50:00Z", "yesterday"}, // a day of 25 hours
+		{"Pacific/Auckland", "2026-04-04T10:50:00Z", "2026-04-05T12:10:00Z", "2 days ago"},
+	} {
+		place, err := time.LoadLocation(tt.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, tt.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.RFC3339, tt.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := conversation.Age(at, now, place); got != tt.want {
+			t.Errorf("%s at %s in %s: %q, want %q", tt.at, tt.now, tt.zone, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package recall_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+type preferences = longterm.Preferences
+
+func defaults() longterm.Preferences { return longterm.DefaultPreferences() }
+
+const (
+	bridges = "Let us swap barbell hip thrusts for banded glute bridges, my gym has no bench."
+	peanuts = "I am allergic to peanuts, so no peanut butter in the snacks."
+	sister  = "My sister Rosa visits me on Sunday and we go hiking."
+	squats  = "Squats felt heavy yesterday, 100 kg for five."
+)
+
+// story is one user's talk on three screens.
+func story(t *testing.T) *stand {
+	s := newStand(t)
+	s.say("ann", "program_designer", "design", 26*time.Hour, bridges, "Done, bridges it is.")
+	s.say("ann", "coach_conversation", "chat", 2*time.Hour, peanuts, "Noted, none of those.", sister)
+	s.say("ann", "workout_log", "log", time.Hour, squats)
+	s.say("bob", "coach_conversation", "bobs", time.Hour, "My glute bridges and peanuts are nobody's business, Rosa.")
+	return s
+}
+
+func limit(n int) *int { return &n }
+
+func TestMessagesFindsWhatIsMeant(t *testing.T) {
+	s := story(t)
+	for query, want := range map[string]string{
+		"What did we replace the hip thrusts with?": bridges,
+		"peanut allergy":             peanuts,
+		"who comes to visit Sunday?": sister,
+		"how heavy were the squats":  squats,
+	} {
+		got := s.recall("ann", recall.MessageQuery{Query: query, Limit: limit(1)})
+		if diff := cmp.Diff([]string{want}, contents(got)); diff != "" || len(got.Degraded) > 0 {
+			t.Errorf("%s: degraded %v (-want +got)\n%s", query, got.Degraded, diff)
+		}
+	}
+}
+
+func TestMessagesKeepsToItsLimits(t *testing.T) {
+	s := story(t)
+	everything := []string{bridges, "Done, bridges it is.", peanuts, "Noted, none of those.", sister, squats}
+	for name, tt := range map[string]struct {
+		q    recall.MessageQuery
+		want []string
+	}{
+		"nothing limited":     {recall.MessageQuery{}, everything},
+		"contexts":            {recall.MessageQuery{Contexts: []string{"workout_log", "program_designer"}}, append(everything[:2:2], squats)},
+		"excluded session":    {recall.MessageQuery{ExcludeSessionID: "chat"}, append(everything[:2:2], squats)},
+		"from":                {recall.MessageQuery{From: s.now.Add(-2 * time.Hour)}, []string{sister, squats}},
+		"to":                  {recall.MessageQuery{To: s.now.Add(-26 * time.Hour)}, []string{bridges}},
+		"own session besides": {recall.MessageQuery{SessionID: "chat"}, everything},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.q.Query = "Rosa, glute bridges, peanuts, squats, hiking"
+			got := s.recall("ann", tt.q)
+			if diff := cmp.Diff(sorted(tt.want), sorted(contents(got))); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			for i := 1; i < len(got.Messages); i++ {
+				if got.Messages[i].Score > got.Messages[i-1].Score {
+					t.Errorf("%q is behind a worse one", got.Messages[i].Content)
+				}
+			}
+		})
+	}
+}
+
+func TestMessagesFitTheBudget(t *testing.T) {
+	s := story(t)
+	query := recall.MessageQuery{Query: "glute bridges", Tokens: limit((len(bridges) + len("Done, bridges it is.")) / 4)}
+	got := s.recall("ann", query)
+	used := 0
+	for _, m := range got.Messages {
+		used += m.Tokens
+	}
+	if used > *query.Tokens || len(got.Messages) < 2 {
+		t.Errorf("%d tokens of %d in %d messages: %v", used, *query.Tokens, len(got.Messages), contents(got))
+	}
+	query.Tokens = limit(6) // the best one does not fit; a shorter one does
+	if got := contents(s.recall("ann", query)); len(got) != 1 || got[0] == bridges {
+		t.Errorf("a budget of 6 tokens brought %v", got)
+	}
+}
+
+func TestMessagesFollowPreferences(t *testing.T) {
+	s := story(t)
+	ask := func(session string) []string {
+		return sorted(contents(s.recall("ann", recall.MessageQuery{Query: "Rosa, bridges, peanuts, squats", SessionID: session})))
+	}
+	s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{"program_designer": true} })
+	if diff := cmp.Diff(sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask("chat")); diff != "" {
+		t.Errorf("the designer is not shared, the coach sees (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(sorted([]string{bridges, "Done, bridges it is."}), ask("design")); diff != "" {
+		t.Errorf("the designer sees (-want +got)\n%s", diff)
+	}
+	s.prefer("ann", func(p *preferences) { p.CrossContext = false })
+	if diff := cmp.Diff([]string{squats}, ask("log")); diff != "" {
+		t.Errorf("without sharing the log sees (-want +got)\n%s", diff)
+	}
+	queries := len(s.index.queries)
+	if got := ask(""); len(got) != 0 || len(s.index.queries) != queries {
+		t.Errorf("without sharing and without a session there is %v, after %d queries", got, len(s.index.queries)-queries)
+	}
+	s.prefer("ann", func(*preferences) {})
+	if got := ask("log"); len(got) != 6 {
+		t.Errorf("switching back restores %d of 6 messages", len(got))
+	}
+}
+
+// TestTheTableHasTheLastWord indexes a message that the table does not have, and leaves another user's out.
+func TestTheTableHasTheLastWord(t *testing.T) {
+	s := story(t)
+	ghost := conversation.Message{
+		ID: "msg_ann_1700000000_00abcdefghij", SessionID: "chat", Context: "coach_conversation", Content: bridges, Timestamp: s.now,
+	}
+	if err := s.indexer.IndexMessages(t.Context(), "ann", 0, []conversation.Message{ghost}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.recall("ann", recall.MessageQuery{Query: bridges}).Messages {
+		if m.ID == ghost.ID || strings.Contains(m.Content, "nobody's business") {
+			t.Errorf("recall has %+v", m)
+		}
+	}
+}
+
+func TestLongMessagesAreOneHit(t *testing.T) {
+	s := newStand(t)
+	long := strings.Repeat("The warm-up goes on and on. ", 600) + "The secret word is aubergine." + strings.Repeat(" And on.", 900)
+	stored := s.say("ann", "coach_conversation", "chat", time.Hour, long, "ok")
+	if parts := recall.MessageVectorIDs(stored[0]); len(parts) < 4 || parts[0] != stored[0].ID || parts[2] != stored[0].ID+"#2" {
+		t.Fatalf("parts %v", parts)
+	}
+	got := s.recall("ann", recall.MessageQuery{Query: "what is the secret word, aubergine?"})
+	if len(got.Messages) == 0 || got.Messages[0].ID != stored[0].ID || got.Messages[0].Content != long {
+		t.Fatalf("found %d messages, the long one is not the first", len(got.Messages))
+	}
+	for _, m := range got.Messages[1:] {
+		if m.ID == stored[0].ID {
+			t.Error("the long message was found twice")
+		}
+	}
+}
+
+// TestDegrading has every way in which the embedding and the index can fail: the newest messages are ranked by their
+// words, and the answer says why.
+func TestDegrading(t *testing.T) {
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	down := func(context.Context) error { return errors.New("connection refused by 10.1.2.3") }
+	busy := func(context.Context) error { return fault.New(fault.RateLimited, "quota of org-x") }
+	for name, tt := range map[string]struct {
+		embed, index func(ctx context.Context) error
+		want         string
+	}{
+		"embedding hangs":   {hang, nil, "embedding: did not answer in time"},
+		"embedding is down": {down, nil, "embedding: is not available at the moment"},
+		"index hangs":       {nil, hang, "pinecone: did not answer in time"},
+		"index is busy":     {nil, busy, "pinecone: is asked too much at the moment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := story(t)
+			s.embed.fault, s.index.fault = tt.embed, tt.index
+			s.EmbedTimeout, s.IndexTimeout = 50*time.Millisecond, 50*time.Millisecond
+			if tt.embed == nil {
+				s.EmbedTimeout = 20 * time.Second
+			}
+			got := s.recall("ann", recall.MessageQuery{Query: "glute bridges instead of thrusts"})
+			if diff := cmp.Diff([]string{tt.want}, sources(got.Degraded)); diff != "" {
+				t.Errorf("degraded (-want +got)\n%s", diff)
+			}
+			if found := contents(got); len(found) == 0 || found[0] != bridges {
+				t.Errorf("found %v", found)
+			}
+			s.prefer("ann", func(p *preferences) { p.CrossContext = false })
+			if found := contents(s.recall("ann", recall.MessageQuery{Query: "bridges", SessionID: "chat"})); len(found) != 0 {
+				t.Errorf("without sharing, found %v", found)
+			}
+		})
+	}
+}
+
+func TestMessagesRefuseWhatTheyCannotAnswer(t *testing.T) {
+	s := newStand(t)
+	_, err := s.Messages(t.Context(), "ann", recall.MessageQuery{
+		Query: " \n", Limit: limit(101), Tokens: limit(0), Contexts: []string{"workout_log", "kitchen"},
+		From: s.now, To: s.now, SessionID: "a b", ExcludeSessionID: "ü",
+	})
+	var fields []string
+	for _, f := range fault.From(err).Fields {
+		fields = append(fields, f.Field)
+	}
+	want := []string{"query", "tokens", "limit", "contexts[1]", "to", "sessionId", "excludeSessionId"}
+	if diff := cmp.Diff(want, fields); diff != "" || !fault.Is(err, fault.Invalid) {
+		t.Errorf("%v: fields (-want +got)\n%s", err, diff)
+	}
+	_, err = s.Messages(t.Context(), "ann", recall.MessageQuery{Query: "x", SessionID: "unknown"})
+	if !fault.Is(err, fault.NotFound) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+	if got := s.recall("nobody", recall.MessageQuery{Query: "anything"}); got.Messages == nil || got.Degraded == nil {
+		t.Errorf("an empty answer has null lists: %+v", got)
+	}
+}
+
+func TestAMessageInJSON(t *testing.T) {
+	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
+	got, err := json.Marshal(recall.ScoredMessage{Score: 0.5, Message: conversation.Message{
+		ID: "m", Seq: 3, SessionID: "s", Context: "workout_log", CoachID: "c", Role: conversation.User,
+		Content: "hi", Timestamp: at, Mode: "chat", Tokens: 1, Generation: 2,
+	}})
+	want := `{"messageId":"m","seq":3,"sessionId":"s","context":"workout_log","coachId":"c","role":"user","content":"hi",` +
+		`"timestamp":"2026-02-05T18:30:00.000Z","mode":"chat","score":0.5}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s (%v)\nwant %s", got, err, want)
+	}
+}

@@ -1,0 +1,224 @@
+package recall_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+const dimensions = 256
+
+// stand is the real engines of one test: a table, an index and the offline model, and the service on them.
+type stand struct {
+	*recall.Service
+	t       *testing.T
+	now     time.Time
+	store   *dynamo.Store
+	index   *faultyIndex
+	embed   *faultyEmbedder
+	indexer *recall.Indexer
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	s := &stand{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
+	s.embed = &faultyEmbedder{Embedder: embedder(t)}
+	s.index = &faultyIndex{Index: index(t)}
+	s.indexer = recall.NewIndexer(s.embed, s.index, "offline")
+	s.Service = recall.New(s.store, s.embed, s.index, recall.Options{
+		EmbedTimeout: 20 * time.Second, IndexTimeout: 20 * time.Second, Now: func() time.Time { return s.now },
+	})
+	return s
+}
+
+func embedder(t *testing.T) *openai.Client {
+	t.Helper()
+	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
+	t.Cleanup(server.Close)
+	return openai.New(config.OpenAI{
+		BaseURL: server.URL + "/v1", APIKey: "any", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+	})
+}
+
+func index(t *testing.T) *pinecone.Client {
+	t.Helper()
+	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, err := range []error{client.Close(), server.Close(), <-served} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return client
+}
+
+// faultyEmbedder and faultyIndex are the engines, where they can be made to fail or to wait for their deadline.
+type faultyEmbedder struct {
+	recall.Embedder
+	fault func(ctx context.Context) error
+	calls int
+}
+
+func (f *faultyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	f.calls++
+	if f.fault != nil {
+		return nil, f.fault(ctx)
+	}
+	return f.Embedder.Embed(ctx, texts)
+}
+
+type faultyIndex struct {
+	recall.Index
+	fault   func(ctx context.Context) error
+	queries []vector.Query
+}
+
+func (f *faultyIndex) Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error) {
+	f.queries = append(f.queries, q)
+	if f.fault != nil {
+		return nil, f.fault(ctx)
+	}
+	return f.Index.Query(ctx, user, generation, q)
+}
+
+// say stores messages in a session of a context, made where it is missing, and indexes them. Texts alternate between
+// the user and the assistant, a minute apart, the last one at the given age.
+func (s *stand) say(user conversation.UserID, context, session string, age time.Duration, texts ...string) []conversation.Message {
+	s.t.Helper()
+	stored := s.write(user, context, session, age, texts...)
+	if err := s.indexer.IndexMessages(s.t.Context(), user, 0, stored); err != nil {
+		s.t.Fatal(err)
+	}
+	return stored
+}
+
+// write is say without the index.
+func (s *stand) write(user conversation.UserID, context, session string, age time.Duration, texts ...string) []conversation.Message {
+	s.t.Helper()
+	if _, err := s.store.SessionIn(s.t.Context(), user, context, session); err != nil {
+		in := conversation.NewSession{ID: session, Context: context, CoachID: "coach"}
+		if _, err := s.store.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	in := conversation.Append{SessionID: session}
+	for i, text := range texts {
+		role := []conversation.Role{conversation.User, conversation.Assistant}[i%2]
+		at := s.now.Add(-age - time.Duration(len(texts)-1-i)*time.Minute)
+		in.Messages = append(in.Messages, conversation.NewMessage{Role: role, Content: text, Timestamp: at, Tokens: len(text) / 4})
+	}
+	appended, err := s.store.Append(s.t.Context(), user, in)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return appended.Messages
+}
+
+// summarise stores a summary of a session, and indexes it unless the index lags.
+func (s *stand) summarise(user conversation.UserID, context, id, text string, lag bool) {
+	s.t.Helper()
+	session, err := s.store.SessionIn(s.t.Context(), user, context, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	session.Summary = &conversation.SessionSummary{
+		Text: text, Kind: conversation.ByModel, CoveredThrough: session.LastSeq, UpdatedAt: s.now,
+	}
+	record, _ := summary.Of(session)
+	if err := s.store.SaveSummary(s.t.Context(), user, session, record); err != nil {
+		s.t.Fatal(err)
+	}
+	if lag {
+		return
+	}
+	if err := s.indexer.IndexSummary(s.t.Context(), user, record); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// prefer changes a user's preferences from the defaults.
+func (s *stand) prefer(user conversation.UserID, change func(p *preferences)) {
+	s.t.Helper()
+	p := defaults()
+	change(&p)
+	if _, err := s.store.Preferences().Put(s.t.Context(), user, p); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stand) recall(user conversation.UserID, q recall.MessageQuery) recall.Messages {
+	s.t.Helper()
+	got, err := s.Messages(s.t.Context(), user, q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return got
+}
+
+func (s *stand) query(user conversation.UserID, q recall.ContextQuery) recall.Summaries {
+	s.t.Helper()
+	got, err := s.Query(s.t.Context(), user, q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return got
+}
+
+func contents(m recall.Messages) []string {
+	out := []string{}
+	for _, hit := range m.Messages {
+		out = append(out, hit.Content)
+	}
+	return out
+}
+
+func sessions(s recall.Summaries) []string {
+	out := []string{}
+	for _, hit := range s.Summaries {
+		out = append(out, hit.SessionID)
+	}
+	return out
+}
+
+func sources(d []recall.Degradation) []string {
+	out := []string{}
+	for _, one := range d {
+		out = append(out, fmt.Sprint(one.Source, ": ", one.Reason))
+	}
+	return out
+}
+
+func sorted(in []string) []string { return slices.Sorted(slices.Values(in)) }

@@ -1,0 +1,142 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// screens is one user's summaries: two of the designer, one of the log, one of the coach's own.
+func screens(t *testing.T) *stand {
+	s := newStand(t)
+	s.write("ann", "program_designer", "old", 40*time.Hour, "knees")
+	s.summarise("ann", "program_designer", "old", "The user asked for a plan that is kind to their knees.", false)
+	s.write("ann", "program_designer", "new", 2*time.Hour, "bridges")
+	s.summarise("ann", "program_designer", "new", "The user wanted to swap hip thrusts for glute bridges.", false)
+	s.write("ann", "workout_log", "log", 3*time.Hour, "squats")
+	s.summarise("ann", "workout_log", "log", "The user logged squats, five by 100 kg.", false)
+	s.write("ann", "coach_conversation", "chat", time.Hour, "hello")
+	s.summarise("ann", "coach_conversation", "chat", "The user asked about squats.", false)
+	return s
+}
+
+func TestQueryWithoutAQueryBringsTheNewest(t *testing.T) {
+	s := screens(t)
+	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", SessionID: "chat"})
+	if diff := cmp.Diff([]string{"new", "log", "old"}, sessions(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	at := s.now.Add(-2 * time.Hour)
+	want := recall.SummaryHit{
+		RecordType: "program_designer_summary", Context: "program_designer", SessionID: "new", CoachID: "coach",
+		Text: "The user wanted to swap hip thrusts for glute bridges.", OccurredAt: conversation.FormatTime(at),
+		AgeLabel: conversation.Age(at, s.now, time.UTC), Score: got.Summaries[0].Score, InProgress: true,
+	}
+	if diff := cmp.Diff(want, got.Summaries[0]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if s.embed.calls != 4 || len(s.index.queries) != 0 {
+		t.Errorf("%d embeddings and %d queries; only the four summaries had to be embedded", s.embed.calls, len(s.index.queries))
+	}
+}
+
+func TestQueryIsScoped(t *testing.T) {
+	s := screens(t)
+	for name, tt := range map[string]struct {
+		q    recall.ContextQuery
+		want []string
+	}{
+		"what the designer reads": {recall.ContextQuery{Context: "program_designer"}, []string{"chat"}},
+		"what the log reads":      {recall.ContextQuery{Context: "workout_log"}, []string{"chat"}},
+		"record types of one's own": {recall.ContextQuery{
+			Context: "coach_conversation", RecordTypes: []string{"workout_summary", "conversation_summary"}, SessionID: "chat",
+		}, []string{"log"}},
+		"within":        {recall.ContextQuery{Context: "coach_conversation", Within: "150m"}, []string{"new"}},
+		"limit":         {recall.ContextQuery{Context: "coach_conversation", Limit: limit(1)}, []string{"new"}},
+		"another coach": {recall.ContextQuery{Context: "coach_conversation", CoachID: "other"}, []string{}},
+		"this coach":    {recall.ContextQuery{Context: "coach_conversation", CoachID: "coach"}, []string{"new", "log", "old"}},
+	} {
+		for _, words := range []string{"", "bridges"} {
+			t.Run(name+words, func(t *testing.T) {
+				tt.q.Query = words
+				if diff := cmp.Diff(sorted(tt.want), sorted(sessions(s.query("ann", tt.q)))); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestQueryFindsTheMostRelevant(t *testing.T) {
+	s := screens(t)
+	for words, want := range map[string]string{"sore knees": "old", "hip thrust swap": "new", "100 kg squats": "log"} {
+		got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: words, Limit: limit(1)})
+		if diff := cmp.Diff([]string{want}, sessions(got)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", words, diff)
+		}
+	}
+}
+
+// TestAnIndexThatLagsHidesNothing has a summary that the table has and the index has not.
+func TestAnIndexThatLagsHidesNothing(t *testing.T) {
+	s := screens(t)
+	s.write("ann", "program_designer", "fresh", time.Minute, "ankles")
+	s.summarise("ann", "program_designer", "fresh", "The user has new shoes.", true)
+	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "squats", Limit: limit(2)})
+	if diff := cmp.Diff([]string{"log", "fresh"}, sessions(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestQueryFollowsPreferences(t *testing.T) {
+	s := screens(t)
+	for _, words := range []string{"", "squats"} {
+		q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: words}
+		s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{"program_designer": true} })
+		if diff := cmp.Diff([]string{"log"}, sessions(s.query("ann", q))); diff != "" {
+			t.Errorf("the designer is not shared (-want +got)\n%s", diff)
+		}
+		s.prefer("ann", func(p *preferences) { p.CrossContext = false })
+		if got := sessions(s.query("ann", q)); len(got) != 0 {
+			t.Errorf("without sharing there is %v", got)
+		}
+	}
+}
+
+func TestQueryDegrades(t *testing.T) {
+	s := screens(t)
+	s.index.fault = func(context.Context) error { return errors.New("down") }
+	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "hip thrusts", Limit: limit(2)})
+	if found := sessions(got); len(found) != 2 || found[0] != "new" {
+		t.Errorf("found %v", found)
+	}
+	if diff := cmp.Diff([]string{"pinecone: is not available at the moment"}, sources(got.Degraded)); diff != "" {
+		t.Errorf("degraded (-want +got)\n%s", diff)
+	}
+}
+
+func TestQueryRefusesWhatItCannotAnswer(t *testing.T) {
+	s := newStand(t)
+	_, err := s.Query(t.Context(), "ann", recall.ContextQuery{
+		Context: "kitchen", RecordTypes: []string{"recipe"}, Within: "-3h", Limit: limit(11), CoachID: "a b", SessionID: "#",
+	})
+	var fields []string
+	for _, f := range fault.From(err).Fields {
+		fields = append(fields, f.Field)
+	}
+	want := []string{"context", "recordTypes", "within", "limit", "coachId", "sessionId"}
+	if diff := cmp.Diff(want, fields); diff != "" || !fault.Is(err, fault.Invalid) {
+		t.Errorf("%v: fields (-want +got)\n%s", err, diff)
+	}
+	got := s.query("nobody", recall.ContextQuery{Context: "workout_log", Query: "x"})
+	if got.Summaries == nil || got.Degraded == nil {
+		t.Errorf("an empty answer has null lists: %+v", got)
+	}
+}
