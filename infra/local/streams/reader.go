@@ -25,13 +25,15 @@ type reader struct {
 	shards     map[string]*shard
 	order      []string
 	listed     bool // the shards are known, as far as they were made
+	begun      bool // they were listed before: a new one is read from its beginning
 	lastRecord time.Time
 }
 
 // shard is how far one shard is read.
 type shard struct {
 	parent   string
-	sequence string // of the last record read, empty before the first
+	start    types.ShardIteratorType // where to begin while no record was read
+	sequence string                  // of the last record read, empty before the first
 	iterator *string
 	finished bool
 }
@@ -67,7 +69,7 @@ func (r *reader) run(ctx context.Context) error {
 	}
 }
 
-// startOver forgets how far the shards are read.
+// startOver forgets how far the shards are read; they are read from their beginning, whatever the mapping's start.
 func (r *reader) startOver() {
 	r.checkpoint.clear()
 	r.shards, r.order, r.listed = map[string]*shard{}, nil, false
@@ -81,7 +83,7 @@ func (r *reader) pass(ctx context.Context) (time.Duration, error) {
 		if err := r.listShards(ctx); err != nil {
 			return 0, err
 		}
-		r.listed = true
+		r.listed, r.begun = true, true
 	}
 	records, complete, err := r.readShards(ctx)
 	if err != nil {
@@ -134,6 +136,10 @@ func (r *reader) ready(s *shard) bool {
 
 func (r *reader) listShards(ctx context.Context) error {
 	input := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.poller.opts.StreamARN}
+	start := types.ShardIteratorTypeTrimHorizon
+	if !r.begun && !r.poller.opts.Mapping.TrimHorizon {
+		start = types.ShardIteratorTypeLatest
+	}
 	for {
 		out, err := r.poller.opts.Client.DescribeStream(ctx, input)
 		if err != nil {
@@ -142,7 +148,9 @@ func (r *reader) listShards(ctx context.Context) error {
 		for _, found := range out.StreamDescription.Shards {
 			id := aws.ToString(found.ShardId)
 			if _, known := r.shards[id]; !known {
-				r.shards[id] = &shard{parent: aws.ToString(found.ParentShardId), sequence: r.checkpoint.sequence(id)}
+				r.shards[id] = &shard{
+					parent: aws.ToString(found.ParentShardId), start: start, sequence: r.checkpoint.sequence(id),
+				}
 				r.order = append(r.order, id)
 			}
 		}
@@ -191,7 +199,7 @@ func (r *reader) submit(ctx context.Context, s *shard, found []types.Record) err
 
 func (r *reader) openShard(ctx context.Context, id string, s *shard) error {
 	input := &dynamodbstreams.GetShardIteratorInput{
-		StreamArn: &r.poller.opts.StreamARN, ShardId: &id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+		StreamArn: &r.poller.opts.StreamARN, ShardId: &id, ShardIteratorType: s.start,
 	}
 	if s.sequence != "" {
 		input.ShardIteratorType, input.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &s.sequence

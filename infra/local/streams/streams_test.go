@@ -317,6 +317,18 @@ func TestCheckpointOutlivesThePoller(t *testing.T) {
 	}
 }
 
+func TestLatestSkipsWhatWasThere(t *testing.T) {
+	table := newTable(t)
+	put(t, table, numbered(0, 0))
+	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil, func(o *streams.Options) { o.Mapping.TrimHorizon = false })
+	s.wait(t)
+	put(t, table, numbered(0, 1))
+	s.wait(t)
+	if got := s.numbers(t); !slices.Equal(got, []int{1}) {
+		t.Errorf("delivered %v, want [1]", got)
+	}
+}
+
 func TestUnreadableFilterIsRefused(t *testing.T) {
 	if _, err := streams.New(streams.Options{Mapping: template.Stream{Filters: []string{"{"}}}); err == nil {
 		t.Error("made a poller with a filter that is not JSON")
@@ -339,6 +351,7 @@ func subscribe(t *testing.T, table string, mapping template.Stream, handle func(
 	if mapping.MaxAge == 0 {
 		mapping.MaxAge = template.Unlimited
 	}
+	mapping.TrimHorizon = true
 	s := &subscription{handle: handle}
 	out, err := dynamodbtest.Client(t).DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
