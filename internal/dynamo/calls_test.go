@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
@@ -15,10 +14,10 @@ import (
 
 // TestCalls holds how many remote calls each operation makes (design 4.1, 4.4 and 6).
 func TestCalls(t *testing.T) {
-	client, table := dynamodbtest.Client(t), dynamotest.Table(t)
+	table := dynamotest.Table(t)
 	var c counter
-	warm := withSeam(t, client, table, c.call, atNow())
-	cold := func() { warm = withSeam(t, client, table, c.call, atNow()) }
+	warm := withSeam(t, table, seam{call: c.call}, atNow())
+	cold := func() { warm = withSeam(t, table, seam{call: c.call}, atNow()) }
 	const batch, query, update, write = "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"
 	var session conversation.Session
 	appendKey := func(key string) error {

@@ -53,16 +53,20 @@ func TestAppendOnceWhateverTheAnswer(t *testing.T) {
 		}},
 	}
 	for name, sc := range scripts {
-		for _, key := range []string{"", "k"} {
-			t.Run(name+"/key="+key, func(t *testing.T) {
+		for _, mode := range []struct {
+			key       string
+			forgetful bool
+		}{{"", false}, {"k", false}, {"", true}, {"k", true}} {
+			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
 				table := dynamotest.Table(t)
 				plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
 				newSession(t, plain, alice, "coach_conversation", "a", "before")
 				sc.op = "TransactWriteItems"
-				s := withSeam(t, dynamodbtest.Client(t), table, sc.call, atNow())
+				sc := sc
+				s := withSeam(t, table, seam{call: sc.call, forgetful: mode.forgetful}, atNow())
 				out, err := s.Append(t.Context(), alice, conversation.Append{
 					SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
-					Idempotency: conversation.Idempotency{Scope: "s", Key: key, BodyHash: "h"},
+					Idempotency: conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"},
 				})
 				if err != nil || len(out.Messages) != 1 || out.Messages[0].Seq != 2 || out.Session.MessageCount != 2 {
 					t.Fatalf("append: %+v, %v", out, err)
@@ -81,7 +85,7 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 	for name, cause := range map[string]error{
 		"no answer": errNoAnswer, "throttled": &types.ThrottlingException{}, "server": &types.InternalServerError{},
 	} {
-		s := withSeam(t, dynamodbtest.Client(t), table, func(string, func() error) error { return cause })
+		s := withSeam(t, table, seam{call: func(string, func() error) error { return cause }})
 		_, read := s.Session(t.Context(), alice, "a")
 		_, write := s.Profiles().Put(t.Context(), alice, longterm.Profile{Name: "x"})
 		for op, err := range map[string]error{"read": read, "write": write} {
@@ -91,7 +95,7 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 			}
 		}
 	}
-	s := withSeam(t, dynamodbtest.Client(t), table, func(string, func() error) error { return &types.ResourceNotFoundException{} })
+	s := withSeam(t, table, seam{call: func(string, func() error) error { return &types.ResourceNotFoundException{} }})
 	if _, err := s.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
 		t.Errorf("no table: %v", err)
 	}
@@ -100,12 +104,12 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 func TestADeadlineEndsAnAppend(t *testing.T) {
 	table := dynamotest.Table(t)
 	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a", "x")
-	s := withSeam(t, dynamodbtest.Client(t), table, func(op string, run func() error) error {
+	s := withSeam(t, table, seam{call: func(op string, run func() error) error {
 		if op == "TransactWriteItems" {
 			return cancelled("TransactionConflict")
 		}
 		return run()
-	})
+	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := s.Append(ctx, alice, conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}}})

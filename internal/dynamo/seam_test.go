@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
@@ -18,6 +19,8 @@ type seam struct {
 	api dynamo.API
 	// call runs or fails one remote call; run carries it out.
 	call func(op string, run func() error) error
+	// forgetful makes the engine take each attempt of a transaction for a new one, as it does when a token has lapsed.
+	forgetful bool
 	// query, where set, changes what a query answers.
 	query func(*dynamodb.QueryInput, *dynamodb.QueryOutput)
 }
@@ -64,6 +67,11 @@ func (s *seam) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemIn
 }
 
 func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if s.forgetful {
+		anew := *in
+		anew.ClientRequestToken = nil // the client draws one
+		in = &anew
+	}
 	return through(s, ctx, "TransactWriteItems", in, s.api.TransactWriteItems)
 }
 
@@ -120,7 +128,8 @@ func cancelled(codes ...string) error {
 }
 
 // withSeam returns a store on an existing table behind a seam.
-func withSeam(t *testing.T, api dynamo.API, table string, call func(string, func() error) error, options ...dynamo.Option) *dynamo.Store {
+func withSeam(t *testing.T, table string, seam seam, options ...dynamo.Option) *dynamo.Store {
 	t.Helper()
-	return dynamo.New(&seam{api: api, call: call}, table, options...)
+	seam.api = dynamodbtest.Client(t)
+	return dynamo.New(&seam, table, options...)
 }

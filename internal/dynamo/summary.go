@@ -16,9 +16,9 @@ var (
 	_ memory.Store  = (*Store)(nil)
 )
 
-// SaveSummary stores the summary's record and the session's copy of it and raises the watermark, in one transaction
-// on condition that the session is still this one. It is a Conflict when the session has one that covers more, or as
-// much by the model; the summary of a completed session may still take the place of one made in progress.
+// SaveSummary stores the summary's record and the session's copy of it, and raises the watermark when the model wrote
+// it, in one transaction on condition that the session is still this one and that the summary replaces what it has.
+// One without a text raises the watermark alone.
 func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, sum summary.Summary) error {
 	const op = "save summary"
 	sum.Generation = session.Generation
@@ -28,8 +28,10 @@ func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, sessi
 		return failed(op, errBadKey)
 	}
 	t := s.transaction()
-	place := t.update(key{partition(user), sk}, summaryCopy(sum), isIncarnation(session).And(supersedes(sum)))
-	t.set(it)
+	place := t.update(key{partition(user), sk}, summaryCopy(sum), isIncarnation(session).And(replaces(sum)))
+	if sum.Text != "" {
+		t.set(it)
+	}
 	refused, err := s.commit(ctx, op, t, s.patience())
 	if err != nil || refused == nil {
 		return err
@@ -45,23 +47,43 @@ func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, sessi
 	return fault.New(fault.Conflict, "the session has a better summary")
 }
 
+// summaryCopy is what the session's record takes of its summary.
 func summaryCopy(sum summary.Summary) expression.UpdateBuilder {
-	return expression.Set(field(attrSummary), value(text(sum.Text))).
+	watermark := expression.Set(field(attrSummarizedSeq), value(whole(sum.CoveredThrough)))
+	if sum.Text == "" {
+		return watermark
+	}
+	var u expression.UpdateBuilder
+	if sum.Kind == conversation.ByModel {
+		u = watermark
+	}
+	return u.Set(field(attrSummary), value(text(sum.Text))).
 		Set(field(attrSummaryKind), value(text(string(sum.Kind)))).
 		Set(field(attrSummaryInProgress), value(flag(sum.InProgress))).
 		Set(field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))).
-		Set(field(attrSummaryUpdatedAt), value(moment(sum.UpdatedAt))).
-		Set(field(attrSummarizedSeq), value(whole(sum.CoveredThrough)))
+		Set(field(attrSummaryUpdatedAt), value(moment(sum.UpdatedAt)))
 }
 
-// supersedes is the condition that the session's summary is worth less than this one.
-func supersedes(sum summary.Summary) expression.ConditionBuilder {
+// replaces is summary.Summary's Replaces as a condition on the session's record.
+func replaces(sum summary.Summary) expression.ConditionBuilder {
 	covered, through := field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))
-	weaker := field(attrSummaryKind).NotEqual(value(text(string(conversation.ByModel))))
-	if !sum.InProgress {
-		weaker = weaker.Or(field(attrSummaryInProgress).Equal(value(flag(true))))
+	more := expression.AttributeNotExists(covered).Or(covered.LessThan(through))
+	if sum.Text == "" {
+		return field(attrSummarizedSeq).LessThan(through)
 	}
-	return expression.AttributeNotExists(covered).Or(covered.LessThan(through), covered.Equal(through).And(weaker))
+	kind := field(attrSummaryKind)
+	var better []expression.ConditionBuilder
+	if sum.Kind == conversation.ByModel {
+		better = append(better, kind.Equal(value(text(string(conversation.Extractive)))))
+	}
+	if !sum.InProgress {
+		better = append(better, field(attrSummaryInProgress).Equal(value(flag(true))).
+			And(kind.Equal(value(text(string(sum.Kind))))))
+	}
+	for _, b := range better {
+		more = more.Or(covered.Equal(through).And(b))
+	}
+	return more
 }
 
 // MarkIndexed raises the session's watermark from exactly from-1 to through.
