@@ -1,0 +1,187 @@
+package rie_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/eventpattern"
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+// load reads an event of infra/events.
+func load(t *testing.T, name string) []byte {
+	t.Helper()
+	event, err := os.ReadFile(filepath.Join("../events", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+func decode[T any](t *testing.T, text []byte) T {
+	t.Helper()
+	var out T
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatalf("decode %.200s: %v", text, err)
+	}
+	return out
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// request is an event of the HTTP API with another method, path and body than the one it is made from.
+func request(t *testing.T, name, method, path, body string) []byte {
+	t.Helper()
+	e := decode[events.APIGatewayV2HTTPRequest](t, load(t, name))
+	e.RawPath, e.Body = path, body
+	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = method, path
+	delete(e.Headers, "idempotency-key")
+	return encode(t, e)
+}
+
+// items reads what the table holds of the user under a prefix, in the form that items have in stream records too. It
+// goes around the door: this is the test's own look.
+func (s *system) items(t *testing.T, prefix string) []map[string]json.RawMessage {
+	t.Helper()
+	query := encode(t, map[string]any{
+		"TableName": s.table, "ConsistentRead": true, "KeyConditionExpression": "pk = :pk AND begins_with(sk, :sk)",
+		"ExpressionAttributeValues": map[string]any{
+			":pk": map[string]string{"S": "user#" + user}, ":sk": map[string]string{"S": prefix},
+		},
+	})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, dynamodbtest.Endpoint(t), bytes.NewReader(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.Query")
+	// The engine reads the access key and the region, and checks no signature.
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260205/us-east-1/dynamodb/aws4_request, "+
+		"SignedHeaders=host, Signature=0")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("query %s: status %d, %v: %s", prefix, response.StatusCode, err, answer)
+	}
+	return decode[struct{ Items []map[string]json.RawMessage }](t, answer).Items
+}
+
+// records is an event of the stream with the table's own items in its records, in order.
+func (s *system) records(t *testing.T, name, prefix string) []byte {
+	t.Helper()
+	event := decode[map[string][]map[string]any](t, load(t, name))
+	stored := s.items(t, prefix)
+	if len(stored) != len(event["Records"]) {
+		t.Fatalf("%d items under %s for %d records of %s", len(stored), prefix, len(event["Records"]), name)
+	}
+	for i, r := range event["Records"] {
+		change := r["dynamodb"].(map[string]any)
+		change["Keys"] = map[string]any{"pk": stored[i]["pk"], "sk": stored[i]["sk"]}
+		change["NewImage"] = stored[i]
+	}
+	return encode(t, event)
+}
+
+// The files are for people to invoke functions with, so each has to be one that its function could really get.
+func TestEventsAreWhatTheTemplateSendsToTheFunction(t *testing.T) {
+	deployed, err := template.Parse(throughline.Template, map[string]string{"JwtIssuer": "https://issuer.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../events/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		function, _, _ := strings.Cut(name, "-")
+		f, ok := deployed.Function(function)
+		if !ok {
+			t.Errorf("%s belongs to no function", file)
+			continue
+		}
+		seen[function] = true
+		if problem := fits(t, f, load(t, name)); problem != "" {
+			t.Errorf("%s: %s", file, problem)
+		}
+	}
+	for _, f := range deployed.Functions {
+		if !seen[f.Name] {
+			t.Errorf("%s has no event", f.Name)
+		}
+	}
+}
+
+// fits says why an event could not reach a function; empty where it could.
+func fits(t *testing.T, f template.Function, event []byte) string {
+	t.Helper()
+	e := decode[struct {
+		RouteKey string
+		Schedule string
+		UserID   string
+		Records  []map[string]any
+	}](t, event)
+	switch {
+	case e.RouteKey == "$default":
+		return unless(f.URL, "it has no function URL")
+	case e.RouteKey != "":
+		return unless(slices.ContainsFunc(f.Routes, func(r template.Route) bool {
+			return r.Method+" "+r.Path == e.RouteKey
+		}), "it has no route "+e.RouteKey)
+	case e.Schedule != "":
+		return unless(slices.ContainsFunc(f.Schedules, func(s template.Schedule) bool {
+			return string(encode(t, decode[any](t, []byte(s.Input)))) == string(encode(t, decode[any](t, event)))
+		}), "no schedule sends it")
+	case len(e.Records) > 0:
+		return dropped(f, e.Records)
+	}
+	return unless(e.UserID != "", "a direct invocation names its user")
+}
+
+func unless(holds bool, problem string) string {
+	if holds {
+		return ""
+	}
+	return problem
+}
+
+// dropped says which record no mapping of the function would let through.
+func dropped(f template.Function, records []map[string]any) string {
+	if len(f.Streams) != 1 || len(f.Streams[0].Filters) != 1 {
+		return "it has not one stream with one filter"
+	}
+	filter, err := eventpattern.Parse(f.Streams[0].Filters[0])
+	if err != nil {
+		return err.Error()
+	}
+	for i, r := range records {
+		if !filter.Match(r) {
+			return fmt.Sprintf("its filter drops record %d", i)
+		}
+	}
+	return ""
+}

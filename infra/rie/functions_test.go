@@ -1,0 +1,135 @@
+package rie_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// invoke sends an event and returns the answer.
+func (s *system) invoke(t *testing.T, function string, event []byte) []byte {
+	t.Helper()
+	answer, err := s.functions[function].Invoke(t.Context(), event)
+	if err != nil {
+		t.Fatalf("%s: %v", function, err)
+	}
+	return answer
+}
+
+// call sends an event of the HTTP API and returns the body of an answer with the status that is wanted.
+func (s *system) call(t *testing.T, function string, event []byte, want int) []byte {
+	t.Helper()
+	answer := decode[events.APIGatewayV2HTTPResponse](t, s.invoke(t, function, event))
+	if answer.StatusCode != want {
+		t.Fatalf("%s answered %d, want %d: %s", function, answer.StatusCode, want, answer.Body)
+	}
+	return []byte(answer.Body)
+}
+
+// The functions' own binaries, as they are built for Lambda, play one story by the events of infra/events: a session
+// is written, remembered and summarised, found from another surface, and a coach answers from it.
+func TestFunctionsAnswerTheirEvents(t *testing.T) {
+	s := newSystem(t)
+	s.write(t)
+	s.derive(t)
+	s.find(t)
+	s.prompt(t)
+	s.chat(t)
+}
+
+func (s *system) write(t *testing.T) {
+	t.Helper()
+	s.call(t, "messages", load(t, "messages"), http.StatusCreated)
+	appended := decode[struct {
+		Messages []struct{ Seq int }
+		Session  struct{ MessageCount int }
+	}](t, s.call(t, "messages", load(t, "messages-append"), http.StatusCreated))
+	if len(appended.Messages) != 2 || appended.Session.MessageCount != 2 {
+		t.Errorf("appended %+v, want 2 messages", appended)
+	}
+	document := s.call(t, "messages", request(t, "messages", http.MethodGet, "/openapi.json", ""), http.StatusOK)
+	if !bytes.Contains(document, []byte(`"3.1`)) {
+		t.Errorf("/openapi.json is no OpenAPI 3.1 document: %.80s", document)
+	}
+}
+
+// derive brings the stream's records to the functions that follow it.
+func (s *system) derive(t *testing.T) {
+	t.Helper()
+	s.batch(t, "remember", s.records(t, "remember", "msg#"))
+	s.call(t, "messages", request(t, "messages", http.MethodPatch, "/v1/sessions/session-1", `{"status":"completed"}`), http.StatusOK)
+	s.batch(t, "summarize", s.records(t, "summarize", "conversation#"))
+	session := decode[struct {
+		Summary *struct{ Text, Kind string }
+	}](t, s.call(t, "messages", request(t, "messages", http.MethodGet, "/v1/sessions/session-1", ""), http.StatusOK))
+	if session.Summary == nil || session.Summary.Text == "" {
+		t.Errorf("the completed session has no summary: %+v", session)
+	}
+	s.invoke(t, "summarize", load(t, "summarize-sweep"))
+}
+
+// batch sends records and fails where one was handed back.
+func (s *system) batch(t *testing.T, function string, event []byte) {
+	t.Helper()
+	answer := decode[events.DynamoDBEventResponse](t, s.invoke(t, function, event))
+	if len(answer.BatchItemFailures) > 0 {
+		t.Errorf("%s handed records back: %+v", function, answer.BatchItemFailures)
+	}
+}
+
+func (s *system) find(t *testing.T) {
+	t.Helper()
+	found := decode[struct {
+		Summaries []struct{ SessionID, RecordType string }
+		Degraded  []json.RawMessage
+	}](t, s.call(t, "context", load(t, "context"), http.StatusOK))
+	if len(found.Summaries) != 1 || found.Summaries[0].SessionID != "session-1" || len(found.Degraded) > 0 {
+		t.Errorf("another surface finds %+v, want the summary of session-1", found)
+	}
+	recalled := decode[struct {
+		Messages []struct{ SessionID, Content string }
+		Degraded []json.RawMessage
+	}](t, s.invoke(t, "context", load(t, "context-invoke")))
+	if len(recalled.Messages) != 2 || len(recalled.Degraded) > 0 {
+		t.Errorf("recall finds %+v, want both messages", recalled)
+	}
+}
+
+func (s *system) prompt(t *testing.T) {
+	t.Helper()
+	type built struct {
+		PromptID string
+		Messages []struct{ Role, Content string }
+		Manifest struct{ Degraded []json.RawMessage }
+	}
+	for _, p := range []built{
+		decode[built](t, s.call(t, "prompt", load(t, "prompt"), http.StatusOK)),
+		decode[built](t, s.invoke(t, "prompt", load(t, "prompt-invoke"))),
+	} {
+		if p.PromptID == "" || len(p.Messages) == 0 || !strings.Contains(p.Messages[len(p.Messages)-1].Content, "tomorrow") {
+			t.Errorf("built %+v, want a prompt that ends with the message", p)
+		}
+	}
+}
+
+// chat asks the coach, whose URL checks the token itself.
+func (s *system) chat(t *testing.T) {
+	t.Helper()
+	if answer := s.invoke(t, "coach", load(t, "coach")); !bytes.Contains(answer, []byte(`"unauthorized"`)) {
+		t.Errorf("a token that is none was answered with %s", answer)
+	}
+	event := bytes.ReplaceAll(load(t, "coach"), []byte("Bearer TOKEN"), []byte("Bearer "+s.token))
+	answer := s.invoke(t, "coach", event)
+	for _, part := range []string{"event: prompt\n", "event: token\n", "event: done\n"} {
+		if !bytes.Contains(answer, []byte(part)) {
+			t.Fatalf("the stream has no %q: %s", part, answer)
+		}
+	}
+	if stored := s.items(t, "msg#"); len(stored) != 4 {
+		t.Errorf("%d messages are stored after the chat, want 4", len(stored))
+	}
+}

@@ -1,0 +1,154 @@
+package rie_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/infra/rie"
+	"github.com/throughline/throughline/internal/dynamo"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// user is whose the events of infra/events are.
+const user = "user-1"
+
+// system is every function of the template, each in its emulator, with local servers at the other end of its
+// variables, and its role's permissions at the table's door.
+type system struct {
+	table, token string
+	functions    map[string]*rie.Emulator
+}
+
+// newSystem starts what the events need. Nothing polls the table's stream: the tests bring the events.
+func newSystem(t *testing.T) *system {
+	t.Helper()
+	tokens, issuerURL := serveIssuer(t)
+	token, err := tokens.Mint(issuer.Claims{UserID: user})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployed, err := template.Parse(throughline.Template, map[string]string{
+		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience, "PineconeIndexHost": servePinecone(t),
+		"OpenAIBaseUrl": serve(t, offlinemodel.Handler(offlinemodel.Options{})) + "/v1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &system{
+		token: token, table: dynamodbtest.Table(t, dynamo.CreateTableInput("")),
+		functions: map[string]*rie.Emulator{},
+	}
+	for i, bootstrap := range build(t, deployed.Functions) {
+		f := deployed.Functions[i]
+		s.functions[f.Name] = start(t, bootstrap, s.environment(t, f)...)
+	}
+	return s
+}
+
+func build(t *testing.T, functions []template.Function) []string {
+	t.Helper()
+	var packages []string
+	for _, f := range functions {
+		packages = append(packages, "./functions/"+f.Name)
+	}
+	binaries, err := rie.Build(t.Context(), t.TempDir(), packages...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binaries
+}
+
+// environment is what the template gives a function, with what only this machine knows in place of AWS.
+func (s *system) environment(t *testing.T, f template.Function) []string {
+	t.Helper()
+	variables := maps.Clone(f.Environment)
+	maps.Copy(variables, map[string]string{
+		"TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": serve(t, newDoor(t, f.Name)),
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+		"SECRET_NAME": "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
+		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+	})
+	if f.Name == "coach" {
+		variables["AWS_ENDPOINT_URL_LAMBDA"] = serve(t, http.HandlerFunc(s.forwardToPrompt))
+		variables["PROMPT_FUNCTION"] = "function"
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		out = append(out, name+"="+variables[name])
+	}
+	return out
+}
+
+// forwardToPrompt is the Lambda API as the coach sees it: one function, in the emulator that runs prompt.
+func (s *system) forwardToPrompt(w http.ResponseWriter, r *http.Request) {
+	event, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	answer, err := s.functions["prompt"].Invoke(r.Context(), event)
+	if err != nil {
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		answer, _ = json.Marshal(map[string]string{"errorType": "internal", "errorMessage": err.Error()})
+	}
+	_, _ = w.Write(answer) // a caller that is gone needs no answer
+}
+
+// serve serves a handler for one test and returns its base URL.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func serveIssuer(t *testing.T) (*issuer.Issuer, string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	url := serve(t, mux)
+	i, err := issuer.New(url, "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Register(mux)
+	return i, i.URL()
+}
+
+func servePinecone(t *testing.T) string {
+	t.Helper()
+	index, err := pineconelocal.New(pineconelocal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- index.Serve(listener) }()
+	t.Cleanup(func() {
+		if err := index.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
