@@ -1,0 +1,65 @@
+package architecture_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryFunctionIsDeployed(t *testing.T) {
+	var deployed, written []string
+	for name := range readTemplate(t).functions(t) {
+		deployed = append(deployed, name)
+	}
+	mains, err := filepath.Glob("../../functions/*/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, main := range mains {
+		written = append(written, filepath.Base(filepath.Dir(main)))
+	}
+	slices.Sort(deployed)
+	if diff := cmp.Diff(written, deployed); diff != "" {
+		t.Errorf("functions/ (-) and template.yaml (+) differ:\n%s", diff)
+	}
+}
+
+func TestMainsAreShort(t *testing.T) {
+	const most = 50 // conventions, "Layout"
+	mains, err := filepath.Glob("../../functions/*/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, main := range mains {
+		source, err := os.ReadFile(main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(source), "\n"); lines > most {
+			t.Errorf("%s has %d lines, more than %d", main, lines, most)
+		}
+	}
+}
+
+func TestFunctionsOnlyWire(t *testing.T) {
+	allowed := []string{
+		module + "/internal/function", module + "/internal/config", "github.com/aws/aws-lambda-go",
+	}
+	for _, p := range listPackages(t) {
+		if !strings.HasPrefix(p.path(), "functions/") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			ok := isStandard(imported) || slices.ContainsFunc(allowed, func(a string) bool {
+				return imported == a || strings.HasPrefix(imported, a+"/")
+			})
+			if !ok {
+				t.Errorf("%s imports %s: a main only wires, through internal/function", p.path(), imported)
+			}
+		}
+	}
+}
