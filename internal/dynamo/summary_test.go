@@ -69,6 +69,7 @@ func TestSaveSummary(t *testing.T) {
 		{3, model, false, fault.Conflict},
 		{3, model, true, fault.Conflict},
 	}
+	byModel := 0
 	for i, step := range steps {
 		sum := summaryOf(session, step.covered, step.kind, step.inProgress)
 		err := s.SaveSummary(t.Context(), alice, session, sum)
@@ -76,9 +77,18 @@ func TestSaveSummary(t *testing.T) {
 			t.Fatalf("step %d: %v, want %q", i, err, step.want)
 		}
 		if err == nil {
-			checkSummary(t, s, sum)
+			if step.kind == model {
+				byModel = step.covered // a stand-in leaves the session due
+			}
+			checkSummary(t, s, sum, byModel)
 		}
 	}
+	silent := summaryOf(session, 4, model, true)
+	silent.Text = ""
+	if err := s.SaveSummary(t.Context(), alice, session, silent); err != nil {
+		t.Errorf("a watermark without a text: %v", err)
+	}
+	checkSummary(t, s, summaryOf(session, 3, model, false), 4)
 	if got, err := s.Session(t.Context(), alice, "a"); err != nil || got.Version != session.Version {
 		t.Errorf("summaries raised the version from %d to %d, %v", session.Version, got.Version, err)
 	}
@@ -93,8 +103,8 @@ func TestSaveSummary(t *testing.T) {
 	}
 }
 
-// checkSummary reads a summary from the session and from its own record.
-func checkSummary(t *testing.T, s *dynamo.Store, want summary.Summary) {
+// checkSummary reads a summary from the session and from its own record, and the session's watermark.
+func checkSummary(t *testing.T, s *dynamo.Store, want summary.Summary, watermark int) {
 	t.Helper()
 	session, err := s.SessionIn(t.Context(), alice, want.Context, want.SessionID)
 	if err != nil {
@@ -103,7 +113,7 @@ func checkSummary(t *testing.T, s *dynamo.Store, want summary.Summary) {
 	copied := &conversation.SessionSummary{
 		Text: want.Text, Kind: want.Kind, InProgress: want.InProgress, CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
 	}
-	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != want.CoveredThrough {
+	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d:\n%s", session.SummarizedSeq, diff)
 	}
 	hits, err := s.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
