@@ -74,6 +74,8 @@ type block struct {
 	slot *Slot
 	// entries are the candidates, most valuable first.
 	entries []*entry
+	// off is set where the request leaves the block out.
+	off bool
 	// opened is set once its heading stands; cost is what it takes, heading included.
 	opened bool
 	cost   cost

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -31,7 +30,7 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	if err != nil {
 		return Prompt{}, err
 	}
-	p.ID = "prompt_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + s.NewID()
+	p.ID = promptID(now, s.NewID())
 	s.report(ctx, p, got, time.Since(began))
 	if r.Unkept {
 		return p, nil
@@ -55,13 +54,17 @@ func (s *Service) assemble(o order, got gathered, now time.Time) (Prompt, error)
 	}
 	blocks = o.recipe.ordered(blocks)
 	text := f.write(blocks)
+	total := cost{}
+	for _, b := range blocks {
+		total = total.add(b.cost)
+	}
 	if text.messages == nil {
 		text.messages = []Message{{Role: string(conversation.User), Content: o.Message}}
 	}
 	return Prompt{
 		SessionID: o.SessionID, Recipe: o.recipe.Name, System: text.system, Messages: text.messages, Text: text.text,
 		Tools: toolsOf(o.recipe), Model: v.coach.Model,
-		Tokens:   Tokens{Total: f.spent.tokens, Budget: o.budget.tokens},
+		Tokens:   Tokens{Total: total.tokens, Budget: o.budget.tokens},
 		Manifest: account(blocks, o.budget, got, v.degraded(got)),
 	}, nil
 }
@@ -72,8 +75,8 @@ func (v *view) choose() []*block {
 	blocks := make([]*block, 0, len(v.recipe.Slots))
 	for i := range v.recipe.Slots {
 		slot := &v.recipe.Slots[i]
-		b := &block{slot: slot}
-		if slot.Only == nil || slot.Only(v) {
+		b := &block{slot: slot, off: slot.Only != nil && !slot.Only(v)}
+		if !b.off {
 			choose := slot.Choose
 			if choose == nil {
 				choose = choosers[slot.Block]

@@ -6,3 +6,6 @@ var (
 	OneLine = oneLine
 	Unguard = unguardLines
 )
+
+// ActivityHeading is the heading of recent_activity.
+const ActivityHeading = activityHeading

@@ -164,7 +164,7 @@ func (f *fitter) admit(b *block, e *entry, price cost, reason string) {
 
 // openEmpty lets a block that has words for having nothing say them.
 func (f *fitter) openEmpty(b *block) {
-	if b.slot.Empty == "" || f.full || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
+	if b.slot.Empty == "" || b.off || f.full || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
 		return
 	}
 	price := f.headingCost(b.slot).add(f.constant(b.slot.Empty + "\n"))

@@ -16,6 +16,8 @@ type Format struct {
 	// Group returns what stands around the messages of one conversation, each part ending in a line feed; nil where
 	// the format tells none.
 	Group func(g *group) (open, end string)
+	// Separator stands between two sections, in place of the line feeds that end the first; End behind the last.
+	Separator, End string
 	// Assemble puts the sections and the role messages together.
 	Assemble func(sections []section, messages []Message) rendering
 }
@@ -178,12 +180,15 @@ func (p page) constant(text string) cost {
 	return cost{tokens: p.tally.constant(text), chars: utf8.RuneCountInString(text)}
 }
 
+// endReserve is what a block's end, the blank line behind it, may take until the whole prompt is known.
+const endReserve = 1
+
 // headingCost is what a block takes besides its entries: its heading, and the blank line behind it.
 func (p page) headingCost(s *Slot) cost {
 	if s.Style.Message {
 		return cost{}
 	}
-	c := cost{tokens: 1, chars: 1}
+	c := cost{tokens: endReserve, chars: endReserve}
 	if s.Heading != "" {
 		c = c.add(p.constant(s.Heading + "\n"))
 	}
@@ -197,6 +202,7 @@ func (p page) headingCost(s *Slot) cost {
 func (p page) write(blocks []*block) rendering {
 	var sections []section
 	var messages, current []Message
+	var written []*block
 	for _, b := range blocks {
 		switch {
 		case !b.opened:
@@ -206,9 +212,25 @@ func (p page) write(blocks []*block) rendering {
 			messages = append(messages, p.turns(b)...)
 		default:
 			sections = append(sections, section{name: b.slot.Block, text: p.section(b)})
+			written = append(written, b)
 		}
 	}
+	for i, b := range written {
+		separator := p.format.Separator
+		if i == len(written)-1 {
+			separator = p.format.End
+		}
+		p.settle(b, sections[i].text, separator)
+	}
 	return p.format.Assemble(sections, append(messages, current...))
+}
+
+// settle replaces what was set aside for the end of a block by what the end takes.
+func (p page) settle(b *block, text, separator string) {
+	body := trimEnd(text)
+	ends := text[len(body):]
+	b.cost.tokens += p.tally.tailDelta(body, separator) - p.tally.tailDelta(body, ends) - endReserve
+	b.cost.chars += len(separator) - len(ends) - endReserve
 }
 
 func (p page) turns(b *block) []Message {

@@ -38,7 +38,11 @@ func TestGolden(t *testing.T) {
 			w := newWorld()
 			r := ann(t, w)
 			change(&r)
-			got := archive(t, build(t, w.service(now), "ann", r))
+			p := build(t, w.service(now), "ann", r)
+			if real := realTokens(p); p.Tokens.Total < real || p.Tokens.Total > real+3 {
+				t.Errorf("%d tokens accounted, %d real", p.Tokens.Total, real)
+			}
+			got := archive(t, p)
 			path := filepath.Join("testdata", name+".txtar")
 			if *update {
 				if err := os.WriteFile(path, got, 0o644); err != nil {

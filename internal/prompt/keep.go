@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -22,7 +24,7 @@ const MaxManifestBytes = 8 << 10
 type Keeping struct {
 	// Text keeps the rendered prompt beside its manifest.
 	Text bool
-	// At is when the prompt was built, For how long it is kept.
+	// At is when it is kept, which counts where the prompt's id does not say when it was built; For is how long.
 	At  time.Time
 	For time.Duration
 	// Generation is the user's when the prompt was built.
@@ -55,9 +57,10 @@ func Pack(p Prompt, k Keeping) (Kept, error) {
 	if err != nil {
 		return Kept{}, err
 	}
+	built := builtAt(p.ID, k.At)
 	kept := Kept{
-		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: conversation.Milliseconds(k.At),
-		ExpiresAt: conversation.Milliseconds(k.At.Add(k.For)), Generation: k.Generation, Manifest: manifest,
+		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: built, ExpiresAt: built.Add(k.For),
+		Generation: k.Generation, Manifest: manifest,
 	}
 	if k.Text {
 		if kept.Text, err = deflate(text); err != nil {
@@ -65,6 +68,22 @@ func Pack(p Prompt, k Keeping) (Kept, error) {
 		}
 	}
 	return kept, nil
+}
+
+// promptID makes an id whose time a store can tell its key from.
+func promptID(at time.Time, random string) string {
+	return "prompt_" + strconv.FormatInt(at.UnixMilli(), 10) + "_" + random
+}
+
+// builtAt reads the time in a prompt's id, and falls back on another.
+func builtAt(id string, otherwise time.Time) time.Time {
+	rest, found := strings.CutPrefix(id, "prompt_")
+	digits, _, _ := strings.Cut(rest, "_")
+	ms, err := strconv.ParseInt(digits, 10, 64)
+	if !found || err != nil {
+		return conversation.Milliseconds(otherwise)
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // packManifest compresses what is kept, with fewer and fewer lines of dropped items, then of all items, until it fits.

@@ -60,8 +60,9 @@ const (
 // plainText is the format of labelled sections without markup. A line of content that begins with one of its labels
 // is guarded.
 var plainText = &Format{
-	Guard: func(text string) string { return guardLines(text, contextFormatLabels) },
-	Group: func(*group) (open, end string) { return "", "\n" },
+	Guard:     func(text string) string { return guardLines(text, contextFormatLabels) },
+	Group:     func(*group) (open, end string) { return "", "\n" },
+	Separator: "\n\n",
 	Assemble: func(sections []section, _ []Message) rendering {
 		return rendering{text: joinSections(sections)}
 	},

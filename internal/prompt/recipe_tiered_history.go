@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"strings"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -66,17 +65,9 @@ var tagged = &Format{
 		}
 		return `<conversation context="` + label(g.context) + `" date="` + g.date + `" when="` + g.day + `"` + kind + ">\n", "</conversation>\n"
 	},
+	Separator: "\n\n",
+	End:       "\n",
 	Assemble: func(sections []section, messages []Message) rendering {
-		var system strings.Builder
-		for _, s := range sections {
-			switch s.name {
-			case blockRole, blockInstruction:
-				system.WriteString(trimEnd(s.text) + "\n\n")
-			default:
-				system.WriteString(s.text)
-			}
-		}
-		system.WriteString("</conversation-history>")
-		return rendering{system: system.String(), messages: messages}
+		return rendering{system: joinSections(sections) + "\n</conversation-history>", messages: messages}
 	},
 }

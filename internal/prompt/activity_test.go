@@ -1,0 +1,148 @@
+package prompt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// The specification's own story: a swap that was discussed in the program designer is known to the coach at once,
+// with context and age, without a summary, without the designer session being closed, and without a vector index.
+func TestSwapIsKnownAtOnce(t *testing.T) {
+	for _, way := range []struct{ from, label, to string }{
+		{"program_designer", "Program Designer", "coach_conversation"},
+		{"coach_conversation", "Coach", "program_designer"},
+	} {
+		t.Run(way.from, func(t *testing.T) {
+			w := newWorld()
+			p := w.user("u")
+			p.converse("there", way.from, "c", now.Add(-2*time.Second), says(0, "Swap barbell hip thrusts for banded glute bridges"))
+			p.converse("here", way.to, "c", now, says(0, "What about tomorrow?"))
+			got := build(t, w.service(now), "u", prompt.Request{
+				Context: way.to, SessionID: "here", CoachID: "c", Message: "What about tomorrow?", MessageID: "msg_here_1",
+			})
+			want := prompt.ActivityHeading + "\n[" + way.label + ` - just now]: User: "Swap barbell hip thrusts for banded glute bridges"`
+			if !strings.Contains(got.System, want) {
+				t.Errorf("the prompt lacks %q:\n%s", want, got.System)
+			}
+			items := blockOf(t, got, "recent_activity").Items
+			if len(items) != 1 || items[0].SessionID != "there" || items[0].Context != way.from {
+				t.Errorf("items %+v", items)
+			}
+		})
+	}
+}
+
+// A summary that is behind is told together with what came since; the session's own summary never is.
+func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour),
+		says(0, "covered"), answers(minute, "covered too"), says(2*time.Hour, `news "quoted"`)), "The user changed the plan.")
+	there.Summary.CoveredThrough = 2
+	summarize(p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hi")), "own summary")
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	const want = `[Program Designer - 1 hour ago]: The user changed the plan. Since then: User: "news 'quoted'"`
+	if !strings.Contains(got.System, want) || strings.Contains(got.System, "own summary") {
+		t.Errorf("activity: %s", got.System)
+	}
+}
+
+// What is told: the last 48 hours, at most 5, this coach's, of other contexts that this one reads; the nearest to the
+// message stay, the newest stand first.
+func TestActivityScope(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	add := func(id, in, coach string, ago time.Duration) {
+		summarize(p.converse(id, in, coach, now.Add(-ago), says(0, "x")), "sum of "+id+".")
+	}
+	for i := range 7 {
+		add(fmt.Sprintf("d%d", i), "program_designer", "c", time.Duration(i+1)*time.Hour)
+	}
+	add("tom", "program_designer", "tom", minute)
+	add("same", "coach_conversation", "c", minute)
+	add("unread", "coach_creator", "c", minute)
+	add("old", "workout_log", "c", 49*time.Hour)
+	p.hits = append(p.hits, summaryHit(&p.sessions[6], 0.9)) // d6, the oldest, is what the message is about
+	p.converse("here", "coach_conversation", "c", now)
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	_, text, _ := strings.Cut(got.System, prompt.ActivityHeading+"\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	const want = `[Program Designer - 1 hour ago]: sum of d0.
+[Program Designer - 2 hours ago]: sum of d1.
+[Program Designer - 3 hours ago]: sum of d2.
+[Program Designer - 4 hours ago]: sum of d3.
+[Program Designer - 7 hours ago]: sum of d6.`
+	if text != want {
+		t.Errorf("activity:\n%s\nwant:\n%s", text, want)
+	}
+}
+
+// Without the list of sessions, the search's summaries and the messages stand in for it.
+func TestActivityWithoutTheSessionsList(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour), says(0, "x")), "The user changed the plan.")
+	p.hits = append(p.hits, summaryHit(there, 0.7))
+	p.converse("here", "coach_conversation", "c", now)
+	w.fail["sessions"] = errBroken
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	if !strings.Contains(got.System, "[Program Designer - 3 hours ago]: The user changed the plan.") {
+		t.Errorf("activity: %s", got.System)
+	}
+}
+
+func TestRefersBack(t *testing.T) {
+	for message, want := range map[string]bool{
+		"As we said, three sets.":                        true,
+		"like we talked about":                           true,
+		"Let's do it like last time":                     true,
+		"Can we continue where we left off?":             true,
+		"continue from where we left off":                true,
+		"Do you remember my knee?":                       true,
+		"what you said about sleep":                      true,
+		"as discussed":                                   true,
+		"In our last conversation you had a plan":        true,
+		"pick up where we stopped":                       true,
+		"I lasted ten minutes":                           false,
+		"What should I do tomorrow?":                     false,
+		"The last set was hard":                          false,
+		"I said hello to her":                            false,
+		strings.Repeat("word ", 3000) + "like last time": false, // beyond what is read
+	} {
+		if got := prompt.RefersBack(message); got != want {
+			t.Errorf("RefersBack(%.40q) = %v", message, got)
+		}
+	}
+}
+
+// A message that refers back brings the newest related session's messages in, whatever their rank.
+func TestReferencePullsTheSession(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("far", "training_program", "c", now.Add(-6*24*time.Hour),
+		says(0, "The taper is two weeks."), answers(minute, "Two weeks it is, then the race."))
+	p.converse("newer", "training_program", "c", now.Add(-5*24*time.Hour), says(0, "Something else entirely."))
+	p.converse("here", "coach_conversation", "c", now)
+	request := prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said."}
+	got := build(t, w.service(now), "u", request)
+	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 1 || items[0].SessionID != "newer" {
+		t.Errorf("without hits, the newest session: %+v", items)
+	}
+	p.hits = nil
+	hit := summaryHit(summarize(&p.sessions[0], "taper"), 0.4)
+	p.sessions[0].Summary = nil
+	p.hits = append(p.hits, hit)
+	got = build(t, w.service(now), "u", request)
+	block := blockOf(t, got, "relevant_messages")
+	if len(block.Items) != 2 || block.Items[0].SessionID != "far" || !strings.Contains(block.Items[0].Reason, "refers back") {
+		t.Errorf("the related session: %+v", block.Items)
+	}
+	request.Message = "Keep the taper."
+	if items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items; len(items) != 0 {
+		t.Errorf("without a reference: %+v", items)
+	}
+}

@@ -1,0 +1,152 @@
+package prompt_test
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+//go:embed testdata/spec/context-format.txtar
+var contextFormatExamples []byte
+
+const (
+	japan      = "What are the best months to visit Japan?"
+	blossoms   = "User discussed vacation planning to Japan. Interested in cherry blossoms, budget travel, April-May timeframe."
+	budget     = "User mentioned budget constraint of $3000-5000 for 2-week trip. Prefers cultural experiences over luxury hotels."
+	planning   = "I need help planning a vacation to Japan"
+	happyToHlp = "I'd be happy to help! Based on our previous discussions, I know you're interested in visiting during cherry blossom season with a budget of $3000-5000. Let me provide some recommendations."
+)
+
+// japanTraveller is the user of the specification's examples: remembers says whether there are past conversations.
+func japanTraveller(w *world, remembers bool, lines ...line) prompt.Request {
+	p := w.user("u")
+	if remembers {
+		day := 24 * time.Hour
+		first := summarize(p.converse("trip1", "coach_conversation", "c", now.Add(-20*day), says(0, "Japan?")), blossoms)
+		second := summarize(p.converse("trip2", "coach_conversation", "c", now.Add(-19*day), says(0, "Money?")), budget)
+		p.hits = []recall.Hit{summaryHit(first, 0.8), summaryHit(second, 0.6)}
+	}
+	p.converse("now", "coach_conversation", "c", now.Add(-minute), lines...)
+	return prompt.Request{Recipe: prompt.ContextFormat, Context: "coach_conversation", SessionID: "now", CoachID: "c", Message: japan}
+}
+
+func TestContextFormatExamples(t *testing.T) {
+	examples := txtar.Parse(contextFormatExamples).Files
+	if len(examples) != 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	tests := []struct {
+		remembers bool
+		message   string
+		lines     []line
+	}{
+		{message: planning},
+		{remembers: true, message: japan},
+		{remembers: true, message: japan, lines: []line{says(0, planning), answers(minute/2, happyToHlp)}},
+	}
+	for i, tt := range tests {
+		t.Run(examples[i].Name, func(t *testing.T) {
+			w := newWorld()
+			r := japanTraveller(w, tt.remembers, tt.lines...)
+			r.Message = tt.message
+			p := build(t, w.service(now), "u", r)
+			if diff := cmp.Diff(strings.TrimSuffix(string(examples[i].Data), "\n"), p.Text); diff != "" {
+				t.Errorf("-specification +text:\n%s", diff)
+			}
+			if p.System != "" || len(p.Messages) != 1 || p.Messages[0].Content != tt.message {
+				t.Errorf("system %q, messages %q", p.System, p.Messages)
+			}
+			if real := tokens.Count(p.Text); p.Tokens.Total < real || p.Tokens.Total > real+1 {
+				t.Errorf("%d tokens accounted, %d real", p.Tokens.Total, tokens.Count(p.Text))
+			}
+		})
+	}
+}
+
+// The caps of the specification's token budget: 300 for previous context, 200 for recent conversation, 700 in all but
+// the current query, which is never cut.
+func TestContextFormatBudgets(t *testing.T) {
+	w := newWorld()
+	long := strings.Repeat("We talked about cherry blossoms along the river and the cost of trains. ", 30)
+	r := japanTraveller(w, true, says(0, long), answers(minute/4, long), says(minute/3, long), answers(minute/2, long))
+	for i := range w.user("u").hits {
+		w.user("u").hits[i].Summary.Text = long
+	}
+	r.Message = strings.Repeat("What about the trains? ", 400)
+	p := build(t, w.service(now), "u", r)
+	if got := blockOf(t, p, "session_summaries"); got.Tokens > 300 || got.Tokens < 200 || got.Items[0].Decision != prompt.Trimmed {
+		t.Errorf("previous context: %+v", got)
+	}
+	if got := blockOf(t, p, "recent_messages"); got.Tokens > 200 || got.Tokens < 100 {
+		t.Errorf("recent conversation: %+v", got)
+	}
+	message := blockOf(t, p, "current_message").Tokens
+	if !strings.Contains(p.Text, strings.TrimSpace(r.Message)) || p.Tokens.Total-message > 700 {
+		t.Errorf("%d tokens, %d of them the message", p.Tokens.Total, message)
+	}
+}
+
+// A role longer than its share stays whole and is named.
+func TestContextFormatRoleIsNeverCut(t *testing.T) {
+	w := newWorld()
+	r := japanTraveller(w, false)
+	r.SystemRole = strings.TrimSpace(strings.Repeat("You are a very careful travel agent. ", 12))
+	p := build(t, w.service(now), "u", r)
+	if !strings.Contains(p.Text, r.SystemRole) || len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "role") {
+		t.Errorf("warnings %q, text %s", p.Manifest.Warnings, p.Text)
+	}
+	r.SystemRole = strings.Repeat("You are a very careful travel agent. ", 200)
+	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
+		t.Errorf("a role that no budget holds: %v", err)
+	}
+}
+
+// At most three exchanges, the newest; and without a search, the summaries that share words with the query.
+func TestContextFormatWithoutSearch(t *testing.T) {
+	w := newWorld()
+	r := japanTraveller(w, true,
+		says(0, "one"), answers(1*time.Second, "1"), says(2*time.Second, "two"), answers(3*time.Second, "2"),
+		says(4*time.Second, "three"), answers(5*time.Second, "3"), says(6*time.Second, "four"), answers(7*time.Second, "4"))
+	w.user("u").hits = nil
+	p := build(t, w.service(now), "u", r)
+	if strings.Contains(p.Text, "User: one") || !strings.Contains(p.Text, "User: two\nAssistant: 2\n\nUser: three\nAssistant: 3\n\nUser: four\nAssistant: 4\n") {
+		t.Errorf("exchanges: %s", p.Text)
+	}
+	if !strings.Contains(p.Text, blossoms) || strings.Contains(p.Text, budget) {
+		t.Errorf("previous context by words: %s", p.Text)
+	}
+}
+
+// v0.5: tags, profile, and sections by what is asked.
+func TestContextFormat05Sections(t *testing.T) {
+	tests := map[string]struct{ past, profile bool }{
+		"hi there!":                               {false, true},
+		"What is a cherry blossom?":               {true, false},
+		"What did I say about my budget?":         {true, true},
+		"Plan my trip around the blossoms please": {true, true},
+	}
+	for message, want := range tests {
+		t.Run(message, func(t *testing.T) {
+			w := newWorld()
+			r := japanTraveller(w, true)
+			w.user("u").snapshot.Profile = &longterm.Profile{Name: "Ken"}
+			r.Recipe, r.Message = prompt.ContextFormat05, message
+			text := build(t, w.service(now), "u", r).Text
+			if got := strings.Contains(text, "[coach, "); got != want.past {
+				t.Errorf("tagged past: %v\n%s", got, text)
+			}
+			if got := strings.Contains(text, "USER PROFILE:\nName: Ken"); got != want.profile {
+				t.Errorf("profile: %v\n%s", got, text)
+			}
+		})
+	}
+}

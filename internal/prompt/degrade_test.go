@@ -1,0 +1,162 @@
+package prompt_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+var errBroken = errors.New("connection refused")
+
+// Every combination of sources that fail or are late gives a prompt that says what is missing, in the manifest and to
+// the metrics.
+func TestEveryCombinationDegradesInSight(t *testing.T) {
+	sources := []string{"embedding", "pinecone", "long_term", "sessions", "search"}
+	for mask := range 1 << len(sources) {
+		for _, slow := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				r := ann(t, w)
+				var want []string
+				for i, source := range sources {
+					if mask&(1<<i) == 0 {
+						continue
+					}
+					want = append(want, source)
+					w.breakSource(source, slow)
+				}
+				if slices.Contains(want, "search") { // then nobody hears what it would have said
+					want = slices.DeleteFunc(want, func(s string) bool { return s == "embedding" || s == "pinecone" })
+				}
+				checkDegraded(t, w, r, want, slow)
+			})
+		}
+	}
+}
+
+// breakSource makes a source fail, or answer after a minute. The search reports what it stands on itself.
+func (w *world) breakSource(source string, slow bool) {
+	switch {
+	case source == "embedding" || source == "pinecone":
+		w.found = append(w.found, recall.Degradation{Source: source, Reason: "is not available at the moment"})
+	case slow:
+		w.delay[source] = time.Minute
+	default:
+		w.fail[source] = errBroken
+	}
+}
+
+func checkDegraded(t *testing.T, w *world, r prompt.Request, want []string, slow bool) {
+	t.Helper()
+	var observed prompt.Observation
+	deps := w.deps(now)
+	deps.Observe = func(_ context.Context, o prompt.Observation) { observed = o }
+	began := time.Now()
+	p := build(t, prompt.New(deps), "ann", r)
+	if took := time.Since(began); slow && took > 2*time.Second {
+		t.Errorf("%v: took %v", want, took)
+	}
+	var got []string
+	for _, d := range p.Manifest.Degraded {
+		got = append(got, d.Source)
+		if d.Reason == "" || strings.Contains(d.Reason, "refused") {
+			t.Errorf("%s: reason %q", d.Source, d.Reason)
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) || !slices.Equal(observed.Degraded, p.Manifest.Degraded) {
+		t.Errorf("degraded %v, want %v; observed %v", got, want, observed.Degraded)
+	}
+	// The session's own messages and the swap in the other context are there whatever else is not.
+	if text := everything(p); !strings.Contains(text, "Nice work!") || !strings.Contains(text, "banded glute bridges") {
+		t.Errorf("%v: the prompt lacks what the store has:\n%s", want, text)
+	}
+}
+
+// A store that can't be read is an error, never a silent empty history.
+func TestUnreadableStoreIsAnError(t *testing.T) {
+	for _, source := range []string{"session", "messages", "tail"} {
+		t.Run(source, func(t *testing.T) {
+			w := newWorld()
+			r := ann(t, w)
+			w.timelineLag = 10 // the tail has to be read
+			w.fail[source] = errBroken
+			_, err := w.service(now).Build(t.Context(), "ann", r)
+			if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "refused") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	w := newWorld()
+	r := ann(t, w)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.delay["messages"] = time.Hour
+	if _, err := w.service(now).Build(ctx, "ann", r); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("a caller that left: %v", err)
+	}
+}
+
+func TestUnknownSessionIsNotFound(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	if _, err := w.service(now).Build(t.Context(), "bob", r); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another user's session: %v", err)
+	}
+	r.Context = "workout_log"
+	if _, err := w.service(now).Build(t.Context(), "ann", r); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a session of another context: %v", err)
+	}
+}
+
+// A source that keeps failing is left alone for a while, then tried again.
+func TestBreaker(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	clock := now
+	deps := w.deps(now)
+	deps.Now = func() time.Time { return clock }
+	s := prompt.New(deps)
+	w.fail["long_term"] = errBroken
+	for range 8 {
+		build(t, s, "ann", r)
+	}
+	if w.calls["long_term"] != 5 {
+		t.Errorf("asked %d times", w.calls["long_term"])
+	}
+	clock = clock.Add(11 * time.Second)
+	w.fail["long_term"] = nil
+	if p := build(t, s, "ann", r); len(p.Manifest.Degraded) != 0 || w.calls["long_term"] != 6 {
+		t.Errorf("after the pause: degraded %v, asked %d times", p.Manifest.Degraded, w.calls["long_term"])
+	}
+	build(t, s, "ann", r)
+	if w.calls["long_term"] != 7 {
+		t.Error("not closed again after a success")
+	}
+}
+
+// A session that has not moved to the shared store is read from its tail, and the manifest says that others' messages
+// may be missing.
+func TestNotMigratedIsNamed(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	p := w.user("ann")
+	for i := range p.sessions {
+		if p.sessions[i].ID == "chat" {
+			p.sessions[i].Placement = conversation.Embedded
+		}
+	}
+	got := build(t, w.service(now), "ann", r)
+	if len(got.Manifest.Degraded) != 1 || got.Manifest.Degraded[0].Reason != "not_migrated" || w.calls["tail"] != 1 {
+		t.Errorf("degraded %v, tail read %d times", got.Manifest.Degraded, w.calls["tail"])
+	}
+}

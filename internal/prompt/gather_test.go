@@ -1,0 +1,321 @@
+package prompt_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// history gives a user n older messages in sessions of ten, and returns a request for a new session.
+func history(w *world, n int) prompt.Request {
+	p := w.user("u")
+	for i := range n / 10 {
+		var lines []line
+		for j := range 10 {
+			lines = append(lines, says(time.Duration(j)*minute, fmt.Sprintf("message %d of session %d", j, i)))
+		}
+		p.converse(fmt.Sprintf("s%d", i), "workout_log", "c", now.Add(-time.Duration(n/10-i)*time.Hour), lines...)
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-time.Second), says(0, "next"))
+	return prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", MessageID: "msg_here_1"}
+}
+
+// The calls of a prompt are the same with 100 and with 10,000 stored messages: one of each source, and one archive.
+func TestCallsDoNotGrow(t *testing.T) {
+	want := map[string]int{"session": 1, "messages": 1, "long_term": 1, "sessions": 1, "search": 1}
+	for _, n := range []int{100, 10_000} {
+		w := newWorld()
+		build(t, w.service(now), "u", history(w, n))
+		if diff := cmp.Diff(want, w.calls); diff != "" {
+			t.Errorf("%d messages: -want +got:\n%s", n, diff)
+		}
+	}
+}
+
+// Where the timeline lags or the session is an old one, its own last messages come from its tail.
+func TestTailCompletesTheTimeline(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "own one"), answers(minute, "own two"), says(2*minute, "own three"))
+	for i := range 15 {
+		var lines []line
+		for j := range 10 {
+			lines = append(lines, says(time.Duration(j)*minute, "other"))
+		}
+		p.converse(fmt.Sprintf("s%d", i), "workout_log", "c", now.Add(-time.Duration(50-i)*time.Hour), lines...)
+	}
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	var contents []string
+	for _, m := range got.Messages {
+		contents = append(contents, m.Content)
+	}
+	if !slices.Equal(contents, []string{"own one", "own two", "own three", "next"}) || w.calls["tail"] != 1 {
+		t.Errorf("messages %q, tail read %d times", contents, w.calls["tail"])
+	}
+}
+
+// A gap that a deletion left is no reason to read more.
+func TestDeletedMessagesAreNoGap(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	s := p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "one"), says(minute, "two"), says(2*minute, "three"))
+	p.messages = slices.Delete(p.messages, 1, 2)
+	s.MessageCount, s.Deleted = 2, s.Deleted.Add(2)
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	if len(got.Messages) != 3 || w.calls["tail"] != 0 {
+		t.Errorf("messages %q, tail read %d times", got.Messages, w.calls["tail"])
+	}
+}
+
+// The current message is told once, whether it is stored already or not.
+func TestCurrentMessageIsToldOnce(t *testing.T) {
+	for _, recipe := range prompt.Recipes {
+		w := newWorld()
+		r := history(w, 20)
+		r.Recipe, r.Message = recipe.Name, "a very particular question"
+		p := w.user("u")
+		p.messages[len(p.messages)-1].Content = r.Message
+		p.hits = nil
+		got := build(t, w.service(now), "u", r)
+		n := strings.Count(got.System, r.Message) + strings.Count(got.Text, r.Message)
+		if got.Text == "" {
+			for _, m := range got.Messages {
+				n += strings.Count(m.Content, r.Message)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s tells it %d times", recipe.Name, n)
+		}
+	}
+}
+
+// Equal data at an equal time make equal prompts, to the byte, however the store orders equals.
+func TestDeterminism(t *testing.T) {
+	for _, recipe := range prompt.Recipes {
+		var first []byte
+		for turn := range 3 {
+			w := newWorld()
+			r := ann(t, w)
+			r.Recipe = recipe.Name
+			p := w.user("ann")
+			if turn == 1 {
+				slices.Reverse(p.sessions)
+				slices.Reverse(p.hits)
+				slices.Reverse(p.snapshot.Goals)
+				slices.Reverse(p.snapshot.Todos)
+				p.snapshot.Memories = slices.Clone(p.snapshot.Memories)
+				slices.Reverse(p.snapshot.Memories)
+			}
+			got := build(t, w.service(now), "ann", r)
+			clear(got.Manifest.Timings)
+			text, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if turn == 0 {
+				first = text
+			} else if !bytes.Equal(first, text) {
+				t.Errorf("%s differs:\n%s", recipe.Name, cmp.Diff(string(first), string(text)))
+			}
+		}
+	}
+}
+
+// Every wrong field is named, all together.
+func TestRequestsAreChecked(t *testing.T) {
+	w := newWorld()
+	valid := ann(t, w)
+	tests := map[string]struct {
+		change func(*prompt.Request)
+		fields []string
+	}{
+		"recipe":        {func(r *prompt.Request) { r.Recipe = "best" }, []string{"recipe"}},
+		"agent":         {func(r *prompt.Request) { r.AgentID = "boss" }, []string{"agentId"}},
+		"context":       {func(r *prompt.Request) { r.Context = "kitchen" }, []string{"context"}},
+		"session":       {func(r *prompt.Request) { r.SessionID = "a b" }, []string{"sessionId"}},
+		"coach":         {func(r *prompt.Request) { r.CoachID = "a#b" }, []string{"coachId"}},
+		"no message":    {func(r *prompt.Request) { r.Message = "" }, []string{"message"}},
+		"long message":  {func(r *prompt.Request) { r.Message = strings.Repeat("x", 256<<10+1) }, []string{"message"}},
+		"bytes":         {func(r *prompt.Request) { r.Message = "\xff" }, []string{"message"}},
+		"role bytes":    {func(r *prompt.Request) { r.SystemRole = "\xff" }, []string{"systemRole"}},
+		"zone":          {func(r *prompt.Request) { r.Timezone = "Mars/Base" }, []string{"timezone"}},
+		"machine zone":  {func(r *prompt.Request) { r.Timezone = "Local" }, []string{"timezone"}},
+		"budget":        {func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 255} }, []string{"budget.tokens"}},
+		"several":       {func(r *prompt.Request) { r.Message, r.AgentID, r.Recipe = "", "x", "y" }, []string{"agentId", "message", "recipe"}},
+		"least allowed": {func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 256} }, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := valid
+			tt.change(&r)
+			_, err := w.service(now).Build(t.Context(), "ann", r)
+			var got []string
+			if f := fault.From(err); f != nil {
+				for _, field := range f.Fields {
+					got = append(got, field.Field)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tt.fields) || (err == nil) != (tt.fields == nil) {
+				t.Errorf("fields %q, error %v", got, err)
+			}
+		})
+	}
+}
+
+// A message that the budget can't hold is never cut: the error says the budget and the need.
+func TestMessageThatCannotFit(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	r.Message, r.MessageID = strings.Repeat("word ", 1000), ""
+	r.Budget = &prompt.Budget{Tokens: 300}
+	_, err := w.service(now).Build(t.Context(), "ann", r)
+	f := fault.From(err)
+	if f == nil || f.Code != fault.Invalid || !strings.Contains(f.Fields[0].Message, "300") || !strings.Contains(f.Fields[0].Message, "1105") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The blocks give way from the bottom: as the budget falls, a block loses nothing to it while a lower one has anything
+// that the budget could take; and pinned safety facts outlast them all.
+func TestDropOrder(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	slots := map[string]int{}
+	for i, s := range prompt.Recipes[0].Slots {
+		slots[s.Block] = i
+	}
+	s := w.service(now)
+	for tokens := 700; tokens >= prompt.MinBudget; tokens -= 7 {
+		r.Budget = &prompt.Budget{Tokens: tokens}
+		p := build(t, s, "ann", r)
+		lowest, highest := -1, len(slots)
+		for _, b := range p.Manifest.Blocks {
+			for _, i := range b.Items {
+				switch {
+				case i.Decision != prompt.Dropped && b.Name != "safety":
+					lowest = max(lowest, slots[b.Name])
+				case i.Reason == "the budget was reached":
+					highest = min(highest, slots[b.Name])
+				}
+			}
+		}
+		if lowest > highest {
+			t.Errorf("%d tokens: %v is told while %v gave way", tokens, prompt.Recipes[0].Slots[lowest].Block, prompt.Recipes[0].Slots[highest].Block)
+		}
+		if !strings.Contains(p.System, "peanuts") {
+			t.Errorf("%d tokens: the safety fact is gone", tokens)
+		}
+	}
+}
+
+// What is kept can be read back and listed; the manifest fits, and its hash is the text's own.
+func TestKeeping(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	deps := w.deps(now)
+	s := prompt.New(deps)
+	p := build(t, s, "ann", r)
+	got, err := s.Get(t.Context(), "ann", p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens || got.SessionID != "chat" {
+		t.Errorf("read back %+v", got)
+	}
+	if diff := cmp.Diff(p.Manifest, *got.Manifest); diff != "" {
+		t.Errorf("manifest -built +kept:\n%s", diff)
+	}
+	if got.CreatedAt != "2026-02-05T18:30:00.000Z" || got.ExpiresAt != "2026-02-12T18:30:00.000Z" || len(got.SHA256) != 64 {
+		t.Errorf("kept from %s to %s, hash %s", got.CreatedAt, got.ExpiresAt, got.SHA256)
+	}
+	deps.KeepText = false
+	bare := build(t, prompt.New(deps), "ann", r)
+	second, err := s.Get(t.Context(), "ann", bare.ID)
+	if err != nil || second.System != nil || second.Messages != nil || second.SHA256 != got.SHA256 {
+		t.Errorf("without text: %+v, %v", second, err)
+	}
+	list, _, err := s.List(t.Context(), "ann", "chat", conversation.Page{Limit: 10})
+	if err != nil || len(list) != 2 || list[0].ID != bare.ID || list[0].Manifest != nil {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	r.Unkept = true
+	if p := build(t, s, "ann", r); len(w.kept) != 2 || p.Model != "gpt-4o" {
+		t.Errorf("%d kept, model %q", len(w.kept), p.Model)
+	}
+	if _, err := s.Get(t.Context(), "ann", "prompt_1_x"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an unknown prompt: %v", err)
+	}
+}
+
+// A caller that packs later keeps the time at which the prompt was built.
+func TestPackKeepsTheTimeOfTheID(t *testing.T) {
+	k, err := prompt.Pack(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())}, prompt.Keeping{At: now.Add(time.Minute), For: time.Hour})
+	if err != nil || !k.CreatedAt.Equal(now) {
+		t.Errorf("created at %v, %v", k.CreatedAt, err)
+	}
+}
+
+// A manifest too large to keep loses lines, the dropped ones first, and says how many.
+func TestManifestIsBounded(t *testing.T) {
+	var items []prompt.Item
+	for i := range 3000 {
+		decision := prompt.Dropped
+		if i%100 == 0 {
+			decision = prompt.Included
+		}
+		items = append(items, prompt.Item{ID: fmt.Sprintf("%x", i*7919*104729), Decision: decision, Reason: "r"})
+	}
+	p := prompt.Prompt{ID: "prompt_1_x", Manifest: prompt.Manifest{Blocks: []prompt.Block{{Name: "b", Items: items}}}}
+	k, err := prompt.Pack(p, prompt.Keeping{At: now})
+	if err != nil || len(k.Manifest) > prompt.MaxManifestBytes {
+		t.Fatalf("%d bytes, %v", len(k.Manifest), err)
+	}
+	w := newWorld()
+	w.kept[k.ID] = k
+	got, err := w.service(now).Get(t.Context(), "u", k.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := got.Manifest.Blocks[0].Items
+	if len(kept) != 40 || len(got.Manifest.Warnings) != 1 || !strings.Contains(got.Manifest.Warnings[0], "2960") {
+		t.Errorf("%d lines, warnings %q", len(kept), got.Manifest.Warnings)
+	}
+	if n := len(slices.Collect(maps.Keys(countDecisions(kept)))); n != 2 {
+		t.Errorf("%d decisions", n)
+	}
+}
+
+func countDecisions(items []prompt.Item) map[prompt.Decision]int {
+	n := map[prompt.Decision]int{}
+	for _, i := range items {
+		n[i.Decision]++
+	}
+	return n
+}
+
+// The size warning of prompt-assembly-map: the system blocks past 80% of the budget.
+func TestSizeWarning(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	r.Budget = &prompt.Budget{Tokens: 420}
+	p := build(t, w.service(now), "ann", r)
+	if len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "80%") {
+		t.Errorf("warnings %q", p.Manifest.Warnings)
+	}
+	r.Budget = &prompt.Budget{Tokens: 2000}
+	if p := build(t, w.service(now), "ann", r); len(p.Manifest.Warnings) != 0 {
+		t.Errorf("warnings %q", p.Manifest.Warnings)
+	}
+}

@@ -1,0 +1,142 @@
+package prompt_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// divided is a user with a secret in every place that a preference governs.
+func divided(w *world) (prompt.Request, *person) {
+	p := w.user("u")
+	there := summarize(p.converse("there", "program_designer", "c", now.Add(-time.Hour), says(0, "secret-message"), answers(minute, "ok")), "secret-summary")
+	past := summarize(p.converse("past", "program_designer", "c", now.Add(-30*time.Hour), says(0, "secret-old")), "secret-past")
+	same := summarize(p.converse("same", "coach_conversation", "c", now.Add(-31*time.Hour), says(0, "same-context")), "same-summary")
+	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "own words"))
+	extracted := longterm.Memory{ID: "x", Content: "secret-extracted", Type: longterm.ProfileMemory, Source: longterm.Extracted}
+	p.snapshot.Memories = []longterm.Memory{extracted, {ID: "s", Content: "seeded fact", Type: longterm.ProfileMemory, Source: longterm.Seeded}}
+	p.snapshot.Spines = map[string]longterm.Spine{"c": {Text: "secret-spine"}}
+	hit := extracted
+	hit.Content = "secret-extracted-hit"
+	p.hits = []recall.Hit{
+		summaryHit(there, 0.9), summaryHit(past, 0.8), summaryHit(same, 0.7),
+		{ID: "a", Message: &p.messages[0], Score: 0.9}, {ID: "b", Memory: &hit, Score: 0.8},
+	}
+	return prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next as we said"}, p
+}
+
+// Preferences hold in every recipe, for whatever any source brings.
+func TestPreferences(t *testing.T) {
+	tests := map[string]struct {
+		set   func(*longterm.Preferences)
+		never []string
+		still []string
+	}{
+		"crossContext off": {
+			func(p *longterm.Preferences) { p.CrossContext = false },
+			[]string{"secret-", "same-"}, []string{"own words", "seeded fact"},
+		},
+		"designer not shared": {
+			func(p *longterm.Preferences) { p.Unshared = map[string]bool{"program_designer": true} },
+			[]string{"secret-message", "secret-summary", "secret-old", "secret-past", "secret-spine"}, []string{"same-summary", "seeded fact"},
+		},
+		"coach not shared": {
+			func(p *longterm.Preferences) { p.Unshared = map[string]bool{"coach_conversation": true} },
+			[]string{"secret-message", "secret-summary", "secret-old", "secret-past", "secret-spine"}, []string{"same-summary", "seeded fact"},
+		},
+		"memory off": {
+			func(p *longterm.Preferences) { p.Memory = false },
+			[]string{"secret-extracted"}, []string{"secret-message", "seeded fact"},
+		},
+		"all on": {
+			func(*longterm.Preferences) {}, nil, []string{"secret-message", "secret-past", "secret-extracted", "secret-extracted-hit", "secret-spine"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r, p := divided(w)
+			tt.set(&p.access.Preferences)
+			for _, recipe := range prompt.Recipes {
+				r.Recipe = recipe.Name
+				text := everything(build(t, w.service(now), "u", r))
+				for _, never := range tt.never {
+					if strings.Contains(text, never) {
+						t.Errorf("%s tells %q:\n%s", recipe.Name, never, text)
+					}
+				}
+				for _, still := range tt.still {
+					if recipe.Name == prompt.Unified && !strings.Contains(text, still) {
+						t.Errorf("unified lacks %q:\n%s", still, text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What belongs to another coach, is stored as a system message, or is no longer valid reaches no prompt.
+func TestWhatNeverEnters(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	summarize(p.converse("tom", "program_designer", "tom", now.Add(-minute), says(0, "secret-tom")), "secret-tom-summary")
+	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), line{0, conversation.System, "secret-system"}, says(minute, "own words"))
+	p.snapshot.Spines = map[string]longterm.Spine{"tom": {Text: "secret-spine"}}
+	p.snapshot.Todos = []longterm.Todo{{ID: "t", CoachID: "tom", Content: "secret-todo", Status: longterm.Pending}}
+	p.snapshot.Memories = []longterm.Memory{
+		{ID: "1", Content: "secret-lapsed", Type: longterm.ProfileMemory, ValidUntil: now.Add(-minute), Pinned: true},
+		{ID: "2", Content: "secret-superseded", Type: longterm.ProfileMemory, SupersededBy: "3"},
+	}
+	for _, m := range p.snapshot.Memories {
+		p.hits = append(p.hits, recall.Hit{ID: m.ID, Memory: &m, Score: 1})
+	}
+	for i := range p.messages {
+		if p.messages[i].Role == conversation.System {
+			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Message: &p.messages[i], Score: 1})
+		}
+	}
+	for _, recipe := range prompt.Recipes {
+		text := everything(build(t, w.service(now), "u", prompt.Request{
+			Recipe: recipe.Name, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next",
+		}))
+		if strings.Contains(text, "secret-") {
+			t.Errorf("%s tells a secret:\n%s", recipe.Name, text)
+		}
+	}
+}
+
+// 200 users at once, each with a secret word in every kind of record: no secret in another's prompt.
+func TestSecretsStayWithTheirUsers(t *testing.T) {
+	const users = 200
+	w := newWorld()
+	requests := make([]prompt.Request, users)
+	for i := range users {
+		secret := fmt.Sprintf("secret-%03d-word", i)
+		requests[i] = hostile(w.user(conversation.UserID(fmt.Sprint("user", i))), secret, secret+" again")
+		requests[i].Recipe = prompt.Recipes[i%len(prompt.Recipes)].Name
+	}
+	s := w.service(now)
+	var wait sync.WaitGroup
+	for i := range users {
+		wait.Go(func() {
+			p, err := s.Build(t.Context(), conversation.UserID(fmt.Sprint("user", i)), requests[i])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			own := fmt.Sprintf("secret-%03d-word", i)
+			text := everything(p)
+			if n := strings.Count(text, own); n == 0 || strings.Count(text, "secret-") != n {
+				t.Errorf("user %d: %d own secrets of %d", i, n, strings.Count(text, "secret-"))
+			}
+		})
+	}
+	wait.Wait()
+}

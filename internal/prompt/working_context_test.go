@@ -1,0 +1,200 @@
+package prompt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// talkative is a user with a session of n messages, and a request of an agent in it.
+func talkative(w *world, n int, agent string) prompt.Request {
+	var lines []line
+	for i := range n {
+		role := conversation.User
+		if i%2 == 1 {
+			role = conversation.Assistant
+		}
+		lines = append(lines, line{time.Duration(i) * time.Second, role, fmt.Sprintf("message %d", i+1)})
+	}
+	w.user("u").converse("s", "coach_conversation", "c", now.Add(-time.Hour), lines...)
+	return prompt.Request{
+		Recipe: prompt.WorkingContext, Context: "coach_conversation", SessionID: "s", CoachID: "c", AgentID: agent, Message: "next",
+	}
+}
+
+// AC 2: at most maxMessages messages, role and content only, by agent.
+func TestAgentsSeeTheirLastMessages(t *testing.T) {
+	want := map[string]int{"coach": 10, "goalArchitect": 10, "patternAnalyst": 5, "motivator": 5, "accountabilityPartner": 10}
+	if len(want) != len(prompt.Agents) {
+		t.Fatalf("%d agents", len(prompt.Agents))
+	}
+	for agent, n := range want {
+		t.Run(agent, func(t *testing.T) {
+			w := newWorld()
+			p := build(t, w.service(now), "u", talkative(w, 30, agent))
+			var got []string
+			for _, m := range p.Messages {
+				got = append(got, m.Content)
+			}
+			var last []string
+			for i := 30 - n; i < 30; i++ {
+				last = append(last, fmt.Sprintf("message %d", i+1))
+			}
+			if diff := cmp.Diff(append(last, "next"), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// AC 4: base prompt, context injection, scoped messages, no tools. F1, F10 and F3 in their fixed form.
+func TestWorkingContextInjection(t *testing.T) {
+	w := newWorld()
+	r := talkative(w, 3, "coach")
+	r.SystemRole = "You are the base prompt."
+	p := w.user("u")
+	p.snapshot.Profile = &longterm.Profile{Name: "Ann", Email: "ann@example.com"}
+	for i := range 12 {
+		p.snapshot.Goals = append(p.snapshot.Goals, longterm.Goal{
+			ID: fmt.Sprint(i), Title: fmt.Sprintf("goal %02d", i), Status: longterm.GoalActive, GoalType: longterm.Habit,
+			CreatedAt: now.Add(time.Duration(i-100) * time.Hour),
+		})
+	}
+	p.snapshot.Goals = append(p.snapshot.Goals,
+		longterm.Goal{ID: "odd", Title: "odd type", Status: longterm.GoalActive, GoalType: "wish", CreatedAt: now},
+		longterm.Goal{ID: "done", Title: "done goal", Status: longterm.GoalCompleted, GoalType: longterm.Habit, CreatedAt: now})
+	got := build(t, w.service(now), "u", r)
+	for _, want := range []string{
+		"You are the base prompt.\n\n## User Context\n**Name:** Ann\n**Email:** ann@example.com\n\n## User's Active Goals\n1. \"goal 02\" (habit)\n",
+		"10. \"goal 11\" (habit)\n\n## Engagement\n**Status:** new user (first conversation)\n\n## Expertise\n",
+	} {
+		if !strings.Contains(got.System, want) {
+			t.Errorf("the system prompt lacks %q:\n%s", want, got.System)
+		}
+	}
+	for _, not := range []string{"goal 01", "odd type", "done goal"} {
+		if strings.Contains(got.System, not) {
+			t.Errorf("the system prompt tells %q", not)
+		}
+	}
+	if got.Tools != nil {
+		t.Errorf("tools %v", got.Tools)
+	}
+}
+
+// Without goals the specification's own words stand; where goals could not be read, nothing is claimed.
+func TestNoGoalsIsNotUnknownGoals(t *testing.T) {
+	w := newWorld()
+	r := talkative(w, 1, "coach")
+	if p := build(t, w.service(now), "u", r); !strings.Contains(p.System, "## User's Active Goals\nNo active goals yet.") {
+		t.Errorf("no goals: %s", p.System)
+	}
+	w.fail["long_term"] = errBroken
+	if p := build(t, w.service(now), "u", r); strings.Contains(p.System, "No active goals") || strings.Contains(p.System, "Engagement") {
+		t.Errorf("unknown goals: %s", p.System)
+	}
+}
+
+// F7: no profile is invented; the manifest says that it is missing.
+func TestMissingProfileIsNamed(t *testing.T) {
+	w := newWorld()
+	p := build(t, w.service(now), "u", talkative(w, 1, "coach"))
+	if strings.Contains(p.System, "User Context") || len(p.Manifest.Degraded) != 1 || p.Manifest.Degraded[0].Reason != "profile missing" {
+		t.Errorf("degraded %v, system %s", p.Manifest.Degraded, p.System)
+	}
+}
+
+// AC 6, 7 and 8.
+func TestEngagement(t *testing.T) {
+	day := 24 * time.Hour
+	tests := map[string]struct {
+		ago    time.Duration
+		status string
+		days   int
+	}{
+		"2 days":            {2 * day, "engaged", 2},
+		"10 days":           {10 * day, "returning", 10},
+		"just now":          {0, "engaged", 0},
+		"the threshold":     {3*day + 23*time.Hour, "engaged", 3},
+		"past it":           {4 * day, "returning", 4},
+		"a clock that runs": {-time.Minute, "engaged", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			at := now.Add(-tt.ago)
+			e := prompt.EngagementOf(&longterm.CheckIn{Timestamp: at}, now)
+			if e.Status != tt.status || e.Days == nil || *e.Days != tt.days || !e.LastCheckInAt.Equal(at) {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+	if e := prompt.EngagementOf(nil, now); e.Status != "new" || e.Days != nil || !e.LastCheckInAt.IsZero() {
+		t.Errorf("without a check-in: %+v", e)
+	}
+}
+
+// AC 5 holds for an agent without a module; each of the five has its own.
+func TestExpertise(t *testing.T) {
+	seen := map[string]string{}
+	for _, agent := range prompt.Agents {
+		w := newWorld()
+		p := build(t, w.service(now), "u", talkative(w, 1, agent.ID))
+		_, text, found := strings.Cut(p.System, "## Expertise\n")
+		if !found || len(text) < 300 || seen[text] != "" {
+			t.Errorf("%s: %d bytes of expertise, as %q has", agent.ID, len(text), seen[text])
+		}
+		seen[text] = agent.ID
+	}
+}
+
+func TestScopingStrategies(t *testing.T) {
+	var messages []conversation.Message
+	for i := range 20 {
+		messages = append(messages, conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
+	}
+	covered := func(through int) *conversation.SessionSummary {
+		return &conversation.SessionSummary{Text: "what came before", CoveredThrough: through}
+	}
+	even := func(m conversation.Message) bool { return m.Seq%2 == 0 }
+	tests := map[string]struct {
+		strategy    string
+		config      prompt.ScopingConfig
+		first, size int
+		older       string
+	}{
+		"last n":                        {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
+		"last n, relevant":              {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5, Relevant: even}, 12, 5, ""},
+		"last n of few":                 {prompt.LastN, prompt.ScopingConfig{MaxMessages: 50}, 1, 20, ""},
+		"window":                        {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 75}, 14, 7, ""},
+		"window, relevant":              {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 30, Relevant: even}, 16, 3, ""},
+		"window for all":                {prompt.TokenWindow, prompt.ScopingConfig{}, 1, 20, ""},
+		"compaction":                    {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(18)}, 16, 5, "what came before"},
+		"compaction leaves no gap":      {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(10)}, 11, 10, "what came before"},
+		"compaction without a summary":  {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
+		"compaction of nothing older":   {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 30, Summary: covered(20)}, 1, 20, ""},
+		"compaction, nothing is beyond": {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(0)}, 1, 20, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			strategy, ok := prompt.StrategyOf(tt.strategy)
+			if !ok {
+				t.Fatal("no such strategy")
+			}
+			got, older := strategy.SelectMessages(messages, tt.config)
+			if len(got) != tt.size || got[0].Seq != tt.first || older != tt.older {
+				t.Errorf("%d messages from %d, older %q", len(got), got[0].Seq, older)
+			}
+			if !slices.IsSortedFunc(got, func(a, b conversation.Message) int { return a.Seq - b.Seq }) {
+				t.Error("not in order")
+			}
+		})
+	}
+}
