@@ -383,7 +383,7 @@ func exercise(t *testing.T, h http.Handler) {
 	do(422, "POST", "/v1/sessions", object{})
 	do(200, "PATCH", "/v1/sessions/s1", object{"status": "completed", "mode": "m"})
 	do(404, "PATCH", "/v1/sessions/gone", object{})
-	message := object{"role": "assistant", "content": "x", "agentId": "coach", "metadata": object{"n": number("12345678901234567890.5"), "l": []any{nil, true}}}
+	message := object{"role": "assistant", "content": "x", "agentId": "coach", "metadata": object{"n": number("1234567890.5"), "l": []any{nil, true}}}
 	var appended struct{ Messages []struct{ MessageID string } }
 	do(201, "POST", "/v1/sessions/s1/messages", object{"messages": []any{message, message}}).decode(t, &appended)
 	do(404, "POST", "/v1/sessions/gone/messages", object{"messages": []any{message}})

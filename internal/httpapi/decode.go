@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// maxDepth is how deep a body may nest: deep enough for objects of maxObjectDepth in every place that takes them, and
+// maxDepth is how deep a body may nest: deep enough for the app's own objects in every place that takes them, and
 // shallow enough that no reader of it runs out of stack.
 const maxDepth = 32
 
@@ -195,7 +195,7 @@ func (in *inspector) hex() (unit rune, ok bool) {
 	return unit, true
 }
 
-// number reads a number and refuses what a DynamoDB number cannot hold.
+// number reads a number and refuses one that the store would change.
 func (in *inspector) number() error {
 	start := in.pos
 	in.take('-')
@@ -215,7 +215,7 @@ func (in *inspector) number() error {
 		}
 	}
 	if !storable(string(in.text[start:in.pos])) {
-		return in.invalid("is a number of more than 38 digits, or beyond 1e-125 to 1e125")
+		return in.invalid("is a number that would not come back exactly: it has too many digits, or is too large or too small")
 	}
 	return nil
 }

@@ -74,13 +74,13 @@ func (m *memory) CreateSession(_ context.Context, user conversation.UserID, in c
 		if _, err := m.find(user, in.ID); err == nil {
 			return conversation.Session{}, fault.New(fault.Conflict, "the session exists")
 		}
-		surface, err := conversation.SurfaceOf(in.Context)
+		n, err := in.Prepare()
 		if err != nil {
 			return conversation.Session{}, err
 		}
 		s := &conversation.Session{
-			ID: cmp.Or(in.ID, fmt.Sprintf("ses_%d", len(m.sessions[user])+1)), Context: in.Context, CoachID: in.CoachID,
-			Mode: cmp.Or(in.Mode, surface.DefaultMode), Title: in.Title, Attributes: in.Attributes, Status: conversation.Active,
+			ID: cmp.Or(n.ID, fmt.Sprintf("ses_%d", len(m.sessions[user])+1)), Context: n.Context, CoachID: n.CoachID,
+			Mode: n.Mode, Title: n.Title, Attributes: n.Attributes, Status: conversation.Active,
 		}
 		m.sessions[user] = append(m.sessions[user], s)
 		return *s, nil
@@ -117,26 +117,11 @@ func (m *memory) UpdateSession(_ context.Context, user conversation.UserID, id s
 	if err != nil {
 		return conversation.Session{}, err
 	}
-	if c.Status != nil {
-		s.Status = *c.Status
+	edited, err := s.Edit(c)
+	if err == nil {
+		*s = edited
 	}
-	if c.Mode != nil {
-		s.Mode = *c.Mode
-	}
-	if c.Title != nil {
-		s.Title = *c.Title
-	}
-	merged := map[string]any{}
-	for _, from := range []map[string]any{s.Attributes, c.Attributes} {
-		for name, value := range from {
-			merged[name] = value
-			if value == nil {
-				delete(merged, name)
-			}
-		}
-	}
-	s.Attributes = merged
-	return *s, nil
+	return edited, err
 }
 
 func (m *memory) LeaveSession(_ context.Context, user conversation.UserID, id string, at time.Time) error {
@@ -169,38 +154,20 @@ func (m *memory) Append(_ context.Context, user conversation.UserID, in conversa
 		if err != nil {
 			return conversation.Appended{}, err
 		}
-		var out conversation.Appended
-		for _, n := range in.Messages {
-			out.Messages = append(out.Messages, m.add(user, s, n))
+		in, err := in.Prepare(m.now())
+		if err != nil {
+			return conversation.Appended{}, err
 		}
-		out.Session = *s
-		return out, nil
+		stored, after := s.Extend(in.Messages, m.now())
+		for i, x := range stored {
+			stored[i].ID = fmt.Sprintf("msg_%s_%d_%d", user, x.Timestamp.Unix(), x.Seq)
+		}
+		m.messages[user] = append(m.messages[user], stored...)
+		*s = after
+		return conversation.Appended{Messages: stored, Session: after}, nil
 	})
 	a.Replayed = replayed
 	return a, err
-}
-
-func (m *memory) add(user conversation.UserID, s *conversation.Session, n conversation.NewMessage) conversation.Message {
-	at := n.Timestamp
-	if at.IsZero() {
-		at = conversation.Milliseconds(m.now())
-	}
-	if !at.After(s.LastMessageAt) && s.MessageCount > 0 {
-		at = s.LastMessageAt.Add(time.Millisecond)
-	}
-	s.LastSeq++
-	s.MessageCount++
-	if s.StartedAt.IsZero() {
-		s.StartedAt = at
-	}
-	s.LastMessageAt = at
-	stored := conversation.Message{
-		ID: fmt.Sprintf("msg_%s_%d_%d", user, at.Unix(), s.LastSeq), Seq: s.LastSeq, SessionID: s.ID, Context: s.Context,
-		CoachID: s.CoachID, AgentID: n.AgentID, Role: n.Role, Content: n.Content, Tokens: n.Tokens, Timestamp: at,
-		Mode: cmp.Or(n.Mode, s.Mode), Metadata: n.Metadata,
-	}
-	m.messages[user] = append(m.messages[user], stored)
-	return stored
 }
 
 func (m *memory) Messages(_ context.Context, user conversation.UserID, id string, page conversation.Page) ([]conversation.Message, conversation.Position, error) {

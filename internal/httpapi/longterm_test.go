@@ -196,7 +196,7 @@ func TestCheckIns(t *testing.T) {
 	if got := walk(t, h, "ann", "/v1/check-ins"); got != "rec_ann_2 rec_ann_1" {
 		t.Errorf("list %s", got)
 	}
-	expectProblem(t, h, 422, "invalid", "timestamp", call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "1960-01-01T00:00:00Z"}})
+	expectProblem(t, h, 422, "invalid", "timestamp", call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "9999-12-31T23:59:59-01:00"}})
 	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/check-ins/rec_ann_1", user: "ann"})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -48,9 +47,9 @@ type newMessage struct {
 	Role      string `json:"role" enum:"user,assistant,system" doc:"Other roles than user need the scope throughline/app."`
 	Content   string `json:"content" minLength:"1" doc:"1 byte to 256 KiB, stored and returned exactly."`
 	Timestamp *stamp `json:"timestamp,omitempty" doc:"Now where absent; may lie in the past, at most 5 minutes ahead."`
-	Mode      string `json:"mode,omitempty" minLength:"1" maxLength:"100" doc:"The session's where absent."`
+	Mode      string `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"The session's where absent."`
 	AgentID   string `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
-	Metadata  object `json:"metadata,omitempty"`
+	Metadata  object `json:"metadata,omitempty" doc:"Of the app's own, at most 32 KiB; stored and returned."`
 }
 
 type newMessages struct {
@@ -121,7 +120,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err := in.SessionPath.check(); err != nil {
 		return nil, err
 	}
-	if err := m.check(c, in.Body.Messages); err != nil {
+	if err := check(c, in.Body.Messages); err != nil {
 		return nil, err
 	}
 	idem, err := in.idempotency(in.Body)
@@ -141,46 +140,17 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
-// check holds one call's messages against what their schema cannot say, and reports every wrong field together.
-func (m messages) check(c Caller, given []newMessage) error {
+// check sees that the caller may speak in these roles, and that no time is the one that stands for none. The rest of
+// the rules are the domain's, which every store keeps.
+func check(c Caller, given []newMessage) error {
 	var wrong []fault.Field
-	var last time.Time
-	total := 0
 	for i, g := range given {
-		at := fmt.Sprintf("messages[%d].", i)
 		if g.Role != string(conversation.User) && !c.app() {
 			return fault.Newf(fault.Forbidden, "messages[%d]: the role %s needs the scope %s", i, g.Role, ScopeApp)
 		}
-		if len(g.Content) > conversation.MaxContentBytes {
-			wrong = append(wrong, fault.Field{Field: at + "content", Message: fmt.Sprintf("has more than %d bytes", conversation.MaxContentBytes)})
-		}
-		wrong = append(wrong, g.Metadata.check(at+"metadata")...)
-		wrong = append(wrong, m.checkTime(at+"timestamp", g.Timestamp, &last)...)
-		total += len(g.Content)
+		wrong = append(wrong, g.Timestamp.check(fmt.Sprintf("messages[%d].timestamp", i))...)
 	}
-	if len(wrong) > 0 {
-		return fault.InvalidFields(wrong...)
-	}
-	if total > conversation.MaxCallBytes {
-		return fault.Newf(fault.TooLarge, "the contents of one call have at most %d bytes together", conversation.MaxCallBytes)
-	}
-	return nil
-}
-
-// checkTime holds a time against the clock and the times before it in the call.
-func (m messages) checkTime(field string, s *stamp, last *time.Time) []fault.Field {
-	if s == nil {
-		return nil
-	}
-	t := s.time()
-	switch {
-	case t.After(m.now().Add(conversation.MaxAhead)):
-		return []fault.Field{{Field: field, Message: "lies more than 5 minutes in the future"}}
-	case t.Before(*last):
-		return []fault.Field{{Field: field, Message: "lies before that of a message before it"}}
-	}
-	*last = t
-	return s.check(field)
+	return wrongOr(wrong)
 }
 
 // counted are the messages as the store takes them, with their tokens.

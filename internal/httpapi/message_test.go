@@ -107,7 +107,8 @@ func TestInvalidMessages(t *testing.T) {
 		"6 minutes ahead": {at("2026-02-05T12:06:00Z"), "messages[0].timestamp"},
 		"decreasing":      {at("2026-02-05T11:00:00Z", "2026-02-05T10:59:59.999Z"), "messages[1].timestamp"},
 		"no time":         {at("yesterday"), "messages[0].timestamp"},
-		"before 1970":     {at("1969-12-31T23:59:59Z"), "messages[0].timestamp"},
+		"no year":         {at("0000-12-31T23:59:59Z"), "messages[0].timestamp"},
+		"the zero time":   {at("0001-01-01T00:00:00Z"), "messages[0].timestamp"},
 		"metadata":        {one(map[string]any{"metadata": "x"}), "messages[0].metadata"},
 		"all at once": {map[string]any{"messages": []any{
 			map[string]any{"role": "user", "content": strings.Repeat("x", 256<<10+1)},

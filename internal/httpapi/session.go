@@ -57,15 +57,15 @@ type newSession struct {
 	Context    surfaceName `json:"context" doc:"The surface of the app."`
 	CoachID    id          `json:"coachId" doc:"The persona that the user talks to."`
 	SessionID  id          `json:"sessionId,omitempty" doc:"The app's own id; made where absent."`
-	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"100" doc:"The context's default where absent."`
-	Title      string      `json:"title,omitempty" maxLength:"1000"`
-	Attributes object      `json:"attributes,omitempty"`
+	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"The context's default where absent."`
+	Title      string      `json:"title,omitempty" maxLength:"1024"`
+	Attributes object      `json:"attributes,omitempty" doc:"Of the app's own, at most 64 KiB: the summary carries its context's."`
 }
 
 type changedSession struct {
 	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed triggers the session's summary."`
-	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"100"`
-	Title      optional[string] `json:"title,omitzero" maxLength:"1000" doc:"null removes it."`
+	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
+	Title      optional[string] `json:"title,omitzero" maxLength:"1024" doc:"null removes it."`
 	Attributes object           `json:"attributes,omitempty" doc:"Merged key by key; a null value removes its key."`
 }
 
@@ -127,9 +127,6 @@ func (s sessions) register() {
 }
 
 func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*created[session], error) {
-	if wrong := in.Body.Attributes.check("attributes"); len(wrong) > 0 {
-		return nil, fault.InvalidFields(wrong...)
-	}
 	idem, err := in.idempotency(in.Body)
 	if err != nil {
 		return nil, err
@@ -170,9 +167,6 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 		return nil, err
 	}
 	b := in.Body
-	if wrong := b.Attributes.check("attributes"); len(wrong) > 0 {
-		return nil, fault.InvalidFields(wrong...)
-	}
 	change := conversation.SessionChange{Status: (*conversation.Status)(b.Status), Mode: b.Mode, Attributes: b.Attributes}
 	if b.Title.set {
 		change.Title = new(string)

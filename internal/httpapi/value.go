@@ -56,21 +56,15 @@ func timeOf(s *stamp) time.Time {
 	return s.time()
 }
 
-// check says what is wrong with a time: keys sort as times do from 1970 to 9999.
+// check says what is wrong with a time: as text, times sort as they follow each other from the year 1 to 9999.
 func (s *stamp) check(field string) []fault.Field {
-	if s == nil || (s.time().Unix() >= 0 && s.time().Year() <= 9999) {
+	if s == nil || (s.time().Year() >= 1 && s.time().Year() <= 9999 && !s.time().IsZero()) {
 		return nil
 	}
-	return []fault.Field{{Field: field, Message: "must lie in 1970 or later, and before the year 10000"}}
+	return []fault.Field{{Field: field, Message: "must lie in the years 1 to 9999"}}
 }
 
-// Bounds of the objects that an app attaches to sessions and messages.
-const (
-	maxObjectDepth = 16
-	maxObjectBytes = 64 << 10
-)
-
-// object is a JSON object of the app's own. Its numbers keep every digit.
+// object is a JSON object of the app's own.
 type object map[string]any
 
 // UnmarshalJSON reads numbers as they stand.
@@ -88,68 +82,9 @@ func (o *object) UnmarshalJSON(text []byte) error {
 func (object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: fmt.Sprintf("Any JSON object, at most %d KiB and %d levels deep; numbers of at most %d digits.",
-			maxObjectBytes>>10, maxObjectDepth, maxDigits),
+		Description: fmt.Sprintf("Any JSON object, at most %d levels deep; its numbers are those that a double holds exactly.",
+			conversation.MaxDocumentDepth),
 	}
-}
-
-// check says what is wrong with an object beyond what inspect has seen.
-func (o object) check(field string) []fault.Field {
-	if len(o) == 0 {
-		return nil
-	}
-	var wrong []fault.Field
-	if depth(map[string]any(o)) > maxObjectDepth {
-		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf("is nested more than %d levels deep", maxObjectDepth)})
-	}
-	if unnamed(map[string]any(o)) {
-		wrong = append(wrong, fault.Field{Field: field, Message: "has a field with an empty name"})
-	}
-	if text, err := json.Marshal(o); err != nil || len(text) > maxObjectBytes {
-		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf("has more than %d bytes", maxObjectBytes)})
-	}
-	return wrong
-}
-
-func depth(v any) int {
-	deepest := 0
-	for _, child := range children(v) {
-		deepest = max(deepest, depth(child))
-	}
-	switch v.(type) {
-	case map[string]any, []any:
-		return deepest + 1
-	}
-	return 0
-}
-
-// unnamed reports whether an object in v has a field with an empty name, which the store cannot keep.
-func unnamed(v any) bool {
-	if m, ok := v.(map[string]any); ok {
-		if _, ok := m[""]; ok {
-			return true
-		}
-	}
-	for _, child := range children(v) {
-		if unnamed(child) {
-			return true
-		}
-	}
-	return false
-}
-
-func children(v any) []any {
-	switch v := v.(type) {
-	case []any:
-		return v
-	case map[string]any:
-		all := make([]any, 0, len(v))
-		for _, child := range v {
-			all = append(all, child)
-		}
-		return all
-	}
-	return nil
 }
 
 // surfaceName is the name of a registered context.

@@ -1,0 +1,146 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// unbound takes every delete: what a delete leaves behind is the store's to test.
+type unbound struct{}
+
+func (unbound) DeleteSession(context.Context, conversation.UserID, string) error         { return nil }
+func (unbound) DeleteMessage(context.Context, conversation.UserID, string, string) error { return nil }
+
+// real is the contract's stores on a table of a real engine.
+func real(t *testing.T) stores {
+	t.Helper()
+	store := dynamotest.New(t, dynamo.WithClock(noon))
+	return stores{store, store, unbound{}, httpapi.LongTerm{
+		Profile: store.Profiles(), Seed: store.Seeds(), UserSummary: store.UserSummaries(), Preferences: store.Preferences(),
+		Coaches: store, Goals: store.Goals(), CheckIns: store.CheckIns(), Memories: store.Memories(), Todos: store.Todos(),
+	}}
+}
+
+func TestContractOverDynamoDB(t *testing.T) {
+	exercise(t, whole(t, real(t)))
+}
+
+func TestContentAndNumbersComeBackExactly(t *testing.T) {
+	h := whole(t, real(t))
+	newSession(t, h, "s1")
+	content := "👩🏽‍🚀 e\u0301 \u202eשלום\u202c \u0000 \u2028 <b>&</b> \U0010ffff" + strings.Repeat("€", 80<<10)
+	metadata := `{"n":9007199254740992,"f":1.5,"e":1e-100,"deep":[{"a":null},true,"",{}],"":0}`
+	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%s,"metadata":%s}]}`, quoted(t, content), metadata)
+	expectProblem(t, h, 422, "invalid", "messages[0].metadata", call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: body})
+	expect(t, h, 201, call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: strings.Replace(body, `,"":0`, "", 1)})
+	var page struct {
+		Items []struct {
+			Content  string
+			Metadata object
+		}
+	}
+	expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1/messages", user: "ann"}).decode(t, &page)
+	if len(page.Items) != 1 || page.Items[0].Content != content {
+		t.Fatal("the content came back changed")
+	}
+	for name, want := range map[string]string{"n": "9007199254740992", "f": "1.5"} {
+		if got := page.Items[0].Metadata[name]; got != number(want) {
+			t.Errorf("metadata.%s %v, want %s", name, got, want)
+		}
+	}
+	if diff := cmp.Diff([]any{object{"a": nil}, true, "", object{}}, page.Items[0].Metadata["deep"]); diff != "" {
+		t.Errorf("metadata.deep (-want +got):\n%s", diff)
+	}
+}
+
+func quoted(t *testing.T, text string) []byte {
+	t.Helper()
+	out, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestOneKeyFiftyTimesAtOnce(t *testing.T) {
+	h := whole(t, real(t))
+	newSession(t, h, "s1")
+	bodies := make([]string, 50)
+	var all sync.WaitGroup
+	for i := range bodies {
+		all.Go(func() {
+			c := post(one(nil))
+			c.headers = map[string]string{"Idempotency-Key": "k"}
+			r := send(t, h, c)
+			bodies[i] = fmt.Sprint(r.status, string(r.body))
+		})
+	}
+	all.Wait()
+	for _, body := range bodies {
+		if body != bodies[0] || !strings.HasPrefix(body, "201") {
+			t.Fatalf("answers differ:\n%s\n%s", bodies[0], body)
+		}
+	}
+	if got := walk(t, h, "ann", "/v1/sessions/s1/messages"); strings.Contains(got, " ") || got == "" {
+		t.Errorf("messages %q, want one", got)
+	}
+}
+
+func TestPagesOverDynamoDB(t *testing.T) {
+	h := whole(t, real(t))
+	newSession(t, h, "s1")
+	newSession(t, h, "s2")
+	messages := make([]any, 25)
+	for i := range messages {
+		messages[i] = object{"role": "user", "content": fmt.Sprint(i)}
+	}
+	expect(t, h, 201, post(object{"messages": messages}))
+	for _, path := range []string{
+		"/v1/sessions/s1/messages?order=asc", "/v1/sessions/s1/messages?order=desc", "/v1/messages?order=asc", "/v1/messages",
+		"/v1/messages?context=coach_conversation", "/v1/sessions",
+	} {
+		whole, paged := walk(t, h, "ann", path), walk(t, h, "ann", path+separator(path)+"limit=4")
+		if got := strings.ReplaceAll(paged, " | ", " "); got != whole || strings.Count(whole, " ") < 1 {
+			t.Errorf("%s: in pages %s, whole %s", path, got, whole)
+		}
+	}
+	for _, path := range []string{"goals", "memories", "todos", "check-ins"} {
+		createMany(t, h, path)
+		whole, paged := walk(t, h, "ann", "/v1/"+path), walk(t, h, "ann", "/v1/"+path+"?limit=2")
+		if got := strings.ReplaceAll(paged, " | ", " "); got != whole || strings.Count(whole, " ") != 4 {
+			t.Errorf("%s: in pages %s, whole %s", path, got, whole)
+		}
+	}
+}
+
+func createMany(t *testing.T, h http.Handler, path string) {
+	t.Helper()
+	body := map[string]object{
+		"goals": {"title": "x", "goalType": "habit"}, "memories": {"type": "PEOPLE", "content": "x"},
+		"todos": {"content": "x", "coachId": "c"}, "check-ins": {"note": "x"},
+	}[path]
+	for i := range 5 {
+		if path == "todos" && i%2 == 0 {
+			body["status"] = "COMPLETED"
+		}
+		if path == "memories" && i%2 == 0 {
+			body["validUntil"] = "2020-01-01T00:00:00Z"
+		}
+		expect(t, h, 201, call{method: "POST", path: "/v1/" + path, user: "ann", body: body})
+	}
+}
