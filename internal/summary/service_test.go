@@ -135,7 +135,7 @@ func TestTheSweepTriesAgain(t *testing.T) {
 		}
 		sweep(t, s, summary.Swept{})
 		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Looked: 1})
+		sweep(t, s, summary.Swept{Looked: 1, Failed: 1})
 		w.failModel, w.failIx = nil, nil
 		time.Sleep(15 * time.Minute)
 		sweep(t, s, summary.Swept{Looked: 1, Settled: 1})

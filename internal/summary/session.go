@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -25,8 +26,12 @@ func Of(s conversation.Session) (Summary, bool) {
 // the session itself (design 3).
 func subject(s conversation.Session, surface conversation.Surface) string {
 	if surface.SubjectAttribute != "" {
-		if id := identifier(s.Attributes[surface.SubjectAttribute]); id != "" {
+		id := identifier(s.Attributes[surface.SubjectAttribute])
+		if conversation.ValidID(id) {
 			return id
+		}
+		if id != "" {
+			return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(id))) // a key holds nothing but ids
 		}
 	}
 	return s.ID

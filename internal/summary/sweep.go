@@ -2,6 +2,7 @@ package summary
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,6 +13,9 @@ import (
 
 // sweepLimit is how many due sessions one sweep looks at; the next, a minute later, goes on.
 const sweepLimit = 200
+
+// longestRetry bounds the wait between two calls of a model that fails for a session.
+const longestRetry = 24 * time.Hour
 
 // sweepReserve is what the sweep leaves of its invocation for the sessions under way.
 const sweepReserve = 25 * time.Second
@@ -69,31 +73,53 @@ func (s *Service) attend(ctx context.Context, d Due) (settled bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	now := s.Now()
-	if quiet := session.LastMessageAt.Add(s.Idle); session.Status == conversation.Active && quiet.After(now) {
+	if quiet := s.quietAt(session); quiet.After(s.Now()) {
 		return false, s.Store.Rearm(ctx, d.User, session, quiet)
 	}
-	complete, err := s.cover(ctx, d.User, session)
-	if err == nil && complete {
+	after, err := s.cover(ctx, d.User, session)
+	if err == nil && upToDate(after) {
 		// A write in between has moved the watermarks' goal; the store sees that and leaves the session due.
 		return true, s.Store.Settle(ctx, d.User, session)
 	}
-	if rerr := s.Store.Rearm(ctx, d.User, session, now.Add(s.Idle)); rerr != nil && !fault.Is(rerr, fault.NotFound) {
-		return false, rerr
+	if rerr := s.Store.Rearm(ctx, d.User, session, s.again(after, err)); rerr != nil && !fault.Is(rerr, fault.NotFound) {
+		return false, errors.Join(err, rerr)
 	}
 	return false, err
 }
 
-// cover brings the session's summary and index up to date. The summary that is stored already is indexed once more:
-// whoever wrote it may have failed to.
-func (s *Service) cover(ctx context.Context, user conversation.UserID, session conversation.Session) (complete bool, err error) {
-	if record, ok := Of(session); ok && session.SummarizedSeq >= session.LastSeq && !unfinished(session) {
-		if err := s.Index.IndexSummary(ctx, user, record); err != nil {
-			return false, err
-		}
-		complete = true
-	} else if complete, err = s.Summarize(ctx, user, session); err != nil {
-		return false, err
+// quietAt is when a session may be summarised: once it has been quiet for long enough, and at once where a trigger
+// was lost.
+func (s *Service) quietAt(session conversation.Session) time.Time {
+	left := !session.LeftAt.IsZero() && !session.LeftAt.Before(session.LastMessageAt)
+	if session.Status != conversation.Active || left || session.LastSeq-covered(session) >= s.EveryMessages {
+		return time.Time{}
 	}
-	return complete, s.Messages.Repair(ctx, user, session)
+	return session.LastMessageAt.Add(s.Idle)
+}
+
+// again is when a session that is not up to date is looked at next: at once where a backlog is left, later after a
+// failure. While a stand-in stands, the wait doubles: it is as long as the stand-in has stood.
+func (s *Service) again(session conversation.Session, err error) time.Time {
+	now, wait := s.Now(), s.Idle
+	if sum := session.Summary; sum != nil && sum.Kind == conversation.Extractive {
+		wait = min(max(wait, now.Sub(sum.UpdatedAt)), longestRetry)
+	} else if err == nil {
+		return now
+	}
+	return now.Add(wait)
+}
+
+// cover brings the session's summary and index up to date, and returns the session as far as it came. A summary that was
+// stored before is indexed once more: whoever wrote it may have failed to.
+func (s *Service) cover(ctx context.Context, user conversation.UserID, session conversation.Session) (conversation.Session, error) {
+	after, err := s.advance(ctx, user, session)
+	if err != nil {
+		return after, err
+	}
+	if record, ok := Of(after); ok && after.Summary == session.Summary {
+		if err := s.Index.IndexSummary(ctx, user, record); err != nil {
+			return after, unindexed{err}
+		}
+	}
+	return after, s.Messages.Repair(ctx, user, session)
 }

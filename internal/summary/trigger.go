@@ -18,6 +18,9 @@ const (
 	lookBack = 10
 	// remembered bounds the users whose last session a warm function knows.
 	remembered = 10_000
+	// believed is how long a warm function believes that the user is where it saw them: their records may come to
+	// another instance in between.
+	believed = 2 * time.Minute
 )
 
 // target is a session to summarise and the place of the change that asked for it.
@@ -47,8 +50,11 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	_ = work.Wait() // each target's own failure stands in failures
 	done = len(changes)
 	for i, failure := range failures {
-		if failure != nil && first[i] < done {
-			done, err = first[i], failure
+		if failure != nil {
+			s.seen.forget(targets[i].user) // so that the same move is seen again when its change comes again
+			if first[i] < done {
+				done, err = first[i], failure
+			}
 		}
 	}
 	return done, err
@@ -68,7 +74,7 @@ func (s *Service) targets(ctx context.Context, changes []conversation.Change) (t
 		if c.After != nil && s.due(c) {
 			add(targetOf(c.User, *c.After), i)
 		}
-		if last, ok := whereabouts[c.User]; !ok || last != i || !s.seen.moved(c.User, c.After.ID) {
+		if last, ok := whereabouts[c.User]; !ok || last != i || !s.seen.moved(c.User, c.After.ID, s.Now()) {
 			continue
 		}
 		left, err := s.leftBehind(ctx, c)
@@ -150,22 +156,28 @@ func (s *Service) summarizeNow(ctx context.Context, t target) error {
 // come through one shard, in order. What it does not know, the table does.
 type lastSeen struct {
 	mu    sync.Mutex
-	users map[conversation.UserID]string
+	users map[conversation.UserID]sighting
 }
 
-func newLastSeen() *lastSeen { return &lastSeen{users: map[conversation.UserID]string{}} }
+type sighting struct {
+	session string
+	// until is when the table has to be asked again.
+	until time.Time
+}
+
+func newLastSeen() *lastSeen { return &lastSeen{users: map[conversation.UserID]sighting{}} }
 
 // moved notes where the user is, and reports whether that is another session than before, or not known to be the same.
-func (l *lastSeen) moved(user conversation.UserID, session string) bool {
+func (l *lastSeen) moved(user conversation.UserID, session string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.users[user] == session {
+	if last := l.users[user]; last.session == session && now.Before(last.until) {
 		return false
 	}
 	if len(l.users) >= remembered {
 		clear(l.users)
 	}
-	l.users[user] = session
+	l.users[user] = sighting{session, now.Add(believed)}
 	return true
 }
 

@@ -31,6 +31,10 @@ type world struct {
 	// delay is how long the model takes, fail what it and the index fail with.
 	delay             time.Duration
 	failModel, failIx error
+	// failRead fails reading a session, failSave storing a summary.
+	failRead error
+	failSave func(summary.Summary) error
+	users    []string
 }
 
 func newWorld() *world {
@@ -93,7 +97,7 @@ func (w *world) SessionIn(_ context.Context, _ conversation.UserID, _, id string
 	if !ok {
 		return s, fault.Missing("session")
 	}
-	return s, nil
+	return s, w.failRead
 }
 
 func (w *world) MessagesAfter(_ context.Context, _ conversation.UserID, s conversation.Session, after, limit int) ([]conversation.Message, error) {
@@ -121,6 +125,11 @@ func (w *world) RecentSessions(context.Context, conversation.UserID, time.Time, 
 func (w *world) SaveSummary(_ context.Context, _ conversation.UserID, of conversation.Session, s summary.Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.failSave != nil {
+		if err := w.failSave(s); err != nil {
+			return err
+		}
+	}
 	session, ok := w.sessions[of.ID]
 	if !ok || session.Generation != s.Generation {
 		return fault.Missing("session")
@@ -172,6 +181,7 @@ func (w *world) Settle(_ context.Context, _ conversation.UserID, s conversation.
 func (w *world) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
 	w.mu.Lock()
 	w.calls++
+	w.users = append(w.users, r.User)
 	w.prompts = append(w.prompts, r.Messages[len(r.Messages)-1].Content)
 	delay, fail := w.delay, w.failModel
 	w.mu.Unlock()

@@ -13,30 +13,59 @@ const (
 	// inputMessages and inputChars bound what one model call reads; a longer backlog takes several summaries.
 	inputMessages = 200
 	inputChars    = 24_000
+	// maxSteps bounds the summaries that one call writes of a backlog; the sweep goes on.
+	maxSteps = 5
 	// answerTimeout bounds the model call that goes on behind an extractive summary (design 4.2).
 	answerTimeout = 20 * time.Second
 	// maxChars bounds a summary's text, so that session records stay small.
 	maxChars = 800
 )
 
-// Summarize brings a session's summary up to date, a backlog in several steps, each with at most one model call. It
+// Summarize brings a session's summary up to date, a backlog in a few steps, each with at most one model call. It
 // reports whether the model's own summary covers the session now. Its errors are the store's; a model that fails
 // leaves an extractive summary behind and is reported, for the sweep to try again.
 func (s *Service) Summarize(ctx context.Context, user conversation.UserID, session conversation.Session) (complete bool, err error) {
-	for session.SummarizedSeq < session.LastSeq || unfinished(session) {
+	session, err = s.advance(ctx, user, session)
+	if isUnindexed(err) {
+		s.Report(ctx, "index summary", err)
+		return false, nil // the session stays due
+	}
+	return err == nil && upToDate(session), err
+}
+
+// advance is Summarize; it returns the session with its summary as far as it came. Where the summary is stored and
+// only the index did not take it, its error is an unindexed one.
+func (s *Service) advance(ctx context.Context, user conversation.UserID, session conversation.Session) (after conversation.Session, failed error) {
+	for steps := 0; !upToDate(session) && steps < maxSteps; steps++ {
 		next, err := s.step(ctx, user, session)
 		if fault.Is(err, fault.Conflict) {
-			return false, nil // another worker's summary covers as much
+			return session, nil // another worker's summary covers as much
 		}
-		if err != nil {
-			return false, err
+		if failed = err; err != nil && !isUnindexed(err) {
+			return session, err
 		}
 		if next.SummarizedSeq == session.SummarizedSeq && !(unfinished(session) && !unfinished(next)) {
-			return false, nil
+			return next, failed
 		}
 		session = next
 	}
-	return true, nil
+	return session, failed
+}
+
+// unindexed is a summary that is stored and could not be indexed.
+type unindexed struct{ err error }
+
+func (u unindexed) Error() string { return "index summary: " + u.err.Error() }
+func (u unindexed) Unwrap() error { return u.err }
+
+func isUnindexed(err error) bool {
+	var u unindexed
+	return errors.As(err, &u)
+}
+
+// upToDate reports whether the model's own summary covers the session, and says of it what it is.
+func upToDate(s conversation.Session) bool {
+	return s.SummarizedSeq >= s.LastSeq && !unfinished(s)
 }
 
 // step writes one summary and returns the session with it.
@@ -61,7 +90,7 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, session con
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	answers := make(chan answer, 1)
-	go func() { answers <- s.complete(call, in) }()
+	go func() { answers <- s.complete(call, user, in) }()
 
 	patience := time.NewTimer(s.Timeout)
 	defer patience.Stop()
@@ -72,10 +101,12 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, session con
 	}
 	between, err := s.standIn(ctx, user, session, in)
 	a := <-answers // the call's own deadline bounds the wait
-	if err != nil {
+	if err == nil || isUnindexed(err) {
+		session = between
+	} else if a.err != nil || fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
 		return session, err
 	}
-	return s.take(ctx, user, between, in, a)
+	return s.take(ctx, user, session, in, a) // a stand-in that could not be stored is not missed where there is better
 }
 
 // take stores the model's answer; where it failed, a stand-in covers what no summary covers yet.
@@ -108,8 +139,8 @@ type draft struct {
 	at      time.Time
 }
 
-// save stores a draft as the session's summary and makes it findable. An index that fails is mended by the sweep,
-// which the session stays due for.
+// save stores a draft as the session's summary and makes it findable. An index that fails is an unindexed error, and
+// the session has its summary all the same.
 func (s *Service) save(ctx context.Context, user conversation.UserID, session conversation.Session, d draft) (conversation.Session, error) {
 	record, err := s.record(session, d)
 	if err != nil {
@@ -129,7 +160,7 @@ func (s *Service) save(ctx context.Context, user conversation.UserID, session co
 		CoveredThrough: record.CoveredThrough, UpdatedAt: record.UpdatedAt,
 	}
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
-		s.Report(ctx, "index summary", err)
+		return session, unindexed{err}
 	}
 	return session, nil
 }
