@@ -22,6 +22,9 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
+// repeat is the share of stream batches that come once more, as they may from the service at any time.
+const repeat = 0.02
+
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "throughline:", err)
@@ -41,7 +44,7 @@ func run() error {
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
 		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
 	}
-	cfg.Out, cfg.Logger = os.Stdout, logger()
+	cfg.Out, cfg.Logger, cfg.Repeat = os.Stdout, logger(), repeat
 	running, err := stack.Start(ctx, cfg)
 	if ctx.Err() != nil {
 		return nil // asked to end while starting

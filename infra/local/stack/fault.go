@@ -13,14 +13,15 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// maxLatency bounds what can be set, so that a mistake does not stop the stack for good.
-const maxLatency = time.Minute
+// maxDelay bounds what can be set, so that a mistake does not stop the stack for good.
+const maxDelay = time.Minute
 
-// doorSettings are one service's faults as the interface names them; nil fields are 0.
+// doorSettings are one service's faults as the interface names them; only DynamoDB has indexes that can lag.
 type doorSettings struct {
-	ErrorRate float64 `json:"errorRate"`
-	LatencyMS float64 `json:"latencyMs"`
-	DropRate  float64 `json:"dropRate"`
+	ErrorRate  float64 `json:"errorRate"`
+	LatencyMS  float64 `json:"latencyMs"`
+	DropRate   float64 `json:"dropRate"`
+	IndexLagMS float64 `json:"indexLagMs,omitempty"`
 }
 
 // serveFaults sets the doors. A service that is not named keeps what it had; all of it is checked before any of it
@@ -40,24 +41,42 @@ func (s *Stack) serveFaults(w http.ResponseWriter, r *http.Request) {
 	defer s.faulting.Unlock()
 	for name, set := range settings {
 		s.doors()[name].Set(faults.Rates{
-			ErrorRate: set.ErrorRate, DropRate: set.DropRate,
-			Latency: time.Duration(set.LatencyMS * float64(time.Millisecond)),
+			ErrorRate: set.ErrorRate, DropRate: set.DropRate, Latency: duration(set.LatencyMS),
 		})
+		if name != dynamodbName {
+			continue
+		}
+		if err := s.lag.Set(r.Context(), duration(set.IndexLagMS)); err != nil {
+			problem.Write(w, err)
+			return
+		}
 	}
 	problem.WriteJSON(w, s.faultState())
 }
 
+// dynamodbName is what the interface calls the table's service.
+const dynamodbName = "dynamodb"
+
+func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
 func (s *Stack) doors() map[string]*faults.Door {
-	return map[string]*faults.Door{"dynamodb": s.dynamodb.door, "pinecone": s.pinecone.door, "openai": s.openai.door}
+	return map[string]*faults.Door{dynamodbName: s.dynamodb.door, "pinecone": s.pinecone.door, "openai": s.openai.door}
 }
 
 func (s *Stack) faultState() map[string]doorSettings {
 	out := map[string]doorSettings{}
 	for name, door := range s.doors() {
-		if door != nil {
-			r := door.Rates()
-			out[name] = doorSettings{ErrorRate: r.ErrorRate, DropRate: r.DropRate, LatencyMS: float64(r.Latency) / float64(time.Millisecond)}
+		if door == nil {
+			continue
 		}
+		r := door.Rates()
+		set := doorSettings{ErrorRate: r.ErrorRate, DropRate: r.DropRate, LatencyMS: milliseconds(r.Latency)}
+		if name == dynamodbName {
+			set.IndexLagMS = milliseconds(s.lag.Duration())
+		}
+		out[name] = set
 	}
 	return out
 }
@@ -93,12 +112,15 @@ func readDoor(service string, raw json.RawMessage) (set doorSettings, wrong []fa
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		refuse(service, "must be an object")
 	}
-	limits := map[string]struct {
+	type limit struct {
 		target *float64
 		most   float64
-	}{
-		"errorRate": {&set.ErrorRate, 1}, "dropRate": {&set.DropRate, 1},
-		"latencyMs": {&set.LatencyMS, float64(maxLatency.Milliseconds())},
+	}
+	limits := map[string]limit{
+		"errorRate": {&set.ErrorRate, 1}, "dropRate": {&set.DropRate, 1}, "latencyMs": {&set.LatencyMS, milliseconds(maxDelay)},
+	}
+	if service == dynamodbName {
+		limits["indexLagMs"] = limit{&set.IndexLagMS, milliseconds(maxDelay)}
 	}
 	for name, value := range fields {
 		limit, known := limits[name]

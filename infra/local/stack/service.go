@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/faults"
+	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 )
@@ -25,8 +26,7 @@ type service struct {
 	about              string
 }
 
-// startDynamoDB starts the engine, or takes the named one. Signed requests would not survive a proxy on their way to
-// AWS, so only an engine on this machine gets a door.
+// startDynamoDB starts the engine, or takes the named one.
 func (s *Stack) startDynamoDB(ctx context.Context) error {
 	endpoint, about := s.cfg.DynamoDBEndpoint, "named by AWS_ENDPOINT_URL_DYNAMODB"
 	if endpoint == "" {
@@ -41,15 +41,25 @@ func (s *Stack) startDynamoDB(ctx context.Context) error {
 		endpoint, about = engine.Endpoint(), "DynamoDB Local, "+s.where()
 	}
 	s.dynamodb = service{direct: endpoint, behindDoor: endpoint, about: about}
-	if !onThisMachine(endpoint) {
+	return nil
+}
+
+// openDynamoDBDoor puts the fault door, and the lag of indexes, before the table. Signed requests would not survive a
+// proxy on their way to AWS, so only an engine on this machine gets a door.
+func (s *Stack) openDynamoDBDoor(ctx context.Context) error {
+	if !onThisMachine(s.dynamodb.direct) {
 		return nil
 	}
-	proxy, err := faults.Proxy(endpoint)
+	proxy, err := faults.Proxy(s.dynamodb.direct)
 	if err != nil {
 		return err
 	}
+	s.lag = indexlag.New(indexlag.Options{
+		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
+	})
 	s.dynamodb.door = faults.NewDoor(1)
-	s.dynamodb.behindDoor, err = s.serveDoor(ctx, "", s.dynamodb.door.Handler(proxy, faults.DynamoDBFailures()))
+	handler := s.dynamodb.door.Handler(s.lag.Handler(proxy), faults.DynamoDBFailures())
+	s.dynamodb.behindDoor, err = s.serveDoor(ctx, handler)
 	return err
 }
 
@@ -121,11 +131,11 @@ func (s *Stack) proxyDoor(ctx context.Context, door *faults.Door, base string) (
 	if err != nil {
 		return "", err
 	}
-	return s.serveDoor(ctx, "", door.Handler(proxy, faults.OpenAIFailures()))
+	return s.serveDoor(ctx, door.Handler(proxy, faults.OpenAIFailures()))
 }
 
-func (s *Stack) serveDoor(ctx context.Context, variable string, handler http.Handler) (string, error) {
-	l, err := listen(ctx, variable, 0)
+func (s *Stack) serveDoor(ctx context.Context, handler http.Handler) (string, error) {
+	l, err := listen(ctx, "", 0)
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/gateway"
+	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
@@ -56,6 +57,7 @@ type Stack struct {
 	streams   *dynamodbstreams.Client
 	streamARN string
 	store     *dynamo.Store
+	lag       *indexlag.Lag // nil where no door is
 	issuer    *issuer.Issuer
 	runtime   *lambdaapi.Runtime
 	pollers   []*streams.Poller
@@ -153,7 +155,10 @@ func (s *Stack) startServices(ctx context.Context) error {
 	}
 	s.say("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))
 	s.watchEngine()
-	return s.openTable(ctx)
+	if err := s.openTable(ctx); err != nil {
+		return err
+	}
+	return s.openDynamoDBDoor(ctx)
 }
 
 // openDoor starts the triggers and lets requests in.
@@ -212,6 +217,9 @@ func (s *Stack) shutDown() error {
 		})
 	}
 	closing.Wait()
+	if s.lag != nil {
+		err = errors.Join(err, s.lag.Close(answers))
+	}
 	if s.index != nil {
 		err = errors.Join(err, s.index.Close())
 	}

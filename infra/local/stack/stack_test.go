@@ -2,37 +2,33 @@ package stack_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/stack"
-	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/function"
 )
 
-// The functions here do as little as shows the stack's part: messages stores what it is sent, remember writes a
-// summary for each message it is told of, summarize covers what is due.
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 func TestStackFromEndToEnd(t *testing.T) {
-	h := start(t, nil)
+	h := startOwn(t, nil)
 	var info stack.Info
 	h.get(t, "/dev/info", &info)
 	if info.Functions["prompt"] != "throughline-prompt" || info.TableName != "throughline" || !strings.HasPrefix(info.PineconeHost, "http://") {
@@ -137,6 +133,37 @@ func TestFaultDoor(t *testing.T) {
 	}
 }
 
+func TestIndexLag(t *testing.T) {
+	h := start(t, nil)
+	token := h.token(t, "ann")
+	h.post(t, "/v1/sessions", token, "before")
+	var state map[string]struct{ IndexLagMS float64 }
+	h.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, &state)
+	if state["dynamodb"].IndexLagMS != 60000 {
+		t.Errorf("state %+v", state)
+	}
+	h.post(t, "/v1/sessions", token, "after")
+	db, table := dynamo(h.config("messages").DynamoDBEndpoint), h.stack.Info().TableName
+	query := func() int {
+		out, err := db.Query(t.Context(), &dynamodb.QueryInput{
+			TableName: &table, IndexName: aws.String("sourceId-timestamp"), KeyConditionExpression: aws.String("sourceId = :s"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{":s": str("ann")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out.Items)
+	}
+	if got := query(); got != 1 {
+		t.Errorf("the index shows %d messages, want the one of before", got)
+	}
+	h.call(t, "POST", "/dev/faults", `{"dynamodb":{}}`, &state)
+	if got := query(); got != 2 {
+		t.Errorf("without lag the index shows %d messages, want 2", got)
+	}
+	h.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, nil) // a stop has to clean it up
+}
+
 func TestSettleSaysWhenItCannot(t *testing.T) {
 	h := start(t, nil)
 	h.mu.Lock()
@@ -179,7 +206,7 @@ func TestRedeliver(t *testing.T) {
 
 func TestDataDirKeepsEverything(t *testing.T) {
 	environ := map[string]string{"DATA_DIR": filepath.Join(t.TempDir(), "data")}
-	first := start(t, environ)
+	first := startOwn(t, environ)
 	token := first.token(t, "ann")
 	first.post(t, "/v1/sessions", token, "one")
 	first.settle(t, 20_000)
@@ -188,7 +215,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ["PORT"] = port
-	second := start(t, environ)
+	second := startOwn(t, environ)
 	info := second.stack.Info()
 	if item(t, dynamo(info.DynamoDBEndpoint), info.TableName, "user#ann", "msg#one") == nil {
 		t.Error("the table was not kept")
@@ -210,7 +237,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 }
 
 func TestStacksSideBySideAndNamedEngine(t *testing.T) {
-	first := start(t, nil)
+	first := startOwn(t, nil)
 	second := start(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": first.stack.Info().DynamoDBEndpoint, "TABLE_NAME": "second",
 		"OPENAI_BASE_URL": first.stack.Info().OpenAIBaseURL, "PINECONE_INDEX_HOST": first.stack.Info().PineconeHost,
@@ -251,7 +278,7 @@ func TestTakenPortSaysTheMend(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	for _, variable := range []string{"PORT", "LAMBDA_PORT", "OPENAI_PORT", "PINECONE_PORT"} {
 		t.Run(variable, func(t *testing.T) {
-			cfg := (&harness{}).parse(t, map[string]string{variable: fmt.Sprint(port)})
+			cfg := (&harness{}).parse(t, map[string]string{variable: fmt.Sprint(port), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"})
 			_, err := stack.Start(t.Context(), cfg)
 			want := fmt.Sprintf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, port+1)
 			if err == nil || err.Error() != want {
@@ -262,7 +289,7 @@ func TestTakenPortSaysTheMend(t *testing.T) {
 }
 
 func TestStopCutsOffWhatIsUnderWay(t *testing.T) {
-	h := start(t, nil)
+	h := startOwn(t, nil)
 	begun := make(chan struct{})
 	h.chat = func(ctx context.Context) io.Reader {
 		reader, writer := io.Pipe()
@@ -296,13 +323,54 @@ func TestStopCutsOffWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestEngineThatDiesEndsWait(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	h := start(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := h.stack.Wait(ctx); err != nil {
-		t.Errorf("wait until the context is done: %v", err)
+		t.Errorf("wait: %v", err)
 	}
+}
+
+func TestEngineThatDiesEndsWait(t *testing.T) {
+	h := startOwn(t, nil)
+	kill(t, h.stack.Info().DynamoDBEndpoint)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := h.stack.Wait(ctx); err == nil || !strings.Contains(err.Error(), "DynamoDB Local") {
+		t.Errorf("wait: %v, want the engine's end", err)
+	}
+	if status := h.call(t, http.MethodGet, "/healthz", "", nil); status != http.StatusServiceUnavailable {
+		t.Errorf("health without the engine: %d", status)
+	}
+}
+
+// kill ends the engine behind an endpoint: the child of this process that was started on its port.
+func kill(t *testing.T, endpoint string) {
+	t.Helper()
+	port := endpoint[strings.LastIndex(endpoint, ":")+1:]
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		children, _ := os.ReadFile(list) // the thread may have ended
+		for _, child := range strings.Fields(string(children)) {
+			command, _ := os.ReadFile("/proc/" + child + "/cmdline")
+			if !strings.Contains(string(command), "-port\x00"+port+"\x00") {
+				continue
+			}
+			pid, err := strconv.Atoi(child)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("no engine found")
 }
 
 func TestParse(t *testing.T) {
@@ -333,226 +401,4 @@ func TestParse(t *testing.T) {
 			}
 		}
 	}
-}
-
-// harness is a stack with the test's functions.
-type harness struct {
-	stack *stack.Stack
-	chat  func(context.Context) io.Reader
-
-	mu      sync.Mutex
-	configs map[string]config.Config
-	stuck   bool
-	told    []string
-}
-
-func start(t *testing.T, environ map[string]string) *harness {
-	t.Helper()
-	h := &harness{configs: map[string]config.Config{}}
-	s, err := stack.Start(t.Context(), h.parse(t, environ))
-	if err != nil {
-		t.Fatalf("start: %v", err)
-	}
-	h.stack = s
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	return h
-}
-
-func (h *harness) parse(t *testing.T, environ map[string]string) stack.Config {
-	t.Helper()
-	all := map[string]string{"PORT": "0"}
-	for name, value := range environ {
-		all[name] = value
-	}
-	cfg, err := stack.Parse(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Functions = map[string]stack.Constructor{
-		"messages": h.constructor("messages", h.messages), "remember": h.constructor("remember", h.remember),
-		"summarize": h.constructor("summarize", h.summarize), "context": h.constructor("context", echo),
-		"prompt": h.constructor("prompt", echo), "coach": h.constructor("coach", h.coach),
-	}
-	return cfg
-}
-
-// constructor keeps the configuration, and binds the handler to it.
-func (h *harness) constructor(name string, build any) stack.Constructor {
-	return func(_ context.Context, cfg config.Config, _ function.Runtime) (any, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.configs[name] = cfg
-		if bind, ok := build.(func(config.Config) any); ok {
-			return bind(cfg), nil
-		}
-		return build, nil
-	}
-}
-
-func (h *harness) config(name string) config.Config {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.configs[name]
-}
-
-func echo(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
-
-// messages stores a message under the body's name, and a session that is due.
-func (h *harness) messages(cfg config.Config) any {
-	db := dynamo(cfg.DynamoDBEndpoint)
-	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		user := e.RequestContext.Authorizer.JWT.Claims["sub"]
-		due := record("user#"+user, "conversation#due")
-		due["dueShard"], due["dueAt"] = &types.AttributeValueMemberN{Value: "3"}, str("2020-01-01T00:00:00.000Z")
-		for _, it := range []map[string]types.AttributeValue{record("user#"+user, "msg#"+e.Body), due} {
-			if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: it}); err != nil {
-				return events.APIGatewayV2HTTPResponse{}, err
-			}
-		}
-		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: user + " wrote " + e.Body}, nil
-	}
-}
-
-// remember writes a summary for each message.
-func (h *harness) remember(cfg config.Config) any {
-	db := dynamo(cfg.DynamoDBEndpoint)
-	return func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.stuck {
-			return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: e.Records[0].Change.SequenceNumber}}}, nil
-		}
-		for _, r := range e.Records {
-			pk, sk := r.Change.Keys["pk"].String(), r.Change.Keys["sk"].String()
-			h.told = append(h.told, sk)
-			it := record(pk, strings.Replace(sk, "msg#", "summary#", 1))
-			if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: it}); err != nil {
-				return events.DynamoDBEventResponse{}, err
-			}
-		}
-		return events.DynamoDBEventResponse{}, nil
-	}
-}
-
-// summarize takes the due session off the index in the sweep, and does nothing for the stream.
-func (h *harness) summarize(cfg config.Config) any {
-	db := dynamo(cfg.DynamoDBEndpoint)
-	return func(ctx context.Context, in map[string]any) (any, error) {
-		if in["schedule"] != "sweep" {
-			return nil, nil
-		}
-		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: record("user#ann", "conversation#due")})
-		return nil, err
-	}
-}
-
-func (h *harness) coach(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-	if h.chat == nil {
-		return nil, errors.New("no chat")
-	}
-	return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: h.chat(ctx)}, nil
-}
-
-func (h *harness) get(t *testing.T, path string, out any) {
-	t.Helper()
-	if status := h.call(t, http.MethodGet, path, "", out); status != http.StatusOK {
-		t.Errorf("%s: status %d", path, status)
-	}
-}
-
-// call makes a request without a token and decodes the answer.
-func (h *harness) call(t *testing.T, method, path, body string, out any) int {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, h.stack.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if out != nil {
-		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-	}
-	return resp.StatusCode
-}
-
-func (h *harness) post(t *testing.T, path, token, body string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.stack.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "text/plain")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(raw)
-}
-
-func (h *harness) token(t *testing.T, user string) string {
-	t.Helper()
-	var out struct{ Token string }
-	h.call(t, http.MethodPost, "/dev/tokens", `{"userId":"`+user+`"}`, &out)
-	return out.Token
-}
-
-func (h *harness) settle(t *testing.T, ms int) (out stack.Settled) {
-	t.Helper()
-	if status := h.call(t, http.MethodPost, "/dev/settle", fmt.Sprintf(`{"timeoutMs":%d}`, ms), &out); status != http.StatusOK {
-		t.Errorf("settle: status %d", status)
-	}
-	return out
-}
-
-func dynamo(endpoint string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: keys(), RetryMaxAttempts: 1})
-}
-
-func keys() aws.CredentialsProvider {
-	return credentials.NewStaticCredentialsProvider("local", "local", "")
-}
-
-func item(t *testing.T, db *dynamodb.Client, table, pk, sk string) map[string]types.AttributeValue {
-	t.Helper()
-	out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: record(pk, sk)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Item
-}
-
-func record(pk, sk string) map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"pk": str(pk), "sk": str(sk)}
-}
-
-func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func answers(t *testing.T, url string) bool {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	return resp.Body.Close() == nil
 }

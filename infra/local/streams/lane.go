@@ -29,12 +29,12 @@ const (
 
 // DeadLetter is what the on-failure destination would get, and beside it the records themselves.
 type DeadLetter struct {
-	Function  string
-	Condition string
+	Function  string `json:"function"`
+	Condition string `json:"condition"`
 	// Invocations is how often these records were tried; Error is the last answer, empty when they grew too old.
-	Invocations int
-	Error       string
-	Records     []events.DynamoDBEventRecord
+	Invocations int                          `json:"invocations"`
+	Error       string                       `json:"error,omitempty"`
+	Records     []events.DynamoDBEventRecord `json:"records"`
 }
 
 // lane delivers the records of its items one batch at a time.

@@ -1,0 +1,259 @@
+package stack_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/function"
+)
+
+// The functions here do as little as shows the stack's part: messages stores what it is sent, remember writes a
+// summary for each message it is told of, summarize covers what is due.
+
+// harness is a stack with the test's functions.
+type harness struct {
+	stack *stack.Stack
+	chat  func(context.Context) io.Reader
+
+	mu      sync.Mutex
+	configs map[string]config.Config
+	stuck   bool
+	told    []string
+}
+
+// start starts a stack on the engine that the tests share, in a table of its own.
+func start(t *testing.T, environ map[string]string) *harness {
+	t.Helper()
+	all := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t)}
+	maps.Copy(all, environ)
+	return startOwn(t, all)
+}
+
+// startOwn starts a stack with an engine of its own.
+func startOwn(t *testing.T, environ map[string]string) *harness {
+	t.Helper()
+	h := &harness{configs: map[string]config.Config{}}
+	s, err := stack.Start(t.Context(), h.parse(t, environ))
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	h.stack = s
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return h
+}
+
+func (h *harness) parse(t *testing.T, environ map[string]string) stack.Config {
+	t.Helper()
+	all := map[string]string{"PORT": "0"}
+	maps.Copy(all, environ)
+	cfg, err := stack.Parse(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Functions = map[string]stack.Constructor{
+		"messages": h.constructor("messages", h.messages), "remember": h.constructor("remember", h.remember),
+		"summarize": h.constructor("summarize", h.summarize), "context": h.constructor("context", echo),
+		"prompt": h.constructor("prompt", echo), "coach": h.constructor("coach", h.coach),
+	}
+	return cfg
+}
+
+// constructor keeps the configuration, and binds the handler to it.
+func (h *harness) constructor(name string, build any) stack.Constructor {
+	return func(_ context.Context, cfg config.Config, _ function.Runtime) (any, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.configs[name] = cfg
+		if bind, ok := build.(func(config.Config) any); ok {
+			return bind(cfg), nil
+		}
+		return build, nil
+	}
+}
+
+func (h *harness) config(name string) config.Config {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.configs[name]
+}
+
+func echo(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
+
+// messages stores a message under the body's name, and a session that is due.
+func (h *harness) messages(cfg config.Config) any {
+	db := dynamo(cfg.DynamoDBEndpoint)
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		user := e.RequestContext.Authorizer.JWT.Claims["sub"]
+		due := record("user#"+user, "conversation#due")
+		due["dueShard"], due["dueAt"] = &types.AttributeValueMemberN{Value: "3"}, str("2020-01-01T00:00:00.000Z")
+		message := record("user#"+user, "msg#"+e.Body)
+		message["sourceId"], message["timestamp"] = str(user), str(e.Body)
+		for _, it := range []map[string]types.AttributeValue{message, due} {
+			if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: it}); err != nil {
+				return events.APIGatewayV2HTTPResponse{}, err
+			}
+		}
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: user + " wrote " + e.Body}, nil
+	}
+}
+
+// remember writes a summary for each message.
+func (h *harness) remember(cfg config.Config) any {
+	db := dynamo(cfg.DynamoDBEndpoint)
+	return func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.stuck {
+			return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: e.Records[0].Change.SequenceNumber}}}, nil
+		}
+		for _, r := range e.Records {
+			pk, sk := r.Change.Keys["pk"].String(), r.Change.Keys["sk"].String()
+			h.told = append(h.told, sk)
+			it := record(pk, strings.Replace(sk, "msg#", "summary#", 1))
+			if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: it}); err != nil {
+				return events.DynamoDBEventResponse{}, err
+			}
+		}
+		return events.DynamoDBEventResponse{}, nil
+	}
+}
+
+// summarize takes the due session off the index in the sweep, and does nothing for the stream.
+func (h *harness) summarize(cfg config.Config) any {
+	db := dynamo(cfg.DynamoDBEndpoint)
+	return func(ctx context.Context, in map[string]any) (any, error) {
+		if in["schedule"] != "sweep" {
+			return nil, nil
+		}
+		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: record("user#ann", "conversation#due")})
+		return nil, err
+	}
+}
+
+func (h *harness) coach(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+	if h.chat == nil {
+		return nil, errors.New("no chat")
+	}
+	return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: h.chat(ctx)}, nil
+}
+
+func (h *harness) get(t *testing.T, path string, out any) {
+	t.Helper()
+	if status := h.call(t, http.MethodGet, path, "", out); status != http.StatusOK {
+		t.Errorf("%s: status %d", path, status)
+	}
+}
+
+// call makes a request without a token and decodes the answer.
+func (h *harness) call(t *testing.T, method, path, body string, out any) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, h.stack.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if out != nil {
+		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	return resp.StatusCode
+}
+
+func (h *harness) post(t *testing.T, path, token, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.stack.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "text/plain")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+func (h *harness) token(t *testing.T, user string) string {
+	t.Helper()
+	var out struct{ Token string }
+	h.call(t, http.MethodPost, "/dev/tokens", `{"userId":"`+user+`"}`, &out)
+	return out.Token
+}
+
+func (h *harness) settle(t *testing.T, ms int) (out stack.Settled) {
+	t.Helper()
+	if status := h.call(t, http.MethodPost, "/dev/settle", fmt.Sprintf(`{"timeoutMs":%d}`, ms), &out); status != http.StatusOK {
+		t.Errorf("settle: status %d", status)
+	}
+	return out
+}
+
+func dynamo(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: keys(), RetryMaxAttempts: 1})
+}
+
+func keys() aws.CredentialsProvider {
+	return credentials.NewStaticCredentialsProvider("local", "local", "")
+}
+
+func item(t *testing.T, db *dynamodb.Client, table, pk, sk string) map[string]types.AttributeValue {
+	t.Helper()
+	out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: record(pk, sk)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item
+}
+
+func record(pk, sk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": str(pk), "sk": str(sk)}
+}
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func answers(t *testing.T, url string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	return resp.Body.Close() == nil
+}
