@@ -214,7 +214,7 @@ func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2
 // record is the one record of a kind, if there is one.
 func record[T, D any](ctx context.Context, user conversation.UserID, kind string, k singleton[T, D]) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
-		r, err := k.load(ctx, user)
+		r, err := k.store.Get(ctx, user)
 		if !fault.Is(err, fault.NotFound) {
 			yield(line{kind, k.view(r)}, err)
 		}

@@ -16,14 +16,21 @@ import (
 type only[T any] struct {
 	mu      sync.Mutex
 	records map[conversation.UserID]T
+	// fallback, where set, stands for the record before the first Put.
+	fallback func() T
 }
 
-func newOnly[T any]() *only[T] { return &only[T]{records: map[conversation.UserID]T{}} }
+func newOnly[T any](fallback func() T) *only[T] {
+	return &only[T]{records: map[conversation.UserID]T{}, fallback: fallback}
+}
 
 func (o *only[T]) Get(_ context.Context, user conversation.UserID) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r, ok := o.records[user]
+	if !ok && o.fallback != nil {
+		return o.fallback(), nil
+	}
 	if !ok {
 		return r, fault.Missing("record")
 	}
@@ -160,8 +167,8 @@ func (s *staff) DeleteCoach(_ context.Context, user conversation.UserID, id stri
 
 func newLongTerm() httpapi.LongTerm {
 	return httpapi.LongTerm{
-		Profile: newOnly[longterm.Profile](), Seed: newOnly[longterm.Seed](), UserSummary: newOnly[longterm.UserSummary](),
-		Preferences: newOnly[longterm.Preferences](),
+		Profile: newOnly[longterm.Profile](nil), Seed: newOnly[longterm.Seed](nil), UserSummary: newOnly[longterm.UserSummary](nil),
+		Preferences: newOnly(longterm.DefaultPreferences),
 		Coaches:     &staff{coaches: map[conversation.UserID][]longterm.Coach{}},
 		Goals:       newShelf(func(g *longterm.Goal) *string { return &g.ID }),
 		CheckIns:    newShelf(func(c *longterm.CheckIn) *string { return &c.ID }),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -44,10 +43,8 @@ type singleton[T, Doc any] struct {
 	store longterm.Singleton[T]
 	// path is the record's under /v1, id its name in operation ids, one its name in words.
 	path, id, one, detail string
-	// empty is what GET answers before any PUT; nil makes that NotFound.
-	empty *T
-	read  func(Doc) (T, error)
-	view  func(T) Doc
+	read                  func(Doc) (T, error)
+	view                  func(T) Doc
 }
 
 type (
@@ -68,20 +65,11 @@ func (k singleton[T, Doc]) register() {
 }
 
 func (k singleton[T, Doc]) get(ctx context.Context, c Caller, _ *nothing) (*docOutput[Doc], error) {
-	record, err := k.load(ctx, c.User)
+	record, err := k.store.Get(ctx, c.User)
 	if err != nil {
 		return nil, err
 	}
 	return &docOutput[Doc]{Body: k.view(record)}, nil
-}
-
-// load returns the record, or what stands for it before any PUT.
-func (k singleton[T, Doc]) load(ctx context.Context, user conversation.UserID) (T, error) {
-	record, err := k.store.Get(ctx, user)
-	if k.empty != nil && fault.Is(err, fault.NotFound) {
-		return *k.empty, nil
-	}
-	return record, err
 }
 
 func (k singleton[T, Doc]) put(ctx context.Context, c Caller, in *docInput[Doc]) (*docOutput[Doc], error) {

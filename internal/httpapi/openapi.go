@@ -46,8 +46,8 @@ func document() *huma.OpenAPI {
 		"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + "."},
 	}
 	// huma's own error model stands in no answer.
-	delete(doc.Components.Schemas.Map(), "HumaErrorModel")
-	delete(doc.Components.Schemas.Map(), "HumaErrorDetail")
+	delete(doc.Components.Schemas.Map(), schemaName(typeOf[huma.ErrorModel](), ""))
+	delete(doc.Components.Schemas.Map(), schemaName(typeOf[huma.ErrorDetail](), ""))
 	return doc
 }
 

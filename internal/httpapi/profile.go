@@ -81,9 +81,8 @@ type sharedDoc struct {
 }
 
 func preferences(s *server, store longterm.Singleton[longterm.Preferences]) singleton[longterm.Preferences, preferencesDoc] {
-	defaults := longterm.DefaultPreferences()
 	return singleton[longterm.Preferences, preferencesDoc]{
-		server: s, store: store, path: "preferences", id: "Preferences", one: "preferences", empty: &defaults,
+		server: s, store: store, path: "preferences", id: "Preferences", one: "preferences",
 		detail: "They hold from that moment on, for what was stored before too; switching back restores.",
 		read:   readPreferences, view: viewPreferences,
 	}
