@@ -33,10 +33,13 @@ const (
 type Service struct {
 	store Store
 	index Indexer
+	tails *tails
 }
 
 // New returns a service on its store and its index.
-func New(store Store, index Indexer) *Service { return &Service{store: store, index: index} }
+func New(store Store, index Indexer) *Service {
+	return &Service{store: store, index: index, tails: newTails()}
+}
 
 // run is the messages of one session in a batch, in the order of seq.
 type run struct {
@@ -56,7 +59,7 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	}
 	batches := make([]recall.Batch, len(runs))
 	for i, r := range runs {
-		batches[i] = recall.Batch{User: r.user, Generation: r.ref.Generation, Messages: r.messages}
+		batches[i] = s.batch(r)
 	}
 	failures := s.index.IndexBatches(ctx, batches)
 	var work errgroup.Group
@@ -76,6 +79,16 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 		}
 	}
 	return len(changes), nil
+}
+
+// batch is a run with what was said before it, where a warm function knows that.
+func (s *Service) batch(r run) recall.Batch {
+	b := recall.Batch{User: r.user, Generation: r.ref.Generation, Messages: r.messages}
+	if before, ok := s.tails.before(r); ok {
+		b.Before = map[string]string{r.ref.SessionID: before}
+	}
+	s.tails.keep(r)
+	return b
 }
 
 // runsOf groups the messages of a batch by session, ordered by where each begins in the batch.
@@ -143,7 +156,7 @@ func (s *Service) Repair(ctx context.Context, user conversation.UserID, session 
 		through := session.LastSeq // nothing follows the watermark: what there was is deleted
 		if len(missing) > 0 {
 			through = missing[len(missing)-1].Seq
-			batch := recall.Batch{User: user, Generation: session.Generation, Messages: missing}
+			batch := s.batch(run{user: user, ref: ref, messages: missing})
 			if err := s.index.IndexBatches(ctx, []recall.Batch{batch})[0]; err != nil {
 				return err
 			}

@@ -49,7 +49,9 @@ func (b Batch) documents() []document {
 	var out []document
 	for _, m := range b.Messages {
 		out = append(out, messageDocuments(m, before[m.SessionID])...)
-		before[m.SessionID] = m.Content
+		if m.Role != conversation.System {
+			before[m.SessionID] = m.Content
+		}
 	}
 	return out
 }
