@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -116,20 +115,9 @@ func (v *view) degraded(got gathered) []recall.Degradation {
 // report tells the metrics and the log what a prompt came to.
 func (s *Service) report(ctx context.Context, p Prompt, got gathered, own time.Duration) {
 	for _, warning := range p.Manifest.Warnings {
-		s.warn(ctx, "prompt warning", p.Recipe, nil, slog.String("promptId", p.ID), slog.String("warning", warning))
+		s.Log.WarnContext(ctx, "prompt warning", "recipe", p.Recipe, "promptId", p.ID, "warning", warning)
 	}
 	if s.Observe != nil {
 		s.Observe(ctx, Observation{Recipe: p.Recipe, Tokens: p.Tokens, Degraded: p.Manifest.Degraded, Timings: got.timings, Own: own})
 	}
-}
-
-func (s *Service) warn(ctx context.Context, what, name string, err error, attrs ...slog.Attr) {
-	if s.Log == nil {
-		return
-	}
-	attrs = append(attrs, slog.String("name", name))
-	if err != nil {
-		attrs = append(attrs, slog.Any("error", err))
-	}
-	s.Log.LogAttrs(ctx, slog.LevelWarn, what, attrs...)
 }

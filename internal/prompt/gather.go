@@ -147,7 +147,7 @@ func (g *gathering) optional(wave *errgroup.Group, ctx context.Context, source s
 			reason = "did not answer in time"
 		}
 		g.degrade(source, reason)
-		g.warn(ctx, "source missing", source, err)
+		g.Log.WarnContext(ctx, "prompt source missing", "source", source, "error", err.Error())
 		return nil
 	})
 }

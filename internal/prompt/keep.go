@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func shorten(m Manifest, lines int) Manifest {
 	}
 	m.Blocks = blocks
 	if cut > 0 {
-		m.Warnings = append(m.Warnings[:len(m.Warnings):len(m.Warnings)],
+		m.Warnings = append(slices.Clip(m.Warnings),
 			fmt.Sprintf("%d lines of this manifest were left out to keep it within %d bytes", cut, MaxManifestBytes))
 	}
 	return m

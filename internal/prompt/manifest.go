@@ -44,16 +44,13 @@ func account(blocks []*block, limit cost, got gathered, degraded []recall.Degrad
 
 func (b *block) account() Block {
 	out := Block{Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capWords(), Items: []Item{}}
-	told := map[*group]int{}
+	told := map[*group]bool{}
 	for _, e := range b.entries {
-		if e.group == nil {
+		switch {
+		case e.group == nil:
 			out.Items = append(out.Items, e.account())
-			continue
-		}
-		at, seen := told[e.group]
-		if !seen {
-			at = len(out.Items)
-			told[e.group] = at
+		case !told[e.group]:
+			told[e.group] = true
 			out.Items = append(out.Items, b.accountGroup(e.group))
 		}
 	}
@@ -76,8 +73,10 @@ func (e *entry) account() Item {
 
 // accountGroup is one line for a conversation: how many of its messages are in, and why the others are not.
 func (b *block) accountGroup(g *group) Item {
-	item := Item{Kind: g.kind, ID: g.id, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
-		OccurredAt: conversation.FormatTime(g.began), Tokens: g.cost.tokens}
+	item := Item{
+		Kind: g.kind, ID: g.id, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
+		OccurredAt: conversation.FormatTime(g.began), Tokens: g.cost.tokens,
+	}
 	total, in, out := 0, 0, ""
 	for _, e := range b.entries {
 		if e.group != g {

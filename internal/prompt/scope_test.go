@@ -27,7 +27,8 @@ func divided(w *world) (prompt.Request, *person) {
 	hit.Content = "secret-extracted-hit"
 	p.hits = []recall.Hit{
 		summaryHit(there, 0.9), summaryHit(past, 0.8), summaryHit(same, 0.7),
-		{ID: "a", Message: &p.messages[0], Score: 0.9}, {ID: "b", Memory: &hit, Score: 0.8},
+		{ID: "a", Message: &p.messages[0], Score: 0.9},
+		{ID: "b", Memory: &hit, Score: 0.8},
 	}
 	return prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next as we said"}, p
 }
@@ -41,19 +42,23 @@ func TestPreferences(t *testing.T) {
 	}{
 		"crossContext off": {
 			func(p *longterm.Preferences) { p.CrossContext = false },
-			[]string{"secret-", "same-"}, []string{"own words", "seeded fact"},
+			[]string{"secret-", "same-"},
+			[]string{"own words", "seeded fact"},
 		},
 		"designer not shared": {
 			func(p *longterm.Preferences) { p.Unshared = map[string]bool{"program_designer": true} },
-			[]string{"secret-message", "secret-summary", "secret-old", "secret-past", "secret-spine"}, []string{"same-summary", "seeded fact"},
+			[]string{"secret-message", "secret-summary", "secret-old", "secret-past", "secret-spine"},
+			[]string{"same-summary", "seeded fact"},
 		},
 		"coach not shared": {
 			func(p *longterm.Preferences) { p.Unshared = map[string]bool{"coach_conversation": true} },
-			[]string{"secret-message", "secret-summary", "secret-old", "secret-past", "secret-spine"}, []string{"same-summary", "seeded fact"},
+			[]string{"secret-message", "secret-summary", "secret-old", "secret-past", "secret-spine"},
+			[]string{"same-summary", "seeded fact"},
 		},
 		"memory off": {
 			func(p *longterm.Preferences) { p.Memory = false },
-			[]string{"secret-extracted"}, []string{"secret-message", "seeded fact"},
+			[]string{"secret-extracted"},
+			[]string{"secret-message", "seeded fact"},
 		},
 		"all on": {
 			func(*longterm.Preferences) {}, nil, []string{"secret-message", "secret-past", "secret-extracted", "secret-extracted-hit", "secret-spine"},

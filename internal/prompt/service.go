@@ -19,7 +19,7 @@ type Deps struct {
 	Now     func() time.Time
 	// NewID returns the random part of a prompt's id.
 	NewID func() string
-	// Log takes the size warning; nil logs nothing. Contents are never logged.
+	// Log takes warnings and why a source was missing; nil logs nothing. Contents are never logged.
 	Log *slog.Logger
 	// Observe, where set, hears of each prompt built, for metrics.
 	Observe func(ctx context.Context, o Observation)
@@ -73,6 +73,9 @@ func New(d Deps) *Service {
 	d.Deadlines.LongTerm = cmp.Or(d.Deadlines.LongTerm, defaultLongTerm)
 	d.Deadlines.Sessions = cmp.Or(d.Deadlines.Sessions, defaultSessions)
 	d.Deadlines.Search = cmp.Or(d.Deadlines.Search, defaultSearch)
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
 	d.KeepFor = cmp.Or(d.KeepFor, defaultKeepFor)
 	return &Service{Deps: d, breakers: map[string]*breaker{
 		sourceLongTerm: {}, sourceSessions: {}, sourceSearch: {},

@@ -3,10 +3,10 @@ package prompt_test
 import (
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,9 +77,9 @@ func included(b prompt.Block) int {
 			continue
 		}
 		if m := told.FindStringSubmatch(i.Reason); m != nil && (i.Kind == "conversation" || i.Kind == "exchange") {
-			k := 0
-			fmt.Sscan(m[1], &k)
-			n += k
+			if k, err := strconv.Atoi(m[1]); err == nil {
+				n += k
+			}
 			continue
 		}
 		n++
@@ -177,8 +177,11 @@ func splitItems(lines []string, begins func(string) bool) []string {
 // readPlain splits at the specification's labels, each of which may stand once, in its order.
 func readPlain(t failer, p prompt.Prompt) map[string][]string {
 	labels := []struct{ label, block string }{
-		{"SYSTEM ROLE:", "role"}, {"USER PROFILE:", "profile"}, {"PREVIOUS CONTEXT (from long-term memory):", "session_summaries"},
-		{"RECENT CONVERSATION:", "recent_messages"}, {"CURRENT QUERY:", "current_message"},
+		{"SYSTEM ROLE:", "role"},
+		{"USER PROFILE:", "profile"},
+		{"PREVIOUS CONTEXT (from long-term memory):", "session_summaries"},
+		{"RECENT CONVERSATION:", "recent_messages"},
+		{"CURRENT QUERY:", "current_message"},
 		{"Please respond naturally, referencing past context when relevant.", "instruction"},
 	}
 	parts := map[string][]string{}
@@ -251,9 +254,15 @@ func readTagged(t failer, p prompt.Prompt) map[string][]string {
 // readMessages takes each system message as a block, by how it begins.
 func readMessages(t failer, p prompt.Prompt) map[string][]string {
 	begins := []struct{ with, block string }{
-		{"Local time: ", "now"}, {"Screen: ", "session_state"}, {"[FOUNDATION MEMORIES]:\n", "foundation_memories"},
-		{"[RELEVANT MEMORIES]:\n", "relevant_memories"}, {"OPEN LOOPS (pending):\n", "open_loops"}, {"Recent wins:\n", "wins"},
-		{"User context: ", "seed"}, {"Conversation summary: ", "spine"}, {"LATEST SESSION SUMMARY: ", "session_summary"},
+		{"Local time: ", "now"},
+		{"Screen: ", "session_state"},
+		{"[FOUNDATION MEMORIES]:\n", "foundation_memories"},
+		{"[RELEVANT MEMORIES]:\n", "relevant_memories"},
+		{"OPEN LOOPS (pending):\n", "open_loops"},
+		{"Recent wins:\n", "wins"},
+		{"User context: ", "seed"},
+		{"Conversation summary: ", "spine"},
+		{"LATEST SESSION SUMMARY: ", "session_summary"},
 	}
 	lists := map[string]bool{"foundation_memories": true, "relevant_memories": true, "open_loops": true, "wins": true}
 	blocks := map[string][]string{}
@@ -372,7 +381,8 @@ func hostile(p *person, a, b string) prompt.Request {
 	}
 	third := longterm.Memory{ID: "m3", Content: a + " " + b, Type: longterm.ProjectMemory}
 	p.hits = []recall.Hit{
-		{ID: "h1", Score: 0.9, Message: &p.messages[4]}, {ID: "h2", Score: 0.8, CheckIn: p.snapshot.LatestCheckIn},
+		{ID: "h1", Score: 0.9, Message: &p.messages[4]},
+		{ID: "h2", Score: 0.8, CheckIn: p.snapshot.LatestCheckIn},
 		{ID: "h3", Score: 0.7, Memory: &third},
 	}
 	return prompt.Request{

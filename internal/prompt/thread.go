@@ -38,7 +38,7 @@ type thread struct {
 // chain walks back from the session that the user stands in: a session belongs when the pause between its last message
 // and the first of what belongs already is at most ThreadGap. now stands for the first message of a session that has
 // none but the current one.
-func chain(own conversation.Session, others []conversation.Session, lastBefore time.Time, now time.Time) thread {
+func chain(own conversation.Session, others []conversation.Session, lastBefore, now time.Time) thread {
 	t := thread{sessions: map[string]bool{own.ID: true}, last: lastBefore}
 	edge := now
 	if !lastBefore.IsZero() && !own.StartedAt.IsZero() {

@@ -60,10 +60,7 @@ func isMixed(run string) bool {
 // pieceStart returns where the piece that holds the line break at first begins: at the white space before it, or,
 // right behind a symbol, behind the line breaks that the symbol's own piece takes along.
 func pieceStart(text string, from, first int) int {
-	start := len(strings.TrimRightFunc(text[:first], unicode.IsSpace))
-	if start < from {
-		start = from
-	}
+	start := max(len(strings.TrimRightFunc(text[:first], unicode.IsSpace)), from)
 	if start < first || start == 0 {
 		return start
 	}
