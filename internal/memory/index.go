@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/recall"
@@ -62,17 +60,11 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 		batches[i] = s.batch(r)
 	}
 	failures := s.index.IndexBatches(ctx, batches)
-	var work errgroup.Group
-	work.SetLimit(parallel)
-	for i, r := range runs {
-		work.Go(func() error {
-			if failures[i] == nil {
-				failures[i] = s.advance(ctx, r)
-			}
-			return nil
-		})
-	}
-	_ = work.Wait() // each run's own failure stands in failures
+	inParallel(len(runs), parallel, func(i int) {
+		if failures[i] == nil {
+			failures[i] = s.advance(ctx, runs[i])
+		}
+	})
 	for i, failure := range failures {
 		if failure != nil {
 			return runs[i].first, failure

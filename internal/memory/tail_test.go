@@ -58,3 +58,20 @@ func TestAMessageIsIndexedWithWhatItAnswers(t *testing.T) {
 		t.Errorf("%d reads of messages, want none", calls["messages"])
 	}
 }
+
+// TestAPanicReachesTheCaller has marking panic in a worker: the stream's handler can set the record aside.
+func TestAPanicReachesTheCaller(t *testing.T) {
+	w := newWorld(1)
+	w.fail = func(op string) error {
+		if op == "mark" {
+			panic("nil map")
+		}
+		return nil
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the caller did not hear of the panic")
+		}
+	}()
+	_, _ = memory.New(w, w).Consume(t.Context(), []conversation.Change{change(1)})
+}

@@ -5,6 +5,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -29,8 +30,9 @@ type Consumer interface {
 // Reserve is what a batch leaves of the invocation's time, to answer with how far it came.
 const Reserve = time.Second
 
-// Handler returns the handler of a stream mapping that reports batch item failures. A record that cannot be read is
-// poison: it is logged by its sequence number, counted, and passed over, so that one record cannot hold up a shard.
+// Handler returns the handler of a stream mapping that reports batch item failures. A record that cannot be read, or
+// that the consumer panics over, is poison: it is logged by its sequence number, counted, and passed over, so that one
+// record cannot hold up a shard.
 // A batch that cannot be finished ends with the sequence number of the first change that has to come again.
 func Handler(decode Decoder, consumer Consumer, log *slog.Logger) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	h := handler{decode: decode, consumer: consumer, log: log}
@@ -68,8 +70,7 @@ func (h handler) readAll(ctx context.Context, records []events.DynamoDBEventReco
 	for _, record := range records {
 		change, ok, err := h.read(record)
 		if err != nil {
-			metric.Add(ctx, "PoisonRecords", 1, metric.Count)
-			h.log.ErrorContext(ctx, "record set aside", "sequence", record.Change.SequenceNumber, "error", err.Error())
+			h.setAside(ctx, record.Change.SequenceNumber, err)
 			continue
 		}
 		if ok {
@@ -83,22 +84,52 @@ func (h handler) readAll(ctx context.Context, records []events.DynamoDBEventReco
 func (h handler) read(record events.DynamoDBEventRecord) (change conversation.Change, ok bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("decode record: panic: %v", v)
+			err = fmt.Errorf("decode record: panic: %T", v) // its text may quote the record
 		}
 	}()
 	return h.decode(record)
 }
 
-// consume runs the consumer; a panic leaves the whole batch to be delivered again, which bisecting narrows down.
+// consume runs the consumer on the whole batch. Where it panics, the changes are taken one by one, so that only the one
+// that it panics over is poison: what is done again changes nothing.
 func (h handler) consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	if len(changes) == 0 {
 		return 0, nil
 	}
+	done, err = h.attempt(ctx, changes)
+	if !errors.Is(err, errPanicked) {
+		return done, err
+	}
+	for i, change := range changes {
+		if err := ctx.Err(); err != nil {
+			return i, err
+		}
+		_, err := h.attempt(ctx, []conversation.Change{change})
+		if errors.Is(err, errPanicked) {
+			h.setAside(ctx, change.Sequence, err)
+		} else if err != nil {
+			return i, err
+		}
+	}
+	return len(changes), nil
+}
+
+// errPanicked is a consumer that panicked.
+var errPanicked = errors.New("consumer panicked")
+
+// attempt runs the consumer once.
+func (h handler) attempt(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			h.log.ErrorContext(ctx, "consumer panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			done, err = 0, fmt.Errorf("consume changes: panic: %v", v)
+			h.log.ErrorContext(ctx, "consumer panicked", "panic", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+			done, err = 0, errPanicked
 		}
 	}()
 	return h.consumer.Consume(ctx, changes)
+}
+
+// setAside counts and logs a record that no delivery can mend. The watermarks still know what it was about.
+func (h handler) setAside(ctx context.Context, sequence string, err error) {
+	metric.Add(ctx, "PoisonRecords", 1, metric.Count)
+	h.log.ErrorContext(ctx, "record set aside", "sequence", sequence, "error", err.Error())
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,13 +47,13 @@ func decode(record events.DynamoDBEventRecord) (conversation.Change, bool, error
 type consumer struct {
 	got      []string
 	stopAt   int
-	panics   bool
+	panicsOn string
 	deadline time.Time
 }
 
 func (c *consumer) Consume(ctx context.Context, changes []conversation.Change) (int, error) {
 	c.deadline, _ = ctx.Deadline()
-	if c.panics {
+	if slices.ContainsFunc(changes, func(change conversation.Change) bool { return change.Sequence == c.panicsOn }) {
 		panic("nil map")
 	}
 	for i, change := range changes {
@@ -73,7 +74,8 @@ func TestHandler(t *testing.T) {
 	}{
 		{"all done, poison passed over", consumer{}, []string{"100", "500"}, nil},
 		{"a record that may succeed later", consumer{stopAt: 1}, []string{"100"}, []string{"500"}},
-		{"a consumer that panics", consumer{panics: true}, nil, []string{"100"}},
+		{"a consumer that panics over the first", consumer{panicsOn: "100"}, []string{"500"}, nil},
+		{"a consumer that panics over the last", consumer{panicsOn: "500"}, []string{"100"}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -108,5 +110,24 @@ func TestTimeIsLeftForTheAnswer(t *testing.T) {
 	}
 	if left := end.Sub(c.deadline); left != stream.Reserve {
 		t.Errorf("%v are left for the answer, want %v", left, stream.Reserve)
+	}
+}
+
+// failing panics over a batch, and fails on every change of its own.
+type failing struct{ calls int }
+
+func (f *failing) Consume(_ context.Context, changes []conversation.Change) (int, error) {
+	if f.calls++; len(changes) > 1 {
+		panic("nil map")
+	}
+	return 0, errors.New("throttled")
+}
+
+// TestAPanicDoesNotHideAFailure has changes fail once they are taken one by one: the first of them has to come again.
+func TestAPanicDoesNotHideAFailure(t *testing.T) {
+	f := &failing{}
+	response, err := stream.Handler(decode, f, slog.New(slog.DiscardHandler))(t.Context(), batch(t))
+	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "100" || f.calls != 2 {
+		t.Errorf("%+v, %v after %d calls, want 100 to come again after 2", response, err, f.calls)
 	}
 }

@@ -122,6 +122,16 @@ type answer struct {
 	err   error
 }
 
+// tryComplete is complete, where a panic is a model that failed: in a goroutine of its own it would end the process.
+func (s *Service) tryComplete(ctx context.Context, user conversation.UserID, in input) (a answer) {
+	defer func() {
+		if v := recover(); v != nil {
+			a = answer{err: fmt.Errorf("model client panicked: %T", v)}
+		}
+	}()
+	return s.complete(ctx, user, in)
+}
+
 // complete asks the model once, on behalf of a user whom its vendor knows by a hash.
 func (s *Service) complete(ctx context.Context, user conversation.UserID, in input) answer {
 	sum := sha256.Sum256([]byte(user))

@@ -212,3 +212,31 @@ func TestOf(t *testing.T) {
 		t.Error("a session without a summary has one")
 	}
 }
+
+// TestAPanicEndsOneSessionOnly has the index panic: the stream's handler hears of it in its own goroutine, and the
+// sweep goes on with the other sessions.
+func TestAPanicEndsOneSessionOnly(t *testing.T) {
+	w := newWorld()
+	s := w.service()
+	w.failSave = func(sum summary.Summary) error {
+		if sum.SessionID == "s" {
+			panic("nil map")
+		}
+		return nil
+	}
+	change := w.say("s", "a", "b", "c", "d")
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the caller did not hear of the panic")
+			}
+		}()
+		_, _ = s.Consume(t.Context(), []conversation.Change{change})
+	}()
+	w.say("t", "a", "b", "c", "d")
+	w.due = map[string]time.Time{"s": {}, "t": {}}
+	sweep(t, s, summary.Swept{Looked: 2, Settled: 1, Failed: 1})
+	if w.sessions["t"].Summary == nil {
+		t.Error("the other session was not summarised")
+	}
+}

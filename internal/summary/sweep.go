@@ -3,9 +3,8 @@ package summary
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -37,31 +36,38 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	}
 	results := make([]error, len(due))
 	settled := make([]bool, len(due))
-	var work errgroup.Group
-	work.SetLimit(parallel)
-	looked := 0
-	for i, d := range due {
+	looked := make([]bool, len(due))
+	inParallel(len(due), parallel, func(i int) {
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < sweepReserve {
-			break
+			return
 		}
-		looked++
-		work.Go(func() error {
-			settled[i], results[i] = s.attend(ctx, d)
-			return nil
-		})
-	}
-	_ = work.Wait() // each session's own failure stands in results
-	swept := Swept{Looked: looked}
-	for i := range due[:looked] {
-		if results[i] != nil {
-			swept.Failed++
-			s.Report(ctx, "sweep session", results[i])
+		looked[i] = true
+		settled[i], results[i] = s.tryAttend(ctx, due[i])
+	})
+	var swept Swept
+	for i := range due {
+		if looked[i] {
+			swept.Looked++
 		}
 		if settled[i] {
 			swept.Settled++
 		}
+		if results[i] != nil {
+			swept.Failed++
+			s.Report(ctx, "sweep session", results[i])
+		}
 	}
 	return swept, nil
+}
+
+// tryAttend is attend, where a panic over one session does not keep the sweep from the others.
+func (s *Service) tryAttend(ctx context.Context, d Due) (settled bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			settled, err = false, fmt.Errorf("panic: %T", v)
+		}
+	}()
+	return s.attend(ctx, d)
 }
 
 // attend looks at one due session.

@@ -5,15 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
 
 const (
 	// parallel bounds the summaries that one invocation writes at once.
-	parallel = 4
+	parallel = 8
 	// lookBack is how many of a user's other sessions are looked at when the user moves on.
 	lookBack = 10
 	// remembered bounds the users whose last session a warm function knows.
@@ -39,15 +37,7 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 		return 0, err
 	}
 	failures := make([]error, len(targets))
-	var work errgroup.Group
-	work.SetLimit(parallel)
-	for i, t := range targets {
-		work.Go(func() error {
-			failures[i] = s.summarizeNow(ctx, t)
-			return nil
-		})
-	}
-	_ = work.Wait() // each target's own failure stands in failures
+	inParallel(len(targets), parallel, func(i int) { failures[i] = s.summarizeNow(ctx, targets[i]) })
 	done = len(changes)
 	for i, failure := range failures {
 		if failure != nil {

@@ -90,7 +90,7 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, session con
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	answers := make(chan answer, 1)
-	go func() { answers <- s.complete(call, user, in) }()
+	go func() { answers <- s.tryComplete(call, user, in) }()
 
 	patience := time.NewTimer(s.Timeout)
 	defer patience.Stop()
