@@ -61,7 +61,7 @@ func fetch(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("make temporary folder: %w", err)
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }()
 	archive, err := pack(ctx, tmp)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -61,9 +62,7 @@ func (d *Door) Handler(service http.Handler, failures []Failure) http.Handler {
 
 func (f Failure) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	for name, values := range f.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), f.Header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(f.Body)))
 	w.WriteHeader(f.Status)
 	_, _ = io.WriteString(w, f.Body)

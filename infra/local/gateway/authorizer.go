@@ -52,7 +52,8 @@ func (g *Gateway) authorize(r *http.Request, needed []string) (*events.APIGatewa
 func refuse(w http.ResponseWriter, err error) {
 	if f := fault.From(err); f.Code == fault.Unauthorized {
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(
-			`Bearer scope="" error="invalid_token" error_description=%q`, f.Message))
+			`Bearer scope="" error="invalid_token" error_description=%q`, f.Message,
+		))
 	}
 	problem.Write(w, err)
 }

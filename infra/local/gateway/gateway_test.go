@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -28,8 +29,12 @@ import (
 
 func TestRoutesGoToTheMostSpecific(t *testing.T) {
 	routes := []template.Route{
-		{Method: "ANY", Path: "/v1/{proxy+}"}, {Method: "GET", Path: "/v1/prompts/{id}"}, {Method: "ANY", Path: "/v1/prompts/latest"},
-		{Method: "GET", Path: "/v1/prompts/latest"}, {Method: "POST", Path: "/v1/sessions/{id}/messages"}, {Method: "GET", Path: "/docs"},
+		{Method: "ANY", Path: "/v1/{proxy+}"},
+		{Method: "GET", Path: "/v1/prompts/{id}"},
+		{Method: "ANY", Path: "/v1/prompts/latest"},
+		{Method: "GET", Path: "/v1/prompts/latest"},
+		{Method: "POST", Path: "/v1/sessions/{id}/messages"},
+		{Method: "GET", Path: "/docs"},
 	}
 	cases := []struct{ request, route string }{
 		{"GET /v1/anything/at/all", "ANY /v1/{proxy+}"},
@@ -40,7 +45,11 @@ func TestRoutesGoToTheMostSpecific(t *testing.T) {
 		{"POST /v1/sessions/a/messages", "POST /v1/sessions/{id}/messages"},
 		{"POST /v1/sessions/a/messages/b", "ANY /v1/{proxy+}"},
 		{"GET /docs", "GET /docs"},
-		{"POST /docs", ""}, {"GET /docs/x", ""}, {"GET /v1", ""}, {"GET /v1/", ""}, {"GET /", ""},
+		{"POST /docs", ""},
+		{"GET /docs/x", ""},
+		{"GET /v1", ""},
+		{"GET /v1/", ""},
+		{"GET /", ""},
 	}
 	h := start(t, routes)
 	for _, c := range cases {
@@ -180,7 +189,8 @@ func TestTooLarge(t *testing.T) {
 
 func TestAuthorizer(t *testing.T) {
 	h := start(t, []template.Route{
-		{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true},
+		{Method: "GET", Path: "/free"},
+		{Method: "GET", Path: "/own", Authorized: true},
 		{Method: "GET", Path: "/scoped", Authorized: true, Scopes: []string{"a/b", "throughline/app"}},
 	})
 	mint := func(c issuer.Claims) string {
@@ -190,8 +200,10 @@ func TestAuthorizer(t *testing.T) {
 		}
 		return token
 	}
-	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"sub": "ann", "iss": h.issuer.URL(), "aud": issuer.Audience,
-		"exp": time.Now().Add(time.Hour).Unix()}).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{
+		"sub": "ann", "iss": h.issuer.URL(), "aud": issuer.Audience,
+		"exp": time.Now().Add(time.Hour).Unix(),
+	}).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,21 +391,26 @@ func start(t *testing.T, routes []template.Route) *harness {
 	return h
 }
 
-func (h *harness) do(t *testing.T, method, path string, body io.Reader, headers http.Header) *http.Response {
+// response is an answer whose body the test's end closes.
+type response struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+}
+
+func (h *harness) do(t *testing.T, method, path string, body io.Reader, headers http.Header) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range headers {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, headers)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
+	return response{resp.StatusCode, resp.Header, resp.Body}
 }
 
 type problemBody struct {
@@ -401,7 +418,7 @@ type problemBody struct {
 	Status                    int
 }
 
-func problemOf(t *testing.T, resp *http.Response) (p problemBody) {
+func problemOf(t *testing.T, resp response) (p problemBody) {
 	t.Helper()
 	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
 		t.Errorf("content type %q", kind)

@@ -29,7 +29,7 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 		return
 	}
-	defer response.Close()
+	defer func() { _ = response.Close() }()
 	if response.StatusCode == 0 {
 		response.StatusCode = http.StatusOK
 	}

@@ -40,7 +40,7 @@ type follower struct {
 
 // listen starts a follower and returns when no later write can escape it.
 func (l *Lag) listen(ctx context.Context) (*follower, error) {
-	life, cancel := context.WithCancel(context.Background())
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ended by stop
 	group, life := errgroup.WithContext(life)
 	f := &follower{lag: l, cancel: cancel, group: group, filled: make(chan struct{}), more: make(chan struct{}, 1)}
 	poller, err := streams.New(streams.Options{

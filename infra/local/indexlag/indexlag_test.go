@@ -108,8 +108,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	h.set(t, long)
 	h.set(t, 0)
 	_, err := dynamodbtest.Client(t).DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(h.name + ".index-lag")})
-	var missing *types.ResourceNotFoundException
-	if !errors.As(err, &missing) {
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
 		t.Errorf("the copy is still there: %v", err)
 	}
 	h.set(t, long) // and it can begin again

@@ -2,6 +2,7 @@ package issuer_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -151,7 +152,14 @@ func mint(t *testing.T, url, body string) string {
 	return out.Token
 }
 
-func post(t *testing.T, url, body string) *http.Response {
+// response is an answer whose body the test's end closes.
+type response struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+}
+
+func post(t *testing.T, url, body string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -162,7 +170,7 @@ func post(t *testing.T, url, body string) *http.Response {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
+	return response{resp.StatusCode, resp.Header, resp.Body}
 }
 
 func get(t *testing.T, url string, out any) {

@@ -43,15 +43,23 @@ func TestRequestResponse(t *testing.T) {
 		{"answer", func(_ context.Context, in echo) (echo, error) { return in, nil }, `{"text":"hi"}`, false, false},
 		{"plain error", func() error { return errors.New("no") }, `{"errorMessage":"no","errorType":"errorString"}`, true, false},
 		{"own error", func() error { return &customError{} }, `{"errorMessage":"custom","errorType":"customError"}`, true, false},
-		{"coded error", func() error { return messages.InvokeResponse_Error{Type: "not_found", Message: "session not found"} },
-			`{"errorMessage":"session not found","errorType":"not_found"}`, true, false},
+		{
+			"coded error", func() error { return messages.InvokeResponse_Error{Type: "not_found", Message: "session not found"} },
+			`{"errorMessage":"session not found","errorType":"not_found"}`, true, false,
+		},
 		{"panic", func() error { panic("boom") }, `{"errorMessage":"boom","errorType":"string"}`, true, true},
-		{"nil pointer", func() error { return errors.New((*echo)(nil).Text) },
-			`{"errorMessage":"runtime error: invalid memory address or nil pointer dereference","errorType":"errorString"}`, true, true},
-		{"event of another shape", func(_ context.Context, in struct{ Text int }) error { return nil },
-			`{"errorMessage":"json: cannot unmarshal string into Go struct field .Text of type int","errorType":"UnmarshalTypeError"}`, true, false},
-		{"answer too large", func() (string, error) { return strings.Repeat("x", lambdaapi.MaxSyncPayload+100), nil },
-			`{"errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes).","errorType":"Function.ResponseSizeTooLarge"}`, true, false},
+		{
+			"nil pointer", func() error { var none *echo; return errors.New(textOf(none)) },
+			`{"errorMessage":"runtime error: invalid memory address or nil pointer dereference","errorType":"errorString"}`, true, true,
+		},
+		{
+			"event of another shape", func(_ context.Context, in struct{ Text int }) error { return nil },
+			`{"errorMessage":"json: cannot unmarshal string into Go struct field .Text of type int","errorType":"UnmarshalTypeError"}`, true, false,
+		},
+		{
+			"answer too large", func() (string, error) { return strings.Repeat("x", lambdaapi.MaxSyncPayload+100), nil },
+			`{"errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes).","errorType":"Function.ResponseSizeTooLarge"}`, true, false,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,6 +102,8 @@ func TestPanicTraceBeginsInTheHandler(t *testing.T) {
 	}
 	t.Errorf("no frame of the handler in %s", out.Payload)
 }
+
+func textOf(e *echo) string { return e.Text }
 
 func panicking() error { panic("boom") }
 
@@ -236,7 +246,10 @@ func TestCloseEndsInvocationsAndRefusesLaterOnes(t *testing.T) {
 	if err := runtime.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-done
+	var failure *lambdaapi.FunctionError
+	if err := <-done; err != nil && !errors.As(err, &failure) {
+		t.Errorf("the invocation that was under way: %v, want its answer or a function error", err)
+	}
 	if _, err := runtime.Invoke(t.Context(), "f", nil); err == nil {
 		t.Error("an invocation after Close was taken")
 	}

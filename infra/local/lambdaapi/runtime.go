@@ -80,7 +80,7 @@ func NewRuntime(logger *slog.Logger) *Runtime {
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	var stream URLHandler
 	if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
-		stream, _ = v.Convert(want).Interface().(URLHandler)
+		stream, _ = reflect.TypeAssert[URLHandler](v.Convert(want))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,12 +226,14 @@ func (c *call) finish(out []byte, err error) ([]byte, error) {
 	switch {
 	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
 		err = messages.InvokeResponse_Error{Type: "Sandbox.Timedout", Message: fmt.Sprintf(
-			"RequestId: %s Error: Task timed out after %.2f seconds", c.id, c.timeout.Seconds())}
+			"RequestId: %s Error: Task timed out after %.2f seconds", c.id, c.timeout.Seconds(),
+		)}
 	case err == nil && c.ctx.Err() != nil:
 		err = messages.InvokeResponse_Error{Type: "Extension.Shutdown", Message: "the stack is stopping"}
 	case err == nil && len(out) > maxResponse:
 		err = messages.InvokeResponse_Error{Type: "Function.ResponseSizeTooLarge", Message: fmt.Sprintf(
-			"Response payload size exceeded maximum allowed payload size (%d bytes).", maxResponse)}
+			"Response payload size exceeded maximum allowed payload size (%d bytes).", maxResponse,
+		)}
 	}
 	if err == nil {
 		return out, nil

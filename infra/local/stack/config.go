@@ -36,16 +36,16 @@ type Config struct {
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT" envDefault:"true"`
 
 	// What follows replaces a local service with another.
-	DynamoDBEndpoint  string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
-	StreamsEndpoint   string `env:"AWS_ENDPOINT_URL_DYNAMODB_STREAMS"`
-	PineconeHost      string `env:"PINECONE_INDEX_HOST"`
-	OpenAIBaseURL     string `env:"OPENAI_BASE_URL"`
-	EmbeddingBaseURL  string `env:"OPENAI_EMBEDDING_BASE_URL"`
-	Region            string `env:"AWS_REGION" envDefault:"us-east-1"`
-	AccessKeyID       string `env:"AWS_ACCESS_KEY_ID" envDefault:"local"`
-	SecretAccessKey   string `env:"AWS_SECRET_ACCESS_KEY" envDefault:"local"`
-	SessionToken      string `env:"AWS_SESSION_TOKEN"`
-	EmbeddingCapacity int    `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
+	DynamoDBEndpoint    string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
+	StreamsEndpoint     string `env:"AWS_ENDPOINT_URL_DYNAMODB_STREAMS"`
+	PineconeHost        string `env:"PINECONE_INDEX_HOST"`
+	OpenAIBaseURL       string `env:"OPENAI_BASE_URL"`
+	EmbeddingBaseURL    string `env:"OPENAI_EMBEDDING_BASE_URL"`
+	Region              string `env:"AWS_REGION" envDefault:"us-east-1"`
+	AccessKeyID         string `env:"AWS_ACCESS_KEY_ID" envDefault:"local"`
+	SecretAccessKey     string `env:"AWS_SECRET_ACCESS_KEY" envDefault:"local"`
+	SessionToken        string `env:"AWS_SESSION_TOKEN"`
+	EmbeddingDimensions int    `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 
 	// Environment is where the functions' own variables come from, beside the template's; Parse sets it.
 	Environment map[string]string `env:"-"`
@@ -89,7 +89,7 @@ func (t *Triggers) UnmarshalText(text []byte) error {
 }
 
 func (t *Triggers) set(name, value string) (err error) {
-	positive := false
+	var positive bool
 	switch name {
 	case "":
 		return nil

@@ -44,11 +44,11 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 		}
 		group.Go(func() error {
 			cfg, err := config.Parse(s.environment(f, shared))
-			if err == nil {
-				// The functions live as long as the stack, not as its start.
-				handlers[i], err = build(s.life, cfg, function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics})
-			}
 			if err != nil {
+				return fmt.Errorf("configure function %s: %w", f.Name, err)
+			}
+			rt := function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics}
+			if handlers[i], err = build(s.life, cfg, rt); err != nil { //nolint:contextcheck // it outlives the start
 				return fmt.Errorf("start function %s: %w", f.Name, err)
 			}
 			return ctx.Err()

@@ -75,7 +75,8 @@ func (s *Stack) startPinecone(ctx context.Context) error {
 			return fmt.Errorf("make data folder: %w", err)
 		}
 	}
-	index, err := pineconelocal.New(pineconelocal.Options{Dimension: s.cfg.EmbeddingCapacity, DataDir: dir})
+	opts := pineconelocal.Options{Dimension: s.cfg.EmbeddingDimensions, DataDir: dir}
+	index, err := pineconelocal.New(opts) //nolint:contextcheck // it outlives the start
 	if err != nil {
 		return fmt.Errorf("start Pinecone data plane: %w", err)
 	}

@@ -72,7 +72,7 @@ func (h *harness) useServices(t *testing.T, info stack.Info) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer index.Close()
+	defer func() { _ = index.Close() }()
 	if _, err := index.DescribeIndexStats(t.Context()); err != nil {
 		t.Errorf("pinecone: %v", err)
 	}
@@ -355,7 +355,7 @@ func kill(t *testing.T, endpoint string) {
 	}
 	for _, list := range lists {
 		children, _ := os.ReadFile(list) // the thread may have ended
-		for _, child := range strings.Fields(string(children)) {
+		for child := range strings.FieldsSeq(string(children)) {
 			command, _ := os.ReadFile("/proc/" + child + "/cmdline")
 			if !strings.Contains(string(command), "-port\x00"+port+"\x00") {
 				continue
