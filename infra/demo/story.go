@@ -39,6 +39,8 @@ type story struct {
 	api *client.Client
 	out io.Writer
 	run string
+	// column is how far the printed speech has come in its line.
+	column int
 }
 
 func (s *story) play(ctx context.Context) error {
@@ -47,6 +49,10 @@ func (s *story) play(ctx context.Context) error {
 		return err
 	}
 	s.api = api
+	about := map[string]any{"name": "Sam", "about": "Trains at home, three evenings a week."}
+	if err := api.Do(ctx, http.MethodPut, "/v1/profile", about, nil); err != nil {
+		return fmt.Errorf("put profile: %w", err)
+	}
 	opened := map[string]bool{}
 	for i, a := range acts {
 		id := a.session + "-" + s.run
@@ -67,7 +73,9 @@ func (s *story) play(ctx context.Context) error {
 
 // turn sends one message, prints the answer as it streams, and then what the model was given.
 func (s *story) turn(ctx context.Context, a act, session string) error {
-	fmt.Fprintf(s.out, "user   > %s\ncoach  > ", a.says)
+	fmt.Fprintf(s.out, "user   > ")
+	s.flow(a.says + "\n")
+	fmt.Fprintf(s.out, "coach  > ")
 	var promptID string
 	started := time.Now()
 	var first time.Duration
@@ -87,13 +95,13 @@ func (s *story) turn(ctx context.Context, a act, session string) error {
 			if err := json.Unmarshal(e.Data, &data); err != nil {
 				return err
 			}
-			fmt.Fprint(s.out, data.Text)
+			s.flow(data.Text)
 		case "error":
 			return errors.New("the stream ended in an error: " + string(e.Data))
 		}
 		return nil
 	})
-	fmt.Fprintln(s.out)
+	s.flow("\n")
 	if err != nil {
 		return err
 	}
@@ -123,6 +131,9 @@ func (s *story) showPrompt(ctx context.Context, id string) error {
 	fmt.Fprintf(s.out, "\n  what it knew from the other screen:\n%s\n", quote(otherContexts(p.System)))
 	fmt.Fprintf(s.out, "\n  %-20s %6s  %s\n", "block", "tokens", "items")
 	for _, b := range p.Manifest.Blocks {
+		if len(b.Items) == 0 {
+			continue
+		}
 		fmt.Fprintf(s.out, "  %-20s %6d  %s\n", b.Name, b.Tokens, decisions(b.Items))
 	}
 	fmt.Fprintf(s.out, "  %-20s %6d  of %d\n", "total", p.Tokens.Total, p.Tokens.Budget)
@@ -159,4 +170,42 @@ func otherContexts(system string) string {
 	return strings.TrimSpace(section)
 }
 
-func quote(text string) string { return "  | " + strings.ReplaceAll(text, "\n", "\n  | ") }
+// width is how long a printed line may get; indent is where speech begins.
+const (
+	width  = 100
+	indent = 9
+)
+
+// flow prints speech as it comes and breaks it at words.
+func (s *story) flow(text string) {
+	for word := range strings.SplitAfterSeq(text, " ") {
+		if s.column > 0 && indent+s.column+len(word) > width {
+			fmt.Fprintf(s.out, "\n%*s", indent, "")
+			s.column = 0
+		}
+		fmt.Fprint(s.out, word)
+		s.column += len(word)
+		if strings.HasSuffix(word, "\n") {
+			s.column = 0
+		}
+	}
+}
+
+// quote sets a text off, each line broken at words.
+func quote(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		column := 0
+		b.WriteString("  |")
+		for word := range strings.FieldsSeq(line) {
+			if column+len(word) > width-4 {
+				b.WriteString("\n  |")
+				column = 0
+			}
+			b.WriteString(" " + word)
+			column += len(word) + 1
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
