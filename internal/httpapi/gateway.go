@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"io"
@@ -17,6 +18,10 @@ import (
 // answerReserve is what a handler leaves of the invocation's time for its answer to get out.
 const answerReserve = 500 * time.Millisecond
 
+// maxPlainAnswer is how large an answer leaves as it is. Lambda takes 6 MB of an answer, as a JSON text in a JSON text,
+// and a page of 1 MiB can become more than that: a control character takes seven bytes there.
+const maxPlainAnswer = 2 << 20
+
 // GatewayHandler returns a Lambda handler that puts h behind an API Gateway HTTP API (payload format 2.0). The caller
 // is who the API's JWT authorizer says; h's deadline is the invocation's, less a reserve for the answer. It never
 // returns an error: whatever goes wrong is an HTTP answer.
@@ -28,7 +33,12 @@ func GatewayHandler(h http.Handler) func(context.Context, events.APIGatewayV2HTT
 			defer cancel()
 		}
 		w := &recorder{header: http.Header{}}
-		h.ServeHTTP(w, requestOf(ctx, e))
+		r := requestOf(ctx, e)
+		packed := strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+		h.ServeHTTP(w, r)
+		if packed && w.body.Len() > maxPlainAnswer {
+			w.pack()
+		}
 		return w.response(), nil
 	}
 }
@@ -97,6 +107,17 @@ func (w *recorder) WriteHeader(status int) {
 func (w *recorder) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(p)
+}
+
+// pack compresses the body. Writing to memory does not fail.
+func (w *recorder) pack() {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(w.body.Bytes())
+	_ = z.Close()
+	w.body = packed
+	w.header.Set("Content-Encoding", "gzip")
+	w.header.Add("Vary", "Accept-Encoding")
 }
 
 // response is the answer as API Gateway takes it: one value for each header, cookies apart, and text as text.

@@ -92,7 +92,7 @@ func (s *server) handler(authenticate func(http.Handler) http.Handler) http.Hand
 func (s *server) route() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path.Clean(r.URL.Path) != r.URL.Path {
-			writeProblem(w, fault.Missing("path"))
+			writeProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 			return
 		}
 		h, pattern := s.mux.Handler(r)
@@ -118,7 +118,7 @@ func (s *server) unrouted(h http.Handler, w http.ResponseWriter, r *http.Request
 	probe := &recorder{header: http.Header{}}
 	h.ServeHTTP(probe, r)
 	if probe.status != http.StatusMethodNotAllowed {
-		writeProblem(w, fault.Missing("path"))
+		writeProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 		return
 	}
 	w.Header().Set("Allow", probe.header.Get("Allow"))

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -200,6 +201,27 @@ func TestGateway(t *testing.T) {
 	}
 	if raw, err := base64.StdEncoding.DecodeString(out.Body); err != nil || string(raw) != "\xff\x00binary" {
 		t.Errorf("body %q, %v", raw, err)
+	}
+}
+
+func TestGatewayPacksWhatLambdaWouldNotTake(t *testing.T) {
+	body := strings.Repeat(`\u0000`, 1<<20)
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+	for encoding, packed := range map[string]bool{"gzip, br": true, "": false} {
+		out, err := httpapi.GatewayHandler(h)(t.Context(), events.APIGatewayV2HTTPRequest{Headers: map[string]string{"accept-encoding": encoding}})
+		if err != nil || out.IsBase64Encoded != packed || (out.Headers["Content-Encoding"] == "gzip") != packed {
+			t.Fatalf("%q: base64 %v, headers %v, %v", encoding, out.IsBase64Encoded, out.Headers, err)
+		}
+		if !packed {
+			continue
+		}
+		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(out.Body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if readAll(t, z) != body {
+			t.Error("the body came out changed")
+		}
 	}
 }
 

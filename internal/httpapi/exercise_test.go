@@ -1,0 +1,198 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+// contract validates every answer that passes it against the served document, and notes what was exercised.
+type contract struct {
+	document
+	// done are the answers seen: "GET /v1/goals 200".
+	done map[string]bool
+}
+
+// operation finds the documented path of a request: one with as many segments, of which the fixed ones are equal.
+func (c *contract) operation(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	best := ""
+	for candidate := range c.Paths {
+		if matches(candidate, path) && (best == "" || strings.Count(candidate, "{") < strings.Count(best, "{")) {
+			best = candidate
+		}
+	}
+	return best
+}
+
+func matches(pattern, path string) bool {
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i := range want {
+		if !strings.HasPrefix(want[i], "{") && want[i] != got[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// expect sends a call and holds the answer against the document.
+func (c *contract) expect(t *testing.T, h http.Handler, status int, request call) reply {
+	t.Helper()
+	r := expect(t, h, status, request)
+	path := c.operation(request.path)
+	op := c.Paths[path][strings.ToLower(request.method)]
+	response, ok := op.Responses[fmt.Sprint(status)]
+	if !ok {
+		t.Errorf("%s %s: the document has no answer %d", request.method, path, status)
+		return r
+	}
+	c.done[fmt.Sprintf("%s %s %d", request.method, path, status)] = true
+	media, documented := response.Content[r.header.Get("Content-Type")]
+	if !documented {
+		if len(response.Content) > 0 || len(r.body) > 0 {
+			t.Errorf("%s %s: %d answers %q with %d bytes, the document says %v", request.method, path, status, r.header.Get("Content-Type"), len(r.body), slices.Collect(maps.Keys(response.Content)))
+		}
+		return r
+	}
+	if strings.HasSuffix(r.header.Get("Content-Type"), "json") && r.header.Get("Content-Type") != "application/x-ndjson" {
+		var body any
+		r.decode(t, &body)
+		for _, wrong := range c.check(media.Schema, request.method+" "+path, body) {
+			t.Error(wrong)
+		}
+	}
+	return r
+}
+
+// whole is every function's handler behind one, as the local stack has them.
+func whole(t *testing.T, store stores) http.Handler {
+	t.Helper()
+	b, _ := base()
+	context, _ := newContext()
+	prompts, library := newPrompts(t)
+	messages := httpapi.Messages(httpapi.MessagesDeps{
+		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages, MessageRemover: store.removed,
+		LongTerm: store.records, Eraser: &sweeper{needs: 2}, Tokens: words{}, Cursors: cursorKey(t, "1"),
+	})
+	coach := httpapi.Coach(httpapi.CoachDeps{
+		Base: b, Verifier: tokens{}, Chat: &script{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
+			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
+		},
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == "/v1/chat" || path == "/v1/export":
+			r.Header.Set("Authorization", "Bearer user:ann")
+			coach.ServeHTTP(w, r)
+		case strings.HasPrefix(path, "/v1/prompts"):
+			prompts.ServeHTTP(w, r)
+		case path == "/v1/recall" || path == "/v1/context/query":
+			context.ServeHTTP(w, r)
+		default:
+			messages.ServeHTTP(w, r)
+		}
+	})
+}
+
+// stores are what the contract is exercised over.
+type stores struct {
+	sessions conversation.SessionStore
+	messages conversation.MessageStore
+	removed  interface {
+		httpapi.SessionRemover
+		httpapi.MessageRemover
+	}
+	records httpapi.LongTerm
+}
+
+func TestContract(t *testing.T) {
+	m := newMemory(noon)
+	exercise(t, whole(t, stores{m, m, m, newLongTerm()}))
+}
+
+// exercise calls every operation, in good ways and bad, holds each answer against the served document, and fails where
+// a documented success was never seen.
+func exercise(t *testing.T, h http.Handler) {
+	c := &contract{document: serveDocument(t, h), done: map[string]bool{}}
+	do := func(status int, method, path string, body any) reply {
+		t.Helper()
+		return c.expect(t, h, status, call{method: method, path: path, user: "ann", body: body})
+	}
+	do(201, "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c1", "sessionId": "s1", "title": "t", "attributes": object{"a": 1.5}})
+	do(409, "POST", "/v1/sessions", object{"context": "workout_log", "coachId": "c1", "sessionId": "s1"})
+	do(400, "POST", "/v1/sessions", "{")
+	do(413, "POST", "/v1/sessions", strings.Repeat(" ", 3<<20+1))
+	do(422, "POST", "/v1/sessions", object{})
+	do(200, "PATCH", "/v1/sessions/s1", object{"status": "completed", "mode": "m"})
+	do(404, "PATCH", "/v1/sessions/gone", object{})
+	message := object{"role": "assistant", "content": "x", "agentId": "coach", "metadata": object{"n": number("1234567890.5"), "l": []any{nil, true}}}
+	var appended struct{ Messages []struct{ MessageID string } }
+	do(201, "POST", "/v1/sessions/s1/messages", object{"messages": []any{message, message}}).decode(t, &appended)
+	do(404, "POST", "/v1/sessions/gone/messages", object{"messages": []any{message}})
+	do(422, "POST", "/v1/sessions/s1/messages", object{"messages": []any{}})
+	do(202, "POST", "/v1/sessions/s1/leave", nil)
+	for _, path := range []string{
+		"/v1/sessions?limit=1", "/v1/sessions/s1", "/v1/sessions/s1/messages?limit=1", "/v1/messages?order=asc", "/v1/export",
+		"/v1/preferences", "/v1/coaches", "/v1/goals", "/v1/check-ins", "/v1/memories", "/v1/todos", "/v1/prompts", "/v1/prompts/prm_1",
+	} {
+		do(200, "GET", path, nil)
+	}
+	for _, path := range []string{"/v1/sessions/gone", "/v1/sessions/gone/messages", "/v1/profile", "/v1/goals/gone", "/v1/coaches/gone", "/v1/prompts/gone"} {
+		do(404, "GET", path, nil)
+	}
+	for path, body := range map[string]object{
+		"/v1/profile": {"name": "Ann", "createdAt": "2020-01-01T00:00:00Z"}, "/v1/seed": {"content": "x"}, "/v1/user-summary": {"wins": []any{"w"}},
+		"/v1/preferences": {"memory": false}, "/v1/coaches/c1": {"name": "Mia", "persona": "p", "model": "m"},
+	} {
+		do(200, "PUT", path, body)
+		do(200, "GET", path, nil)
+		do(422, "PUT", path, object{"unknown": 1})
+	}
+	for path, bodies := range map[string][2]object{
+		"/v1/goals":    {{"title": "Run", "goalType": "habit"}, {"status": "paused"}},
+		"/v1/memories": {{"type": "PEOPLE", "content": "x", "confidence": 0.5, "messageIds": []any{"m"}, "validUntil": "2030-01-01T00:00:00Z"}, {"pinned": true}},
+		"/v1/todos":    {{"content": "x", "coachId": "c1"}, {"status": "COMPLETED"}},
+	} {
+		location := do(201, "POST", path, bodies[0]).header.Get("Location")
+		do(200, "PATCH", location, bodies[1])
+		do(200, "GET", location, nil)
+		do(200, "GET", path, nil)
+		do(204, "DELETE", location, nil)
+		do(404, "DELETE", location, nil)
+	}
+	do(201, "POST", "/v1/check-ins", object{"note": "x"})
+	do(200, "GET", "/v1/check-ins", nil)
+	do(200, "POST", "/v1/context/query", object{"context": "workout_log"})
+	do(200, "POST", "/v1/recall", object{"query": "x"})
+	do(200, "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x"})
+	do(200, "POST", "/v1/chat", object{"sessionId": "s1", "message": "x"})
+	do(204, "DELETE", "/v1/coaches/c1", nil)
+	do(204, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[0].MessageID, nil)
+	do(204, "DELETE", "/v1/sessions/s1", nil)
+	do(202, "DELETE", "/v1/user", nil)
+	do(200, "DELETE", "/v1/user", nil)
+	c.covered(t)
+}
+
+// covered fails for every documented success that was never seen.
+func (c *contract) covered(t *testing.T) {
+	t.Helper()
+	for path, operations := range c.Paths {
+		for method, op := range operations {
+			for status := range op.Responses {
+				if answer := strings.ToUpper(method) + " " + path + " " + status; status < "300" && !c.done[answer] {
+					t.Errorf("%s: never seen", answer)
+				}
+			}
+		}
+	}
+}
