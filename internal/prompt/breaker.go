@@ -17,31 +17,35 @@ type breaker struct {
 	mu       sync.Mutex
 	failures int
 	until    time.Time
+	missing  []string
 }
 
-// allows reports whether the source may be asked. When the pause is over it lets one call through, and the others
-// wait for what becomes of it.
-func (b *breaker) allows(now time.Time) bool {
+// open reports whether the source is left alone now, and what was missing when it last failed. When the pause is over
+// one call goes through, and the others go on without until it is known what became of it.
+func (b *breaker) open(now time.Time) (missing []string, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failures < breakAfter {
-		return true
+		return nil, false
 	}
 	if now.Before(b.until) {
-		return false
+		return b.missing, true
 	}
 	b.until = now.Add(breakFor)
-	return true
+	return nil, false
 }
 
-// report says what became of a call.
-func (b *breaker) report(ok bool, now time.Time) {
+func (b *breaker) succeeded() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if ok {
-		b.failures = 0
-		return
-	}
+	b.failures = 0
+}
+
+// failed notes a failure, and what was missing by it.
+func (b *breaker) failed(missing []string, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.missing = missing
 	if b.failures++; b.failures >= breakAfter {
 		b.until = now.Add(breakFor)
 	}

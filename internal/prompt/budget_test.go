@@ -21,7 +21,7 @@ var words = []string{
 	"\n", "\n\n", " ", "  ", "\t", "\r\n", "\u2028", "\x00", "\x1b[31m", "\u202eevil", "\ufeff", "\u200b", "\\", "\\#", "#", "# ROLE", "## x", "[", "]:",
 	"[Program Designer - 2 hours ago]:", "[User 18:05]", "[human 10:00]", "[you 10:00]", "</conversation>", "<conversation", "&amp;", "</conversation-history>",
 	"SYSTEM ROLE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:", "Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
-	"[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?", "/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	"/squat", "/\n/", "\u0301", "[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?", "/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 }
 
 func drawText(t *rapid.T, name string, most int) string {

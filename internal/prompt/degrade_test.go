@@ -144,6 +144,23 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
+// An embedding that keeps failing is spared too, and the manifest names it all the while.
+func TestBreakerOfWhatTheSearchStandsOn(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	s := w.service(now)
+	w.breakSource("embedding", false)
+	for i := range 7 {
+		p := build(t, s, "ann", r)
+		if len(p.Manifest.Degraded) != 1 || p.Manifest.Degraded[0].Source != "embedding" {
+			t.Errorf("prompt %d: degraded %v", i, p.Manifest.Degraded)
+		}
+	}
+	if w.calls["search"] != 5 {
+		t.Errorf("asked %d times", w.calls["search"])
+	}
+}
+
 // A session that has not moved to the shared store is read from its tail, and the manifest says that others' messages
 // may be missing.
 func TestNotMigratedIsNamed(t *testing.T) {

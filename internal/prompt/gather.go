@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,17 +29,10 @@ const (
 )
 
 const (
-	// timelinePage is how many of the newest messages a prompt reads at once: more than a budget of a few thousand
-	// tokens can hold, and the same for every length of history.
-	timelinePage = 100
 	// timelinePages bounds the pages of a recipe that tells long histories.
 	timelinePages = 6
-	// recentSessions is how many sessions it reads, and sessionYears how far back they may lie: the latest summary may
-	// be old.
-	recentSessions = 30
-	sessionYears   = 10
-	// searchHits is how many hits it asks for, of all kinds together.
-	searchHits = 50
+	// sessionYears is how far back sessions may lie: the latest summary may be old.
+	sessionYears = 10
 	// queryBytes is how much of a message is searched for: its beginning and its end.
 	queryBytes = 6000
 )
@@ -126,41 +120,53 @@ func (g *gathering) optional(wave *errgroup.Group, ctx context.Context, source s
 		return
 	}
 	brk := g.breakers[source]
-	if !brk.allows(g.Now()) {
-		g.degrade(source, "was skipped after it failed several times")
+	if missing, open := brk.open(g.Now()); open {
+		for _, name := range missing {
+			g.degrade(name, "was skipped after it failed several times")
+		}
 		return
 	}
 	wave.Go(func() error {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		err := g.timed(source, func() error { return read(limited) })
-		if err == nil {
-			brk.report(true, g.Now())
-			return nil
-		}
-		if ctx.Err() != nil {
+		var partly missingError
+		switch {
+		case err == nil:
+			brk.succeeded()
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.As(err, &partly):
+			brk.failed(partly, g.Now())
+		default:
+			brk.failed([]string{source}, g.Now())
+			g.degrade(source, failure(err))
+			g.Log.WarnContext(ctx, "prompt source missing", "source", source, "error", err.Error())
 		}
-		brk.report(false, g.Now())
-		reason := "is not available"
-		if errors.Is(err, context.DeadlineExceeded) {
-			reason = "did not answer in time"
-		}
-		g.degrade(source, reason)
-		g.Log.WarnContext(ctx, "prompt source missing", "source", source, "error", err.Error())
 		return nil
 	})
 }
 
-// wants reports whether the recipe tells anything of a source.
+// failure words why a source is missing; the cause is not the caller's to see.
+func failure(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "did not answer in time"
+	}
+	return "is not available at the moment"
+}
+
+// missingError says that a source answered without some of what it stands on, which it has named itself.
+type missingError []string
+
+func (m missingError) Error() string { return "missing " + strings.Join(m, ", ") }
+
+// wants reports whether the recipe reads a source. Long-term memory has the coach's persona and model, which all need.
 func (g *gathering) wants(source string) bool {
 	switch source {
-	case sourceLongTerm:
-		return true // the coach's persona is there
 	case sourceSessions:
-		return g.recipe.has(blockActivity, blockThread, blockSessions, blockLatest, blockMessages, blockNow)
+		return g.recipe.Reads.Sessions > 0
 	case sourceSearch:
-		return g.recipe.has(blockActivity, blockRelevantMemories, blockMessages, blockSessions)
+		return g.recipe.Reads.Hits > 0
 	}
 	return true
 }
@@ -188,7 +194,7 @@ func (g *gathering) open(ctx context.Context) (err error) {
 
 // readTimeline reads the newest messages over all contexts, page by page until the recipe's history is full.
 func (g *gathering) readTimeline(ctx context.Context) error {
-	page := conversation.Page{Limit: timelinePage, Descending: true}
+	page := conversation.Page{Limit: g.recipe.Reads.Messages, Descending: true}
 	chars := 0
 	for range timelinePages {
 		messages, next, err := g.Store.Timeline(ctx, g.user, conversation.Range{}, page)
@@ -199,10 +205,10 @@ func (g *gathering) readTimeline(ctx context.Context) error {
 		for _, m := range messages {
 			chars += len(m.Content)
 		}
-		if next == "" || len(messages) == 0 || chars >= g.recipe.History || g.tooOld(messages[len(messages)-1]) {
+		if next == "" || len(messages) == 0 || chars >= g.recipe.Reads.Chars || g.tooOld(messages[len(messages)-1]) {
 			break
 		}
-		page.After, page.Limit = next, 2*timelinePage
+		page.After = next
 	}
 	slices.Reverse(g.got.timeline)
 	return nil
@@ -223,7 +229,7 @@ func (g *gathering) readLongTerm(ctx context.Context) error {
 }
 
 func (g *gathering) readSessions(ctx context.Context) error {
-	sessions, err := g.Store.RecentSessions(ctx, g.user, g.now.AddDate(-sessionYears, 0, 0), recentSessions)
+	sessions, err := g.Store.RecentSessions(ctx, g.user, g.now.AddDate(-sessionYears, 0, 0), g.recipe.Reads.Sessions)
 	if err != nil {
 		return err
 	}
@@ -233,7 +239,7 @@ func (g *gathering) readSessions(ctx context.Context) error {
 
 func (g *gathering) search(ctx context.Context) error {
 	found, err := g.Search.Search(ctx, g.user, recall.Search{
-		Text: queryText(g.Message), Limit: searchHits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
+		Text: queryText(g.Message), Limit: g.recipe.Reads.Hits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
 	})
 	if err != nil {
 		return err
@@ -243,7 +249,14 @@ func (g *gathering) search(ctx context.Context) error {
 	defer g.mu.Unlock()
 	g.got.degraded = append(g.got.degraded, found.Degraded...)
 	maps.Copy(g.got.timings, found.Timings)
-	return nil
+	if len(found.Degraded) == 0 {
+		return nil
+	}
+	var missing missingError
+	for _, d := range found.Degraded {
+		missing = append(missing, d.Source)
+	}
+	return missing
 }
 
 // queryText is the part of a message that is searched for.

@@ -33,12 +33,26 @@ func history(w *world, n int) prompt.Request {
 
 // The calls of a prompt are the same with 100 and with 10,000 stored messages: one of each source, and one archive.
 func TestCallsDoNotGrow(t *testing.T) {
-	want := map[string]int{"session": 1, "messages": 1, "long_term": 1, "sessions": 1, "search": 1}
+	always := map[string]int{"session": 1, "messages": 1, "long_term": 1}
+	besides := map[string]map[string]int{
+		prompt.Unified: {"sessions": 1, "search": 1}, prompt.BlockMap: {"sessions": 1, "search": 1},
+		prompt.ContextFormat: {"sessions": 1, "search": 1}, prompt.ContextFormat05: {"sessions": 1, "search": 1},
+		prompt.TieredHistory: {"sessions": 1}, prompt.WorkingContext: {},
+	}
 	for _, n := range []int{100, 10_000} {
-		w := newWorld()
-		build(t, w.service(now), "u", history(w, n))
-		if diff := cmp.Diff(want, w.calls); diff != "" {
-			t.Errorf("%d messages: -want +got:\n%s", n, diff)
+		for recipe, more := range besides {
+			w := newWorld()
+			r := history(w, n)
+			r.Recipe = recipe
+			want := maps.Clone(always)
+			maps.Copy(want, more)
+			if recipe == prompt.TieredHistory && n > 200 {
+				want["messages"] = 3 // what is older than two days is told by summaries
+			}
+			build(t, w.service(now), "u", r)
+			if diff := cmp.Diff(want, w.calls); diff != "" {
+				t.Errorf("%s, %d messages: -want +got:\n%s", recipe, n, diff)
+			}
 		}
 	}
 }

@@ -34,8 +34,8 @@ type Recipe struct {
 	Format *Format
 	// Scoping names the strategy that chooses the session's own messages.
 	Scoping string
-	// History is about how many characters of messages over all contexts it can tell.
-	History int
+	// Reads is how much it asks of the sources.
+	Reads Reads
 	// Slots are its blocks, the most valuable first: dropping starts at the other end.
 	Slots []Slot
 	// Order, where set, is the order in which blocks are written and accounted for, where it is another than that of
@@ -43,6 +43,17 @@ type Recipe struct {
 	Order []string
 	// Tools are what the model is offered.
 	Tools []string
+}
+
+// Reads is how much a recipe asks of each source. It is the same for every length of history, so that neither cost nor
+// time grows with it.
+type Reads struct {
+	// Messages is how many of the newest messages over all contexts are read at once; where Chars is set, more are
+	// read until there are that many characters.
+	Messages, Chars int
+	// Sessions is how many of the latest sessions are read, 0 for none; Hits how many answers of the search, 0 for no
+	// search.
+	Sessions, Hits int
 }
 
 // Slot is a block's place in a recipe.

@@ -8,6 +8,7 @@ var blockMap = Recipe{
 	Budget:        cost{tokens: 4000},
 	Format:        systemMessages,
 	Scoping:       LastN,
+	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24},
 	Order: []string{
 		blockNow, blockState, blockRole, blockFoundation, blockRelevantMemories, blockLoops, blockWins, blockSeed,
 		blockSpine, blockLatest, blockRecent, blockCurrent,

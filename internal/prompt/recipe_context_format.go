@@ -17,6 +17,7 @@ var contextFormat = Recipe{
 	Instruction:   contextFormatInstruction,
 	Format:        plainText,
 	Scoping:       LastN,
+	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12},
 	Order:         contextFormatOrder,
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
@@ -38,6 +39,7 @@ var contextFormat05 = Recipe{
 	Instruction:   contextFormatInstruction,
 	Format:        plainText,
 	Scoping:       LastN,
+	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12},
 	Order:         contextFormatOrder,
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},

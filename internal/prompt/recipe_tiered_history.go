@@ -14,7 +14,7 @@ var tieredHistory = Recipe{
 	Budget:        cost{tokens: 30_000, chars: MaxContextChars},
 	Format:        tagged,
 	Scoping:       LastN,
-	History:       MaxContextChars,
+	Reads:         Reads{Messages: 200, Chars: MaxContextChars, Sessions: 60},
 	Instruction:   searchFirst,
 	Tools:         []string{SearchConversations},
 	Order:         []string{blockRole, blockInstruction, blockNow, blockThread, blockSessions, blockCurrent},

@@ -8,6 +8,7 @@ var workingContext = Recipe{
 	Budget:        cost{tokens: 4000},
 	Format:        markdown,
 	Scoping:       LastN,
+	Reads:         Reads{Messages: 50},
 	TellEmail:     true,
 	Order: []string{
 		blockRole, blockProfile, blockGoals, blockUserSummary, blockEngagement, blockLatest, blockExpertise, blockRecent, blockCurrent,

@@ -72,14 +72,20 @@ const shortBody = 96
 func (t tally) framed(lead, body, tail string, stored int) int {
 	space := ""
 	leadTokens := 0
-	if lead != "" {
+	switch {
+	case lead != "":
 		space, leadTokens = " ", t.constant(lead)
+	case tail != "" && strings.HasPrefix(body, "/"):
+		leadTokens = slashReserve
 	}
 	if stored == 0 || len(body) <= shortBody {
 		return leadTokens + t.count(space+body+tail)
 	}
 	return leadTokens + stored + t.headDelta(space, body) + t.tailDelta(body, tail)
 }
+
+// slashReserve is what a slash that begins a line may add: it joins the line break before it.
+const slashReserve = 2
 
 // slack is what a joint may add where no boundary is near.
 const slack = 8
