@@ -58,7 +58,7 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/need go
-	go mod tidy -diff
+	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run go mod tidy" >&2; exit 1; }
 	$(BIN)/golangci-lint run ./...
 	cd tools && $(BIN)/golangci-lint run --config ../.golangci.yml ./strict
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l -extra); \
@@ -71,6 +71,11 @@ lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 .PHONY: fmt
 fmt: $(BIN)/.stamp ## Format the code
 	@git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -w -extra
+
+.PHONY: fix
+fix: $(BIN)/.stamp ## Mend what the linters can mend themselves, then format
+	-$(BIN)/golangci-lint run --fix ./...
+	@$(MAKE) --no-print-directory fmt
 
 # ---- Deploy
 

@@ -26,7 +26,7 @@ type environment struct{ Variables map[string]any }
 
 // function is the part of a function's properties that has to agree with the tree.
 type function struct {
-	CodeUri     string
+	CodeURI     string
 	Environment environment
 	Events      map[string]struct {
 		Type       string
@@ -96,9 +96,9 @@ func (tpl template) functions(t *testing.T) map[string]function {
 		if err := json.Unmarshal(r.Properties, &f); err != nil {
 			t.Fatalf("decode %s: %v", name, err)
 		}
-		folder, ok := strings.CutPrefix(f.CodeUri, "functions/")
+		folder, ok := strings.CutPrefix(f.CodeURI, "functions/")
 		if !ok || r.Metadata.BuildMethod != "go1.x" {
-			t.Errorf("%s is built from %q with %q, not from functions/ with go1.x", name, f.CodeUri, r.Metadata.BuildMethod)
+			t.Errorf("%s is built from %q with %q, not from functions/ with go1.x", name, f.CodeURI, r.Metadata.BuildMethod)
 		}
 		out[folder] = f
 	}
