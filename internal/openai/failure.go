@@ -17,11 +17,12 @@ type refusal struct {
 	status int
 	kind   string
 	code   string
+	param  string
 }
 
-// Error names the status, the service's error type and its error code.
+// Error names the status, the service's error type and code, and the parameter that it complains of.
 func (r refusal) Error() string {
-	return fmt.Sprintf("model service answered %d (type %q, code %q)", r.status, r.kind, r.code)
+	return fmt.Sprintf("model service answered %d (type %q, code %q, parameter %q)", r.status, r.kind, r.code, r.param)
 }
 
 // failure turns an error of the library into one with a code: RateLimited and Unavailable may succeed later, Internal
@@ -43,7 +44,11 @@ func refused(err error) (refusal, bool) {
 	var api *openai.APIError
 	if errors.As(err, &api) {
 		code, _ := api.Code.(string)
-		return refusal{api.HTTPStatusCode, api.Type, code}, true
+		out := refusal{status: api.HTTPStatusCode, kind: api.Type, code: code}
+		if api.Param != nil {
+			out.param = *api.Param
+		}
+		return out, true
 	}
 	var request *openai.RequestError
 	if errors.As(err, &request) {

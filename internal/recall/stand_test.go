@@ -55,7 +55,7 @@ func embedder(t *testing.T) *openai.Client {
 	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
-		BaseURL: server.URL + "/v1", APIKey: "any", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
 	})
 }
 
