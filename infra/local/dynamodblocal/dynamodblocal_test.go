@@ -2,6 +2,7 @@ package dynamodblocal_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -115,6 +116,22 @@ func TestStartGivesUpWithItsContext(t *testing.T) {
 	if _, err := dynamodblocal.Start(ctx, dynamodblocal.Options{}); err == nil {
 		t.Fatal("started with a cancelled context")
 	}
+}
+
+// parentVariable makes the test program the parent of an engine that it leaves behind when it is killed.
+const parentVariable = "THROUGHLINE_TEST_PARENT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(parentVariable) == "" {
+		os.Exit(m.Run())
+	}
+	s, err := dynamodblocal.Start(context.Background(), dynamodblocal.Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(s.Endpoint())
+	<-s.Done() // killed before
 }
 
 func start(t *testing.T, opts dynamodblocal.Options) *dynamodblocal.Server {

@@ -183,6 +183,7 @@ type call struct {
 	id      string
 	ctx     context.Context
 	cancel  context.CancelFunc
+	log     sync.Once
 }
 
 func (r *Runtime) begin(name string) (*call, error) {
@@ -221,7 +222,7 @@ func (c *call) guard(run func() ([]byte, error)) (out []byte, err error) {
 	return run()
 }
 
-// finish renders what the handler returned as the service answers it, and logs what went wrong.
+// finish renders what the handler returned as the service answers it.
 func (c *call) finish(out []byte, err error) ([]byte, error) {
 	switch {
 	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
@@ -239,9 +240,19 @@ func (c *call) finish(out []byte, err error) ([]byte, error) {
 		return out, nil
 	}
 	failure := functionError(err)
-	c.runtime.logger.Error("function error", "function", c.name, "requestId", c.id,
-		"errorType", failure.Type, "errorMessage", failure.Message)
+	c.report(failure)
 	return nil, failure
+}
+
+// report logs a failure: once, though a handler may return after its time, and not when the runtime itself cut it off.
+func (c *call) report(failure *FunctionError) {
+	if c.runtime.base.Err() != nil {
+		return
+	}
+	c.log.Do(func() {
+		c.runtime.logger.ErrorContext(c.ctx, "function error", "function", c.name, "requestId", c.id,
+			"errorType", failure.Type, "errorMessage", failure.Message)
+	})
 }
 
 // streamBody ends its invocation when it is closed.

@@ -13,7 +13,7 @@ import (
 const (
 	// While records come, and for a while after, the stream is asked often; an idle one rarely enough to cost nothing.
 	busyInterval  = 20 * time.Millisecond
-	idleInterval  = 80 * time.Millisecond
+	idleInterval  = 100 * time.Millisecond
 	busyFor       = 2 * time.Second
 	errorInterval = time.Second
 )

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -131,6 +132,24 @@ func TestBatchWindowGathers(t *testing.T) {
 	s.wait(t)
 	if got := s.batches(); len(got) > 2 {
 		t.Errorf("10 records within the window came in %d batches", len(got))
+	}
+}
+
+// TestPayloadLimit: the records of one item, each with two large images, do not fit one event.
+func TestPayloadLimit(t *testing.T) {
+	table := newTable(t)
+	for n := range 12 {
+		it := numbered(0, n)
+		it["text"] = str(strings.Repeat("x", 350<<10))
+		put(t, table, it)
+	}
+	s := subscribe(t, table, template.Stream{BatchSize: 100, BatchWindow: 2 * time.Second}, nil)
+	s.wait(t)
+	if got := s.batches(); len(got) < 2 || len(s.records()) != 12 {
+		t.Errorf("batches %v", got)
+	}
+	if s.largest > 6<<20 {
+		t.Errorf("an event of %d bytes", s.largest)
 	}
 }
 
@@ -342,8 +361,9 @@ type subscription struct {
 	handle func(events.DynamoDBEvent) (any, error)
 	stop   func()
 
-	mu   sync.Mutex
-	seen [][]events.DynamoDBEventRecord
+	mu      sync.Mutex
+	seen    [][]events.DynamoDBEventRecord
+	largest int // event, in bytes
 }
 
 func subscribe(t *testing.T, table string, mapping template.Stream, handle func(events.DynamoDBEvent) (any, error), options ...func(*streams.Options)) *subscription {
@@ -393,7 +413,7 @@ func (s *subscription) Invoke(_ context.Context, _ string, payload []byte) ([]by
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return nil, err
 	}
-	s.seen = append(s.seen, event.Records)
+	s.seen, s.largest = append(s.seen, event.Records), max(s.largest, len(payload))
 	if s.handle == nil {
 		return []byte("null"), nil
 	}
