@@ -160,6 +160,7 @@ func TestATurn(t *testing.T) {
 func TestAClientThatLeaves(t *testing.T) {
 	w := newWorld()
 	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
 	events, err := w.service().Start(ctx, "ann", request)
 	if err != nil {
 		t.Fatal(err)
