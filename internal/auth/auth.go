@@ -53,11 +53,12 @@ type Verifier struct {
 	parser *jwt.Parser
 	url    string
 	client *http.Client
-	// life ends the hourly refresh.
-	life context.Context
 
 	mu   sync.Mutex
 	keys keyfunc.Keyfunc
+	// stop ends the hourly refresh of the keys, where there are any; ended is set when it shall be.
+	stop  func()
+	ended bool
 }
 
 // New returns a verifier. It fetches nothing yet: Warm does, or the first token. The context ends the refreshing of
@@ -66,7 +67,7 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 	if c.Issuer == "" || c.Audience == "" {
 		return nil, errors.New("configure token check: issuer and audience are needed")
 	}
-	v := &Verifier{url: c.JWKSURL, client: c.Client, life: ctx}
+	v := &Verifier{url: c.JWKSURL, client: c.Client, stop: func() {}}
 	if v.url == "" {
 		v.url = strings.TrimRight(c.Issuer, "/") + "/.well-known/jwks.json"
 	}
@@ -81,12 +82,21 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 		options = append(options, jwt.WithTimeFunc(c.Now))
 	}
 	v.parser = jwt.NewParser(options...)
+	context.AfterFunc(ctx, v.end)
 	return v, nil
 }
 
+// end stops the refreshing of keys, for good.
+func (v *Verifier) end() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ended = true
+	v.stop()
+}
+
 // Warm fetches the issuer's keys unless they are there, so that the first token does not wait for them.
-func (v *Verifier) Warm(context.Context) error {
-	_, err := v.keyfunc()
+func (v *Verifier) Warm(ctx context.Context) error {
+	_, err := v.keyfunc(ctx)
 	return err
 }
 
@@ -103,7 +113,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserI
 	if len(token) > maxToken {
 		return "", nil, fault.New(fault.Unauthorized, "the token is too long")
 	}
-	keys, err := v.keyfunc()
+	keys, err := v.keyfunc(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -179,20 +189,23 @@ func reason(err error) string {
 }
 
 // keyfunc returns the issuer's keys, fetched at the first call that succeeds.
-func (v *Verifier) keyfunc() (keyfunc.Keyfunc, error) {
+func (v *Verifier) keyfunc(ctx context.Context) (keyfunc.Keyfunc, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != nil {
 		return v.keys, nil
 	}
-	life, cancel := context.WithCancel(v.life)
+	// The keys outlive the call that fetches them, with its values and without its end.
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	keys, err := v.fetch(life)
 	if err != nil {
 		cancel()
 		return nil, fault.Wrap(fault.Unavailable, "fetch token keys", err)
 	}
-	context.AfterFunc(v.life, cancel)
-	v.keys = keys
+	v.keys, v.stop = keys, cancel
+	if v.ended {
+		cancel()
+	}
 	return keys, nil
 }
 

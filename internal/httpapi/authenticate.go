@@ -41,7 +41,8 @@ func cors(origins []string) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			origin := r.Header.Get("Origin")
 			w.Header().Add("Vary", "Origin")
-			if origin == "" || !(slices.Contains(origins, origin) || slices.Contains(origins, "*")) {
+			allowed := slices.Contains(origins, origin) || slices.Contains(origins, "*")
+			if origin == "" || !allowed {
 				next.ServeHTTP(w, r)
 				return
 			}

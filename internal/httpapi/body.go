@@ -56,8 +56,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 
 // unreadable is the problem of a body that ended early or was badly encoded.
 func unreadable(err error) error {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return fault.Wrap(fault.TooLarge, "read body", err)
 	}
 	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}

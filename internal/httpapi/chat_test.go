@@ -119,8 +119,10 @@ func TestChatStreamAlwaysEnds(t *testing.T) {
 		events iter.Seq[chat.Event]
 		last   string
 	}{
-		"an error": {say(event("token", text{"a"}), event("error", fault.New(fault.Unavailable, "the model gave no answer"))),
-			"event: error\ndata: {\"type\":\"urn:throughline:problem:unavailable\",\"title\":\"Not available\",\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\"}\n\n"},
+		"an error": {
+			say(event("token", text{"a"}), event("error", fault.New(fault.Unavailable, "the model gave no answer"))),
+			"event: error\ndata: {\"type\":\"urn:throughline:problem:unavailable\",\"title\":\"Not available\",\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\"}\n\n",
+		},
 		"nothing": {say(), internal},
 		"no end":  {say(event("token", text{"a"})), internal},
 		"a panic": {func(yield func(chat.Event) bool) { yield(event("token", text{"a"})); panic("a secret") }, internal},

@@ -85,7 +85,8 @@ func (d document) check(s schema, at string, v any) []string {
 	if len(s.Type) == 0 {
 		return nil // A schema without a type takes anything.
 	}
-	if !slices.Contains(s.Type, typeName(v)) && !(typeName(v) == "integer" && slices.Contains(s.Type, "number")) {
+	integral := typeName(v) == "integer" && slices.Contains(s.Type, "number")
+	if !integral && !slices.Contains(s.Type, typeName(v)) {
 		return []string{fmt.Sprintf("%s: %s, want %v", at, typeName(v), s.Type)}
 	}
 	if len(s.Enum) > 0 && v != nil && !slices.Contains(s.Enum, v) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -107,9 +108,7 @@ func send(t testing.TB, h http.Handler, c call) reply {
 		},
 		Body: bodyText(t, c.body),
 	}
-	for name, value := range c.headers {
-		e.Headers[name] = value
-	}
+	maps.Copy(e.Headers, c.headers)
 	if c.user != "" {
 		if c.scopes == "" {
 			c.scopes = "[throughline/user throughline/app]"

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -116,11 +117,11 @@ func newCreated[T any](body T, location string, replayed bool) *created[T] {
 
 // pathOf joins escaped segments to the path of a record.
 func pathOf(segments ...string) string {
-	p := "/v1"
-	for _, segment := range segments {
-		p += "/" + url.PathEscape(segment)
+	escaped := make([]string, len(segments))
+	for i, segment := range segments {
+		escaped[i] = url.PathEscape(segment)
 	}
-	return p
+	return "/v1/" + strings.Join(escaped, "/")
 }
 
 // empty is an output without a body.

@@ -117,7 +117,7 @@ func (m messages) register() {
 }
 
 func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*created[appended], error) {
-	if err := in.SessionPath.check(); err != nil {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
 	if err := check(c, in.Body.Messages); err != nil {
@@ -166,7 +166,7 @@ func (m messages) counted(given []newMessage) []conversation.NewMessage {
 }
 
 func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listOutput[message], error) {
-	if err := in.SessionPath.check(); err != nil {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
 	page, bound, err := m.page(c, in.ListInput, in.Order == "desc")
@@ -181,7 +181,7 @@ func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listO
 }
 
 func (m messages) delete(ctx context.Context, c Caller, in *messagePath) (*empty, error) {
-	if err := in.SessionPath.check(); err != nil {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
 	if !plausibleID(in.MessageID) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -212,9 +213,7 @@ func clip(s string) string {
 // writeProblem answers with an error outside of any operation.
 func writeProblem(w http.ResponseWriter, err error) {
 	p := problemOf(err)
-	for name, values := range p.GetHeaders() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
 	// The status is sent; a client that is gone cannot be told anything.

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 // unbound takes every delete: what a delete leaves behind is the store's to test.
 type unbound struct{}
 
-func (unbound) DeleteSession(context.Context, conversation.UserID, string) error         { return nil }
+func (unbound) DeleteSession(context.Context, conversation.UserID, string) error { return nil }
+
 func (unbound) DeleteMessage(context.Context, conversation.UserID, string, string) error { return nil }
 
 // real is the contract's stores on a table of a real engine.
