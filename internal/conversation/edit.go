@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 	"maps"
+	"time"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/fault"
@@ -99,4 +100,24 @@ func merge(old, change map[string]any) map[string]any {
 		}
 	}
 	return out
+}
+
+// Without returns the session after one of its messages is deleted. first and last are the messages at its ends then,
+// nil where none is left. Seq numbers stay. A summary that covers the message is gone, and with it the watermark, which
+// otherwise passes over deleted messages.
+func (s Session) Without(m Message, first, last *Message) Session {
+	s.Deleted = s.Deleted.Add(m.Seq)
+	s.MessageCount--
+	s.Version++
+	s.StartedAt, s.LastMessageAt = time.Time{}, time.Time{}
+	if first != nil && last != nil {
+		s.StartedAt, s.LastMessageAt = first.Timestamp, last.Timestamp
+	}
+	if s.Summary != nil && m.Seq <= s.Summary.CoveredThrough {
+		s.Summary, s.SummarizedSeq = nil, 0
+	}
+	if last == nil || last.Seq <= s.SummarizedSeq {
+		s.SummarizedSeq = s.LastSeq // nothing is left to summarise
+	}
+	return s
 }

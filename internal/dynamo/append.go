@@ -59,6 +59,11 @@ func (s *Store) extend(ctx context.Context, e extension) (out conversation.Appen
 	const op = "append messages"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	leave, err := s.turns.enter(ctx, memoKey{e.user, e.sessionID})
+	if err != nil {
+		return out, nil, failed(op, err)
+	}
+	defer leave()
 	session, warm := s.known.session(e.user, e.sessionID)
 	if !warm {
 		if session, err = s.Session(ctx, e.user, e.sessionID); err != nil {

@@ -29,9 +29,9 @@ func (s *Store) Keep(ctx context.Context, user conversation.UserID, k prompt.Kep
 	it[attrRecipe] = text(k.Recipe)
 	it[attrCreatedAt] = moment(k.CreatedAt)
 	it[attrGeneration] = whole(k.Generation)
-	it[attrManifest] = blob(k.Manifest)
-	if len(k.Text) > 0 && len(k.Manifest)+len(k.Text) <= maxKeptBytes {
-		it[attrText] = blob(k.Text)
+	it.setBytes(attrManifest, k.Manifest)
+	if len(k.Manifest)+len(k.Text) <= maxKeptBytes {
+		it.setBytes(attrText, k.Text)
 	}
 	it[TTLAttribute] = whole(k.ExpiresAt.Unix())
 	t := s.transaction()

@@ -75,6 +75,15 @@ const (
 	attrLeaseUntil = "leaseUntil"
 	attrAnswerKey  = "answerKey"
 
+	// Deletions and erasures.
+	attrVectors     = "vectors"
+	attrEmptied     = "emptied"
+	attrRound       = "round"
+	attrErasing     = "erasing"
+	attrErasedAt    = "erasedAt"
+	attrCounts      = "counts"
+	attrVectorCount = "vectorCount"
+
 	// Long-term memory. Version counts a record's writes, as it does a session's.
 	attrName         = "name"
 	attrEmail        = "email"

@@ -56,19 +56,25 @@ func (c collection[T]) keys(user conversation.UserID, id string) []key {
 	return []key{{pk, recordSK(livePrefix, c.kind.name, id)}, {pk, recordSK(pastPrefix, c.kind.name, id)}}
 }
 
+// lookups is how often a record is looked for: one that moves between what is live and what is past while both are
+// read can be missed in both.
+const lookups = 3
+
 // find reads a record, live or past. The generation is the user's, which a write has to meet again.
 func (c collection[T]) find(ctx context.Context, user conversation.UserID, id string) (stored[T], int64, error) {
 	if _, ok := conversation.TimeOfID(c.kind.name, id); !ok {
 		return stored[T]{}, 0, fault.Missing(c.kind.name)
 	}
 	keys := c.keys(user, id)
-	f, err := c.readOf(ctx, "read "+c.kind.name, user, keys...)
-	if err != nil {
-		return stored[T]{}, 0, err
-	}
-	for _, k := range keys {
-		if it, ok := f.of(user, k); ok {
-			return c.stored(it), f.generation(user), nil
+	for range lookups {
+		f, err := c.readOf(ctx, "read "+c.kind.name, user, keys...)
+		if err != nil {
+			return stored[T]{}, 0, err
+		}
+		for _, k := range keys {
+			if it, ok := f.of(user, k); ok {
+				return c.stored(it), f.generation(user), nil
+			}
 		}
 	}
 	return stored[T]{}, 0, fault.Missing(c.kind.name)

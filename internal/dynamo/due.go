@@ -15,7 +15,7 @@ import (
 
 // DueBefore lists sessions whose dueAt has come, from all shards at once, earliest first.
 func (s *Store) DueBefore(ctx context.Context, at time.Time, limit int) ([]summary.Due, error) {
-	keys, err := s.due16(ctx, at, limit, func(k key) bool {
+	keys, err := s.dueKeys(ctx, at, limit, func(k key) bool {
 		_, _, ok := parseSessionSK(k.sk)
 		return ok
 	})
@@ -28,8 +28,8 @@ func (s *Store) DueBefore(ctx context.Context, at time.Time, limit int) ([]summa
 	return due, err
 }
 
-// due16 reads the shards of the due index and returns the earliest keys that are wanted.
-func (s *Store) due16(ctx context.Context, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
+// dueKeys reads the shards of the due index and returns the earliest keys that are wanted.
+func (s *Store) dueKeys(ctx context.Context, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
 	shards := make([][]item, dueShards)
 	g, ctx := errgroup.WithContext(ctx)
 	for n := range shards {
@@ -50,7 +50,7 @@ func (s *Store) dueIn(ctx context.Context, shard int, at time.Time, limit int, w
 	where := expression.Key(attrDueShard).Equal(value(whole(shard))).
 		And(expression.Key(attrDueAt).LessThanEqual(value(moment(at))))
 	var due []item
-	for it, err := range s.query(ctx, "list due sessions", query{index: DueIndex, where: where, page: limit}) {
+	for it, err := range s.query(ctx, "list what is due", query{index: DueIndex, where: where, page: limit}) {
 		if err != nil {
 			return nil, err
 		}

@@ -25,13 +25,11 @@ func moment(t time.Time) types.AttributeValue { return text(conversation.FormatT
 
 func flag(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-func blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
-
 func number(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
-// setText and setTime leave an attribute out where there is nothing to say.
+// setText and its like leave an attribute out where there is nothing to say.
 func (it item) setText(name, s string) {
 	if s != "" {
 		it[name] = text(s)
@@ -41,6 +39,12 @@ func (it item) setText(name, s string) {
 func (it item) setTime(name string, t time.Time) {
 	if !t.IsZero() {
 		it[name] = moment(t)
+	}
+}
+
+func (it item) setBytes(name string, b []byte) {
+	if len(b) > 0 {
+		it[name] = &types.AttributeValueMemberB{Value: b}
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 
 	generationSK  = controlPrefix + "generation"
 	preferencesSK = controlPrefix + "preferences"
+	gravePrefix   = controlPrefix + "grave#"
 
 	promptIDPrefix = "prompt_"
 	dueShards      = 16
@@ -226,6 +227,16 @@ func sessionSKOfFresh(sk string) (string, bool) {
 	_, session, found := strings.Cut(rest, "#")
 	return session, ok && found
 }
+
+// sessionGraveSK is the sk of a deleted session's grave; another session of the same id was made at another time.
+func sessionGraveSK(sessionSK string, s conversation.Session) string {
+	return sessionGravePrefix(sessionSK) + conversation.FormatTime(s.CreatedAt)
+}
+
+func sessionGravePrefix(sessionSK string) string { return gravePrefix + sessionSK + "#" }
+
+// messageGraveSK is the sk of a deleted message's grave.
+func messageGraveSK(messageSK string) string { return gravePrefix + messageSK }
 
 // promptSK is the sk of a kept prompt; the time in it is the id's own, "prompt_<epoch milliseconds>_<random>".
 func promptSK(id string) (string, bool) {

@@ -25,16 +25,30 @@ type query struct {
 // query walks the records in order and gets further pages as they are asked for. What has expired is left out. After
 // an error it ends.
 func (s *Store) query(ctx context.Context, op string, q query) iter.Seq2[item, error] {
+	now := s.now()
+	return func(yield func(item, error) bool) {
+		for it, err := range s.queryAll(ctx, op, q) {
+			if err == nil && it.expired(now) {
+				continue
+			}
+			if !yield(it, err) {
+				return
+			}
+		}
+	}
+}
+
+// queryAll is query with what has expired and is not deleted yet.
+func (s *Store) queryAll(ctx context.Context, op string, q query) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		in, err := q.input(s.table)
-		now := s.now()
 		for err == nil {
 			var out *dynamodb.QueryOutput
 			if out, err = s.client.Query(ctx, in); err != nil {
 				break
 			}
 			for _, it := range out.Items {
-				if it := item(it); !it.expired(now) && !yield(it, nil) {
+				if !yield(it, nil) {
 					return
 				}
 			}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -50,12 +51,15 @@ func (s *Store) readChunk(ctx context.Context, chunk []key, out found, p *patien
 			return nil
 		}
 		if len(got.Responses[s.table]) == 0 {
-			if err := p.wait(ctx); err != nil {
-				return err
+			if spent, err := p.rest(ctx); spent || err != nil {
+				return errors.Join(errLeftOut, err)
 			}
 		}
 	}
 }
+
+// errLeftOut says that DynamoDB kept handing back what it was asked for.
+var errLeftOut = errors.New("dynamo: throttled: nothing of a batch was done")
 
 // generation is the user's, from records that were read with it.
 func (f found) generation(user conversation.UserID) int64 {

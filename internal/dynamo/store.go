@@ -32,6 +32,7 @@ type Store struct {
 	random io.Reader
 	idle   time.Duration
 	known  *memo
+	turns  *turnstile
 }
 
 var (
@@ -64,7 +65,7 @@ const (
 func New(client API, table string, options ...Option) *Store {
 	s := &Store{
 		client: client, table: table, now: time.Now, random: rand.Reader, idle: defaultIdle,
-		known: newMemo(knownSessions),
+		known: newMemo(knownSessions), turns: newTurnstile(),
 	}
 	for _, o := range options {
 		o(s)

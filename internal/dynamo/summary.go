@@ -28,7 +28,7 @@ func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, sessi
 		return failed(op, errBadKey)
 	}
 	t := s.transaction()
-	place := t.update(key{partition(user), sk}, summaryCopy(sum), isIncarnation(session).And(replaces(sum)))
+	place := t.update(key{partition(user), sk}, summaryCopy(sum), isIncarnation(session).And(replaces(sum), nothingDeletedSince(session)))
 	if sum.Text != "" {
 		t.set(it)
 	}
@@ -44,7 +44,7 @@ func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, sessi
 	if refused.unsure && now.Summary != nil && now.Summary.Text == sum.Text && now.Summary.UpdatedAt.Equal(conversation.Milliseconds(sum.UpdatedAt)) {
 		return nil // an earlier try, whose answer was lost
 	}
-	return fault.New(fault.Conflict, "the session has a better summary")
+	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
 }
 
 // summaryCopy is what the session's record takes of its summary.
@@ -84,6 +84,15 @@ func replaces(sum summary.Summary) expression.ConditionBuilder {
 		more = more.Or(covered.Equal(through).And(b))
 	}
 	return more
+}
+
+// nothingDeletedSince is the condition that the session has lost no message since it was read: a summary that is made
+// of one must not be stored after it is deleted.
+func nothingDeletedSince(session conversation.Session) expression.ConditionBuilder {
+	if len(session.Deleted) == 0 {
+		return expression.AttributeNotExists(field(attrDeleted))
+	}
+	return field(attrDeleted).Equal(value(text(session.Deleted.String())))
 }
 
 // MarkIndexed raises the session's watermark from exactly from-1 to through.

@@ -73,6 +73,11 @@ func (t *transaction) delete(k key, cond expression.ConditionBuilder) int {
 	}})
 }
 
+// remove deletes a record, if it is there.
+func (t *transaction) remove(k key) int {
+	return t.add(types.TransactWriteItem{Delete: &types.Delete{TableName: t.table, Key: k.attributes()}})
+}
+
 // refusal says which conditions of a transaction failed. A nil refusal means that it was carried out.
 type refusal struct {
 	// found holds, by place, the records that failed their conditions; nil where there was none.
@@ -116,14 +121,19 @@ func (s *Store) commit(ctx context.Context, op string, t *transaction, p *patien
 
 // retry waits before another attempt of the same transaction, and returns the error where there may be none.
 func (p *patience) retry(ctx context.Context, err error, r *refusal) error {
-	if !conflicted(err) {
-		kind := troubleOf(err)
-		r.unsure = r.unsure || kind == unsure
-		if kind == fatal || ctx.Err() != nil || !p.spend() {
-			return err
+	if conflicted(err) {
+		if waitErr := p.wait(ctx); waitErr != nil {
+			return errors.Join(waitErr, err)
 		}
+		return nil
 	}
-	if waitErr := p.wait(ctx); waitErr != nil {
+	kind := troubleOf(err)
+	r.unsure = r.unsure || kind == unsure
+	if kind == fatal || ctx.Err() != nil {
+		return err
+	}
+	spent, waitErr := p.rest(ctx)
+	if spent || waitErr != nil {
 		return errors.Join(waitErr, err)
 	}
 	return nil

@@ -2,9 +2,15 @@
 package dynamotest
 
 import (
+	"maps"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
@@ -18,4 +24,39 @@ func New(t testing.TB, options ...dynamo.Option) *dynamo.Store {
 func Table(t testing.TB) string {
 	t.Helper()
 	return dynamodbtest.Table(t, dynamo.CreateTableInput("throughline"))
+}
+
+// Keys returns the sort keys of every record in a user's partition, expired ones and an app's own included.
+func Keys(t testing.TB, table string, user conversation.UserID) []string {
+	t.Helper()
+	pages := dynamodb.NewQueryPaginator(dynamodbtest.Client(t), &dynamodb.QueryInput{
+		TableName: aws.String(table), ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "user#" + string(user)}},
+	})
+	var keys []string
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			if sk, ok := it["sk"].(*types.AttributeValueMemberS); ok {
+				keys = append(keys, sk.Value)
+			}
+		}
+	}
+	return keys
+}
+
+// Put stores a record as an app of its own would, beside what the store knows.
+func Put(t testing.TB, table string, user conversation.UserID, sk string, attributes map[string]types.AttributeValue) {
+	t.Helper()
+	it := map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "user#" + string(user)}, "sk": &types.AttributeValueMemberS{Value: sk},
+	}
+	maps.Copy(it, attributes)
+	_, err := dynamodbtest.Client(t).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: it})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

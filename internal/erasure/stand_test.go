@@ -1,0 +1,187 @@
+package erasure_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+const (
+	ann = conversation.UserID("ann")
+	bob = conversation.UserID("bob")
+)
+
+// stand is a service on real engines, with a clock that the test moves.
+type stand struct {
+	*erasure.Service
+	t     *testing.T
+	table string
+	store *dynamo.Store
+	index *index
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// index is the engine, where it can be made to fail.
+type index struct {
+	*pinecone.Client
+	fail error
+}
+
+func (i *index) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	if i.fail != nil {
+		return i.fail
+	}
+	return i.Client.Delete(ctx, user, generation, ids)
+}
+
+func (i *index) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
+	if i.fail != nil {
+		return 0, i.fail
+	}
+	return i.Client.Drop(ctx, user, generation)
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: newIndex(t)}, table: dynamotest.Table(t)}
+	s.store = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
+	s.Service = erasure.New(erasure.Deps{
+		Store: s.store, Memories: s.store.Memories(), Index: s.index, Now: s.clock, Backups: erasure.DefaultBackups,
+	})
+	return s
+}
+
+func (s *stand) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *stand) advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func newIndex(t *testing.T) *pinecone.Client {
+	t.Helper()
+	server, err := pineconelocal.New(pineconelocal.Options{Dimension: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, err := range []error{client.Close(), server.Close(), <-served} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return client
+}
+
+// say stores messages and their vectors, in a session that is made where it is missing.
+func (s *stand) say(user conversation.UserID, session string, contents ...string) []conversation.Message {
+	s.t.Helper()
+	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
+	if _, err := s.store.Session(s.t.Context(), user, session); err != nil {
+		if _, err := s.store.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	var stored []conversation.Message
+	for _, c := range contents {
+		a, err := s.store.Append(s.t.Context(), user, conversation.Append{
+			SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.User, Content: c}},
+			Idempotency: conversation.Idempotency{Scope: session, Key: fmt.Sprint(user, c), BodyHash: "h"},
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		stored = append(stored, a.Messages...)
+		s.indexed(user, a.Session.Generation, recall.MessageVectorIDs(a.Messages[0])...)
+	}
+	return stored
+}
+
+func (s *stand) indexed(user conversation.UserID, generation int64, ids ...string) {
+	s.t.Helper()
+	records := make([]vector.Record, len(ids))
+	for i, id := range ids {
+		records[i] = vector.Record{ID: id, Dense: []float32{1, 0}}
+	}
+	if err := s.index.Upsert(s.t.Context(), user, generation, records); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// summarize stores the summary of a session as it stands, and its vector.
+func (s *stand) summarize(user conversation.UserID, id string) summary.Summary {
+	s.t.Helper()
+	session, err := s.store.Session(s.t.Context(), user, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sum := s.summaryOf(session)
+	if err := s.store.SaveSummary(s.t.Context(), user, session, sum); err != nil {
+		s.t.Fatal(err)
+	}
+	s.indexed(user, session.Generation, sum.ID())
+	return sum
+}
+
+func (s *stand) summaryOf(session conversation.Session) summary.Summary {
+	return summary.Summary{
+		RecordType: conversation.ConversationSummary, SubjectID: session.ID, SessionID: session.ID,
+		Context: session.Context, Text: "sum", Kind: conversation.ByModel, InProgress: true,
+		CoveredThrough: session.LastSeq, UpdatedAt: s.clock(),
+	}
+}
+
+// vectors are the ids that the index holds of a user's generation.
+func (s *stand) vectors(user conversation.UserID, generation int64) map[string]bool {
+	s.t.Helper()
+	matches, err := s.index.Query(s.t.Context(), user, generation, vector.Query{Dense: []float32{1, 0}, TopK: 1000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, m := range matches {
+		ids[m.ID] = true
+	}
+	return ids
+}
+
+// keys are the sort keys of every record that the table holds of a user.
+func (s *stand) keys(user conversation.UserID) []string {
+	s.t.Helper()
+	return dynamotest.Keys(s.t, s.table, user)
+}
