@@ -62,6 +62,23 @@ func unreadable(err error) error {
 	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}
 }
 
+// jsonFormat reads and writes bodies. It names the field of a value that its schema lets pass and its Go type does not:
+// a whole number written as 1e1 or 1.0.
+func jsonFormat() huma.Format {
+	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+}
+
+// misfit begins the text of an error that ends in a field's name; fieldOf takes it apart.
+const misfit = "misfit "
+
+func unmarshal(text []byte, v any) error {
+	err := json.Unmarshal(text, v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return errors.New(misfit + wrong.Field)
+	}
+	return err
+}
+
 // isJSON reports whether a Content-Type may hold JSON in UTF-8; none at all may.
 func isJSON(contentType string) bool {
 	if contentType == "" {

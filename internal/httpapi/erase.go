@@ -6,27 +6,13 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 )
 
 // Eraser deletes everything held about a user (design 4.7).
 type Eraser interface {
 	// Erase goes on with erasing the user until it is done or the time has come. It may be called again and again.
-	Erase(ctx context.Context, user conversation.UserID, until time.Time) (Erasure, error)
-}
-
-// Erasure is how far an erasing has come. Counts and Vectors are what it has deleted so far; the rest is there once
-// it is done.
-type Erasure struct {
-	Done bool
-	// Counts are the deleted records by their kind.
-	Counts  map[string]int
-	Vectors int
-
-	ErasedAt time.Time
-	// Generation is the user's from now on.
-	Generation int64
-	// BackupsUntil is until when backups hold the data.
-	BackupsUntil time.Time
+	Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error)
 }
 
 const (

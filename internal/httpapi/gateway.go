@@ -36,6 +36,9 @@ func GatewayHandler(h http.Handler) func(context.Context, events.APIGatewayV2HTT
 		r := requestOf(ctx, e)
 		packed := strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 		h.ServeHTTP(w, r)
+		if r.Method == http.MethodHead {
+			w.body.Reset()
+		}
 		if packed && w.body.Len() > maxPlainAnswer {
 			w.pack()
 		}

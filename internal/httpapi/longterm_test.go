@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
@@ -20,13 +21,13 @@ type sweeper struct {
 	until time.Time
 }
 
-func (s *sweeper) Erase(_ context.Context, _ conversation.UserID, until time.Time) (httpapi.Erasure, error) {
+func (s *sweeper) Erase(_ context.Context, _ conversation.UserID, until time.Time) (erasure.Receipt, error) {
 	s.calls++
 	s.until = until
 	if s.calls < s.needs {
-		return httpapi.Erasure{Counts: map[string]int{"message": s.calls}}, nil
+		return erasure.Receipt{Counts: map[string]int{"message": s.calls}}, nil
 	}
-	return httpapi.Erasure{
+	return erasure.Receipt{
 		Done: true, Counts: map[string]int{"message": s.calls}, Vectors: 3, ErasedAt: noon(), Generation: 2, BackupsUntil: noon().AddDate(0, 0, 35),
 	}, nil
 }

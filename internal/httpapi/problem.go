@@ -190,6 +190,9 @@ func fieldOf(d *huma.ErrorDetail) fieldProblem {
 	if message == validation.MsgUnexpectedProperty {
 		message = "is not a field of this call"
 	}
+	if name, ok := strings.CutPrefix(message, misfit); ok {
+		field, message = name, "is not written as its type is: whole numbers have neither a fraction nor an exponent"
+	}
 	return fieldProblem{Field: clip(field), Message: clip(message)}
 }
 

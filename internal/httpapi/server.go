@@ -66,9 +66,7 @@ func humaConfig() huma.Config {
 			Info:       &huma.Info{},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName)},
 		},
-		Formats: map[string]huma.Format{
-			"application/json": huma.DefaultJSONFormat, problemType: huma.DefaultJSONFormat,
-		},
+		Formats:                      map[string]huma.Format{"application/json": jsonFormat(), problemType: jsonFormat()},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{fromHuma},

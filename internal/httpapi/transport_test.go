@@ -34,6 +34,13 @@ func TestNoRoute(t *testing.T) {
 	expectProblem(t, h, 405, "method_not_allowed", "", call{method: "DELETE", path: "/v1/sessions", user: "ann"})
 }
 
+func TestHead(t *testing.T) {
+	h, _, _ := newMessages(t)
+	if r := expect(t, h, 200, call{method: "HEAD", path: "/v1/sessions", user: "ann"}); len(r.body) > 0 {
+		t.Errorf("HEAD answered %s", r.body)
+	}
+}
+
 func TestNoCaller(t *testing.T) {
 	h, _, _ := newMessages(t)
 	expectProblem(t, h, 401, "unauthorized", "", call{method: "GET", path: "/v1/sessions"})

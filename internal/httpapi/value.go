@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -27,7 +28,7 @@ func (s stamp) MarshalText() ([]byte, error) {
 func (s *stamp) UnmarshalText(text []byte) error {
 	t, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
-		return fmt.Errorf("parse time: %w", err)
+		return errors.New("expected string to be RFC 3339 date-time")
 	}
 	*s = stamp(conversation.Milliseconds(t))
 	return nil
