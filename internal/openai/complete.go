@@ -49,10 +49,9 @@ func usage(u openai.Usage) llm.Usage {
 
 func (c *Client) request(r llm.Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{
-		Model:     cmp.Or(r.Model, c.chatModel),
-		MaxTokens: r.MaxTokens,
-		User:      r.User,
-		Messages:  make([]openai.ChatCompletionMessage, len(r.Messages)),
+		Model:    cmp.Or(r.Model, c.chatModel),
+		User:     r.User,
+		Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
 	}
 	for i, m := range r.Messages {
 		out.Messages[i] = message(m)
@@ -71,16 +70,19 @@ func (c *Client) request(r llm.Request) openai.ChatCompletionRequest {
 			},
 		}
 	}
-	return named(out)
+	return limited(out, r.MaxTokens)
 }
 
-// named puts the limit of the answer under the name that the model knows: reasoning models refuse max_tokens, other
-// services do not know max_completion_tokens. The library knows which is which.
-func named(r openai.ChatCompletionRequest) openai.ChatCompletionRequest {
-	if errors.Is(openai.NewReasoningValidator().Validate(r), openai.ErrReasoningModelMaxTokensDeprecated) {
-		r.MaxTokens, r.MaxCompletionTokens = 0, r.MaxTokens
+// limited sets the limit of the answer under the name that the model knows: reasoning models refuse max_tokens, which
+// OpenAI calls deprecated, and other services do not know max_completion_tokens. The library knows which is which.
+func limited(r openai.ChatCompletionRequest, tokens int) openai.ChatCompletionRequest {
+	old := r
+	old.MaxTokens = tokens //nolint:staticcheck // the only name that services other than OpenAI's know
+	if errors.Is(openai.NewReasoningValidator().Validate(old), openai.ErrReasoningModelMaxTokensDeprecated) {
+		r.MaxCompletionTokens = tokens
+		return r
 	}
-	return r
+	return old
 }
 
 func message(m llm.Message) openai.ChatCompletionMessage {

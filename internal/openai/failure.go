@@ -41,8 +41,7 @@ func failure(op string, err error, advice advice) *fault.Error {
 }
 
 func refused(err error) (refusal, bool) {
-	var api *openai.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*openai.APIError](err); ok {
 		code, _ := api.Code.(string)
 		out := refusal{status: api.HTTPStatusCode, kind: api.Type, code: code}
 		if api.Param != nil {
@@ -50,8 +49,7 @@ func refused(err error) (refusal, bool) {
 		}
 		return out, true
 	}
-	var request *openai.RequestError
-	if errors.As(err, &request) {
+	if request, ok := errors.AsType[*openai.RequestError](err); ok {
 		return refusal{status: request.HTTPStatusCode}, true
 	}
 	return refusal{}, false

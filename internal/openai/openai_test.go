@@ -67,8 +67,10 @@ func TestCompleteSendsTheSchemaAndReadsTheAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := llm.Completion{Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
-		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10}}
+	want := llm.Completion{
+		Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
+		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("completion (-want +got)\n%s", diff)
 	}
@@ -182,7 +184,9 @@ func TestAdviceThatDoesNotFitIsPassedOn(t *testing.T) {
 func TestCancelledCallsStayCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	client, waits := service(t, func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // the server sees a client leave once the body is read
+		if _, err := io.Copy(io.Discard, r.Body); err != nil { // the server sees a client leave once the body is read
+			t.Error(err)
+		}
 		cancel()
 		<-r.Context().Done()
 	})

@@ -28,7 +28,7 @@ func (c *Client) Stream(ctx context.Context, r llm.Request, emit func(delta stri
 	if err != nil {
 		return llm.Completion{}, err
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // what was read of it is complete, or an error already
 	return receive(stream, emit)
 }
 

@@ -53,8 +53,10 @@ func TestStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := llm.Completion{Text: answered, Model: "m", FinishReason: "stop",
-		Usage: llm.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}}
+	want := llm.Completion{
+		Text: answered, Model: "m", FinishReason: "stop",
+		Usage: llm.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || emitted != answered {
 		t.Errorf("emitted %q (-want +got)\n%s", emitted, diff)
 	}

@@ -37,8 +37,6 @@ func story(t *testing.T) *stand {
 	return s
 }
 
-func limit(n int) *int { return &n }
-
 func TestMessagesFindsWhatIsMeant(t *testing.T) {
 	s := story(t)
 	for query, want := range map[string]string{
@@ -47,7 +45,7 @@ func TestMessagesFindsWhatIsMeant(t *testing.T) {
 		"who comes to visit Sunday?": sister,
 		"how heavy were the squats":  squats,
 	} {
-		got := s.recall("ann", recall.MessageQuery{Query: query, Limit: limit(1)})
+		got := s.recall("ann", recall.MessageQuery{Query: query, Limit: new(1)})
 		if diff := cmp.Diff([]string{want}, contents(got)); diff != "" || len(got.Degraded) > 0 {
 			t.Errorf("%s: degraded %v (-want +got)\n%s", query, got.Degraded, diff)
 		}
@@ -85,7 +83,7 @@ func TestMessagesKeepsToItsLimits(t *testing.T) {
 
 func TestMessagesFitTheBudget(t *testing.T) {
 	s := story(t)
-	query := recall.MessageQuery{Query: "glute bridges", Tokens: limit((len(bridges) + len("Done, bridges it is.")) / 4)}
+	query := recall.MessageQuery{Query: "glute bridges", Tokens: new((len(bridges) + len("Done, bridges it is.")) / 4)}
 	got := s.recall("ann", query)
 	used := 0
 	for _, m := range got.Messages {
@@ -94,7 +92,7 @@ func TestMessagesFitTheBudget(t *testing.T) {
 	if used > *query.Tokens || len(got.Messages) < 2 {
 		t.Errorf("%d tokens of %d in %d messages: %v", used, *query.Tokens, len(got.Messages), contents(got))
 	}
-	query.Tokens = limit(6) // the best one does not fit; a shorter one does
+	query.Tokens = new(6) // the best one does not fit; a shorter one does
 	if got := contents(s.recall("ann", query)); len(got) != 1 || got[0] == bridges {
 		t.Errorf("a budget of 6 tokens brought %v", got)
 	}
@@ -203,7 +201,7 @@ func TestDegrading(t *testing.T) {
 func TestMessagesRefuseWhatTheyCannotAnswer(t *testing.T) {
 	s := newStand(t)
 	_, err := s.Messages(t.Context(), "ann", recall.MessageQuery{
-		Query: " \n", Limit: limit(101), Tokens: limit(0), Contexts: []string{"workout_log", "kitchen"},
+		Query: " \n", Limit: new(101), Tokens: new(0), Contexts: []string{"workout_log", "kitchen"},
 		From: s.now, To: s.now, SessionID: "a b", ExcludeSessionID: "ü",
 	})
 	var fields []string

@@ -63,7 +63,7 @@ func TestTheStory(t *testing.T) {
 			t.Errorf("query %q brought %+v", query, hit)
 		}
 	}
-	found := contents(s.recall("ann", recall.MessageQuery{Query: "Which exercise did I swap?", SessionID: "chat", Limit: limit(1)}))
+	found := contents(s.recall("ann", recall.MessageQuery{Query: "Which exercise did I swap?", SessionID: "chat", Limit: new(1)}))
 	if len(found) != 1 || !strings.Contains(found[0], "glute bridges") {
 		t.Errorf("recall brought %v", found)
 	}

@@ -59,7 +59,7 @@ func TestQueryIsScoped(t *testing.T) {
 			Context: "coach_conversation", RecordTypes: []string{"workout_summary", "conversation_summary"}, SessionID: "chat",
 		}, []string{"log"}},
 		"within":        {recall.ContextQuery{Context: "coach_conversation", Within: "150m"}, []string{"new"}},
-		"limit":         {recall.ContextQuery{Context: "coach_conversation", Limit: limit(1)}, []string{"new"}},
+		"limit":         {recall.ContextQuery{Context: "coach_conversation", Limit: new(1)}, []string{"new"}},
 		"another coach": {recall.ContextQuery{Context: "coach_conversation", CoachID: "other"}, []string{}},
 		"this coach":    {recall.ContextQuery{Context: "coach_conversation", CoachID: "coach"}, []string{"new", "log", "old"}},
 	} {
@@ -77,7 +77,7 @@ func TestQueryIsScoped(t *testing.T) {
 func TestQueryFindsTheMostRelevant(t *testing.T) {
 	s := screens(t)
 	for words, want := range map[string]string{"sore knees": "old", "hip thrust swap": "new", "100 kg squats": "log"} {
-		got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: words, Limit: limit(1)})
+		got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: words, Limit: new(1)})
 		if diff := cmp.Diff([]string{want}, sessions(got)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", words, diff)
 		}
@@ -89,7 +89,7 @@ func TestAnIndexThatLagsHidesNothing(t *testing.T) {
 	s := screens(t)
 	s.write("ann", "program_designer", "fresh", time.Minute, "ankles")
 	s.summarise("ann", "program_designer", "fresh", "The user has new shoes.", true)
-	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "squats", Limit: limit(2)})
+	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "squats", Limit: new(2)})
 	if diff := cmp.Diff([]string{"log", "fresh"}, sessions(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -113,7 +113,7 @@ func TestQueryFollowsPreferences(t *testing.T) {
 func TestQueryDegrades(t *testing.T) {
 	s := screens(t)
 	s.index.fault = func(context.Context) error { return errors.New("down") }
-	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "hip thrusts", Limit: limit(2)})
+	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "hip thrusts", Limit: new(2)})
 	if found := sessions(got); len(found) != 2 || found[0] != "new" {
 		t.Errorf("found %v", found)
 	}
@@ -125,7 +125,7 @@ func TestQueryDegrades(t *testing.T) {
 func TestQueryRefusesWhatItCannotAnswer(t *testing.T) {
 	s := newStand(t)
 	_, err := s.Query(t.Context(), "ann", recall.ContextQuery{
-		Context: "kitchen", RecordTypes: []string{"recipe"}, Within: "-3h", Limit: limit(11), CoachID: "a b", SessionID: "#",
+		Context: "kitchen", RecordTypes: []string{"recipe"}, Within: "-3h", Limit: new(11), CoachID: "a b", SessionID: "#",
 	})
 	var fields []string
 	for _, f := range fault.From(err).Fields {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -79,7 +78,7 @@ func TestHandler(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			handle := stream.Handler(decode, &test.consumer, slog.New(slog.NewTextHandler(io.Discard, nil)))
+			handle := stream.Handler(decode, &test.consumer, slog.New(slog.DiscardHandler))
 			response, err := handle(t.Context(), batch(t))
 			if err != nil {
 				t.Fatal(err)
@@ -104,7 +103,7 @@ func TestTimeIsLeftForTheAnswer(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), end)
 	defer cancel()
 	c := &consumer{}
-	handle := stream.Handler(decode, c, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	handle := stream.Handler(decode, c, slog.New(slog.DiscardHandler))
 	if _, err := handle(ctx, batch(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -190,13 +190,18 @@ func TestOf(t *testing.T) {
 		fields  map[string]any
 	}{
 		"by session": {with("coach_conversation", map[string]any{"programId": "p"}), "conversation_summary#s", map[string]any{}},
-		"by program": {with("training_program", map[string]any{"programId": "p", "totalDays": 28, "mine": 1}),
-			"program_summary#p", map[string]any{"programId": "p", "totalDays": 28}},
+		"by program": {
+			with("training_program", map[string]any{"programId": "p", "totalDays": 28, "mine": 1}),
+			"program_summary#p",
+			map[string]any{"programId": "p", "totalDays": 28},
+		},
 		"by a number": {with("workout_log", map[string]any{"workoutId": 7, "discipline": nil}), "workout_summary#7", map[string]any{"workoutId": 7}},
 		"without it":  {with("workout_log", map[string]any{"workoutId": true}), "workout_summary#s", map[string]any{"workoutId": true}},
-		"no valid id": {with("training_program", map[string]any{"programId": "Deadlift #1"}),
+		"no valid id": {
+			with("training_program", map[string]any{"programId": "Deadlift #1"}),
 			"program_summary#sha256:82e0dcfc55835e4130d1e5fb653001c6381338f511b8a4ceb5f28afe0ac37fc6",
-			map[string]any{"programId": "Deadlift #1"}},
+			map[string]any{"programId": "Deadlift #1"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := summary.Of(tt.session)
