@@ -55,6 +55,11 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	@go list ./... | grep -e /infra/rie -e /infra/e2e | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
 
+.PHONY: bench-store
+bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
+	@tools/need go java npm
+	@go run ./infra/bench/store -docs docs -json docs/benchmarks/store.json
+
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/need go

@@ -136,15 +136,20 @@ func TestWritesChargeTheTableAndWhatChangesInIndexes(t *testing.T) {
 			Table: 2, Indexes: map[string]int{"all": 2, "keys": 1},
 		}},
 		{"an equal item again", record("a", "1"), record("a", "1"), capacity.Write{Table: 1}},
-		{"an attribute that only one projection holds", record("a", "1", "b", "1", "c", "1"),
-			record("a", "1", "b", "1", "c", "1", "text", "new"), capacity.Write{
+		{
+			"an attribute that only one projection holds", record("a", "1", "b", "1", "c", "1"),
+			record("a", "1", "b", "1", "c", "1", "text", "new"),
+			capacity.Write{
 				Table: 1, Indexes: map[string]int{"all": 1},
-			}},
+			},
+		},
 		{"an included attribute", record("b", "1", "c", "1"), record("b", "1", "c", "1", "note", "new"), capacity.Write{
 			Table: 1, Indexes: map[string]int{"some": 1},
 		}},
-		{"a changed key is a deletion and a put", record("a", "1", "text", long), record("a", "2", "text", long),
-			capacity.Write{Table: 2, Indexes: map[string]int{"all": 4}}},
+		{
+			"a changed key is a deletion and a put", record("a", "1", "text", long), record("a", "2", "text", long),
+			capacity.Write{Table: 2, Indexes: map[string]int{"all": 4}},
+		},
 		{"a key that goes", record("b", "1"), record(), capacity.Write{Table: 1, Indexes: map[string]int{"keys": 1}}},
 		{"a shrinking item is charged as it was", record("text", long), record(), capacity.Write{Table: 2}},
 		{"a deletion is charged as the item was", record("a", "1", "text", long), nil, capacity.Write{

@@ -44,9 +44,7 @@ func (m *Meter) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*d
 		if err != nil {
 			return out, err
 		}
-		for _, it := range out.Items {
-			items = append(items, it)
-		}
+		items = out.Items
 		if int(out.ScannedCount) != len(items) {
 			m.unaccountable("a query went through records that it did not return")
 		}

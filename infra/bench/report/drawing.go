@@ -14,6 +14,7 @@ const (
 	labelGap, labelSpace   = 10, 17
 	characterWidth, margin = 6.6, 16
 	axisSpace              = 56
+	keyWidth, keySpace     = 18, 24 // the piece of its line before a label, and with the space behind it
 )
 
 // axis maps whole decades onto pixels.
@@ -56,13 +57,15 @@ func (d drawing) XTicks() []tick { return d.x.ticks() }
 
 func (d drawing) YTicks() []tick { return d.y.ticks() }
 
-func (d drawing) Left() int   { return plotLeft }
-func (d drawing) Right() int  { return plotLeft + plotWidth }
-func (d drawing) Top() int    { return plotTop }
-func (d drawing) Bottom() int { return plotTop + plotHeight }
-func (d drawing) Center() int { return plotLeft + plotWidth/2 }
-func (d drawing) Middle() int { return plotTop + plotHeight/2 }
-func (d drawing) Height() int { return plotTop + plotHeight + axisSpace }
+func (d drawing) Left() int     { return plotLeft }
+func (d drawing) Right() int    { return plotLeft + plotWidth }
+func (d drawing) Top() int      { return plotTop }
+func (d drawing) Bottom() int   { return plotTop + plotHeight }
+func (d drawing) Center() int   { return plotLeft + plotWidth/2 }
+func (d drawing) Middle() int   { return plotTop + plotHeight/2 }
+func (d drawing) Key() int      { return keyWidth }
+func (d drawing) KeySpace() int { return keySpace }
+func (d drawing) Height() int   { return plotTop + plotHeight + axisSpace }
 
 // Width leaves the longest label its place on the right.
 func (d drawing) Width() int {
@@ -72,7 +75,7 @@ func (d drawing) Width() int {
 			longest = max(longest, len(s.Name))
 		}
 	}
-	return plotLeft + plotWidth + labelGap + int(characterWidth*float64(longest)) + margin
+	return plotLeft + plotWidth + labelGap + keySpace + int(characterWidth*float64(longest)) + margin
 }
 
 // line is a series as it is drawn.

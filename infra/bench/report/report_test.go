@@ -185,7 +185,7 @@ func TestLabelsDoNotCoverEachOther(t *testing.T) {
 	at := map[string]string{}
 	for line := range strings.Lines(string(svg)) {
 		for _, name := range []string{"ours", "floor"} {
-			if before, _, found := strings.Cut(line, `" dy="4">`+name+"<"); found {
+			if before, _, found := strings.Cut(line, ">"+name+"</text>"); found {
 				at[name] = before
 			}
 		}

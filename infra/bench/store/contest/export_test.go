@@ -1,0 +1,4 @@
+package contest
+
+// Bare is what the bare transaction repeats of a store's.
+var Bare = bare
