@@ -81,7 +81,7 @@ func whole(t *testing.T, store stores) http.Handler {
 	prompts, library := newPrompts(t)
 	messages := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages, MessageRemover: store.removed,
-		LongTerm: store.records, Eraser: &sweeper{needs: 2}, Tokens: words{}, Cursors: cursorKey(t, "1"),
+		LongTerm: store.records, Eraser: store.eraser, Tokens: words{}, Cursors: cursorKey(t, "1"),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
 		Base: b, Verifier: tokens{}, Chat: &script{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
@@ -111,12 +111,13 @@ type stores struct {
 		httpapi.SessionRemover
 		httpapi.MessageRemover
 	}
+	eraser  httpapi.Eraser
 	records httpapi.LongTerm
 }
 
 func TestContract(t *testing.T) {
 	m := newMemory(noon)
-	exercise(t, whole(t, stores{m, m, m, newLongTerm()}))
+	exercise(t, whole(t, stores{m, m, m, &sweeper{needs: 2}, newLongTerm()}))
 }
 
 // exercise calls every operation, in good ways and bad, holds each answer against the served document, and fails where
