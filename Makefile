@@ -66,7 +66,7 @@ lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run go mod tidy" >&2; exit 1; }
 	$(BIN)/golangci-lint run ./...
 	cd tools && $(BIN)/golangci-lint run --config ../.golangci.yml ./strict
-	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l -extra); \
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l); \
 	  test -z "$$unformatted" || { printf 'not formatted, mend with "make fmt":\n%s\n' "$$unformatted" >&2; exit 1; }
 	@tools/vulncheck $(BIN)/govulncheck ./...
 	$(SAM) validate --lint --region us-east-1
@@ -75,7 +75,7 @@ lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 
 .PHONY: fmt
 fmt: $(BIN)/.stamp ## Format the code
-	@git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -w -extra
+	@git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -w
 
 .PHONY: fix
 fix: $(BIN)/.stamp ## Mend what the linters can mend themselves, then format
@@ -96,13 +96,12 @@ deploy: build ## Deploy to AWS: make deploy ENV=dev|prod (needs an account)
 	$(SAM) deploy --config-env $(ENV)
 
 .PHONY: sam-local
-sam-local: $(VENV)/.stamp ## Invoke a function in Docker against the running stack: FUNCTION=prompt [EVENT=file]
-	@tools/need go docker
-	@$(VENV)/bin/python tools/samlocal.py --base $(BASE) template.yaml > samlocal.yaml
-	$(LAMBDA_ENV) $(SAM) build --template samlocal.yaml --build-dir .aws-sam/local \
-	  $$($(VENV)/bin/python tools/samlocal.py --logical-id $(FUNCTION) template.yaml)
-	$(SAM) local invoke --template .aws-sam/local/template.yaml --event $(EVENT) --docker-network host \
-	  $$($(VENV)/bin/python tools/samlocal.py --logical-id $(FUNCTION) template.yaml)
+sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FUNCTION=prompt [EVENT=file] [ENV=dev]
+	@tools/need docker
+	@$(MAKE) --no-print-directory build
+	@$(VENV)/bin/python tools/samlocal.py $(ENV) > .aws-sam/env.json
+	$(SAM) local invoke --config-env $(ENV) --env-vars .aws-sam/env.json --event $(EVENT) \
+	  $$(awk 'BEGIN { f = "$(FUNCTION)"; print toupper(substr(f, 1, 1)) substr(f, 2) "Function" }')
 
 # ---- What make installs for itself, pinned
 
@@ -137,4 +136,4 @@ pin-python:
 
 .PHONY: clean
 clean: ## Remove what was built, keep what was installed
-	@rm -rf bin .aws-sam samlocal.yaml
+	@rm -rf bin .aws-sam

@@ -1,0 +1,35 @@
+"""Prints what "sam local invoke --env-vars" needs to run a function on this machine against a deployed stack.
+
+On this machine SAM gives a function logical ids where AWS gives it names: TABLE_NAME would be "Table". The stack's
+outputs have the real ones.
+"""
+
+import json
+import sys
+
+import boto3
+import tomlkit
+from botocore.exceptions import BotoCoreError, ClientError
+
+# The variables that name resources, by the outputs that hold their names.
+VARIABLES = {"TABLE_NAME": "TableName", "PROMPT_FUNCTION": "PromptFunctionName"}
+
+
+def outputs(stack, region):
+    """Returns the outputs of a deployed stack by their keys."""
+    described = boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)
+    return {o["OutputKey"]: o["OutputValue"] for o in described["Stacks"][0].get("Outputs", [])}
+
+
+def main():
+    environment = sys.argv[1]
+    with open("samconfig.toml", encoding="utf-8") as file:
+        settings = tomlkit.load(file)[environment]["global"]["parameters"]
+    try:
+        found = outputs(settings["stack_name"], settings["region"])
+    except (BotoCoreError, ClientError) as problem:
+        sys.exit(f"samlocal: read stack {settings['stack_name']}: {problem}")
+    json.dump({"Parameters": {name: found[key] for name, key in VARIABLES.items()}}, sys.stdout)
+
+
+main()
