@@ -21,7 +21,8 @@ func TestTheUsersMessageIsDurableBeforeTheFirstToken(t *testing.T) {
 				return err
 			}
 			stored := messages(t, api, "s")
-			if len(stored) != 1 || stored[0].MessageID != got.UserMessageID || stored[0].Content != swap {
+			// The answer may be there too by now: the client reads at its own pace.
+			if len(stored) == 0 || stored[0].MessageID != got.UserMessageID || stored[0].Content != swap {
 				t.Errorf("before the first token the session holds %+v, want the user's message %s", stored, got.UserMessageID)
 			}
 			return nil

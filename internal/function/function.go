@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+	// The Lambda runtime has no time zones of its own, and days are counted in the user's.
+	_ "time/tzdata"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"

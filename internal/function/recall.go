@@ -1,8 +1,11 @@
 package function
 
 import (
+	"time"
+
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/recall"
@@ -24,4 +27,15 @@ func Indexer(cfg config.Config) (*recall.Indexer, error) {
 		return nil, err
 	}
 	return recall.NewIndexer(openai.New(cfg.OpenAI), index, cfg.OpenAI.EmbeddingModel), nil
+}
+
+// Eraser wires what deletes messages, sessions and users with everything drawn from them.
+func Eraser(cfg config.Config, store *dynamo.Store) (*erasure.Service, error) {
+	index, err := pinecone.New(cfg.Pinecone)
+	if err != nil {
+		return nil, err
+	}
+	return erasure.New(erasure.Deps{
+		Store: store, Memories: store.Memories(), Index: index, Now: time.Now, Backups: erasure.DefaultBackups,
+	}), nil
 }

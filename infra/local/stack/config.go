@@ -32,6 +32,8 @@ type Config struct {
 	TableName string `env:"TABLE_NAME" envDefault:"throughline"`
 	// Triggers replace production values, as "messages=20,idle=15m,sweep=1m".
 	Triggers Triggers `env:"TRIGGERS"`
+	// InitialStage is the migration stage of a table that has no state yet.
+	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT" envDefault:"true"`
 
@@ -58,6 +60,18 @@ type Config struct {
 	Logger  *slog.Logger `env:"-"`
 	Metrics io.Writer    `env:"-"`
 	Out     io.Writer    `env:"-"`
+}
+
+// Stage is a migration stage (design 4.6). Migration is not part of this release: tables are in the last stage.
+type Stage string
+
+// UnmarshalText takes the stage that there is.
+func (s *Stage) UnmarshalText(text []byte) error {
+	if string(text) != "shared" {
+		return fmt.Errorf("INITIAL_STAGE=%s: this release has no migration yet, leave it out or set INITIAL_STAGE=shared", text)
+	}
+	*s = Stage(text)
+	return nil
 }
 
 // Triggers are the times and counts that bring a summary; zero leaves the template's.

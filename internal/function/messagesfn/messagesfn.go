@@ -23,9 +23,13 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	eraser, err := function.Eraser(cfg, store)
+	if err != nil {
+		return nil, err
+	}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
-		Base: httpapi.Base{Log: rt.Log}, Sessions: store, Messages: store, LongTerm: function.LongTerm(store),
-		Tokens: token.New(), Cursors: cursors,
+		Base: httpapi.Base{Log: rt.Log}, Sessions: store, SessionRemover: eraser, Messages: store, MessageRemover: eraser,
+		LongTerm: function.LongTerm(store), Eraser: eraser, Tokens: token.New(), Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
 }

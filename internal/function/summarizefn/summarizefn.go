@@ -5,6 +5,7 @@ package summarizefn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/metric"
@@ -38,12 +40,16 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
 	})
-	handler := payload(stream.Handler(dynamo.DecodeChange, service, rt.Log), service)
+	eraser, err := function.Eraser(cfg, store)
+	if err != nil {
+		return nil, err
+	}
+	handler := payload(stream.Handler(dynamo.DecodeChange, service, rt.Log), sweep(service, eraser))
 	return function.Measured(rt.Recorder("summarize"), handler), nil
 }
 
 // payload tells a batch of the stream from the schedule's event, which has no records.
-func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), service *summary.Service) function.Payload {
+func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), sweep func(context.Context) error) function.Payload {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
 		var event events.DynamoDBEvent
 		if err := json.Unmarshal(raw, &event); err != nil {
@@ -52,9 +58,21 @@ func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBE
 		if len(event.Records) > 0 {
 			return batch(ctx, event)
 		}
-		swept, err := service.Sweep(ctx)
+		return nil, sweep(ctx)
+	}
+}
+
+// graves is how many deletions one sweep goes on with.
+const graves = 100
+
+// sweep looks at the sessions that are due, and at the deletions that are.
+func sweep(summaries *summary.Service, eraser *erasure.Service) func(context.Context) error {
+	return func(ctx context.Context) error {
+		swept, err := summaries.Sweep(ctx)
 		metric.Add(ctx, "SweptSessions", float64(swept.Looked), metric.Count)
 		metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
-		return nil, err
+		deletions, eraseErr := eraser.Sweep(ctx, graves)
+		metric.Add(ctx, "SweptDeletions", float64(deletions), metric.Count)
+		return errors.Join(err, eraseErr)
 	}
 }
