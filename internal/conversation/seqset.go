@@ -73,5 +73,8 @@ func ParseSeqSet(text string) (SeqSet, error) {
 		}
 		set = append(set, SeqRange{a, b})
 	}
+	if set.String() != text {
+		return nil, fmt.Errorf("parse seq set: %q is not as it is written", text)
+	}
 	return set, nil
 }

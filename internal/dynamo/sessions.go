@@ -13,7 +13,7 @@ import (
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag: sessions made in the last minutes
-// are read from the table besides, so that the first page has them.
+// are read from the table besides.
 func (s *Store) Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter, page conversation.Page) ([]conversation.Session, conversation.Position, error) {
 	after, err := listedAfter(user, page.After)
 	if err != nil {
@@ -24,10 +24,8 @@ func (s *Store) Sessions(ctx context.Context, user conversation.UserID, filter c
 	if err := s.list(ctx, user, query{index: Recent, where: where, descending: true, page: page.Limit + 1, after: after}, &l); err != nil {
 		return nil, "", err
 	}
-	if page.After == "" {
-		if err := s.complete(ctx, user, &l); err != nil {
-			return nil, "", err
-		}
+	if err := s.complete(ctx, user, &l, after.text(attrActiveAt)); err != nil {
+		return nil, "", err
 	}
 	return l.page()
 }
@@ -112,8 +110,9 @@ func (s *Store) listBatch(ctx context.Context, user conversation.UserID, batch [
 	return nil
 }
 
-// complete adds the sessions that were just made and that the index does not show yet.
-func (s *Store) complete(ctx context.Context, user conversation.UserID, l *listing) error {
+// complete adds the sessions that were just made and that the index does not show yet, on a page that goes on behind
+// that activity.
+func (s *Store) complete(ctx context.Context, user conversation.UserID, l *listing, behind string) error {
 	listed := map[string]bool{}
 	for _, r := range l.rows {
 		listed[r.sk] = true
@@ -131,20 +130,21 @@ func (s *Store) complete(ctx context.Context, user conversation.UserID, l *listi
 	if err := s.listBatch(ctx, user, missing, &found); err != nil {
 		return err
 	}
-	l.insert(found.rows)
+	l.insert(found.rows, behind)
 	return nil
 }
 
-// insert merges rows in by activity. On a list that goes on, only those before its end: the others are on a later
-// page.
-func (l *listing) insert(rows []row) {
+// insert merges rows in by activity: those that lie behind the page before, and on a list that goes on before its
+// end. The others are on other pages.
+func (l *listing) insert(rows []row, behind string) {
 	whole := len(l.rows) <= l.limit
 	var end string
 	if !whole {
 		end = l.rows[l.limit].activeAt
 	}
 	for _, r := range rows {
-		if r.activeAt = conversation.FormatTime(r.session.ActiveAt()); whole || r.activeAt > end {
+		r.activeAt = conversation.FormatTime(r.session.ActiveAt())
+		if (whole || r.activeAt > end) && (behind == "" || r.activeAt < behind) {
 			l.rows = append(l.rows, r)
 		}
 	}

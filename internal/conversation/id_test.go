@@ -1,0 +1,40 @@
+package conversation_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+func TestIDsSortAsTheirTimes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b := rapid.Int64Range(0, 1<<50-1).Draw(rt, "a"), rapid.Int64Range(0, 1<<50-1).Draw(rt, "b")
+		idA := conversation.NewID("goal", time.UnixMilli(a), rand.Reader)
+		idB := conversation.NewID("goal", time.UnixMilli(b), rand.Reader)
+		if a != b && (a < b) != (idA < idB) {
+			rt.Fatalf("%d is %q, %d is %q", a, idA, b, idB)
+		}
+		if at, ok := conversation.TimeOfID("goal", idA); !ok || at.UnixMilli() != a {
+			rt.Fatalf("the time of %q is %v, %v; want %d", idA, at, ok, a)
+		}
+		if !conversation.ValidID(idA) || idA == conversation.NewID("goal", time.UnixMilli(a), rand.Reader) {
+			rt.Fatalf("%q is no id, or not fresh", idA)
+		}
+	})
+}
+
+func TestTimeOfIDRefuses(t *testing.T) {
+	id := conversation.NewID("goal", now, rand.Reader)
+	for _, bad := range []string{"", "goal_", id[:len(id)-1], id + "0", "todo" + id[4:], "goal_" + "z" + id[6:]} {
+		if _, ok := conversation.TimeOfID("goal", bad); ok {
+			t.Errorf("%q passes for a goal's id", bad)
+		}
+	}
+	if at, ok := conversation.TimeOfID("goal", conversation.NewID("goal", time.UnixMilli(-5), rand.Reader)); !ok || at.UnixMilli() != 0 {
+		t.Errorf("a time before 1970 sorts as %v, %v", at, ok)
+	}
+}

@@ -1,0 +1,279 @@
+package dynamo_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/conversation/storetest"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+)
+
+// lag makes the indexes follow the table late, piece by piece: some records are not there yet, some are there still.
+type lag struct {
+	mu sync.Mutex
+	// hidden are sort keys that the indexes do not show yet.
+	hidden func(sk string) bool
+	// still are messages that the index by source goes on to show.
+	still []map[string]types.AttributeValue
+}
+
+func (l *lag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if in.IndexName == nil {
+		return
+	}
+	sk := func(it map[string]types.AttributeValue) string { return it["sk"].(*types.AttributeValueMemberS).Value }
+	if l.hidden != nil {
+		out.Items = slices.DeleteFunc(out.Items, func(it map[string]types.AttributeValue) bool { return l.hidden(sk(it)) })
+	}
+	if aws.ToString(in.IndexName) != dynamo.BySource {
+		return
+	}
+	out.Items = append(out.Items, l.still...)
+	slices.SortStableFunc(out.Items, func(a, b map[string]types.AttributeValue) int {
+		if aws.ToBool(in.ScanIndexForward) {
+			return strings.Compare(sk(a), sk(b))
+		}
+		return strings.Compare(sk(b), sk(a))
+	})
+}
+
+// remember has the index go on to show what it shows now of a session.
+func (l *lag) remember(t *testing.T, table, source string) {
+	t.Helper()
+	out, err := dynamodbtest.Client(t).Query(t.Context(), &dynamodb.QueryInput{
+		TableName: &table, IndexName: aws.String(dynamo.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":s": &types.AttributeValueMemberS{Value: source}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.still = out.Items
+}
+
+func passes(_ string, run func() error) error { return run() }
+
+// TestReadsUnderLag draws which messages of a session the index shows, and reads the session in every way: it is
+// complete, in order, and holds nothing else.
+func TestReadsUnderLag(t *testing.T) {
+	table := dynamotest.Table(t)
+	var l lag
+	s := withSeam(t, table, seam{call: passes, query: l.query}, atNow())
+	const n = 30
+	newSession(t, s, alice, "coach_conversation", "s")
+	newSession(t, s, alice, "workout_log", "other")
+	var ids []conversation.Message
+	for i := range n {
+		for _, id := range []string{"other", "s"} {
+			a, err := s.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{
+				Role: conversation.User, Content: fmt.Sprint(i), Timestamp: storetest.Now.Add(time.Duration(i-n) * time.Second),
+			}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id == "s" {
+				ids = append(ids, a.Messages[0])
+			}
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		hidden := map[string]bool{}
+		for _, m := range rapid.SliceOfDistinct(rapid.SampledFrom(ids), func(m conversation.Message) int { return m.Seq }).Draw(rt, "hidden") {
+			sk, _ := dynamo.ParseMessageID(alice, m.ID)
+			hidden[sk] = true
+		}
+		l.mu.Lock()
+		l.hidden = func(sk string) bool { return hidden[sk] }
+		l.mu.Unlock()
+		session, err := s.Session(t.Context(), alice, "s")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		page := conversation.Page{Limit: rapid.IntRange(1, n+3).Draw(rt, "limit"), Descending: rapid.Bool().Draw(rt, "descending")}
+		all, err := allMessages(t, s, "s", page)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if page.Descending {
+			slices.Reverse(all)
+		}
+		checkRun(rt, "pages", all, 1, n)
+		k := rapid.IntRange(1, n).Draw(rt, "tail")
+		tail, err := s.Tail(t.Context(), alice, session, k)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkRun(rt, "tail", tail, n-k+1, n)
+		after, err := s.MessagesAfter(t.Context(), alice, session, n-k, 7)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkRun(rt, "after", after, n-k+1, min(n, n-k+7))
+	})
+}
+
+func allMessages(t *testing.T, s *dynamo.Store, id string, page conversation.Page) ([]conversation.Message, error) {
+	var all []conversation.Message
+	for {
+		some, next, err := s.Messages(t.Context(), alice, id, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if page.After = next; next == "" {
+			return all, nil
+		}
+	}
+}
+
+func checkRun(rt *rapid.T, name string, messages []conversation.Message, first, last int) {
+	if len(messages) != last-first+1 {
+		rt.Fatalf("%s: %d messages, want %d to %d", name, len(messages), first, last)
+	}
+	for i, m := range messages {
+		if m.Seq != first+i || m.SessionID != "s" {
+			rt.Fatalf("%s: message %d is %d of %s", name, first+i, m.Seq, m.SessionID)
+		}
+	}
+}
+
+// TestDeletedMessagesDoNotReappear reads while the index still shows what was deleted, and a session that was made
+// anew under the same id.
+func TestDeletedMessagesDoNotReappear(t *testing.T) {
+	clk := newClock()
+	table := dynamotest.Table(t)
+	var l lag
+	s := withSeam(t, table, seam{call: passes, query: l.query}, clk.option())
+	newSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
+	l.remember(t, table, string(alice)+"#conversation#s")
+	messages, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{1, 2, 4} {
+		if _, err := s.BuryMessage(t.Context(), alice, messages[i], nil, storetest.Now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, limit := range []int{1, 2, 50} {
+		for _, descending := range []bool{false, true} {
+			got, err := allMessages(t, s, "s", conversation.Page{Limit: limit, Descending: descending})
+			if descending {
+				slices.Reverse(got)
+			}
+			if err != nil || len(got) != 2 || got[0].Seq != 1 || got[1].Seq != 4 {
+				t.Errorf("by %d, descending %v: %v, %v", limit, descending, got, err)
+			}
+		}
+	}
+	g, err := s.BurySession(t.Context(), alice, "s", storetest.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, _, err := s.BuriedMessages(t.Context(), g, conversation.Page{Limit: 50})
+	if err != nil || len(left) != 2 {
+		t.Fatalf("%d messages are left to delete, %v", len(left), err)
+	}
+	if err := s.DeleteMessages(t.Context(), alice, left); err != nil {
+		t.Fatal(err)
+	}
+	clk.advance(time.Millisecond)
+	session := newSession(t, s, alice, "coach_conversation", "s", "new")
+	got, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
+	if err != nil || len(got) != 1 || got[0].Content != "new" {
+		t.Errorf("a session made anew holds %v, %v", got, err)
+	}
+	if tail, err := s.Tail(t.Context(), alice, session, 9); err != nil || len(tail) != 1 {
+		t.Errorf("its tail is %v, %v", tail, err)
+	}
+}
+
+// TestNewSessionsAreListedUnderLag lists sessions while the index shows only some of them.
+func TestNewSessionsAreListedUnderLag(t *testing.T) {
+	clk := newClock()
+	table := dynamotest.Table(t)
+	l := lag{hidden: func(sk string) bool { return strings.HasSuffix(sk, "new") }}
+	s := withSeam(t, table, seam{call: passes, query: l.query}, clk.option())
+	for _, id := range []string{"a", "b-new", "c", "d-new"} {
+		newSession(t, s, alice, "coach_conversation", id)
+		clk.advance(20 * time.Minute)
+	}
+	want := func(limit int, ids ...string) {
+		t.Helper()
+		var got []string
+		page := conversation.Page{Limit: limit}
+		for {
+			sessions, next, err := s.Sessions(t.Context(), alice, conversation.SessionFilter{}, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range sessions {
+				got = append(got, x.ID)
+			}
+			if page.After = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("by %d: %v, want %v", limit, got, ids)
+		}
+	}
+	want(50, "c", "a") // made more than 15 minutes ago: by now the index would show them
+	newSession(t, s, alice, "workout_log", "e-new", "x")
+	want(50, "e-new", "c", "a")
+	want(2, "e-new", "c", "a")
+	clk.advance(10 * time.Minute)
+	newSession(t, s, alice, "workout_log", "f")
+	want(50, "f", "e-new", "c", "a")
+	want(1, "f", "e-new", "c", "a")
+}
+
+// TestPagesOfABusySession holds that a page of a long session costs what one of a short session does.
+func TestPagesOfABusySession(t *testing.T) {
+	table := dynamotest.Table(t)
+	var c counter
+	s := withSeam(t, table, seam{call: c.call}, atNow())
+	newSession(t, s, alice, "coach_conversation", "s")
+	for range 20 {
+		in := conversation.Append{SessionID: "s"}
+		for i := range 50 {
+			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(i)})
+		}
+		if _, err := s.Append(t.Context(), alice, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, pages := conversation.Page{Limit: 200}, 0
+	for {
+		c.take()
+		messages, next, err := s.Messages(t.Context(), alice, "s", page)
+		if err != nil || len(messages) != 200 {
+			t.Fatalf("page %d: %d messages, %v", pages, len(messages), err)
+		}
+		if calls := c.take(); !slices.Equal(calls, []string{"BatchGetItem", "Query"}) {
+			t.Errorf("page %d made the calls %v", pages, calls)
+		}
+		pages++
+		if page.After = next; next == "" {
+			break
+		}
+	}
+	if pages != 5 {
+		t.Errorf("%d pages, want 5", pages)
+	}
+}
