@@ -121,11 +121,11 @@ var request = chat.Request{SessionID: "s", Message: "hello", AgentID: "coach"}
 // run plays a turn to its end and returns the names of the events, the text of the tokens and the last event's data.
 func run(t *testing.T, ctx context.Context, w *world) (names []string, text string, last any) {
 	t.Helper()
-	events, err := w.service().Start(ctx, "ann", request)
+	answer, err := w.service().Start(ctx, "ann", request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range events {
+	for e := range answer.Events {
 		names = append(names, e.Name)
 		if token, ok := e.Data.(chat.Token); ok {
 			text += token.Text
@@ -161,11 +161,11 @@ func TestAClientThatLeaves(t *testing.T) {
 	w := newWorld()
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	events, err := w.service().Start(ctx, "ann", request)
+	answer, err := w.service().Start(ctx, "ann", request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range events {
+	for e := range answer.Events {
 		if e.Name == "token" {
 			leave()
 			break
@@ -244,6 +244,9 @@ func TestAReplay(t *testing.T) {
 	run(t, t.Context(), w)
 	first := w.finished[0]
 	w.turn.Answer = &conversation.Message{ID: "msg_answer", Content: first.Content, Metadata: first.Metadata}
+	if again, err := w.service().Start(t.Context(), "ann", request); err != nil || !again.Replayed {
+		t.Errorf("the repeat is %+v, %v, want a replay", again, err)
+	}
 	names, text, last := run(t, t.Context(), w)
 	if diff := cmp.Diff([]string{"prompt", "token", "done"}, names); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -15,29 +15,36 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
+// Answer is the stream of one turn's events. Replayed says that the turn was finished before, by an earlier call with
+// the same idempotency key.
+type Answer struct {
+	Events   iter.Seq[Event]
+	Replayed bool
+}
+
 // Start makes the user's message durable, builds the prompt and returns the stream of the answer. The caller ranges
 // over the stream once, to its end or until it loses its client: the generation runs to its end all the same.
 //
 // What fails before the first event is an error of Start: Invalid, NotFound (session), Conflict with RetryAfter while
 // another request with the same idempotency key generates, IdempotencyMismatch, or Unavailable.
-func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (iter.Seq[Event], error) {
+func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
 	if err := r.validate(); err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	turn, err := s.Turns.BeginTurn(ctx, user, s.message(r), lease)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	if turn.Answer != nil {
-		return replay(turn), nil
+		return Answer{Events: replay(turn), Replayed: true}, nil
 	}
 	p, err := s.Prompts.Build(ctx, user, promptRequest(turn, r))
 	if err != nil {
 		s.giveUp(ctx, user, turn)
-		return nil, err
+		return Answer{}, err
 	}
 	g := &generation{Service: s, user: user, turn: turn, request: r, prompt: p}
-	return func(yield func(Event) bool) { g.run(ctx, yield) }, nil
+	return Answer{Events: func(yield func(Event) bool) { g.run(ctx, yield) }}, nil
 }
 
 func (s *Service) message(r Request) conversation.Append {

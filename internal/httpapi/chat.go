@@ -21,7 +21,7 @@ import (
 type Chatter interface {
 	// Start makes the user's message durable and returns the events of the answer: "prompt", "token" …, then exactly
 	// one "done" or "error", whose data is an error. What fails before the first event is an error of Start.
-	Start(ctx context.Context, user conversation.UserID, r chat.Request) (iter.Seq[chat.Event], error)
+	Start(ctx context.Context, user conversation.UserID, r chat.Request) (chat.Answer, error)
 }
 
 type chatBody struct {
@@ -39,6 +39,7 @@ type (
 	streamOutput struct {
 		ContentType  string `header:"Content-Type" hidden:"true"`
 		CacheControl string `header:"Cache-Control" hidden:"true"`
+		Replayed     string `header:"Idempotency-Replayed" hidden:"true"`
 		Body         func(huma.Context)
 	}
 )
@@ -81,17 +82,21 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 	}
 	ctx, cancel := detached(ctx)
 	b := in.Body
-	events, err := s.chat.Start(ctx, c.User, chat.Request{
+	answer, err := s.chat.Start(ctx, c.User, chat.Request{
 		SessionID: string(b.SessionID), Message: b.Message, AgentID: b.AgentID, Recipe: b.Recipe, Idempotency: idem,
 	})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &streamOutput{ContentType: "text/event-stream", CacheControl: "no-store, no-transform", Body: func(hc huma.Context) {
+	out := &streamOutput{ContentType: "text/event-stream", CacheControl: "no-store, no-transform", Body: func(hc huma.Context) {
 		defer cancel()
-		s.stream(ctx, hc, events)
-	}}, nil
+		s.stream(ctx, hc, answer.Events)
+	}}
+	if answer.Replayed {
+		out.Replayed = "true"
+	}
+	return out, nil
 }
 
 // detached keeps a context's values and deadline, but not the cancellation that a client's leaving brings.

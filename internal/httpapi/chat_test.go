@@ -44,9 +44,9 @@ type script struct {
 	ctx    context.Context
 }
 
-func (s *script) Start(ctx context.Context, user conversation.UserID, r chat.Request) (iter.Seq[chat.Event], error) {
+func (s *script) Start(ctx context.Context, user conversation.UserID, r chat.Request) (chat.Answer, error) {
 	s.ctx, s.user, s.got = ctx, user, r
-	return s.events, s.fail
+	return chat.Answer{Events: s.events}, s.fail
 }
 
 func say(events ...chat.Event) iter.Seq[chat.Event] {

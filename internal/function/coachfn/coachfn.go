@@ -34,8 +34,13 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	})
 	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
 	start.Go(func() (err error) {
-		verifier, err = auth.New(ctx, issuer)
-		return err
+		if verifier, err = auth.New(ctx, issuer); err != nil {
+			return err
+		}
+		if err := verifier.Warm(sctx); err != nil {
+			function.Report(rt.Log)(ctx, "fetch issuer's keys", err) // the first token tries again
+		}
+		return nil
 	})
 	if err := start.Wait(); err != nil {
 		return nil, err
