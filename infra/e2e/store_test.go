@@ -310,3 +310,40 @@ func TestPreferencesHoldAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestNotesAndMemoriesReachPrompts has a memory and a check-in's note found by what they say, until they are deleted.
+func TestNotesAndMemoriesReachPrompts(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "coach_conversation", "s")
+	note := map[string]any{"note": "My left knee clicks on stairs."}
+	if err := api.Do(t.Context(), http.MethodPost, "/v1/check-ins", note, nil); err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ ID string }
+	fact := map[string]any{"type": "PEOPLE", "content": "Her sister Ana is a physiotherapist in Lisbon."}
+	if err := api.Do(t.Context(), http.MethodPost, "/v1/memories", fact, &made); err != nil {
+		t.Fatal(err)
+	}
+	settle(t)
+	tells := func(message string) string {
+		t.Helper()
+		var built builtPrompt
+		body := map[string]any{"context": "coach_conversation", "sessionId": "s", "message": message}
+		if err := api.Do(t.Context(), http.MethodPost, "/v1/prompts", body, &built); err != nil {
+			t.Fatal(err)
+		}
+		return built.System
+	}
+	if system := tells("Is the knee all right on stairs?"); !strings.Contains(system, "clicks on stairs") {
+		t.Errorf("the prompt lacks the check-in's note:\n%s", system)
+	}
+	if system := tells("Who was the physiotherapist?"); !strings.Contains(system, "sister Ana") {
+		t.Errorf("the prompt lacks the memory:\n%s", system)
+	}
+	if err := api.Do(t.Context(), http.MethodDelete, "/v1/memories/"+made.ID, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if system := tells("Who was the physiotherapist?"); strings.Contains(system, "sister Ana") {
+		t.Error("the prompt still tells a deleted memory")
+	}
+}

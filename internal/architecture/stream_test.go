@@ -39,7 +39,7 @@ func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
 	functions := readTemplate(t).functions(t)
 	for _, tt := range tests {
 		t.Run(tt.function, func(t *testing.T) {
-			p := streamPattern(t, functions[tt.function])
+			p := streamPatterns(t, functions[tt.function])[0]
 			var prefixes []string
 			for _, s := range p.DynamoDB.Keys.SK.S {
 				prefixes = append(prefixes, s.Prefix)
@@ -59,22 +59,36 @@ func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
 	}
 }
 
-func streamPattern(t *testing.T, f function) pattern {
+// TestRememberFollowsRecords holds the second filter of remember: memories and check-ins, whatever happens to them.
+func TestRememberFollowsRecords(t *testing.T) {
+	p := streamPatterns(t, readTemplate(t).functions(t)["remember"])[1]
+	var prefixes []string
+	for _, s := range p.DynamoDB.Keys.SK.S {
+		prefixes = append(prefixes, s.Prefix)
+	}
+	want := []string{"ltm#memory#", "past#memory#", "ltm#check_in#", "past#check_in#"}
+	if diff := cmp.Diff(want, prefixes); diff != "" || len(p.EventName) > 0 {
+		t.Errorf("events %v, prefixes (-want +got):\n%s", p.EventName, diff)
+	}
+}
+
+func streamPatterns(t *testing.T, f function) []pattern {
 	t.Helper()
-	var found []string
+	var found []pattern
 	for _, e := range f.Events {
-		if e.Type == "DynamoDB" {
-			for _, filter := range e.Properties.FilterCriteria.Filters {
-				found = append(found, filter.Pattern)
+		if e.Type != "DynamoDB" {
+			continue
+		}
+		for _, filter := range e.Properties.FilterCriteria.Filters {
+			var p pattern
+			if err := json.Unmarshal([]byte(filter.Pattern), &p); err != nil {
+				t.Fatalf("decode filter: %v", err)
 			}
+			found = append(found, p)
 		}
 	}
-	if len(found) != 1 {
-		t.Fatalf("it has %d filters on the stream, not 1", len(found))
+	if len(found) == 0 {
+		t.Fatal("it has no filter on the stream")
 	}
-	var p pattern
-	if err := json.Unmarshal([]byte(found[0]), &p); err != nil {
-		t.Fatalf("decode filter: %v", err)
-	}
-	return p
+	return found
 }

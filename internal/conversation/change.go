@@ -1,7 +1,7 @@
 package conversation
 
-// Change is one record of the table's stream, decoded: a session or a message that was written. Exactly one of the
-// session pair and Message is set.
+// Change is one record of the table's stream, decoded: a session or a message that was written, or a memory or check-in
+// that was written or deleted. Exactly one of the session pair, Message and RecordID is set.
 type Change struct {
 	User UserID
 	// Sequence is the record's sequence number, which a failed batch reports.
@@ -10,4 +10,7 @@ type Change struct {
 	Before, After *Session
 	// Message is a message that was stored.
 	Message *Message
+	// RecordID names a memory or check-in of that generation. What became of it, the table says.
+	RecordID   string
+	Generation int64
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// DecodeChange reads one record of the table's stream. ok is false for a record that is neither a session's nor a
-// message that was stored; a record that claims to be one and cannot be read is an error. It never panics, whatever
+// DecodeChange reads one record of the table's stream. ok is false for a record that is no session's, no message that
+// was stored, and neither memory nor check-in; a record that claims to be one and cannot be read is an error. It never panics, whatever
 // the record holds.
 func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
 	keys, err := fromStream(r.Change.Keys)
@@ -28,6 +28,28 @@ func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool,
 	}
 	if _, _, isMessage := parseMessageSK(keys.text(attrSK)); isMessage && r.EventName == string(events.DynamoDBOperationTypeInsert) {
 		return messageChange(c, r.Change)
+	}
+	return longtermChange(c, keys.text(attrSK), r.Change)
+}
+
+// longtermChange names the memory or check-in that a record is of. Its images need not be read: in what order they come
+// says nothing of where the record stands now.
+func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
+	for _, kind := range []string{memoryKind, checkInKind} {
+		id, _, ok := recordIDIn(sk, kind)
+		if !ok {
+			continue
+		}
+		image := r.NewImage
+		if len(image) == 0 {
+			image = r.OldImage
+		}
+		it, err := fromStream(image)
+		if err != nil {
+			return c, false, err
+		}
+		c.RecordID, c.Generation = id, it.whole(attrGeneration)
+		return c, true, nil
 	}
 	return c, false, nil
 }

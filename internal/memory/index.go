@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -13,6 +14,10 @@ import (
 // writes that can be repeated.
 type Indexer interface {
 	IndexBatches(ctx context.Context, batches []recall.Batch) []error
+	IndexMemory(ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory) error
+	IndexCheckIn(ctx context.Context, user conversation.UserID, generation int64, c longterm.CheckIn) error
+	// Forget takes vectors out of the index; those that are not there are no error.
+	Forget(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
 }
 
 var _ Indexer = (*recall.Indexer)(nil)
@@ -48,9 +53,17 @@ type run struct {
 	first int
 }
 
-// Consume indexes the messages of a batch and raises their sessions' watermarks. It returns how many changes, from
-// the first, need not come again.
+// Consume indexes the messages of a batch and raises their sessions' watermarks, and brings the vectors of memories and
+// check-ins up to date. It returns how many changes, from the first, need not come again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
+	done, err = s.consumeRecords(ctx, changes)
+	if inMessages, merr := s.consumeMessages(ctx, changes); merr != nil {
+		done, err = min(done, inMessages), merr
+	}
+	return done, err
+}
+
+func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	runs := runsOf(changes)
 	if len(runs) == 0 {
 		return len(changes), nil

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -22,13 +24,14 @@ type world struct {
 	session conversation.Session
 	deleted map[int]bool
 	indexed map[string]bool
+	records map[string]recall.Hit
 	fail    func(op string) error
 }
 
 func newWorld(messages int) *world {
 	return &world{
 		session: conversation.Session{ID: "s", Context: "workout_log", LastSeq: messages, Generation: 1},
-		deleted: map[int]bool{}, indexed: map[string]bool{}, fail: func(string) error { return nil },
+		deleted: map[int]bool{}, indexed: map[string]bool{}, records: map[string]recall.Hit{}, fail: func(string) error { return nil },
 	}
 }
 
@@ -79,6 +82,33 @@ func (w *world) IndexBatches(_ context.Context, batches []recall.Batch) []error 
 		}
 	}
 	return errs
+}
+
+func (w *world) Resolve(_ context.Context, _ conversation.UserID, _ int64, ids []string) ([]recall.Hit, error) {
+	if err := w.fail("resolve"); err != nil {
+		return nil, err
+	}
+	if hit, ok := w.records[ids[0]]; ok {
+		return []recall.Hit{hit}, nil
+	}
+	return nil, nil
+}
+
+func (w *world) IndexMemory(_ context.Context, _ conversation.UserID, _ int64, m longterm.Memory) error {
+	w.indexed[m.ID] = true
+	return nil
+}
+
+func (w *world) IndexCheckIn(_ context.Context, _ conversation.UserID, _ int64, c longterm.CheckIn) error {
+	w.indexed[c.ID] = true
+	return nil
+}
+
+func (w *world) Forget(_ context.Context, _ conversation.UserID, _ int64, ids []string) error {
+	for _, id := range ids {
+		delete(w.indexed, id)
+	}
+	return nil
 }
 
 func message(seq int) conversation.Message {
@@ -182,6 +212,31 @@ func TestAFailureComesAgainFromItsFirstChange(t *testing.T) {
 	}
 	w.session.IndexedSeq = 2 // so that marking conflicts and the session is read
 	if done, err := memory.New(w, w).Consume(t.Context(), changes); done != 1 || err == nil {
+		t.Errorf("got %d, %v, want the second change to come again", done, err)
+	}
+}
+
+// TestVectorsFollowTheTable delivers the changes of memories and check-ins late, doubled and in any order: the index
+// holds what the table holds.
+func TestVectorsFollowTheTable(t *testing.T) {
+	w := newWorld(0)
+	w.records["mem_1"] = recall.Hit{Memory: &longterm.Memory{ID: "mem_1"}}
+	w.records["chk_1"] = recall.Hit{CheckIn: &longterm.CheckIn{ID: "chk_1", Note: "slept well"}}
+	w.records["chk_2"] = recall.Hit{CheckIn: &longterm.CheckIn{ID: "chk_2"}}
+	w.indexed["mem_gone"], w.indexed["chk_2"] = true, true
+	var changes []conversation.Change
+	for _, id := range []string{"mem_gone", "mem_1", "chk_1", "mem_1", "chk_2", "mem_gone"} {
+		changes = append(changes, conversation.Change{User: "ann", RecordID: id})
+	}
+	service := memory.New(w, w)
+	if done, err := service.Consume(t.Context(), changes); done != len(changes) || err != nil {
+		t.Fatalf("got %d, %v", done, err)
+	}
+	if diff := cmp.Diff(map[string]bool{"mem_1": true, "chk_1": true}, w.indexed); diff != "" {
+		t.Errorf("index (-want +got):\n%s", diff)
+	}
+	w.fail = func(string) error { return errors.New("down") }
+	if done, err := service.Consume(t.Context(), append([]conversation.Change{{User: "ann"}}, changes...)); done != 1 || err == nil {
 		t.Errorf("got %d, %v, want the second change to come again", done, err)
 	}
 }

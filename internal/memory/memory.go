@@ -1,11 +1,12 @@
-// Package memory makes what was said findable and, later, remembered: it indexes messages as they arrive on the
-// table's stream (design 4.3). The session's watermarks are the truth; stream records are hints.
+// Package memory makes what was said and noted findable: it indexes messages, memories and check-ins as they arrive on
+// the table's stream (design 4.3). The session's watermarks are the truth; stream records are hints.
 package memory
 
 import (
 	"context"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // Store is what indexing reads and writes.
@@ -18,6 +19,8 @@ type Store interface {
 	// MarkIndexed raises the session's indexedSeq from exactly from-1 to through; it is a Conflict when the
 	// watermark stands elsewhere, and NotFound when the session is gone or of another generation.
 	MarkIndexed(ctx context.Context, user conversation.UserID, ref SessionRef, from, through int) error
+	// Resolve reads the records behind vector ids; what is deleted, superseded or of another generation is left out.
+	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 }
 
 // SessionRef names a session by its context and id, with the generation that its messages are of.

@@ -86,6 +86,11 @@ func (x *Indexer) IndexCheckIn(ctx context.Context, user conversation.UserID, ge
 	return x.writeOne(ctx, user, generation, checkInDocument(c))
 }
 
+// Forget takes vectors out of the index; those that are not there are no error.
+func (x *Indexer) Forget(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	return x.index.Delete(ctx, user, generation, ids)
+}
+
 func (x *Indexer) writeOne(ctx context.Context, user conversation.UserID, generation int64, d document) error {
 	return x.write(ctx, []set{{user, generation, []document{d}}})[0]
 }
