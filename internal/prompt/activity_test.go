@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // The specification's own story: a swap that was discussed in the program designer is known to the coach at once,
@@ -144,5 +145,26 @@ func TestReferencePullsTheSession(t *testing.T) {
 	request.Message = "Keep the taper."
 	if items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items; len(items) != 0 {
 		t.Errorf("without a reference: %+v", items)
+	}
+}
+
+// A session older than what the timeline brings is told by what the search found of it.
+func TestReferenceToAnOldSession(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("far", "training_program", "c", now.Add(-60*24*time.Hour), says(0, "The taper is two weeks."), answers(minute, "Noted."))
+	far := p.messages[0]
+	var lines []line
+	for i := range 100 {
+		lines = append(lines, says(time.Duration(i)*time.Second, "x"))
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-time.Hour), lines...)
+	p.hits = []recall.Hit{{ID: far.ID, Message: &far, Score: 0.2}}
+	got := build(t, w.service(now), "u", prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "As we discussed, how long is the taper?",
+	})
+	items := blockOf(t, got, "relevant_messages").Items
+	if len(items) != 1 || items[0].ID != far.ID || items[0].Decision != prompt.Included {
+		t.Errorf("items %+v", items)
 	}
 }

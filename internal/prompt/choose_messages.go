@@ -71,7 +71,9 @@ func chooseMessages(v *view, s *Slot) []*entry {
 		if e.kind == "check_in" {
 			key = "check_in:" + e.id
 		}
-		entries = append(entries, v.once(e, key, s.Block))
+		if v.used[key] != s.Block { // what the user refers to stands there already
+			entries = append(entries, v.once(e, key, s.Block))
+		}
 	}
 	entries = capItems(entries, s)
 	for _, e := range entries {

@@ -1,0 +1,155 @@
+package prompt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// systemBlock returns the lines of the system message that begins so.
+func systemBlock(t *testing.T, p prompt.Prompt, heading string) []string {
+	t.Helper()
+	for _, m := range p.Messages {
+		if rest, found := strings.CutPrefix(m.Content, heading); m.Role == "system" && found {
+			return strings.Split(strings.TrimPrefix(rest, "\n"), "\n")
+		}
+	}
+	return nil
+}
+
+// mapped is a user with more of everything than prompt-assembly-map tells.
+func mapped(w *world) prompt.Request {
+	p := w.user("u")
+	long := strings.Repeat("x", 2000)
+	hour := func(n int) time.Time { return now.Add(-time.Duration(n) * time.Hour) }
+	for i := range 15 {
+		source := longterm.Extracted
+		if i >= 13 {
+			source = longterm.Seeded // the newest two are seeded, and still come first
+		}
+		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+			ID: fmt.Sprint("f", i), Type: longterm.ProfileMemory, Content: fmt.Sprintf("fact %02d", i), Source: source, CreatedAt: hour(100 - i),
+		})
+	}
+	for i := range 9 {
+		p.snapshot.Todos = append(p.snapshot.Todos,
+			longterm.Todo{ID: fmt.Sprint("t", i), CoachID: "c", Content: fmt.Sprintf("todo %d", i), Status: longterm.Pending, CreatedAt: hour(i)},
+			longterm.Todo{ID: fmt.Sprint("w", i), CoachID: "c", Content: fmt.Sprintf("win %d", i), Status: longterm.TodoCompleted, CompletedAt: hour(i * 10)})
+	}
+	p.snapshot.Seed = &longterm.Seed{Content: "s" + long}
+	p.snapshot.Spines = map[string]longterm.Spine{"c": {Text: "p" + long}}
+	summarize(p.converse("old", "workout_log", "c", hour(60), says(0, "hi")), "l"+long)
+	p.converse("here", "coach_conversation", "c", hour(1), says(0, "m"+long))
+	kinds := []longterm.MemoryType{longterm.ProfileMemory, longterm.PeopleMemory, longterm.ProjectMemory, "DREAM"}
+	add := func(kind longterm.MemoryType, content string) {
+		p.hits = append(p.hits, recall.Hit{
+			ID: content, Score: 1 / float64(len(p.hits)+1), Memory: &longterm.Memory{ID: content, Type: kind, Content: content},
+		})
+	}
+	add(longterm.ProfileMemory, "  FACT   13 ") // repeats a foundation memory, once normalised
+	for _, kind := range kinds {
+		for i := range 4 {
+			add(kind, fmt.Sprintf("%s %d", kind, i))
+		}
+	}
+	return prompt.Request{Recipe: prompt.BlockMap, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}
+}
+
+func TestBlockMapCaps(t *testing.T) {
+	w := newWorld()
+	p := build(t, w.service(now), "u", mapped(w))
+	facts := []string{"fact 13", "fact 14"}
+	for i := range 10 {
+		facts = append(facts, fmt.Sprintf("fact %02d", i))
+	}
+	for heading, want := range map[string][]string{
+		"[FOUNDATION MEMORIES]:": facts,
+		"OPEN LOOPS (pending):":  {"todo 0", "todo 1", "todo 2", "todo 3", "todo 4"},
+		"Recent wins:":           {"win 0", "win 1", "win 2"},
+		// Twelve are looked at: one repeats, then 2 of PROFILE, 3 of PEOPLE, and 3 of PROJECT.
+		"[RELEVANT MEMORIES]:": {"PROFILE 0", "PROFILE 1", "PEOPLE 0", "PEOPLE 1", "PEOPLE 2", "PROJECT 0", "PROJECT 1", "PROJECT 2"},
+	} {
+		if diff := cmp.Diff(want, systemBlock(t, p, heading)); diff != "" {
+			t.Errorf("%s -want +got:\n%s", heading, diff)
+		}
+	}
+	for heading, size := range map[string]int{
+		"User context: ": 800, "Conversation summary: ": 1200, "LATEST SESSION SUMMARY: ": 600,
+	} {
+		if got := systemBlock(t, p, heading); len(got) != 1 || len(got[0]) != size {
+			t.Errorf("%s has %d characters", heading, len(strings.Join(got, "")))
+		}
+	}
+	own := p.Messages[len(p.Messages)-2]
+	if own.Role != "user" || own.Content[0] != 'm' || len(own.Content) != 800 {
+		t.Errorf("the recent message is %d characters of %s", len(own.Content), own.Role)
+	}
+	if item := blockOf(t, p, "recent_messages").Items[0]; item.Decision != prompt.Trimmed || item.Reason != "cut to 800 characters" {
+		t.Errorf("its line is %+v", item)
+	}
+}
+
+// The blocks stand in the specification's order, then the recent messages, then the message.
+func TestBlockMapOrder(t *testing.T) {
+	w := newWorld()
+	p := build(t, w.service(now), "u", mapped(w))
+	var got []string
+	for _, m := range p.Messages {
+		begin, _, _ := strings.Cut(m.Content, ":")
+		got = append(got, m.Role+" "+begin[:min(len(begin), 22)])
+	}
+	want := []string{
+		"system Local time", "system Screen", "system You are a supportive, ", "system [FOUNDATION MEMORIES]", "system [RELEVANT MEMORIES]",
+		"system OPEN LOOPS (pending)", "system Recent wins", "system User context", "system Conversation summary",
+		"system LATEST SESSION SUMMARY", "user mxxxxxxxxxxxxxxxxxxxxx", "user next",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if p.System != "" || p.Text != "" {
+		t.Errorf("system %q, text %q", p.System, p.Text)
+	}
+}
+
+// A recipe's entry names its strategy: with compaction, what a session's summary covers is told by it, and with a
+// token window, as many messages as half of the budget holds.
+func TestRecipesNameTheirScoping(t *testing.T) {
+	named := func(t *testing.T, strategy string) (*world, prompt.Request) {
+		t.Helper()
+		before := prompt.Recipes
+		t.Cleanup(func() { prompt.Recipes = before })
+		prompt.Recipes = slices.Clone(before)
+		for i := range prompt.Recipes {
+			prompt.Recipes[i].Scoping = strategy
+		}
+		w := newWorld()
+		return w, talkative(w, 30, "motivator")
+	}
+	t.Run(prompt.Compaction, func(t *testing.T) {
+		w, r := named(t, prompt.Compaction)
+		summarize(&w.user("u").sessions[0], "They compared bands.").Summary.CoveredThrough = 22
+		p := build(t, w.service(now), "u", r)
+		if len(p.Messages) != 9 || p.Messages[0].Content != "message 23" {
+			t.Errorf("%d messages from %q", len(p.Messages), p.Messages[0].Content)
+		}
+		if !strings.Contains(p.System, "## Earlier In This Conversation\nThey compared bands.") {
+			t.Errorf("the older messages are not told: %s", p.System)
+		}
+	})
+	t.Run(prompt.TokenWindow, func(t *testing.T) {
+		w, r := named(t, prompt.TokenWindow)
+		r.Budget = &prompt.Budget{Tokens: 1000}
+		p := build(t, w.service(now), "u", r)
+		if len(p.Messages) != 31 || p.Messages[0].Content != "message 1" {
+			t.Errorf("%d messages from %q", len(p.Messages), p.Messages[0].Content)
+		}
+	})
+}
