@@ -64,8 +64,8 @@ bench-store: ## Measure the message store beside an embedded array and the bare 
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/need go
 	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run go mod tidy" >&2; exit 1; }
-	$(BIN)/golangci-lint run ./...
-	cd tools && $(BIN)/golangci-lint run --config ../.golangci.yml ./strict
+	$(BIN)/golangci-lint run --allow-serial-runners ./...
+	cd tools && $(BIN)/golangci-lint run --allow-serial-runners --config ../.golangci.yml ./strict
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l); \
 	  test -z "$$unformatted" || { printf 'not formatted, mend with "make fmt":\n%s\n' "$$unformatted" >&2; exit 1; }
 	@tools/vulncheck $(BIN)/govulncheck ./...
