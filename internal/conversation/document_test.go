@@ -39,8 +39,8 @@ func TestPrepareDocumentRefuses(t *testing.T) {
 		deep = []any{deep}
 	}
 	wide := map[string]any{}
-	for _, c := range strings.Split(strings.Repeat("x,", 50), ",") {
-		wide[c+strings.Repeat("y", len(wide))] = math.NaN()
+	for i := range 50 {
+		wide[strings.Repeat("y", i+1)] = math.NaN()
 	}
 	for name, v := range map[string]any{
 		"nan": math.NaN(), "infinite": math.Inf(1), "large": 1e126, "small": 1e-131, "number": json.Number("x"),

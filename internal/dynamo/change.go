@@ -11,8 +11,8 @@ import (
 )
 
 // DecodeChange reads one record of the table's stream. ok is false for a record that is no session's, no message that
-// was stored, and neither memory nor check-in; a record that claims to be one and cannot be read is an error. It never panics, whatever
-// the record holds.
+// was stored, and neither memory nor check-in; a record that claims to be one and cannot be read is an error. It never
+// panics, whatever the record holds.
 func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
 	keys, err := fromStream(r.Change.Keys)
 	if err != nil {

@@ -24,6 +24,9 @@ const sessionRecord = `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"43","
 "NewImage":{"pk":{"S":"user#bob"},"sk":{"S":"conversation#s"},"placement":{"S":"shared"},"status":{"S":"completed"},"lastSeq":{"N":"1"},
 "messages":{"SS":["the","app's","own"]},"summaryKind":{"S":"model"},"summary":{"S":"sum"},"origin":{"S":"backfill"}}}}`
 
+const memoryRecord = `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"44","Keys":{"pk":{"S":"user#bob"},"sk":{"S":"past#memory#m1"}},
+"OldImage":{"pk":{"S":"user#bob"},"sk":{"S":"past#memory#m1"},"content":{"S":"x"},"generation":{"N":"3"}}}}`
+
 func decodeRecord(t *testing.T, text string) (conversation.Change, bool, error) {
 	t.Helper()
 	var r events.DynamoDBEventRecord
@@ -55,6 +58,17 @@ func TestDecodeChange(t *testing.T) {
 	}
 }
 
+func TestDecodeChangeNamesMemories(t *testing.T) {
+	got, ok, err := decodeRecord(t, memoryRecord)
+	if err != nil || !ok {
+		t.Fatalf("memory: %v, %v", ok, err)
+	}
+	want := conversation.Change{User: "bob", Sequence: "44", RecordID: "m1", Generation: 3}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDecodeChangePassesOthersBy(t *testing.T) {
 	cases := map[string]string{
 		"another record":      `{"eventName":"INSERT","dynamodb":{"Keys":{"pk":{"S":"user#a"},"sk":{"S":"ltm#profile"}}}}`,
@@ -78,6 +92,7 @@ func TestDecodeChangePassesOthersBy(t *testing.T) {
 func FuzzDecodeChange(f *testing.F) {
 	f.Add(messageRecord)
 	f.Add(sessionRecord)
+	f.Add(memoryRecord)
 	f.Add(`{"dynamodb":{"Keys":{"pk":{"S":null},"sk":{"BOOL":null}},"NewImage":{"a":{"M":{"b":{"L":[null]}}}}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var r events.DynamoDBEventRecord
@@ -88,8 +103,14 @@ func FuzzDecodeChange(f *testing.F) {
 		if ok && err != nil {
 			t.Errorf("both a change and %v", err)
 		}
-		if ok && (c.Message == nil) == (c.Before == nil && c.After == nil) {
-			t.Errorf("a change of a message %v and of a session %v, %v", c.Message, c.Before, c.After)
+		of := 0
+		for _, is := range []bool{c.Message != nil, c.Before != nil || c.After != nil, c.RecordID != ""} {
+			if is {
+				of++
+			}
+		}
+		if ok && of != 1 {
+			t.Errorf("a change of a message %v, of a session %v, %v, and of a record %q", c.Message, c.Before, c.After, c.RecordID)
 		}
 		if image, err := dynamo.FromStream(r.Change.NewImage); err == nil && len(image) != len(r.Change.NewImage) {
 			t.Errorf("%d attributes of %d were read", len(image), len(r.Change.NewImage))

@@ -170,7 +170,7 @@ func (c collection[T]) List(ctx context.Context, user conversation.UserID, page 
 	p := pager[T]{limit: page.Limit}
 	out, next, err := p.collect(each(all), func(it item) (T, bool) { return c.kind.decode(it), true })
 	if next != "" {
-		next = conversation.Position(next[lastPart(string(next)):])
+		next = next[lastPart(string(next)):]
 	}
 	return out, next, err
 }

@@ -38,8 +38,7 @@ func troubleOf(err error) trouble {
 	if errors.As(err, &api) && throttleCodes[api.ErrorCode()] {
 		return throttled
 	}
-	var response *smithyhttp.ResponseError
-	if errors.As(err, &response) {
+	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		if response.HTTPStatusCode() >= http.StatusInternalServerError {
 			return unsure
 		}
@@ -82,8 +81,7 @@ func failed(op string, err error) error {
 // conditionFailed returns the record that a single conditional write met, nil where there was none, and whether the
 // error says that at all.
 func conditionFailed(err error) (item, bool) {
-	var refused *types.ConditionalCheckFailedException
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return refused.Item, true
 	}
 	return nil, false

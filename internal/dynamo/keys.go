@@ -263,10 +263,10 @@ func recordSK(prefix, kind, id string) string { return prefix + kind + "#" + id 
 // recordIDIn is recordSK's inverse; ok is false for other kinds.
 func recordIDIn(sk, kind string) (id string, live, ok bool) {
 	if id, ok = strings.CutPrefix(sk, livePrefix+kind+"#"); ok {
-		return id, true, true
+		return id, true, id != ""
 	}
 	id, ok = strings.CutPrefix(sk, pastPrefix+kind+"#")
-	return id, false, ok
+	return id, false, ok && id != ""
 }
 
 // dueShard spreads sessions over the due index.

@@ -19,7 +19,7 @@ func (s *Store) Sessions(ctx context.Context, user conversation.UserID, filter c
 	if err != nil {
 		return nil, "", err
 	}
-	l := listing{filter: filter, limit: page.Limit}
+	l := listing{filter: filter, limit: page.Limit, most: page.Limit + 1}
 	where := expression.Key(attrPK).Equal(value(text(partition(user))))
 	if err := s.list(ctx, user, query{index: Recent, where: where, descending: true, page: page.Limit + 1, after: after}, &l); err != nil {
 		return nil, "", err
@@ -33,7 +33,7 @@ func (s *Store) Sessions(ctx context.Context, user conversation.UserID, filter c
 // RecentSessions returns the sessions with a message since then, latest first, with their summaries. One whose first
 // message is younger than the index's lag may be missing; its messages are in the Timeline.
 func (s *Store) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session, error) {
-	l := listing{limit: limit, since: since}
+	l := listing{limit: limit, most: limit, since: since}
 	where := expression.Key(attrPK).Equal(value(text(partition(user)))).
 		And(expression.Key(attrActiveAt).GreaterThanEqual(value(moment(since.UTC().Truncate(conversation.ActivityStep)))))
 	if err := s.list(ctx, user, query{index: Recent, where: where, descending: true, page: limit}, &l); err != nil {
@@ -52,6 +52,7 @@ type listing struct {
 	filter conversation.SessionFilter
 	since  time.Time // where set, only sessions with a message since then
 	limit  int
+	most   int // rows at which the walk ends; one more than the limit tells whether the list goes on
 	rows   []row
 }
 
@@ -69,7 +70,7 @@ func (l *listing) wants(s conversation.Session) bool {
 	return l.since.IsZero() || s.MessageCount > 0 && !s.LastMessageAt.Before(l.since)
 }
 
-// list walks the index and reads the records behind it in batches, until one row more than the limit is there.
+// list walks the index and reads the records behind it in batches, until there are as many rows as the listing takes.
 func (s *Store) list(ctx context.Context, user conversation.UserID, q query, l *listing) error {
 	var batch []item
 	for it, err := range s.query(ctx, "list sessions", q) {
@@ -80,7 +81,7 @@ func (s *Store) list(ctx context.Context, user conversation.UserID, q query, l *
 			batch = append(batch, it)
 		}
 		if len(batch) == min(q.page, batchGetLimit-1) { // and the generation
-			if err := s.listBatch(ctx, user, batch, l); err != nil || len(l.rows) > l.limit {
+			if err := s.listBatch(ctx, user, batch, l); err != nil || len(l.rows) >= l.most {
 				return err
 			}
 			batch = nil

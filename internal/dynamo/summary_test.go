@@ -140,8 +140,12 @@ func TestMarkIndexed(t *testing.T) {
 	none := ref
 	none.SessionID = "none"
 	for i, got := range []struct{ got, want fault.Code }{
-		{mark(ref, 2, 3), fault.Conflict}, {mark(ref, 1, 2), ""}, {mark(ref, 1, 2), fault.Conflict}, {mark(ref, 3, 3), ""},
-		{mark(old, 4, 4), fault.NotFound}, {mark(none, 1, 1), fault.NotFound},
+		{mark(ref, 2, 3), fault.Conflict},
+		{mark(ref, 1, 2), ""},
+		{mark(ref, 1, 2), fault.Conflict},
+		{mark(ref, 3, 3), ""},
+		{mark(old, 4, 4), fault.NotFound},
+		{mark(none, 1, 1), fault.NotFound},
 	} {
 		if got.got != got.want {
 			t.Errorf("step %d: %q, want %q", i, got.got, got.want)
