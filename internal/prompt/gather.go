@@ -60,6 +60,9 @@ type gathering struct {
 	order
 	now time.Time
 
+	// opened is closed when the session and the access are there.
+	opened chan struct{}
+
 	mu  sync.Mutex
 	got gathered
 }
@@ -67,7 +70,7 @@ type gathering struct {
 // gather asks every source at once, each under its own deadline. The session and its messages are needed; whatever
 // else fails or is late is noted, and the prompt goes on without it.
 func (s *Service) gather(ctx context.Context, user conversation.UserID, o order, now time.Time) (gathered, error) {
-	g := &gathering{Service: s, user: user, order: o, now: now, got: gathered{timings: map[string]time.Duration{}}}
+	g := &gathering{Service: s, user: user, order: o, now: now, opened: make(chan struct{}), got: gathered{timings: map[string]time.Duration{}}}
 	wave, waveCtx := errgroup.WithContext(ctx)
 	wave.Go(func() error { return g.need(waveCtx, sourceSession, g.open) })
 	wave.Go(func() error { return g.need(waveCtx, sourceMessages, g.readTimeline) })
@@ -188,8 +191,22 @@ func (g *gathering) degrade(source, reason string) {
 }
 
 func (g *gathering) open(ctx context.Context) (err error) {
-	g.got.session, g.got.access, err = g.Store.Open(ctx, g.user, g.Context, g.SessionID)
-	return err
+	if g.got.session, g.got.access, err = g.Store.Open(ctx, g.user, g.Context, g.SessionID); err != nil {
+		return err
+	}
+	close(g.opened)
+	return nil
+}
+
+// access waits for what open reads: the search needs it only when the embedding is there, so that it need not read
+// the same again.
+func (g *gathering) access(ctx context.Context) (longterm.Access, error) {
+	select {
+	case <-g.opened:
+		return g.got.access, nil
+	case <-ctx.Done():
+		return longterm.Access{}, ctx.Err()
+	}
 }
 
 // readTimeline reads the newest messages over all contexts, page by page until the recipe's history is full.
@@ -240,6 +257,7 @@ func (g *gathering) readSessions(ctx context.Context) error {
 func (g *gathering) search(ctx context.Context) error {
 	found, err := g.Search.Search(ctx, g.user, recall.Search{
 		Text: queryText(g.Message), Limit: g.recipe.Reads.Hits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
+		Access: g.access,
 	})
 	if err != nil {
 		return err

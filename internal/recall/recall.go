@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"context"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -66,8 +67,8 @@ type Search struct {
 	CoachID string
 	// HalfLife, where positive, halves a hit's score with each such span of age: relevance falls with age.
 	HalfLife time.Duration
-	// Access is what the caller has read already; nil makes the search read it.
-	Access *longterm.Access
+	// Access gives what the caller reads anyway, when it has; nil makes the search read it.
+	Access func(ctx context.Context) (longterm.Access, error)
 }
 
 // The sources that a search degrades by when they do not answer; the table is none of them.

@@ -1,6 +1,7 @@
 package recall_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -77,13 +78,13 @@ func TestSearchFindsEveryKind(t *testing.T) {
 	unshared.Unshared = map[string]bool{"coach_conversation": true}
 	for name, tt := range map[string]struct {
 		q      recall.Search
-		access *longterm.Access
+		access func(context.Context) (longterm.Access, error)
 		want   map[string]int
 	}{
 		"everything":       {recall.Search{}, nil, all},
 		"from a session":   {recall.Search{Context: "workout_log", SessionID: "log"}, nil, all},
-		"unshared context": {recall.Search{Context: "workout_log"}, &longterm.Access{Preferences: unshared}, userLevel},
-		"all switched off": {recall.Search{Context: "workout_log", SessionID: "log"}, &longterm.Access{Preferences: off}, map[string]int{"memory seeded": 1, "check-in": 1}},
+		"unshared context": {recall.Search{Context: "workout_log"}, given(unshared), userLevel},
+		"all switched off": {recall.Search{Context: "workout_log", SessionID: "log"}, given(off), map[string]int{"memory seeded": 1, "check-in": 1}},
 		"another coach's":  {recall.Search{CoachID: "other"}, nil, map[string]int{"message": 1, "memory seeded": 1, "memory extracted": 1, "check-in": 1}},
 		"some kinds":       {recall.Search{RecordTypes: []string{vector.MemoryRecord}}, nil, map[string]int{"memory seeded": 1, "memory extracted": 1}},
 		"not this session": {recall.Search{ExcludeSessionID: "chat"}, nil, userLevel},
@@ -97,6 +98,11 @@ func TestSearchFindsEveryKind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// given is the access of a caller that has read the preferences already.
+func given(p longterm.Preferences) func(context.Context) (longterm.Access, error) {
+	return func(context.Context) (longterm.Access, error) { return longterm.Access{Preferences: p}, nil }
 }
 
 // TestTheFilterSaysWhatTheHitsAreHeldTo has more of what may not be seen than the index is asked for: what may be seen
@@ -114,7 +120,7 @@ func TestTheFilterSaysWhatTheHitsAreHeldTo(t *testing.T) {
 	hidden := defaults()
 	hidden.Unshared = map[string]bool{"program_designer": true}
 	for name, q := range map[string]recall.Search{
-		"by preference": {Context: "coach_conversation", SessionID: "other", Access: &longterm.Access{Preferences: hidden}},
+		"by preference": {Context: "coach_conversation", SessionID: "other", Access: given(hidden)},
 		"by context":    {Contexts: []string{"coach_conversation"}},
 		"by time":       {To: s.now.Add(-time.Hour - 41*time.Minute)},
 	} {

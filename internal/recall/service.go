@@ -93,8 +93,8 @@ func (s *Service) stand(ctx context.Context, user conversation.UserID, q Search)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		if q.Access != nil {
-			access = *q.Access
-			return nil
+			access, err = q.Access(ctx)
+			return err
 		}
 		access, err = s.store.Access(ctx, user)
 		return err
