@@ -76,7 +76,7 @@ func (s *Store) BuriedMessages(ctx context.Context, g erasure.Grave, page conver
 		return nil, "", err
 	}
 	p := pager[conversation.Message]{limit: page.Limit}
-	return p.collect(s.query(ctx, "read messages", query{where: within(g.User, low, high), after: after}), func(it item) (conversation.Message, bool) {
+	return p.collect(s.query(ctx, "read messages", query{where: within(g.User, low, high), page: page.Limit + 1, after: after}), func(it item) (conversation.Message, bool) {
 		if it.text(attrSourceID) != source || !belongs(it, *g.Session) {
 			return conversation.Message{}, false
 		}
