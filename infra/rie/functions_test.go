@@ -31,7 +31,7 @@ func (s *system) call(t *testing.T, function string, event []byte, want int) []b
 }
 
 // The functions' own binaries, as they are built for Lambda, play one story by the events of infra/events: a session
-// is written, remembered and summarised, found from another surface, and a coach answers from it.
+// is written, remembered and summarised, found from another surface, a coach answers from it, and all of it is erased.
 func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	s := newSystem(t)
 	s.write(t)
@@ -39,6 +39,9 @@ func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	s.find(t)
 	s.prompt(t)
 	s.chat(t)
+	s.keep(t)
+	s.export(t)
+	s.erase(t)
 }
 
 func (s *system) write(t *testing.T) {
@@ -131,5 +134,67 @@ func (s *system) chat(t *testing.T) {
 	}
 	if stored := s.items(t, "msg#"); len(stored) != 4 {
 		t.Errorf("%d messages are stored after the chat, want 4", len(stored))
+	}
+}
+
+// keep writes what the user is and wants, in each way there is: that is where the role's permissions differ.
+func (s *system) keep(t *testing.T) {
+	t.Helper()
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodPut, "/v1/profile", `{"name":"Ada"}`, http.StatusOK},
+		{http.MethodPut, "/v1/preferences", `{"timezone":"Europe/Berlin"}`, http.StatusOK},
+		{http.MethodPut, "/v1/coaches/coach-2", `{"name":"Max","persona":"Calm."}`, http.StatusOK},
+		{http.MethodGet, "/v1/coaches", "", http.StatusOK},
+		{http.MethodDelete, "/v1/coaches/coach-2", "", http.StatusNoContent},
+		{http.MethodGet, "/v1/sessions", "", http.StatusOK},
+		{http.MethodGet, "/v1/messages", "", http.StatusOK},
+		{http.MethodGet, "/v1/sessions/session-1/messages", "", http.StatusOK},
+		{http.MethodPost, "/v1/sessions/session-1/leave", "", http.StatusAccepted},
+	} {
+		s.call(t, "messages", request(t, "messages", c.method, c.path, c.body), c.want)
+	}
+	// A todo that is completed moves from the live records to the past ones.
+	todo := decode[struct{ ID string }](t, s.call(t, "messages",
+		request(t, "messages", http.MethodPost, "/v1/todos", `{"content":"Buy bands","coachId":"coach-1"}`), http.StatusCreated))
+	s.call(t, "messages", request(t, "messages", http.MethodPatch, "/v1/todos/"+todo.ID, `{"status":"COMPLETED"}`), http.StatusOK)
+	s.call(t, "messages", request(t, "messages", http.MethodDelete, "/v1/todos/"+todo.ID, ""), http.StatusNoContent)
+}
+
+func (s *system) export(t *testing.T) {
+	t.Helper()
+	e := decode[events.LambdaFunctionURLRequest](t, load(t, "coach"))
+	e.RawPath, e.Body = "/v1/export", ""
+	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = http.MethodGet, e.RawPath
+	e.Headers["authorization"] = "Bearer " + s.token
+	answer := s.invoke(t, "coach", encode(t, e))
+	for _, kind := range []string{`"kind":"session"`, `"kind":"message"`, `"kind":"profile"`} {
+		if !bytes.Contains(answer, []byte(kind)) {
+			t.Errorf("the export has no line with %s: %.400s", kind, answer)
+		}
+	}
+}
+
+// erase deletes a message, a session and then the user, and lets the sweep do its part of it.
+func (s *system) erase(t *testing.T) {
+	t.Helper()
+	listed := decode[struct{ Items []struct{ MessageID string } }](t, s.call(t, "messages",
+		request(t, "messages", http.MethodGet, "/v1/sessions/session-1/messages", ""), http.StatusOK))
+	for _, path := range []string{"/v1/sessions/session-1/messages/" + listed.Items[0].MessageID, "/v1/sessions/session-1"} {
+		s.call(t, "messages", request(t, "messages", http.MethodDelete, path, ""), http.StatusNoContent)
+		s.invoke(t, "summarize", load(t, "summarize-sweep"))
+	}
+	receipt := decode[struct{ Remaining *int }](t, s.call(t, "messages",
+		request(t, "messages", http.MethodDelete, "/v1/user", ""), http.StatusOK))
+	if receipt.Remaining == nil || *receipt.Remaining != 0 {
+		t.Errorf("the receipt says %+v remaining, want 0", receipt)
+	}
+	s.invoke(t, "summarize", load(t, "summarize-sweep"))
+	for _, prefix := range []string{"msg#", "conversation#", "ltm#", "past#", "summary#", "prompt#"} {
+		if left := s.items(t, prefix); len(left) > 0 {
+			t.Errorf("%d records of %s are left", len(left), prefix)
+		}
 	}
 }
