@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +28,45 @@ func fill(pattern string) string {
 	return b.String()[:longest]
 }
 
-func TestAnswersWithinTwoSeconds(t *testing.T) {
+// The model answers within 2 s to prompts of 120,000 characters (it takes about 0.2 s). A time says little on a busy
+// machine, so what is held is what makes it so: four times the text takes about four times the processor, not sixteen.
+const (
+	long        = longest / 3
+	short       = long / 4
+	mostGrowth  = 9.0
+	leastEffort = 10 * time.Millisecond // below that the fixed part of a call hides the rest
+)
+
+// effort is the least processor time, of two runs, that a call takes.
+func effort(t *testing.T, call func()) time.Duration {
+	t.Helper()
+	least := time.Duration(1<<63 - 1)
+	for range 2 {
+		before := processor(t)
+		call()
+		least = min(least, processor(t)-before)
+	}
+	return max(least, leastEffort)
+}
+
+func processor(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func wantLinear(t *testing.T, call func(length int)) {
+	t.Helper()
+	little, much := effort(t, func() { call(short) }), effort(t, func() { call(long) })
+	if growth := float64(much) / float64(little); growth > mostGrowth {
+		t.Errorf("four times the text takes %.1f times the processor (%v, %v)", growth, little, much)
+	}
+}
+
+func TestAnswersInLinearTime(t *testing.T) {
 	client, _ := newClient(t)
 	texts := map[string]string{
 		"turns":      fill("user: I'm allergic to thing%d and I moved to town%d, my brother lives in place%d. I'll book flight%d tomorrow.\nassistant: Fine %d.\n"),
@@ -45,35 +84,33 @@ func TestAnswersWithinTwoSeconds(t *testing.T) {
 	for name, text := range texts {
 		for format, schema := range formats {
 			t.Run(name+" "+format, func(t *testing.T) {
-				request := ask(coachPrompt+text, "What did I say about the fox, the town and the flight?")
-				if schema != "" {
-					request.Messages[1].Content = text
-					request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-						Name: format, Schema: json.RawMessage(schema), Strict: true,
-					}}
-				}
-				start := time.Now()
-				complete(t, client, request)
-				if took := time.Since(start); took > 2*time.Second {
-					t.Errorf("took %v", took)
-				}
+				wantLinear(t, func(length int) {
+					text := strings.ToValidUTF8(text[:min(length, len(text))], "")
+					request := ask(coachPrompt+text, "What did I say about the fox, the town and the flight?")
+					if schema != "" {
+						request.Messages[1].Content = text
+						request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+							Name: format, Schema: json.RawMessage(schema), Strict: true,
+						}}
+					}
+					complete(t, client, request)
+				})
 			})
 		}
 	}
 }
 
-func TestEmbedsWithinTwoSeconds(t *testing.T) {
+func TestEmbedsInLinearTime(t *testing.T) {
 	_, server := newClient(t)
 	for _, text := range []string{fill(" \n\t"), fill("\u2003 \n"), fill("?!"), fill("a"), fill("squat%d ")} {
-		body, err := json.Marshal(map[string]any{"model": "m", "input": text, "dimensions": offlinemodel.MaxDimensions})
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		send(t, server, "/v1/embeddings", string(body))
-		if took := time.Since(start); took > 2*time.Second {
-			t.Errorf("%q… took %v", text[:10], took)
-		}
+		wantLinear(t, func(length int) {
+			text := strings.ToValidUTF8(text[:min(length, len(text))], "")
+			body, err := json.Marshal(map[string]any{"model": "m", "input": text, "dimensions": offlinemodel.MaxDimensions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			send(t, server, "/v1/embeddings", string(body))
+		})
 	}
 }
 
