@@ -169,18 +169,21 @@ func unless(holds bool, problem string) string {
 	return problem
 }
 
-// dropped says which record no mapping of the function would let through.
+// dropped says which record no filter of the function's mappings lets through.
 func dropped(f template.Function, records []map[string]any) string {
-	if len(f.Streams) != 1 || len(f.Streams[0].Filters) != 1 {
-		return "it has not one stream with one filter"
-	}
-	filter, err := eventpattern.Parse(f.Streams[0].Filters[0])
-	if err != nil {
-		return err.Error()
+	var filters []eventpattern.Pattern
+	for _, mapping := range f.Streams {
+		for _, text := range mapping.Filters {
+			filter, err := eventpattern.Parse(text)
+			if err != nil {
+				return err.Error()
+			}
+			filters = append(filters, filter)
+		}
 	}
 	for i, r := range records {
-		if !filter.Match(r) {
-			return fmt.Sprintf("its filter drops record %d", i)
+		if !slices.ContainsFunc(filters, func(p eventpattern.Pattern) bool { return p.Match(r) }) {
+			return fmt.Sprintf("its filters drop record %d", i)
 		}
 	}
 	return ""

@@ -20,11 +20,22 @@ func start(t *testing.T, bootstrap string, environment ...string) *rie.Emulator 
 		if err := e.Stop(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() {
-			t.Logf("the emulator printed:\n%s", e.Output())
+		if said := said(e); t.Failed() && said != "" {
+			t.Logf("the function printed:\n%s", said)
 		}
 	})
 	return e
+}
+
+// said is what the function itself printed, without its emulator's lines and its metrics.
+func said(e *rie.Emulator) string {
+	var own []string
+	for line := range strings.Lines(e.Output()) {
+		if !strings.Contains(line, "(rapid)") && !strings.Contains(line, "RequestId:") && !strings.Contains(line, `"_aws"`) {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "")
 }
 
 // run starts a function that the caller stops.
