@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// firstWait is the bound of the first wait after another writer came first, and steps how often it doubles: then
-	// about one of twenty writers writes at a time.
-	firstWait = 5 * time.Millisecond
+	// The first wait after another writer came first is bounded by the time that the attempt took, at least shortWait;
+	// the bound doubles steps times, by when about one of twenty writers writes at a time, fast or slow as the table
+	// may be. Then it halves again: who has lost for long waits less than who has just come, so that nobody loses
+	// for ever.
+	shortWait = 5 * time.Millisecond
+	longWait  = 2 * time.Second
 	steps     = 4
-	// aging is after how many further attempts the bound halves again, down to firstWait: who has lost for long
-	// waits less than who has just come, so that nobody loses for ever.
-	aging = 3
 
 	// A throttled or unanswered call is followed by a longer wait, which doubles, and maxTroubles bounds how many one
 	// operation bears. Losing to another writer is no trouble: an append never fails only because others append
@@ -29,18 +29,26 @@ type patience struct {
 	random   io.Reader
 	attempt  int
 	troubles int
+	took     time.Duration // by the last attempt
 }
 
 func (s *Store) patience() *patience { return &patience{random: s.random} }
+
+// timed carries an attempt out and takes its time.
+func (p *patience) timed(attempt func() error) error {
+	start := time.Now()
+	defer func() { p.took = time.Since(start) }()
+	return attempt()
+}
 
 // wait pauses after another writer came first. It returns the context's error when that ends.
 func (p *patience) wait(ctx context.Context) error {
 	doublings := p.attempt
 	if doublings > steps {
-		doublings = max(0, steps-(p.attempt-steps)/aging)
+		doublings = max(0, 2*steps-p.attempt)
 	}
 	p.attempt++
-	return p.pause(ctx, firstWait<<doublings)
+	return p.pause(ctx, min(max(p.took, shortWait)<<doublings, longWait))
 }
 
 // rest pauses after a throttled or unanswered call; spent is true when there may not be another.

@@ -102,7 +102,10 @@ func (s *Store) commit(ctx context.Context, op string, t *transaction, p *patien
 	r := &refusal{}
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: t.items, ClientRequestToken: s.token()}
 	for {
-		_, err := s.client.TransactWriteItems(ctx, in)
+		err := p.timed(func() error {
+			_, err := s.client.TransactWriteItems(ctx, in)
+			return err
+		})
 		if err == nil {
 			return nil, nil
 		}
