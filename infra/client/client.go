@@ -36,11 +36,12 @@ type Problem struct {
 
 // Error says the status, the code and what the API found wrong.
 func (p *Problem) Error() string {
-	text := fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d %s: %s", p.Status, p.Code, p.Detail)
 	for _, e := range p.Errors {
-		text += fmt.Sprintf(" [%s: %s]", e.Field, e.Message)
+		fmt.Fprintf(&text, " [%s: %s]", e.Field, e.Message)
 	}
-	return text
+	return text.String()
 }
 
 // New returns a client of the stack at base that holds no token; As gives it one.

@@ -1,8 +1,8 @@
 package chat
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -164,7 +164,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	defer cancel()
 	if g.text.Len() == 0 {
 		g.giveUp(ctx, g.user, g.turn)
-		return Done{}, errors.Join(failure, g.silent(failure))
+		return Done{}, cmp.Or(failure, errSilent)
 	}
 	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
 	metadata := map[string]any{metaPrompt: g.prompt.ID}
@@ -189,10 +189,5 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	return done, nil
 }
 
-// silent is the failure of a model that answered nothing without saying why.
-func (g *generation) silent(failure error) error {
-	if failure != nil {
-		return nil
-	}
-	return fault.New(fault.Unavailable, "the model gave no answer")
-}
+// errSilent is the failure of a model that answered nothing without saying why.
+var errSilent error = fault.New(fault.Unavailable, "the model gave no answer")

@@ -120,9 +120,6 @@ func From(err error) *Error {
 }
 
 func find(err error) *Error {
-	var f *Error
-	if errors.As(err, &f) {
-		return f
-	}
-	return nil
+	f, _ := errors.AsType[*Error](err)
+	return f
 }

@@ -230,7 +230,7 @@ func (s *server) complete(t *longterm.Todo) {
 }
 
 // set writes an optional field into its target where it is there.
-func set[T any](value *T, target *T) {
+func set[T any](value, target *T) {
 	if value != nil {
 		*target = *value
 	}

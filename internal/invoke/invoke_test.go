@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 
@@ -69,7 +69,7 @@ func TestErrorsCross(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			crossed := invoke.Error(test.err)
-			if cmp.Equal(crossed.(messages.InvokeResponse_Error).Message, secret.Error()) {
+			if strings.Contains(crossed.Error(), secret.Error()) {
 				t.Error("the cause crossed")
 			}
 			_, err := invoke.NewPrompts(&function{err: crossed}, "prompt").Build(t.Context(), "ann", prompt.Request{})

@@ -34,7 +34,8 @@ func TestEveryRequestIsOneThatTheServiceTakes(t *testing.T) {
 			{Role: "tool", ToolCallID: "call_1", Content: `{"messages":["hip thrusts for glute bridges"]}`},
 		},
 		Tools: []llm.Tool{{Name: "search", Description: "Searches.", Parameters: json.RawMessage(
-			`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`)}},
+			`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`,
+		)}},
 		MaxTokens: 300, User: "0123456789abcdef",
 	}
 	whole, err := client.Complete(t.Context(), request)
@@ -51,7 +52,8 @@ func TestEveryRequestIsOneThatTheServiceTakes(t *testing.T) {
 	}
 	request.Tools, request.Messages = nil, request.Messages[:2]
 	request.Schema = &llm.Schema{Name: "note", JSON: json.RawMessage(
-		`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"],"additionalProperties":false}`)}
+		`{"type":"object","properties":{"note":{"type":"string"}},"required":["note"],"additionalProperties":false}`,
+	)}
 	shaped, err := client.Complete(t.Context(), request)
 	var note struct{ Note string }
 	if err != nil || json.Unmarshal([]byte(shaped.Text), &note) != nil || note.Note == "" {

@@ -32,7 +32,8 @@ You are given the summary so far, if there is one, and the messages since. Write
 
 // schema is the form of the answer.
 var schema = llm.Schema{Name: "session_summary", JSON: json.RawMessage(
-	`{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"],"additionalProperties":false}`)}
+	`{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"],"additionalProperties":false}`,
+)}
 
 // lineChars bounds what of one message a summary reads.
 const lineChars = 2_000

@@ -229,7 +229,11 @@ func stream(t *testing.T, client *openai.Client, request openai.ChatCompletionRe
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	var chunks []openai.ChatCompletionStreamResponse
 	for {
 		chunk, err := s.Recv()

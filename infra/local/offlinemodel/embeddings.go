@@ -46,7 +46,7 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	data := make([]embedding, len(texts))
 	for i, text := range texts {
 		if r.Context().Err() != nil {
-			return nil // nobody is left to answer
+			return nil //nolint:nilerr // nobody is left to answer
 		}
 		vector := s.embedder.Embed(text, dimensions)
 		data[i] = embedding{Object: "embedding", Index: i, Embedding: vector}

@@ -24,22 +24,32 @@ const (
 // factRules, the surest first: a statement is the first that matches.
 var factRules = []factRule{
 	{kind: "PEOPLE", confidence: 0.9, match: regexp.MustCompile(
-		`\b[Mm]y (?:\w+ )?` + relatives + `s?\b(?:'s| is| was| has| called| lives| works|,? [A-Z]\w| \w+s\b)`)},
+		`\b[Mm]y (?:\w+ )?` + relatives + `s?\b(?:'s| is| was| has| called| lives| works|,? [A-Z]\w| \w+s\b)`,
+	)},
 	{kind: "PROFILE", confidence: 0.95, match: regexp.MustCompile(
-		`(?i)\b(?:allergic to|intolerant|my name(?:'s| is)|my birthday|i was born|i(?:'m| am) (?:\d+|diabetic|pregnant|asthmatic|vegan|vegetarian|coeliac|celiac|injured|retired|married|single|divorced)\b)`)},
+		`(?i)\b(?:allergic to|intolerant|my name(?:'s| is)|my birthday|i was born|i(?:'m| am) (?:\d+|diabetic|pregnant|asthmatic|vegan|vegetarian|coeliac|celiac|injured|retired|married|single|divorced)\b)`,
+	)},
+	{
+		kind: "PROFILE", confidence: 0.9, match: regexp.MustCompile(
+			`(?i)\b(?:i (?:now |currently |still )?(?:live|work) (?:in|at|as|for|near|with)\b|i(?:'ve| have)? (?:just )?moved to|i(?:'m| am) (?:from|a|an) \w+)`,
+		),
+		except: regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:bit|little|lot|huge|big|total|complete|mess|fan|tad|few|good|bad|lucky|terrible|great)\b`),
+	},
 	{kind: "PROFILE", confidence: 0.9, match: regexp.MustCompile(
-		`(?i)\b(?:i (?:now |currently |still )?(?:live|work) (?:in|at|as|for|near|with)\b|i(?:'ve| have)? (?:just )?moved to|i(?:'m| am) (?:from|a|an) \w+)`),
-		except: regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:bit|little|lot|huge|big|total|complete|mess|fan|tad|few|good|bad|lucky|terrible|great)\b`)},
-	{kind: "PROFILE", confidence: 0.9, match: regexp.MustCompile(
-		`(?i)\bi (?:only have|have only|just have|don't have|have no)\b.*\b(?:bands?|barbells?|dumbbells?|kettlebells?|racks?|bench|gym|equipment|machines?|space)\b`)},
+		`(?i)\bi (?:only have|have only|just have|don't have|have no)\b.*\b(?:bands?|barbells?|dumbbells?|kettlebells?|racks?|bench|gym|equipment|machines?|space)\b`,
+	)},
 	{kind: "PROFILE", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\b(?:i(?:'ve| have)? (?:tore|torn|broke|broken|sprained|strained|hurt|injured|pulled) my|my (?:left |right |lower |upper )*` + bodyParts + ` (?:hurts?|aches?|keeps|still|is (?:sore|injured|bad|broken|torn|stiff)))\b`)},
+		`(?i)\b(?:i(?:'ve| have)? (?:tore|torn|broke|broken|sprained|strained|hurt|injured|pulled) my|my (?:left |right |lower |upper )*` + bodyParts + ` (?:hurts?|aches?|keeps|still|is (?:sore|injured|bad|broken|torn|stiff)))\b`,
+	)},
 	{kind: "PROFILE", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\bi (?:still )?have (?:a |an )?(?:(?:bad|torn|old|weak|stiff|chronic|injured) (?:\w+ )?` + bodyParts + `|asthma|diabetes|arthritis|(?:\w+ )?allerg\w+|hernia|scoliosis|(?:\w+ )?injury|(?:\w+ )?(?:kids|children|dogs?|cats?))\b`)},
+		`(?i)\bi (?:still )?have (?:a |an )?(?:(?:bad|torn|old|weak|stiff|chronic|injured) (?:\w+ )?` + bodyParts + `|asthma|diabetes|arthritis|(?:\w+ )?allerg\w+|hernia|scoliosis|(?:\w+ )?injury|(?:\w+ )?(?:kids|children|dogs?|cats?))\b`,
+	)},
 	{kind: "PROJECT", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\b(?:i(?:'m| am) (?:working on|training for|preparing for|building|writing|learning|studying|saving for)|i(?:'ve| have)? signed up for|my (?:\w+ ){0,2}(?:program|programme|project|goal|race|marathon|competition) (?:is|will be|starts|has))\b`)},
+		`(?i)\b(?:i(?:'m| am) (?:working on|training for|preparing for|building|writing|learning|studying|saving for)|i(?:'ve| have)? signed up for|my (?:\w+ ){0,2}(?:program|programme|project|goal|race|marathon|competition) (?:is|will be|starts|has))\b`,
+	)},
 	{kind: "PROFILE", confidence: 0.75, match: regexp.MustCompile(
-		`(?i)\bi (?:really )?(?:prefer|hate|can't (?:eat|stand)|cannot (?:eat|stand)|don't (?:eat|drink)|never eat)\b`)},
+		`(?i)\bi (?:really )?(?:prefer|hate|can't (?:eat|stand)|cannot (?:eat|stand)|don't (?:eat|drink)|never eat)\b`,
+	)},
 }
 
 var (

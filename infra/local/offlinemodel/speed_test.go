@@ -153,7 +153,9 @@ func TestStreamStopsWhenTheClientLeaves(t *testing.T) {
 	if _, err := stream.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	stream.Close()
+	if err := stream.Close(); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case <-ended:
 	case <-time.After(5 * time.Second):

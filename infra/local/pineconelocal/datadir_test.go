@@ -155,7 +155,7 @@ func TestDataDirKeepsNoIdleWrites(t *testing.T) {
 		upsert(t, conn, vector("a", 1))
 		before := len(readJournal(t, dir))
 		_, dryRun := conn.UpdateVectorsByMetadata(t.Context(), &pinecone.UpdateVectorsByMetadataRequest{
-			Filter: object(t, map[string]any{"k": map[string]any{"$exists": false}}), Metadata: object(t, nil), DryRun: ptr(true),
+			Filter: object(t, map[string]any{"k": map[string]any{"$exists": false}}), Metadata: object(t, nil), DryRun: new(true),
 		})
 		err := errors.Join(dryRun,
 			conn.DeleteVectorsById(t.Context(), []string{"missing"}),

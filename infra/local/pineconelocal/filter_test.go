@@ -110,8 +110,10 @@ func TestFilterRefused(t *testing.T) {
 		"$and object":          {m{"$and": m{"a": 1}}, `the $and operator must be followed by a non-empty list of filters, got {"a":1} instead`},
 		"$or nothing":          {m{"$or": []any{}}, `the $or operator must be followed by a non-empty list of filters, got [] instead`},
 		"$or of an empty one":  {m{"$or": []any{m{}}}, `A non-empty metadata filter must be given`},
-		"too many values": {m{"a": m{"$in": slices.Repeat([]any{"x"}, 10_001)}},
-			"the $in operator has 10001 values, which exceeds the limit of 10000"},
+		"too many values": {
+			m{"a": m{"$in": slices.Repeat([]any{"x"}, 10_001)}},
+			"the $in operator has 10001 values, which exceeds the limit of 10000",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := conn.QueryByVectorValues(t.Context(), &pinecone.QueryByVectorValuesRequest{

@@ -138,5 +138,3 @@ func refusal(err error) string {
 	s, _ := status.FromError(err)
 	return s.Code().String() + ": " + s.Message()
 }
-
-func ptr[T any](v T) *T { return &v }

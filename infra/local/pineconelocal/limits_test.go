@@ -156,8 +156,10 @@ func TestQueryLimits(t *testing.T) {
 		"no vector":            {request{TopK: 1}, "Vector dimension 0 does not match the dimension of the index 2"},
 		"not a number":         {request{Vector: []float32{float32(math.NaN()), 1}, TopK: 1}, "Vector values must be finite numbers, got NaN"},
 		"zeros are a question": {request{Vector: []float32{0, 0}, TopK: 1}, ""},
-		"2,049 sparse values": {request{Vector: one, TopK: 1, SparseValues: &pinecone.SparseValues{Indices: manyIndices, Values: manyValues}},
-			"Sparse vector has 2049 values, which exceeds the limit of 2048"},
+		"2,049 sparse values": {
+			request{Vector: one, TopK: 1, SparseValues: &pinecone.SparseValues{Indices: manyIndices, Values: manyValues}},
+			"Sparse vector has 2049 values, which exceeds the limit of 2048",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := conn.QueryByVectorValues(t.Context(), &tc.request)

@@ -69,7 +69,7 @@ func TestListTokens(t *testing.T) {
 	upsert(t, conn, vector("a1", 1), vector("a2", 1), vector("b1", 1))
 	list := func(prefix, token string) (*pinecone.ListVectorsResponse, error) {
 		return conn.ListVectors(t.Context(),
-			&pinecone.ListVectorsRequest{Prefix: &prefix, Limit: ptr(uint32(1)), PaginationToken: &token})
+			&pinecone.ListVectorsRequest{Prefix: &prefix, Limit: new(uint32(1)), PaginationToken: &token})
 	}
 	first, err := list("a", "")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestFetchByMetadataPages(t *testing.T) {
 			want = append(want, v.Id)
 		}
 	}
-	req := pinecone.FetchVectorsByMetadataRequest{Filter: object(t, map[string]any{"even": true}), Limit: ptr(uint32(5))}
+	req := pinecone.FetchVectorsByMetadataRequest{Filter: object(t, map[string]any{"even": true}), Limit: new(uint32(5))}
 	var got []string
 	for {
 		res, err := conn.FetchVectorsByMetadata(t.Context(), &req)

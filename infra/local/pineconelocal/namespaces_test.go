@@ -13,7 +13,7 @@ import (
 // counted are all namespaces as "name count", by pages of two.
 func counted(t testing.TB, conn *pinecone.IndexConnection, prefix string) (out []string, total int32) {
 	t.Helper()
-	params := pinecone.ListNamespacesParams{Limit: ptr(uint32(2)), Prefix: &prefix}
+	params := pinecone.ListNamespacesParams{Limit: new(uint32(2)), Prefix: &prefix}
 	for {
 		res, err := conn.ListNamespaces(t.Context(), &params)
 		if err != nil {

@@ -3,6 +3,7 @@ package pineconelocal_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -91,7 +92,7 @@ func transcript(out []byte) string {
 }
 
 func stderr(err error) []byte {
-	if exit, ok := err.(*exec.ExitError); ok {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.Stderr
 	}
 	return nil

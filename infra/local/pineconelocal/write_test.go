@@ -85,8 +85,10 @@ func TestUpdateRefused(t *testing.T) {
 		"zeros":     {pinecone.UpdateVectorRequest{Id: "full", Values: []float32{0, 0}}, "Dense vectors must contain at least one non-zero value. Vector ID 'full' contains only zeros"},
 		"metadata":  {pinecone.UpdateVectorRequest{Id: "full", Metadata: object(t, map[string]any{"k": nil})}, "Metadata value must be a string, number, boolean or list of strings, got 'null' for field 'k'"},
 		"nothing":   {pinecone.UpdateVectorRequest{Id: "full", Values: []float32{}}, "At least one of 'values', 'sparse_values' and 'set_metadata' must be given"},
-		"too much when merged": {pinecone.UpdateVectorRequest{Id: "full", Metadata: object(t, map[string]any{"new": string(make([]byte, 2_000))})},
-			"Metadata size is 42019 bytes, which exceeds the limit of 40960 bytes per vector"}, // a null is \u0000 in JSON
+		"too much when merged": {
+			pinecone.UpdateVectorRequest{Id: "full", Metadata: object(t, map[string]any{"new": string(make([]byte, 2_000))})},
+			"Metadata size is 42019 bytes, which exceeds the limit of 40960 bytes per vector",
+		}, // a null is \u0000 in JSON
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect(t, conn.UpdateVector(t.Context(), &tc.req), tc.want)
