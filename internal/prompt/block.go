@@ -26,6 +26,8 @@ type entry struct {
 	note   string
 	// ours marks text that Throughline itself says; it is written as it is.
 	ours bool
+	// fixed marks text of ours that is the same in every prompt of a recipe, so that it is counted once.
+	fixed bool
 	// place is where it stands in the rendered block, ascending; entries of equal place stand as they are ranked.
 	place int
 	// group is the conversation that it is told within, nil for most.
@@ -85,7 +87,7 @@ type block struct {
 
 // included returns what stands in the block, in the order in which it is written.
 func (b *block) included() []*entry {
-	var in []*entry
+	in := make([]*entry, 0, len(b.entries))
 	for _, e := range b.entries {
 		if e.in() {
 			in = append(in, e)

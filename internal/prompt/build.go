@@ -46,7 +46,7 @@ func (s *Service) assemble(o order, got gathered, now time.Time) (Prompt, error)
 	v := look(o, got, now)
 	blocks := v.choose()
 	f := fitter{limit: o.budget, messageApart: o.recipe.MessageApart, page: page{
-		format: o.recipe.Format, place: v.place, tally: tally{counter: s.Counter, fixed: &s.fixed},
+		format: o.recipe.Format, place: v.place, tally: tally{counter: s.Counter, fixed: &s.fixed, joints: map[string]int{}},
 	}}
 	if err := f.fit(blocks); err != nil {
 		return Prompt{}, err

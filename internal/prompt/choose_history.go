@@ -63,8 +63,9 @@ func (v *view) messagesOf(sessionID string) []conversation.Message {
 
 // transcript are a conversation's messages, newest first, that no block of higher value tells.
 func (v *view) transcript(g *group, rank int, s *Slot) []*entry {
-	var entries []*entry
-	for i, m := range slices.Backward(v.messagesOf(g.sessionID)) {
+	messages := v.messagesOf(g.sessionID)
+	entries := make([]*entry, 0, len(messages))
+	for i, m := range slices.Backward(messages) {
 		e := v.once(messageEntry(m), told(m.ID), s.Block)
 		e.group = g
 		e.place = rank*placesPerConversation + i

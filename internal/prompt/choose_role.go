@@ -57,5 +57,5 @@ func chooseExpertise(v *view, _ *Slot) []*entry {
 
 // chooseInstruction is the recipe's last word.
 func chooseInstruction(v *view, _ *Slot) []*entry {
-	return []*entry{{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction, ours: true}}
+	return []*entry{{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction, ours: true, fixed: true}}
 }

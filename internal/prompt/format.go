@@ -112,6 +112,9 @@ func (p page) compose(s *Style, e *entry) {
 	if e.body != e.text {
 		stored = 0
 	}
+	if e.fixed {
+		stored = p.tally.constant(e.body)
+	}
 	lead, tail := p.lead(s, e, 1), s.tail()
 	if s.Message {
 		lead, tail = "", ""

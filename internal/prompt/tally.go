@@ -36,6 +36,9 @@ type tally struct {
 	counter Counter
 	// fixed are counts of the formats' own texts, shared by all prompts of a service.
 	fixed *sync.Map
+	// joints are counts of the texts' first and last words: many begin and end alike, and counting starts afresh for
+	// each. They are parts of what users said, so they live as long as one prompt.
+	joints map[string]int
 }
 
 // count counts a text that was not counted before.
@@ -84,6 +87,16 @@ func (t tally) framed(lead, body, tail string, stored int) int {
 	return leadTokens + stored + t.headDelta(space, body) + t.tailDelta(body, tail)
 }
 
+// joint counts the beginning or the end of a text, once a prompt.
+func (t tally) joint(text string) int {
+	n, ok := t.joints[text]
+	if !ok {
+		n = t.count(text)
+		t.joints[text] = n
+	}
+	return n
+}
+
 // slashReserve is what a slash that begins a line may add: it joins the line break before it.
 const slashReserve = 2
 
@@ -99,7 +112,7 @@ func (t tally) headDelta(space, body string) int {
 	if i < 0 {
 		return slack
 	}
-	return t.count(space+body[:i]) - t.count(body[:i])
+	return t.joint(space+body[:i]) - t.joint(body[:i])
 }
 
 // tailDelta is what a line feed behind the body adds to its count.
@@ -119,7 +132,7 @@ func (t tally) tailDelta(body, tail string) int {
 	if i < 0 {
 		return slack
 	}
-	return t.count(body[i:]+tail) - t.count(body[i:])
+	return t.joint(body[i:]+tail) - t.joint(body[i:])
 }
 
 // reach is how far from a text's ends a boundary is looked for.

@@ -95,13 +95,14 @@ func (v *view) visible(sessionID, context string) bool {
 
 func (v *view) readMessages(got gathered) {
 	tell := func(m conversation.Message) bool { return tellable(m.Role) && m.ID != v.MessageID }
+	v.timeline = make([]conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
 		if !tell(m) || !v.visible(m.SessionID, m.Context) {
 			continue
 		}
 		v.timeline = append(v.timeline, m)
-		v.bySession[m.SessionID] = append(v.bySession[m.SessionID], m)
 	}
+	v.divide()
 	for _, m := range got.tail {
 		if tell(m) {
 			v.own = append(v.own, m)
@@ -111,6 +112,21 @@ func (v *view) readMessages(got gathered) {
 		v.own = slices.Clone(v.bySession[v.session.ID])
 	}
 	slices.SortFunc(v.own, func(a, b conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+}
+
+// divide gives each session its messages of the timeline. Long histories are counted first: they are most of what a
+// prompt allocates.
+func (v *view) divide() {
+	sizes := map[string]int{}
+	for i := range v.timeline {
+		sizes[v.timeline[i].SessionID]++
+	}
+	for id, n := range sizes {
+		v.bySession[id] = make([]conversation.Message, 0, n)
+	}
+	for _, m := range v.timeline {
+		v.bySession[m.SessionID] = append(v.bySession[m.SessionID], m)
+	}
 }
 
 // lastOwn is when the session's newest message before the current one was said.
