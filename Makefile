@@ -20,7 +20,7 @@ BASE     ?= http://127.0.0.1:8080
 .PHONY: help
 help: ## List the targets
 	@echo "Throughline: one memory for every AI surface of an app"; echo
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- Run
 
@@ -59,6 +59,11 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
 	@tools/need go java npm
 	@go run ./infra/bench/store -docs docs -json docs/benchmarks/store.json
+
+.PHONY: bench-prompt
+bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, start-up, into docs/benchmarks.md
+	@tools/need go java npm
+	@go run ./infra/bench/prompt -docs docs -json docs/benchmarks/prompt.json
 
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates

@@ -1,8 +1,9 @@
 // Command prompt measures prompts: wall time over the slowest chain of remote calls with injected latencies, own CPU
-// time and allocations, and DynamoDB calls and capacity over the length of the history. It prints tables, writes JSON
-// and a document's section where it is told to, and fails when a bar of design 6 is not held.
+// time and allocations, calls and capacity over the length of the history, and the start-up times of the functions and
+// the tokenizer. It prints tables, writes JSON and a document's section where it is told to, and fails when a bar of
+// design 6 is not held.
 //
-//	go run ./infra/bench/prompt [-lengths 100,10000,100000] [-repeats 200] [-json file] [-docs folder]
+//	go run ./infra/bench/prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-json file] [-docs folder]
 package main
 
 import (
@@ -13,43 +14,36 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench/prompt/trial"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
-	"github.com/throughline/throughline/internal/dynamo"
 )
 
 const table = "bench-prompt"
 
 func main() {
-	lengths := flag.String("lengths", "100,10000,100000", "numbers of stored messages, ascending")
+	messages := flag.String("messages", "100,10000,100000", "numbers of stored messages, ascending")
 	repeats := flag.Int("repeats", 200, "how often each prompt is built")
+	starts := flag.Int("starts", 15, "how often each function is started, 0 for not at all")
 	numbers := flag.String("json", "", "file to write the results to as JSON")
 	docs := flag.String("docs", "", "folder of the documents to put the results into")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *lengths, *repeats, *numbers, *docs); err != nil {
+	s := trial.Settings{Repeats: *repeats, Starts: *starts, Latency: trial.Real}
+	if err := run(ctx, s, *messages, *numbers, *docs); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-prompt:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, lengths string, repeats int, numbers, docs string) error {
-	s := trial.Settings{Repeats: repeats, Latency: trial.Real}
-	for part := range strings.SplitSeq(lengths, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil {
-			return fmt.Errorf("a length has to be a number of messages: %q", part)
-		}
-		s.Lengths = append(s.Lengths, n)
+func run(ctx context.Context, s trial.Settings, messages, numbers, docs string) (err error) {
+	if s.Lengths, err = lengths(messages); err != nil {
+		return err
 	}
 	outcome, err := measure(ctx, s)
 	if err != nil {
@@ -67,25 +61,36 @@ func run(ctx context.Context, lengths string, repeats int, numbers, docs string)
 			return err
 		}
 	}
-	if !outcome.Held() {
-		return errors.New("a bar was not held")
+	if missed := outcome.Missed(); len(missed) > 0 {
+		return fmt.Errorf("not held: %s", strings.Join(missed, "; "))
 	}
 	return nil
 }
 
+func lengths(messages string) ([]int, error) {
+	var out []int
+	for part := range strings.SplitSeq(messages, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("a length has to be a number of messages: %q", part)
+		}
+		out = append(out, n)
+	}
+	if !slices.IsSorted(out) {
+		return nil, errors.New("lengths have to ascend")
+	}
+	return out, nil
+}
+
 // measure starts an engine for the trial and stops it afterwards.
 func measure(ctx context.Context, s trial.Settings) (o trial.Outcome, err error) {
+	if !dynamodblocal.Installed() {
+		fmt.Fprintln(os.Stderr, "installing DynamoDB Local")
+	}
 	server, err := dynamodblocal.Start(ctx, dynamodblocal.Options{})
 	if err != nil {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(server.Endpoint()),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
-	if _, err := client.CreateTable(ctx, dynamo.CreateTableInput(table)); err != nil {
-		return o, fmt.Errorf("create table: %w", err)
-	}
-	return trial.Run(ctx, client, table, s, func(line string) { fmt.Fprintln(os.Stderr, line) })
+	return trial.Run(ctx, server.Endpoint(), table, s, func(line string) { fmt.Fprintln(os.Stderr, line) })
 }

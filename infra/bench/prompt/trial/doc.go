@@ -1,4 +1,5 @@
-// Package trial measures what a prompt costs: wall time over the slowest chain of remote calls, the process's own CPU
-// time, and calls and capacity over the length of the history (design 6). The store, the search and the prompts are
-// the production code; what stands behind them is DynamoDB Local, or its recorded answers where times are measured.
+// Package trial measures what a prompt costs (design 6): wall time over the slowest chain of its remote calls, the
+// process's own CPU time, calls and capacity over the length of the history, and what its function and its tokenizer
+// take to start. Store, search and prompts are the production code; at the other end are DynamoDB Local, the local
+// Pinecone and the offline model, each with the latency of the service that it stands for.
 package trial

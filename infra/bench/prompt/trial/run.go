@@ -3,230 +3,109 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
-	"slices"
-	"sync"
-	"syscall"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/token"
 )
 
 // Settings say what is measured.
 type Settings struct {
-	// Lengths are the numbers of stored messages, ascending; the least is at least 100.
-	Lengths []int
-	// Repeats is how often each prompt is built for a time.
-	Repeats int
-	Latency Latencies
+	// Lengths are the numbers of stored messages, ascending; each is at least 100.
+	Lengths []int `json:"lengths"`
+	// Repeats is how often a prompt is built for its p99 or its CPU time; for medians of waiting a fourth is enough.
+	Repeats int `json:"repeats"`
+	// Starts is how often each function is started, 0 for not at all.
+	Starts  int       `json:"starts"`
+	Latency Latencies `json:"latencies"`
 }
 
-// Speed is a recipe's time.
-type Speed struct {
-	Recipe string `json:"recipe"`
-	// Critical is the slowest chain of remote calls by their latencies; Median and P99 are the prompt's wall time.
-	Critical time.Duration `json:"criticalNs"`
-	Median   time.Duration `json:"medianNs"`
-	P99      time.Duration `json:"p99Ns"`
-	// Own is the median CPU-bound time from decoded records to the rendered prompt; Decoding the process's CPU time
-	// for a whole prompt, decoding included.
-	Own      time.Duration `json:"ownNs"`
-	Decoding time.Duration `json:"withDecodingNs"`
-	// Allocations and Bytes are a whole prompt's, decoding included.
-	Allocations uint64 `json:"allocations"`
-	Bytes       uint64 `json:"bytes"`
-	Tokens      int    `json:"tokens"`
-	Characters  int    `json:"characters"`
-}
-
-// Growth is what a unified prompt takes with that many stored messages.
-type Growth struct {
-	Messages  int           `json:"messages"`
-	Calls     int           `json:"dynamodbCalls"`
-	ReadUnits float64       `json:"readUnits"`
-	Median    time.Duration `json:"medianNs"`
-}
-
-// Outcome is what a trial found.
-type Outcome struct {
-	Date    string         `json:"date"`
-	Machine report.Machine `json:"machine"`
-	Latency Latencies      `json:"latencies"`
-	Repeats int            `json:"repeats"`
-	Speeds  []Speed        `json:"speeds"`
-	Growth  []Growth       `json:"growth"`
-}
-
-// Run measures on an empty table of the client's that nothing else uses.
-func Run(ctx context.Context, client meter.API, table string, s Settings, say func(string)) (Outcome, error) {
-	if len(s.Lengths) == 0 || s.Repeats < 1 || s.Lengths[0] < 100 {
-		return Outcome{}, errors.New("there have to be a length of at least 100 messages, and a repeat")
+func (s Settings) validate() error {
+	if len(s.Lengths) == 0 || s.Repeats < 1 || s.Lengths[0] < recentMessages {
+		return errors.New("there have to be a length of at least 100 messages, and a repeat")
 	}
-	o := Outcome{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Latency: s.Latency, Repeats: s.Repeats}
-	counted := meter.New(client, dynamo.CreateTableInput(table))
-	tokens := token.New()
-	set := func(user string, sizes []int) (*bench, error) {
-		staged, err := stage(ctx, dynamo.New(counted, table), tokens, user, sizes, time.Now().UTC().Truncate(time.Minute))
-		if err != nil {
-			return nil, fmt.Errorf("write history: %w", err)
+	return nil
+}
+
+func (s Settings) fewer() int { return (s.Repeats + 3) / 4 }
+
+// Run measures on the DynamoDB engine at an endpoint, in a table that it makes and nothing else uses. It reports its
+// progress in single lines.
+func Run(ctx context.Context, endpoint, table string, s Settings, say func(string)) (o Outcome, err error) {
+	if err := s.validate(); err != nil {
+		return o, err
+	}
+	o = Outcome{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Settings: s}
+	say("measuring the tokenizer")
+	o.Tokenizer = tokenizer()
+	if s.Starts > 0 {
+		say("building and starting the functions")
+		if o.Starts, err = starts(ctx, s.Starts); err != nil {
+			return o, err
 		}
-		return newBench(counted, table, staged, tokens), nil
 	}
-	say("writing a day of 120,000 characters")
-	b, err := set("day", day())
+	services, err := open(ctx, endpoint, table, s.Latency)
 	if err != nil {
 		return o, err
 	}
+	defer func() { err = errors.Join(err, services.close()) }()
+	if err := o.recipes(ctx, services, say); err != nil {
+		return o, err
+	}
+	o.Growth, err = growth(ctx, services, s, say)
+	return o, err
+}
+
+// recipes measures every recipe over a day of 120,000 characters.
+func (o *Outcome) recipes(ctx context.Context, s *services, say func(string)) error {
+	say("writing a day of 120,000 characters")
+	day, err := s.stage(ctx, "day", day(), time.Now().UTC().Truncate(time.Minute))
+	if err != nil {
+		return err
+	}
 	for _, recipe := range prompt.Recipes {
 		say("measuring " + recipe.Name)
-		speed, err := b.speed(ctx, recipe.Name, s)
-		if err != nil {
-			return o, err
+		repeats := o.Settings.Repeats
+		if recipe.Name != prompt.Unified {
+			repeats = o.Settings.fewer()
 		}
-		o.Speeds = append(o.Speeds, speed)
-	}
-	return o, o.grow(ctx, counted, s, say, set)
-}
-
-// grow measures the same prompt over histories of growing length.
-func (o *Outcome) grow(ctx context.Context, counted *meter.Meter, s Settings, say func(string), set func(string, []int) (*bench, error)) error {
-	for _, messages := range s.Lengths {
-		say(fmt.Sprintf("writing %d messages", messages))
-		b, err := set(fmt.Sprintf("grown-%d", messages), grown(messages))
+		wall, err := s.wall(ctx, day, recipe.Name, repeats)
 		if err != nil {
 			return err
 		}
-		say("measuring growth")
-		g, err := b.growth(ctx, counted, messages, s.Repeats)
+		effort, err := s.effort(ctx, day, recipe.Name, o.Settings.Repeats)
 		if err != nil {
 			return err
 		}
-		o.Growth = append(o.Growth, g)
+		o.Walls, o.Efforts = append(o.Walls, wall), append(o.Efforts, effort)
 	}
 	return nil
 }
 
-// bench is a prompt service on a scene, with its remote services in hand.
-type bench struct {
-	*scene
-	remote  *remote
-	service *prompt.Service
-	mu      sync.Mutex
-	own     []time.Duration
+// store is a store on an API, at the scene's time.
+func (s *services) store(api dynamo.API, sc *scene) *dynamo.Store {
+	return dynamo.New(api, s.table, dynamo.WithClock(sc.clock))
 }
 
-func newBench(api dynamo.API, table string, s *scene, tokens *token.Counter) *bench {
-	b := &bench{scene: s, remote: &remote{API: api, answers: map[string]any{}, vectors: s.vectors}}
-	clock := func() time.Time { return s.now }
-	store := dynamo.New(b.remote, table, dynamo.WithClock(clock))
-	search := recall.New(store, embedder{b.remote}, index{remote: b.remote}, recall.Options{Now: clock})
-	b.service = prompt.New(prompt.Deps{
-		Store: store, Search: search, Counter: tokens, Archive: store, Now: clock, NewID: func() string { return "bench" },
-		Observe: func(_ context.Context, o prompt.Observation) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.own = append(b.own, o.Own)
-		},
+// search is the production's chain over a store and an index.
+func (s *services) search(store *dynamo.Store, vectors recall.Index, sc *scene) *recall.Service {
+	return recall.New(store, s.embedder, s.index(vectors), searchOptions(sc))
+}
+
+func searchOptions(sc *scene) recall.Options {
+	return recall.Options{Now: sc.clock, EmbedTimeout: patience, IndexTimeout: patience}
+}
+
+// patience lets a busy machine be slow rather than a prompt be incomplete.
+const patience = 10 * time.Second
+
+// prompter is the production's service on its sources. It builds what is not kept, as in a chat, where the coach
+// function keeps the manifest while the model generates.
+func (s *services) prompter(store prompt.Store, search prompt.Searcher, sc *scene) *prompt.Service {
+	return prompt.New(prompt.Deps{
+		Store: store, Search: search, Counter: s.tokens, Now: sc.clock, NewID: func() string { return "bench" },
+		Deadlines: prompt.Deadlines{Messages: patience, LongTerm: patience, Sessions: patience, Search: patience},
 	})
-	return b
 }
-
-func (b *bench) build(ctx context.Context, recipe string) (prompt.Prompt, error) {
-	r := b.request
-	r.Recipe = recipe
-	p, err := b.service.Build(ctx, b.user, r)
-	if err == nil && len(p.Manifest.Degraded) > 0 {
-		err = fmt.Errorf("the prompt lacks %v", p.Manifest.Degraded)
-	}
-	return p, err
-}
-
-// growth measures against the engine itself.
-func (b *bench) growth(ctx context.Context, m *meter.Meter, messages, repeats int) (Growth, error) {
-	g := Growth{Messages: messages}
-	var walls []time.Duration
-	for range repeats {
-		usage, err := m.Measure(ctx, func(ctx context.Context) error {
-			_, err := b.build(ctx, prompt.Unified)
-			return err
-		})
-		if err != nil {
-			return g, err
-		}
-		g.Calls, g.ReadUnits = usage.Calls, usage.Units.Read
-		walls = append(walls, usage.Wall)
-	}
-	g.Median = report.Median(walls)
-	return g, nil
-}
-
-// speed measures on recorded answers: first with the services' latencies, then without any.
-func (b *bench) speed(ctx context.Context, recipe string, s Settings) (Speed, error) {
-	out := Speed{Recipe: recipe}
-	b.remote.replay, b.remote.latency = false, Latencies{}
-	p, err := b.build(ctx, recipe)
-	if err != nil {
-		return out, err
-	}
-	out.Tokens, out.Characters = p.Tokens.Total, len(p.System)+len(p.Text)
-	b.remote.replay, b.remote.latency = true, s.Latency
-	b.remote.take()
-	var walls []time.Duration
-	for range s.Repeats {
-		began := time.Now()
-		if _, err := b.build(ctx, recipe); err != nil {
-			return out, err
-		}
-		walls = append(walls, time.Since(began))
-		out.Critical = max(out.Critical, critical(b.remote.take()))
-	}
-	out.Median, out.P99 = report.Median(walls), report.Quantile(walls, 0.99)
-	return out, b.effort(ctx, &out, s.Repeats)
-}
-
-// effort measures the process's own work, with services that answer at once.
-func (b *bench) effort(ctx context.Context, out *Speed, repeats int) error {
-	b.remote.latency = Latencies{}
-	b.own = nil
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	used := cpuTime()
-	for range repeats {
-		if _, err := b.build(ctx, out.Recipe); err != nil {
-			return err
-		}
-	}
-	out.Decoding = (cpuTime() - used) / time.Duration(repeats)
-	runtime.ReadMemStats(&after)
-	out.Allocations = (after.Mallocs - before.Mallocs) / uint64(repeats)
-	out.Bytes = (after.TotalAlloc - before.TotalAlloc) / uint64(repeats)
-	slices.Sort(b.own)
-	out.Own = report.Median(b.own)
-	return nil
-}
-
-// cpuTime is what the process has used so far.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-var _ dynamo.API = (*remote)(nil)
-
-var (
-	_ recall.Embedder = embedder{}
-	_ recall.Index    = index{}
-	_ meter.API       = (*dynamodb.Client)(nil)
-)

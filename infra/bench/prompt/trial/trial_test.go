@@ -5,37 +5,45 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/infra/bench/prompt/trial"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-func TestTrialMeasuresEveryRecipe(t *testing.T) {
-	table := dynamodbtest.Table(t, dynamo.CreateTableInput("bench-prompt"))
+func TestTrialMeasuresEveryRecipeAndLength(t *testing.T) {
 	s := trial.Settings{
 		Lengths: []int{100, 300}, Repeats: 2,
-		Latency: trial.Latencies{DynamoDB: time.Millisecond, Embedding: 5 * time.Millisecond, Pinecone: 3 * time.Millisecond},
+		Latency: trial.Latencies{DynamoDB: time.Millisecond, Embedding: 20 * time.Millisecond, Pinecone: 10 * time.Millisecond},
 	}
-	o, err := trial.Run(t.Context(), dynamodbtest.Client(t), table, s, func(string) {})
+	o, err := trial.Run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Speeds) != len(prompt.Recipes) || len(o.Growth) != 2 {
-		t.Fatalf("%d recipes, %d lengths", len(o.Speeds), len(o.Growth))
+	if len(o.Walls) != len(prompt.Recipes) || len(o.Efforts) != len(prompt.Recipes) || len(o.Growth) != 2 {
+		t.Fatalf("%d and %d recipes, %d lengths", len(o.Walls), len(o.Efforts), len(o.Growth))
 	}
-	for _, v := range o.Speeds {
-		if v.Recipe == prompt.Unified && (v.Critical != 9*time.Millisecond || v.Tokens < 2000) {
-			t.Errorf("unified: critical path %v, %d tokens", v.Critical, v.Tokens)
+	for _, w := range o.Walls {
+		if w.Recipe == prompt.Unified && (w.Critical < 31*time.Millisecond || w.Calls < 7 || w.Depth < 3) {
+			t.Errorf("the chain of embedding, index and records: %+v", w)
 		}
-		if v.Median < v.Critical || v.P99 < v.Median || v.Own <= 0 || v.Decoding <= 0 || v.Allocations == 0 {
-			t.Errorf("%+v", v)
+		if w.Median < w.Critical || w.RatioMedian < 1 || w.RatioP99 < w.RatioMedian {
+			t.Errorf("%+v", w)
 		}
 	}
-	for _, g := range o.Growth {
-		if g.Calls < 6 || g.ReadUnits <= 0 || g.Median <= 0 {
+	for _, e := range o.Efforts {
+		if e.Recipe == prompt.TieredHistory && (e.Characters < 110_000 || e.Tokens < 15_000) {
+			t.Errorf("the history is short: %+v", e)
+		}
+		if e.Records <= 0 || e.Decoding <= e.Records || e.Allocations == 0 || e.DecodingBytes <= e.Bytes {
+			t.Errorf("%+v", e)
+		}
+	}
+	for i, g := range o.Growth {
+		if g.Messages != s.Lengths[i] || g.Calls < 5 || g.OtherCalls != 2 || g.ReadUnits <= 0 || g.Median < 31*time.Millisecond || g.Idle <= g.IdleCalls || g.IdleCalls <= 0 {
 			t.Errorf("%+v", g)
 		}
 	}
@@ -46,38 +54,54 @@ func TestTrialMeasuresEveryRecipe(t *testing.T) {
 
 func TestTrialRefusesWhatItCannotMeasure(t *testing.T) {
 	for _, s := range []trial.Settings{{Repeats: 1}, {Lengths: []int{99}, Repeats: 1}, {Lengths: []int{100}}} {
-		if _, err := trial.Run(t.Context(), nil, "", s, func(string) {}); err == nil {
+		if _, err := trial.Run(t.Context(), "", "", s, func(string) {}); err == nil {
 			t.Errorf("%+v is measured", s)
 		}
 	}
 }
 
 func TestBars(t *testing.T) {
-	o := trial.Outcome{
-		Latency: trial.Real,
-		Speeds: []trial.Speed{{
-			Recipe: "r", Critical: 100 * time.Millisecond, Median: 104 * time.Millisecond, P99: 119 * time.Millisecond,
-			Own: time.Millisecond, Decoding: 7 * time.Millisecond,
-		}},
-		Growth: []trial.Growth{{Messages: 100, Calls: 7, ReadUnits: 100, Median: 10}, {Messages: 1000, Calls: 7, ReadUnits: 109, Median: 11}},
-	}
-	if !o.Held() || len(o.Bars()) != 7 {
-		t.Errorf("bars %+v", o.Bars())
-	}
-	for name, spoil := range map[string]func(*trial.Outcome){
-		"median":   func(o *trial.Outcome) { o.Speeds[0].Median = 106 * time.Millisecond },
-		"p99":      func(o *trial.Outcome) { o.Speeds[0].P99 = 121 * time.Millisecond },
-		"own":      func(o *trial.Outcome) { o.Speeds[0].Own = 3 * time.Millisecond },
-		"decoding": func(o *trial.Outcome) { o.Speeds[0].Decoding = 9 * time.Millisecond },
-		"calls":    func(o *trial.Outcome) { o.Growth[1].Calls = 8 },
-		"units":    func(o *trial.Outcome) { o.Growth[1].ReadUnits = 111 },
-		"time":     func(o *trial.Outcome) { o.Growth[1].Median = 12 },
-	} {
-		bad := o
-		bad.Speeds = append([]trial.Speed{}, o.Speeds...)
-		bad.Growth = append([]trial.Growth{}, o.Growth...)
-		if spoil(&bad); bad.Held() {
-			t.Errorf("%s: held", name)
+	good := func() trial.Outcome {
+		return trial.Outcome{
+			Walls:   []trial.Wall{{Recipe: prompt.Unified, RatioMedian: 1.05, RatioP99: 1.2}, {Recipe: "other", RatioMedian: 3}},
+			Efforts: []trial.Effort{{Recipe: prompt.TieredHistory, Records: 2 * time.Millisecond, Decoding: 8 * time.Millisecond}},
+			Growth: []trial.Growth{
+				{Messages: 100, Calls: 7, ReadUnits: 100, Median: 100},
+				{Messages: 1000, Calls: 7, ReadUnits: 110, Median: 110},
+			},
+			Starts: []trial.Start{{Function: "prompt", Median: 60 * time.Millisecond}},
 		}
+	}
+	for name, c := range map[string]struct {
+		spoil func(*trial.Outcome)
+		want  []string
+	}{
+		"all held": {func(*trial.Outcome) {}, nil},
+		"median": {
+			func(o *trial.Outcome) { o.Walls[0].RatioMedian = 1.06 }, []string{"unified: wall time over its critical path, median"},
+		},
+		"p99": {func(o *trial.Outcome) { o.Walls[0].RatioP99 = 1.21 }, []string{"unified: wall time over its critical path, p99"}},
+		"own": {
+			func(o *trial.Outcome) { o.Efforts[0].Records = 3 * time.Millisecond },
+			[]string{"tiered-history: own CPU from decoded records, median"},
+		},
+		"decoding": {
+			func(o *trial.Outcome) { o.Efforts[0].Decoding = 9 * time.Millisecond },
+			[]string{"tiered-history: own CPU with decoding, median"},
+		},
+		"calls": {func(o *trial.Outcome) { o.Growth[1].OtherCalls = 1 }, []string{"1,000 messages over 100: remote calls"}},
+		"units": {func(o *trial.Outcome) { o.Growth[1].ReadUnits = 111 }, []string{"1,000 messages over 100: read units"}},
+		"time":  {func(o *trial.Outcome) { o.Growth[1].Median = 111 }, []string{"1,000 messages over 100: time"}},
+		"start": {
+			func(o *trial.Outcome) { o.Starts[0].Median = 61 * time.Millisecond }, []string{"prompt: process start to ready, median"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := good()
+			c.spoil(&o)
+			if diff := cmp.Diff(c.want, o.Missed()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
