@@ -7,6 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -27,8 +28,8 @@ const (
 	repairLimit = 100
 	// repairRounds bounds one call of Repair; what it leaves, the next finds.
 	repairRounds = 20
-	// parallel bounds the sessions of one batch that are worked on at once.
-	parallel = 8
+	// atOnce bounds the sessions of one batch that are worked on at once.
+	atOnce = 8
 )
 
 // Service indexes messages as they arrive. It is safe for concurrent use; records that come again, late or out of
@@ -73,7 +74,7 @@ func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Ch
 		batches[i] = s.batch(r)
 	}
 	failures := s.index.IndexBatches(ctx, batches)
-	inParallel(len(runs), parallel, func(i int) {
+	parallel.Each(len(runs), atOnce, func(i int) {
 		if failures[i] == nil {
 			failures[i] = s.advance(ctx, runs[i])
 		}

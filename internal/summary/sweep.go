@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/parallel"
 )
 
 // sweepLimit is how many due sessions one sweep looks at; the next, a minute later, goes on.
@@ -37,7 +38,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	results := make([]error, len(due))
 	settled := make([]bool, len(due))
 	looked := make([]bool, len(due))
-	inParallel(len(due), parallel, func(i int) {
+	parallel.Each(len(due), atOnce, func(i int) {
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < sweepReserve {
 			return
 		}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/parallel"
 )
 
 const (
-	// parallel bounds the summaries that one invocation writes at once.
-	parallel = 8
+	// atOnce bounds the summaries that one invocation writes at once.
+	atOnce = 8
 	// lookBack is how many of a user's other sessions are looked at when the user moves on.
 	lookBack = 10
 	// remembered bounds the users whose last session a warm function knows.
@@ -37,7 +38,7 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 		return 0, err
 	}
 	failures := make([]error, len(targets))
-	inParallel(len(targets), parallel, func(i int) { failures[i] = s.summarizeNow(ctx, targets[i]) })
+	parallel.Each(len(targets), atOnce, func(i int) { failures[i] = s.summarizeNow(ctx, targets[i]) })
 	done = len(changes)
 	for i, failure := range failures {
 		if failure != nil {

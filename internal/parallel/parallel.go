@@ -1,4 +1,5 @@
-package memory
+// Package parallel runs the parts of a batch side by side, under a bound.
+package parallel
 
 import (
 	"sync/atomic"
@@ -6,9 +7,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// inParallel calls do for 0 to n-1, at most limit at once, and waits for all. A panic of one is raised again in the
+// Each calls do for 0 to n-1, at most limit at once, and waits for all. A panic of one is raised again in the
 // caller, where a batch's handler can set the record aside: in a goroutine of its own it would end the process.
-func inParallel(n, limit int, do func(i int)) {
+func Each(n, limit int, do func(i int)) {
 	var raised atomic.Pointer[any]
 	var work errgroup.Group
 	work.SetLimit(limit)
