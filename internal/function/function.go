@@ -6,6 +6,7 @@ package function
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -46,8 +47,19 @@ func awsConfig(cfg config.Config) aws.Config {
 		Region:      cfg.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken),
 		HTTPClient:  httpClient(),
-		Retryer:     func() aws.Retryer { return retry.NewStandard() },
+		Retryer:     func() aws.Retryer { return retry.NewStandard(repeatCutAnswers) },
 	}
+}
+
+// repeatCutAnswers has the SDK repeat a request whose answer's body ended early, as it repeats by itself those whose
+// connection was reset: the two differ only in how the connection was lost.
+func repeatCutAnswers(o *retry.StandardOptions) {
+	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return aws.TrueTernary
+		}
+		return aws.UnknownTernary
+	}))
 }
 
 // httpClient keeps enough idle connections for one prompt's parallel reads.
