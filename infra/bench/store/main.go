@@ -3,7 +3,7 @@
 // over the length of the session. It prints tables, writes JSON and a document's section with a plot where it is told
 // to, and fails when a bar is not held (design 6).
 //
-//	go run ./infra/bench/store [-lengths 0,10,100,1000,10000] [-repeats 45] [-json file] [-docs folder]
+//	go run ./infra/bench/store [-lengths 0,10,100,1000,10000,50000] [-repeats 45] [-json file] [-docs folder]
 package main
 
 import (
@@ -37,7 +37,7 @@ const (
 )
 
 func main() {
-	lengths := flag.String("lengths", "0,10,100,1000,10000", "lengths of the sessions in messages, ascending")
+	lengths := flag.String("lengths", "0,10,100,1000,10000,50000", "lengths of the sessions in messages, ascending")
 	repeats := flag.Int("repeats", 45, "how often each contender does each thing at each length")
 	numbers := flag.String("json", "", "file to write the results to as JSON")
 	docs := flag.String("docs", "", "folder of the documents to put the results and the plot into")
