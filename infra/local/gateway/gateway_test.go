@@ -1,16 +1,10 @@
 package gateway_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -20,11 +14,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/gateway"
 	"github.com/throughline/throughline/infra/local/issuer"
-	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/internal/auth"
 )
 
 func TestRoutesGoToTheMostSpecific(t *testing.T) {
@@ -260,174 +251,4 @@ func TestAuthorizer(t *testing.T) {
 	if own.Scopes != nil || !slices.Equal(scoped.Scopes, []string{"throughline/user", "throughline/app"}) {
 		t.Errorf("scopes %q without and %q with scopes on the route", own.Scopes, scoped.Scopes)
 	}
-}
-
-func TestFunctionURLStreams(t *testing.T) {
-	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}", Authorized: true}})
-	pieces := make(chan string)
-	h.stream = func(_ context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		if in.RawPath != "/v1/chat" || in.RawQueryString != "a=1" || in.Body != "{}" || in.Headers["authorization"] != "x" || in.RequestContext.HTTP.Method != "POST" {
-			t.Errorf("request %+v", in)
-		}
-		reader, writer := io.Pipe()
-		go func() {
-			for piece := range pieces {
-				_, _ = io.WriteString(writer, piece)
-			}
-			_ = writer.Close()
-		}()
-		return &events.LambdaFunctionURLStreamingResponse{StatusCode: 201, Headers: map[string]string{"Content-Type": "text/event-stream"}, Body: reader}, nil
-	}
-	resp := h.do(t, "POST", "/v1/chat?a=1", strings.NewReader("{}"), http.Header{"Content-Type": {"application/json"}, "Authorization": {"x"}})
-	if resp.StatusCode != 201 || resp.Header.Get("Content-Type") != "text/event-stream" {
-		t.Fatalf("status %d headers %v", resp.StatusCode, resp.Header)
-	}
-	lines := bufio.NewReader(resp.Body)
-	for _, piece := range []string{"event: token\n", "event: done\n"} {
-		pieces <- piece // the next piece is not made before this one was read
-		if got, err := lines.ReadString('\n'); err != nil || got != piece {
-			t.Fatalf("read %q, %v; want %q", got, err, piece)
-		}
-	}
-	close(pieces)
-	if _, err := lines.ReadByte(); err != io.EOF {
-		t.Errorf("end of stream: %v", err)
-	}
-}
-
-func TestClientGoneChangesNothingForTheFunction(t *testing.T) {
-	h := start(t, nil)
-	begun, resume, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	h.stream = func(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		reader, writer := io.Pipe()
-		go func() {
-			_, _ = io.WriteString(writer, "first")
-			close(begun)
-			<-resume
-			for range 100 {
-				if _, err := writer.Write(make([]byte, 64<<10)); err != nil {
-					finished <- err
-					return
-				}
-			}
-			finished <- ctx.Err()
-			_ = writer.Close()
-		}()
-		return &events.LambdaFunctionURLStreamingResponse{Body: reader}, nil
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+"/v1/export", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-begun
-	cancel()
-	_ = resp.Body.Close()
-	close(resume)
-	if err := <-finished; err != nil {
-		t.Errorf("the function met %v after the client had gone", err)
-	}
-}
-
-func TestFunctionURLThatFails(t *testing.T) {
-	h := start(t, nil)
-	h.stream = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		panic("secret detail")
-	}
-	p := problemOf(t, h.do(t, "POST", "/v1/chat", nil, nil))
-	if p.Status != 500 || p.Code != "internal" || strings.Contains(p.Detail, "secret") {
-		t.Errorf("problem %+v", p)
-	}
-}
-
-// harness is a gateway before a function that keeps its events, and before a function URL.
-type harness struct {
-	url    string
-	issuer *issuer.Issuer
-	events []events.APIGatewayV2HTTPRequest
-	answer func() (any, error)
-	stream lambdaapi.URLHandler
-}
-
-func start(t *testing.T, routes []template.Route) *harness {
-	t.Helper()
-	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
-	logger := slog.New(slog.DiscardHandler)
-	runtime := lambdaapi.NewRuntime(logger)
-	runtime.Register("f", func(_ context.Context, e events.APIGatewayV2HTTPRequest) (any, error) {
-		h.events = append(h.events, e)
-		return h.answer()
-	}, time.Minute)
-	runtime.Register("coach", func(ctx context.Context, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		return h.stream(ctx, r)
-	}, time.Minute)
-	mux := http.NewServeMux()
-	server := httptest.NewServer(mux)
-	h.url = server.URL
-	var err error
-	if h.issuer, err = issuer.New(server.URL, "", time.Now); err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audience: issuer.Audience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.issuer.Register(mux)
-	mux.Handle("/", gateway.New(gateway.Options{
-		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
-		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/export": "coach"},
-		Verifier:  verifier, Invoker: runtime, Logger: logger, Now: time.Now,
-	}))
-	t.Cleanup(func() {
-		server.Close()
-		if err := runtime.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return h
-}
-
-// response is an answer whose body the test's end closes.
-type response struct {
-	StatusCode int
-	Header     http.Header
-	Body       io.Reader
-}
-
-func (h *harness) do(t *testing.T, method, path string, body io.Reader, headers http.Header) response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps.Copy(req.Header, headers)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	return response{resp.StatusCode, resp.Header, resp.Body}
-}
-
-type problemBody struct {
-	Type, Title, Detail, Code string
-	Status                    int
-}
-
-func problemOf(t *testing.T, resp response) (p problemBody) {
-	t.Helper()
-	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
-		t.Errorf("content type %q", kind)
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
-		t.Fatal(err)
-	}
-	if p.Status != resp.StatusCode {
-		t.Errorf("status %d in the body, %d in the answer", p.Status, resp.StatusCode)
-	}
-	return p
 }

@@ -1,16 +1,9 @@
 package stack_test
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -267,110 +260,6 @@ func TestStacksSideBySideAndNamedEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.get(t, "/healthz", &struct{}{})
-}
-
-func TestTakenPortSaysTheMend(t *testing.T) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	port := l.Addr().(*net.TCPAddr).Port
-	for _, variable := range []string{"PORT", "LAMBDA_PORT", "OPENAI_PORT", "PINECONE_PORT"} {
-		t.Run(variable, func(t *testing.T) {
-			cfg := (&harness{}).parse(t, map[string]string{variable: fmt.Sprint(port), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"})
-			_, err := stack.Start(t.Context(), cfg)
-			want := fmt.Sprintf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, port+1)
-			if err == nil || err.Error() != want {
-				t.Errorf("error %v, want %s", err, want)
-			}
-		})
-	}
-}
-
-func TestStopCutsOffWhatIsUnderWay(t *testing.T) {
-	h := startOwn(t, nil)
-	begun := make(chan struct{})
-	h.chat = func(ctx context.Context) io.Reader {
-		reader, writer := io.Pipe()
-		go func() {
-			_, _ = io.WriteString(writer, "event: prompt\n")
-			close(begun)
-			<-ctx.Done()
-			_ = writer.Close()
-		}()
-		return reader
-	}
-	go func() {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, h.stack.URL()+"/v1/chat", http.NoBody)
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body)
-			_ = resp.Body.Close()
-		}
-	}()
-	<-begun
-	endpoint, began := h.stack.Info().DynamoDBEndpoint, time.Now()
-	if err := h.stack.Stop(); err != nil {
-		t.Errorf("stop: %v", err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("stopping took %s", took)
-	}
-	for _, url := range []string{h.stack.URL(), endpoint, h.stack.Info().PineconeHost, h.stack.Info().OpenAIBaseURL} {
-		if answers(t, url) {
-			t.Errorf("%s still answers", url)
-		}
-	}
-}
-
-func TestWaitEndsWithItsContext(t *testing.T) {
-	h := start(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := h.stack.Wait(ctx); err != nil {
-		t.Errorf("wait: %v", err)
-	}
-}
-
-func TestEngineThatDiesEndsWait(t *testing.T) {
-	h := startOwn(t, nil)
-	kill(t, h.stack.Info().DynamoDBEndpoint)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := h.stack.Wait(ctx); err == nil || !strings.Contains(err.Error(), "DynamoDB Local") {
-		t.Errorf("wait: %v, want the engine's end", err)
-	}
-	if status := h.call(t, http.MethodGet, "/healthz", "", nil); status != http.StatusServiceUnavailable {
-		t.Errorf("health without the engine: %d", status)
-	}
-}
-
-// kill ends the engine behind an endpoint: the child of this process that was started on its port.
-func kill(t *testing.T, endpoint string) {
-	t.Helper()
-	port := endpoint[strings.LastIndex(endpoint, ":")+1:]
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range lists {
-		children, _ := os.ReadFile(list) // the thread may have ended
-		for child := range strings.FieldsSeq(string(children)) {
-			command, _ := os.ReadFile("/proc/" + child + "/cmdline")
-			if !strings.Contains(string(command), "-port\x00"+port+"\x00") {
-				continue
-			}
-			pid, err := strconv.Atoi(child)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-	}
-	t.Fatal("no engine found")
 }
 
 func TestParse(t *testing.T) {

@@ -1,0 +1,109 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/infra/local/gateway"
+	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/auth"
+)
+
+// harness is a gateway before a function that keeps its events, and before a function URL.
+type harness struct {
+	url    string
+	issuer *issuer.Issuer
+	events []events.APIGatewayV2HTTPRequest
+	answer func() (any, error)
+	stream lambdaapi.URLHandler
+}
+
+func start(t *testing.T, routes []template.Route) *harness {
+	t.Helper()
+	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
+	logger := slog.New(slog.DiscardHandler)
+	runtime := lambdaapi.NewRuntime(logger)
+	runtime.Register("f", func(_ context.Context, e events.APIGatewayV2HTTPRequest) (any, error) {
+		h.events = append(h.events, e)
+		return h.answer()
+	}, time.Minute)
+	runtime.Register("coach", func(ctx context.Context, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		return h.stream(ctx, r)
+	}, time.Minute)
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	h.url = server.URL
+	var err error
+	if h.issuer, err = issuer.New(server.URL, "", time.Now); err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audience: issuer.Audience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.issuer.Register(mux)
+	mux.Handle("/", gateway.New(gateway.Options{
+		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
+		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/export": "coach"},
+		Verifier:  verifier, Invoker: runtime, Logger: logger, Now: time.Now,
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		if err := runtime.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return h
+}
+
+// response is an answer whose body the test's end closes.
+type response struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+}
+
+func (h *harness) do(t *testing.T, method, path string, body io.Reader, headers http.Header) response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(req.Header, headers)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return response{resp.StatusCode, resp.Header, resp.Body}
+}
+
+type problemBody struct {
+	Type, Title, Detail, Code string
+	Status                    int
+}
+
+func problemOf(t *testing.T, resp response) (p problemBody) {
+	t.Helper()
+	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
+		t.Errorf("content type %q", kind)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Status != resp.StatusCode {
+		t.Errorf("status %d in the body, %d in the answer", p.Status, resp.StatusCode)
+	}
+	return p
+}

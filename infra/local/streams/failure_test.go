@@ -1,0 +1,160 @@
+package streams_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/infra/local/streams"
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+// TestPartialResponse: the handler reports two records of its first batch; the batch goes on from the lower one.
+func TestPartialResponse(t *testing.T) {
+	table := newTable(t)
+	for n := range 6 {
+		put(t, table, numbered(0, n))
+	}
+	var once sync.Once
+	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 3, ReportsItems: true}, func(e events.DynamoDBEvent) (out any, err error) {
+		once.Do(func() {
+			out = failures(e.Records[4].Change.SequenceNumber, e.Records[2].Change.SequenceNumber)
+		})
+		return out, nil
+	})
+	s.wait(t)
+	want := []int{0, 1, 2, 3, 4, 5, 2, 3, 4, 5}
+	if got := s.numbers(t); !slices.Equal(got, want) {
+		t.Errorf("delivered %v, want %v", got, want)
+	}
+	if stats := s.poller.Stats(); stats.Handled != 6 || stats.Pending != 0 || stats.Invocations != 2 {
+		t.Errorf("stats %+v", stats)
+	}
+}
+
+func TestResponsesOfTheService(t *testing.T) {
+	retried := map[string]bool{
+		``: false, `null`: false, `{}`: false, `{"batchItemFailures":null}`: false, `{"batchItemFailures":[]}`: false,
+		`{"batchItemFailures":[{"itemIdentifier":""}]}`: true, `{"batchItemFailures":[{"itemIdentifier":null}]}`: true,
+		`{"batchItemFailures":[{"other":"1"}]}`: true, `{"batchItemFailures":[{"itemIdentifier":"no such"}]}`: true,
+		`{"batchItemFailures":7}`: true,
+	}
+	table := newTable(t)
+	put(t, table, numbered(0, 0))
+	for response, again := range retried {
+		t.Run(response, func(t *testing.T) {
+			first := true
+			s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 1, ReportsItems: true}, func(events.DynamoDBEvent) (any, error) {
+				defer func() { first = false }()
+				if first {
+					return json.RawMessage(response), nil
+				}
+				return nil, nil
+			})
+			s.wait(t)
+			if got := len(s.batches()) > 1; got != again {
+				t.Errorf("retried %v, want %v", got, again)
+			}
+		})
+	}
+}
+
+func TestBisectionSetsOnlyThePoisonAside(t *testing.T) {
+	table := newTable(t)
+	for n := range 9 {
+		put(t, table, numbered(0, n))
+	}
+	handled := map[int]bool{}
+	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 2, Bisect: true}, func(e events.DynamoDBEvent) (any, error) {
+		for _, r := range e.Records {
+			if r.Change.NewImage["n"].Number() == "4" {
+				return nil, errors.New("poison")
+			}
+		}
+		for _, r := range e.Records {
+			n, _ := strconv.Atoi(r.Change.NewImage["n"].Number())
+			handled[n] = true
+		}
+		return nil, nil
+	})
+	s.wait(t)
+	if len(handled) != 8 {
+		t.Errorf("handled %v, want all but 4", handled)
+	}
+	letters := s.poller.DeadLetters()
+	if len(letters) != 1 || len(letters[0].Records) != 1 || number(t, letters[0].Records[0]) != 4 ||
+		letters[0].Condition != streams.RetriesExhausted || letters[0].Invocations != 3 || letters[0].Error != "poison" {
+		t.Errorf("dead letters %+v", letters)
+	}
+	if stats := s.poller.Stats(); stats.Dead != 1 || stats.Handled != 8 || stats.Pending != 0 {
+		t.Errorf("stats %+v", stats)
+	}
+}
+
+func TestRetryLimitSetsTheBatchAsideAndGoesOn(t *testing.T) {
+	table := newTable(t)
+	for n := range 3 {
+		put(t, table, numbered(0, n))
+	}
+	fail := true
+	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 2}, func(events.DynamoDBEvent) (any, error) {
+		if fail {
+			return nil, errors.New("down")
+		}
+		return nil, nil
+	})
+	s.wait(t)
+	if got := s.batches(); !slices.Equal(got, []int{3, 3, 3}) {
+		t.Errorf("batches %v, want one attempt and two retries", got)
+	}
+	fail = false
+	put(t, table, numbered(0, 3))
+	s.wait(t)
+	if stats := s.poller.Stats(); stats.Dead != 3 || stats.Handled != 1 {
+		t.Errorf("stats %+v", stats)
+	}
+}
+
+func TestRecordsGrowTooOld(t *testing.T) {
+	table := newTable(t)
+	put(t, table, numbered(0, 0))
+	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: template.Unlimited, MaxAge: time.Nanosecond}, nil)
+	s.wait(t)
+	letters := s.poller.DeadLetters()
+	if len(letters) != 1 || letters[0].Condition != streams.TooOld || len(s.batches()) != 0 {
+		t.Errorf("dead letters %+v, batches %v", letters, s.batches())
+	}
+}
+
+func TestRedeliverEverything(t *testing.T) {
+	table := newTable(t)
+	for n := range 5 {
+		put(t, table, numbered(0, n))
+	}
+	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil)
+	s.wait(t)
+	if err := s.poller.Redeliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.wait(t)
+	if got, want := s.numbers(t), []int{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}; !slices.Equal(got, want) {
+		t.Errorf("delivered %v, want %v", got, want)
+	}
+}
+
+func TestRepeatDeliversSucceededBatchesAgain(t *testing.T) {
+	table := newTable(t)
+	put(t, table, numbered(0, 0))
+	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil, func(o *streams.Options) { o.Repeat = 1 })
+	s.wait(t)
+	s.stop()
+	if got := s.numbers(t); !slices.Equal(got, []int{0, 0}) {
+		t.Errorf("delivered %v, want the record twice", got)
+	}
+}
