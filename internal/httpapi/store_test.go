@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,14 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/infra/local/pineconelocal"
-	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
-	"github.com/throughline/throughline/internal/pinecone"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -39,39 +36,12 @@ func (h *hurried) Erase(ctx context.Context, user conversation.UserID, until tim
 	return h.Eraser.Erase(ctx, user, until)
 }
 
-// newIndex is a vector index on a server of this test's own.
-func newIndex(t *testing.T) *pinecone.Client {
-	t.Helper()
-	server, err := pineconelocal.New(pineconelocal.Options{Dimension: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, err := range []error{client.Close(), server.Close(), <-served} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return client
-}
-
 // real is the contract's stores on a table of a real engine.
 func real(t *testing.T) stores {
 	t.Helper()
 	store := dynamotest.New(t, dynamo.WithClock(noon))
 	eraser := erasure.New(erasure.Deps{
-		Store: store, Memories: store.Memories(), Index: newIndex(t), Now: noon, Backups: erasure.DefaultBackups,
+		Store: store, Memories: store.Memories(), Index: pineconetest.Client(t, 2), Now: noon, Backups: erasure.DefaultBackups,
 	})
 	return stores{store, store, eraser, &hurried{Eraser: eraser}, httpapi.LongTerm{
 		Profile: store.Profiles(), Seed: store.Seeds(), UserSummary: store.UserSummaries(), Preferences: store.Preferences(),

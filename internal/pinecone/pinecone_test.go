@@ -3,7 +3,6 @@ package pinecone_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,46 +12,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/vector"
 )
-
-// index starts a local index behind these interceptors and returns a client of it.
-func index(t *testing.T, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
-	t.Helper()
-	server, err := pineconelocal.New(pineconelocal.Options{Dimension: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l, interceptors...) }()
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
-}
 
 func record(id string, dense ...float32) vector.Record {
 	return vector.Record{ID: id, Dense: dense, Metadata: map[string]any{"recordType": "message"}}
@@ -85,7 +51,7 @@ func upsert(t *testing.T, c *pinecone.Client, user conversation.UserID, generati
 }
 
 func TestUsersAndGenerationsAreApart(t *testing.T) {
-	c := index(t)
+	c := pineconetest.Client(t, 2)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	upsert(t, c, "anna", 1, record("m2", 1, 0))
 	upsert(t, c, "anna.1", 0, record("m3", 1, 0))
@@ -103,7 +69,7 @@ func TestUsersAndGenerationsAreApart(t *testing.T) {
 }
 
 func TestHybridQueryWithFilter(t *testing.T) {
-	c := index(t)
+	c := pineconetest.Client(t, 2)
 	dense := record("dense", 1, 0)
 	lexical := record("lexical", 0.6, 0.8)
 	lexical.Sparse = vector.Encode("glute bridges")
@@ -132,7 +98,7 @@ func TestHybridQueryWithFilter(t *testing.T) {
 func TestIDsThatTheServiceRefusesComeBackWhole(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for _, user := range []conversation.UserID{"anna", "änna"} {
-		c := index(t)
+		c := pineconetest.Client(t, 2)
 		want := []string{"a", "msg_änna_1", "~a", long}
 		for i, id := range want {
 			upsert(t, c, user, 0, record(id, 1, float32(-i)/10))
@@ -154,7 +120,7 @@ func TestIDsThatTheServiceRefusesComeBackWhole(t *testing.T) {
 func TestUpsertKeepsWithinTheServicesLimits(t *testing.T) {
 	for name, textLength := range map[string]int{"by count": 1, "by size": 1000} {
 		t.Run(name, func(t *testing.T) {
-			c := index(t)
+			c := pineconetest.Client(t, 2)
 			records := make([]vector.Record, 2500)
 			for i := range records {
 				records[i] = record(fmt.Sprintf("m%04d", i), 1, 0)
@@ -178,7 +144,7 @@ func TestUpsertKeepsWithinTheServicesLimits(t *testing.T) {
 }
 
 func TestDropAndDeleteOfNothing(t *testing.T) {
-	c := index(t)
+	c := pineconetest.Client(t, 2)
 	if held, err := c.Drop(t.Context(), "anna", 7); held != 0 || err != nil {
 		t.Errorf("drop: %d, %v", held, err)
 	}
@@ -206,7 +172,7 @@ func TestStatusesBecomeCodes(t *testing.T) {
 	} {
 		t.Run(code.String(), func(t *testing.T) {
 			var attempts atomic.Int32
-			c := index(t, func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) {
+			c := pineconetest.Client(t, 2, func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) {
 				attempts.Add(1)
 				return nil, status.Error(code, strings.Repeat("no ", 200))
 			})
@@ -223,7 +189,7 @@ func TestStatusesBecomeCodes(t *testing.T) {
 
 func TestAnUpsertIsTriedAgain(t *testing.T) {
 	var attempts atomic.Int32
-	c := index(t, func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	c := pineconetest.Client(t, 2, func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if attempts.Add(1) == 1 {
 			return nil, status.Error(codes.Unavailable, "busy")
 		}
@@ -243,7 +209,7 @@ func TestAnUpsertIsTriedAgain(t *testing.T) {
 }
 
 func TestWhatIsOursToMend(t *testing.T) {
-	c := index(t)
+	c := pineconetest.Client(t, 2)
 	odd := record("m1", 1, 0)
 	odd.Metadata["seq"] = 7
 	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {

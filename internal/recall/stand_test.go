@@ -3,7 +3,6 @@ package recall_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -11,13 +10,12 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/openai"
-	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
@@ -42,7 +40,7 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
-	s.index = &faultyIndex{Index: index(t)}
+	s.index = &faultyIndex{Index: pineconetest.Client(t, dimensions)}
 	s.indexer = recall.NewIndexer(s.embed, s.index, "offline")
 	s.Service = recall.New(s.store, s.embed, s.index, recall.Options{
 		EmbedTimeout: 20 * time.Second, IndexTimeout: 20 * time.Second, Now: func() time.Time { return s.now },
@@ -57,32 +55,6 @@ func embedder(t *testing.T) *openai.Client {
 	return openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
 	})
-}
-
-func index(t *testing.T) *pinecone.Client {
-	t.Helper()
-	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, err := range []error{client.Close(), server.Close(), <-served} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return client
 }
 
 // faultyEmbedder and faultyIndex are the engines, where they can be made to fail or to wait for their deadline.

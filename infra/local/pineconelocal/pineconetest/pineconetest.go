@@ -1,0 +1,41 @@
+// Package pineconetest gives a test a local vector index of its own.
+package pineconetest
+
+import (
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/pinecone"
+)
+
+// Client starts an empty index of so many dimensions, behind these interceptors, and returns a client of it. Both end
+// with the test; an error in their ending fails it.
+func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
+	t.Helper()
+	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l, interceptors...) }()
+	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, err := range []error{client.Close(), server.Close(), <-served} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return client
+}
