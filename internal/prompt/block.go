@@ -28,6 +28,8 @@ type entry struct {
 	ours bool
 	// fixed marks text of ours that is the same in every prompt of a recipe, so that it is counted once.
 	fixed bool
+	// apart marks what the model is given beside the text, such as a tool: it is counted, and not written.
+	apart bool
 	// place is where it stands in the rendered block, ascending; entries of equal place stand as they are ranked.
 	place int
 	// group is the conversation that it is told within, nil for most.
@@ -85,11 +87,11 @@ type block struct {
 	limit int
 }
 
-// included returns what stands in the block, in the order in which it is written.
-func (b *block) included() []*entry {
+// written returns what is written of the block, in the order in which it is.
+func (b *block) written() []*entry {
 	in := make([]*entry, 0, len(b.entries))
 	for _, e := range b.entries {
-		if e.in() {
+		if e.in() && !e.apart {
 			in = append(in, e)
 		}
 	}

@@ -2,7 +2,6 @@ package prompt_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,39 +116,4 @@ func TestBlockMapOrder(t *testing.T) {
 	if p.System != "" || p.Text != "" {
 		t.Errorf("system %q, text %q", p.System, p.Text)
 	}
-}
-
-// A recipe's entry names its strategy: with compaction, what a session's summary covers is told by it, and with a
-// token window, as many messages as half of the budget holds.
-func TestRecipesNameTheirScoping(t *testing.T) {
-	named := func(t *testing.T, strategy string) (*world, prompt.Request) {
-		t.Helper()
-		before := prompt.Recipes
-		t.Cleanup(func() { prompt.Recipes = before })
-		prompt.Recipes = slices.Clone(before)
-		for i := range prompt.Recipes {
-			prompt.Recipes[i].Scoping = strategy
-		}
-		w := newWorld()
-		return w, talkative(w, 30, "motivator")
-	}
-	t.Run(prompt.Compaction, func(t *testing.T) {
-		w, r := named(t, prompt.Compaction)
-		summarize(&w.user("u").sessions[0], "They compared bands.").Summary.CoveredThrough = 22
-		p := build(t, w.service(now), "u", r)
-		if len(p.Messages) != 9 || p.Messages[0].Content != "message 23" {
-			t.Errorf("%d messages from %q", len(p.Messages), p.Messages[0].Content)
-		}
-		if !strings.Contains(p.System, "## Earlier In This Conversation\nThey compared bands.") {
-			t.Errorf("the older messages are not told: %s", p.System)
-		}
-	})
-	t.Run(prompt.TokenWindow, func(t *testing.T) {
-		w, r := named(t, prompt.TokenWindow)
-		r.Budget = &prompt.Budget{Tokens: 1000}
-		p := build(t, w.service(now), "u", r)
-		if len(p.Messages) != 31 || p.Messages[0].Content != "message 1" {
-			t.Errorf("%d messages from %q", len(p.Messages), p.Messages[0].Content)
-		}
-	})
 }

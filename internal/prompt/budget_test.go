@@ -1,7 +1,9 @@
 package prompt_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -39,12 +41,16 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 			role := rapid.SampledFrom([]conversation.Role{conversation.User, conversation.Assistant, conversation.Assistant, conversation.System}).Draw(t, "role")
 			lines = append(lines, line{time.Duration(j) * minute, role, drawText(t, "content", 40)})
 		}
-		age := time.Duration(rapid.IntRange(0, 9*24*60).Draw(t, "age")) * minute
+		age := time.Duration(drawAge(t)) * minute
 		s := p.converse(fmt.Sprintf("s%d", i), rapid.SampledFrom(contexts).Draw(t, "context"), "mia", now.Add(-age-13*minute), lines...)
 		if len(lines) > 0 && rapid.Bool().Draw(t, "summarized") {
 			summarize(s, drawText(t, "summary", 30))
 			s.Summary.CoveredThrough = rapid.IntRange(1, len(lines)).Draw(t, "covered")
 		}
+		if s.Title = drawText(t, "title", 5); s.Summary != nil {
+			p.hits = append(p.hits, summaryHit(s, rapid.SampledFrom([]float64{0.2, 0.5, 0.9}).Draw(t, "score")))
+		}
+		s.Attributes = map[string]any{drawText(t, "attribute", 3): drawText(t, "value", 9)}
 		last = s
 	}
 	drawMemory(t, p)
@@ -57,6 +63,11 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 		Context: last.Context, SessionID: last.ID, CoachID: "mia",
 		Message: drawText(t, "message", 20), AgentID: rapid.SampledFrom(prompt.Agents).Draw(t, "agent").ID,
 	}
+}
+
+// drawAge draws how many minutes ago a session ended, some of them often, so that sessions are equally old.
+func drawAge(t *rapid.T) int {
+	return rapid.OneOf(rapid.IntRange(0, 9*24*60), rapid.SampledFrom([]int{0, 20, 25 * 60, 3 * 24 * 60})).Draw(t, "age")
 }
 
 func drawMemory(t *rapid.T, p *person) {
@@ -80,6 +91,10 @@ func drawMemory(t *rapid.T, p *person) {
 			ID: fmt.Sprint("t", i), CoachID: "mia", Content: drawText(t, "todo", 9), Status: longterm.Pending,
 			CreatedAt: now.Add(-time.Duration(i) * time.Hour),
 		})
+		s.Todos = append(s.Todos, longterm.Todo{
+			ID: fmt.Sprint("w", i), CoachID: "mia", Content: drawText(t, "win", 9), Status: longterm.TodoCompleted,
+			CompletedAt: now.Add(-time.Duration(i/2) * 20 * time.Hour),
+		})
 		s.Goals = append(s.Goals, longterm.Goal{
 			ID: fmt.Sprint("g", i), Title: drawText(t, "goal", 9), Status: longterm.GoalActive, GoalType: longterm.Habit,
 			CreatedAt: now.Add(-time.Duration(i) * time.Hour),
@@ -87,12 +102,16 @@ func drawMemory(t *rapid.T, p *person) {
 	}
 }
 
-// realTokens counts what a model is really given.
+// realTokens counts what a model is really sent, tools included.
 func realTokens(p prompt.Prompt) int {
 	if p.Text != "" {
 		return tokens.Count(p.Text)
 	}
 	n := tokens.Count(p.System)
+	for _, tool := range p.Tools {
+		n += tokens.Count(fmt.Sprintf(`{"function":{"name":%q,"description":%q,"parameters":%s},"type":"function"}`,
+			tool.Name, tool.Description, tool.Parameters))
+	}
 	for _, m := range p.Messages {
 		n += tokens.Count(m.Content)
 	}
@@ -105,6 +124,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
+				defer scope(drawStrategy(t))()
 				w := newWorld()
 				r := drawUser(t, w.user("u"))
 				r.Recipe = recipe.Name
@@ -133,7 +153,7 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 		t.Fatalf("%d tokens accounted, only %d real", p.Tokens.Total, real)
 	}
 	limit := p.Tokens.Budget
-	if recipe.MessageApart {
+	if recipe.MessageApart && r.Budget == nil {
 		limit += tokens.Count(r.Message) + 20
 	}
 	if p.Tokens.Total > limit {
@@ -162,5 +182,27 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 	}
 	if sum != p.Tokens.Total {
 		t.Fatalf("the blocks sum up to %d, the total is %d", sum, p.Tokens.Total)
+	}
+}
+
+// The size warning of prompt-assembly-map: the system blocks past 80% of the budget are logged and in the manifest.
+func TestSizeWarning(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	var log bytes.Buffer
+	deps := w.deps(now)
+	deps.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := prompt.New(deps)
+	r.Budget = &prompt.Budget{Tokens: 2000}
+	if p := build(t, s, "ann", r); len(p.Manifest.Warnings) != 0 || log.Len() > 0 {
+		t.Errorf("warnings %q, log %s", p.Manifest.Warnings, &log)
+	}
+	r.Budget = &prompt.Budget{Tokens: 520}
+	p := build(t, s, "ann", r)
+	if len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "80%") {
+		t.Errorf("warnings %q", p.Manifest.Warnings)
+	}
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "promptId="+p.ID) || !strings.Contains(got, "80%") {
+		t.Errorf("log %s", got)
 	}
 }

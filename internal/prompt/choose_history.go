@@ -138,9 +138,9 @@ func (v *view) earlier(s *Slot) *entry {
 	if !hasSummary(v.session) {
 		return nil
 	}
-	chosen, older := v.scope()
-	if older == "" && (len(chosen) == 0 || chosen[0].Seq <= 1 || strategies[v.recipe.Scoping] != MessageScopingStrategy(lastN{})) {
-		return nil
+	chosen, _ := v.scope()
+	if len(chosen) == 0 || chosen[0].Seq <= 1 {
+		return nil // nothing is older than what is told
 	}
 	if v.recipe.has(blockThread) && v.tellsFromStart() {
 		return nil

@@ -35,7 +35,7 @@ func chooseRecent(v *view, s *Slot) []*entry {
 
 // scope are the session's own messages that the recipe's strategy chooses, and what stands for the older ones.
 func (v *view) scope() (chosen []conversation.Message, older string) {
-	return strategies[v.recipe.Scoping].SelectMessages(v.own, ScopingConfig{
+	return v.recipe.strategy().SelectMessages(v.own, ScopingConfig{
 		MaxMessages: v.agent.Messages, MaxTokens: v.budget.tokens / 2, Relevant: v.agent.Relevant, Summary: v.session.Summary,
 	})
 }
@@ -154,32 +154,34 @@ func (v *view) referredTo(s *Slot) []*entry {
 }
 
 // related is the newest other session among those that the search finds near to the message, or the newest of all
-// where it finds none.
+// where it finds none. Sessions that the store lists are newer than those that it doesn't.
 func (v *view) related() (string, bool) {
-	best := map[string]float64{}
-	top := 0.0
-	for _, h := range v.hits {
-		id := ""
-		switch {
-		case h.Message != nil:
-			id = h.Message.SessionID
-		case h.Summary != nil:
-			id = h.Summary.SessionID
-		}
-		if id != "" && id != v.session.ID {
-			best[id] = max(best[id], h.Score)
-			top = max(top, h.Score)
-		}
-	}
+	best, top := v.sessionScores()
 	for _, s := range v.sessions {
 		if score, found := best[s.ID]; found && score >= top/2 {
 			return s.ID, true
 		}
 	}
+	if id := v.unlisted(best, top/2); id != "" {
+		return id, true
+	}
 	if len(v.sessions) > 0 {
 		return v.sessions[0].ID, true
 	}
 	return "", false
+}
+
+// unlisted is this coach's session of the newest message that the search found with such a score, where the session is
+// older than those that the store lists.
+func (v *view) unlisted(best map[string]float64, least float64) string {
+	var newest conversation.Message
+	for _, h := range v.hits {
+		if m := h.Message; m != nil && m.CoachID == v.CoachID && m.SessionID != v.session.ID &&
+			best[m.SessionID] >= least && m.Timestamp.After(newest.Timestamp) {
+			newest = *m
+		}
+	}
+	return newest.SessionID
 }
 
 // hitsOf are the messages of a session that the search found, oldest first.

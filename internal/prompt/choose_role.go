@@ -20,7 +20,7 @@ func chooseRole(v *view, _ *Slot) []*entry {
 	}
 	entries := []*entry{role}
 	if v.recipe.Rules != "" {
-		entries = append(entries, &entry{kind: "rules", id: v.recipe.Name, text: v.recipe.Rules, place: 1, ours: true})
+		entries = append(entries, &entry{kind: "rules", id: v.recipe.Name, text: v.recipe.Rules, place: 1, ours: true, fixed: true})
 	}
 	return entries
 }
@@ -50,12 +50,19 @@ func chooseCurrent(v *view, _ *Slot) []*entry {
 func chooseExpertise(v *view, _ *Slot) []*entry {
 	var entries []*entry
 	for i, name := range v.agent.Expertise {
-		entries = append(entries, &entry{kind: "module", id: name, text: module(name), place: i, ours: true})
+		entries = append(entries, &entry{kind: "module", id: name, text: module(name), place: i, ours: true, fixed: true})
 	}
 	return entries
 }
 
-// chooseInstruction is the recipe's last word.
+// chooseInstruction is the recipe's last word, and the tools that it offers.
 func chooseInstruction(v *view, _ *Slot) []*entry {
-	return []*entry{{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction, ours: true, fixed: true}}
+	var entries []*entry
+	if v.recipe.Instruction != "" {
+		entries = append(entries, &entry{kind: "instruction", id: v.recipe.Name, text: v.recipe.Instruction, ours: true, fixed: true})
+	}
+	for _, name := range v.recipe.Tools {
+		entries = append(entries, &entry{kind: "tool", id: name, text: sentTools[name], apart: true})
+	}
+	return entries
 }

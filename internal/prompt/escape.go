@@ -131,11 +131,15 @@ func shownAt(line string) int {
 }
 
 // markdownDanger reports whether a line begins with what the Markdown recipes use as structure: headings, the labels
-// of items, fences that would swallow what follows, and tags.
+// of items, fences that would swallow what follows, and tags; or is a rule, which would make a heading of the line above
+// it or end the section.
 func markdownDanger(line string) bool {
 	switch line[0] {
 	case '#', '[', '<':
 		return true
+	case '=', '-', '*', '_':
+		rule := strings.TrimSpace(line)
+		return len(rule) > 1 && strings.Trim(rule, line[:1]+" \t") == ""
 	case '`', '~':
 		return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
 	}

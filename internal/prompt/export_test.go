@@ -7,5 +7,19 @@ var (
 	Unguard = unguardLines
 )
 
+// The formats and styles that the tests read back.
+var (
+	Markdown       = markdown
+	PlainText      = plainText
+	Tagged         = tagged
+	SystemMessages = systemMessages
+
+	Bullet   = bullet
+	Numbered = numberedTitle
+	Labelled = labelled
+	Said     = said
+	Spoken   = spoken
+)
+
 // ActivityHeading is the heading of recent_activity.
 const ActivityHeading = activityHeading

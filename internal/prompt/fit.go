@@ -64,10 +64,10 @@ func (f *fitter) fit(blocks []*block) error {
 
 func (f *fitter) tooSmall() error {
 	if f.limit.chars > 0 && f.spent.chars > f.limit.chars {
-		return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d characters, and the role and the message need %d",
+		return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d characters, and the message needs %d with the role and what else is never dropped",
 			f.limit.chars, f.spent.chars))
 	}
-	return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d tokens, and the role and the message need %d",
+	return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d tokens, and the message needs %d with the role and what else is never dropped",
 		f.limit.tokens, f.spent.tokens))
 }
 
@@ -139,7 +139,7 @@ func capReason(b *block) string {
 // price is what taking an entry in adds, with the heading and the conversation's frame where it is the first.
 func (f *fitter) price(b *block, e *entry) cost {
 	c := e.cost
-	if !b.opened {
+	if !b.opened && !e.apart {
 		c = c.add(f.headingCost(b.slot))
 	}
 	if e.group != nil && !e.group.opened {
@@ -149,7 +149,7 @@ func (f *fitter) price(b *block, e *entry) cost {
 }
 
 func (f *fitter) admit(b *block, e *entry, price cost, reason string) {
-	b.opened = true
+	b.opened = b.opened || !e.apart
 	if e.group != nil && !e.group.opened {
 		e.group.opened = true
 		e.group.cost = f.groupCost(e.group)

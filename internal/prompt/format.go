@@ -107,6 +107,10 @@ type page struct {
 
 // compose writes an entry's body and works out its cost, without its block's and group's.
 func (p page) compose(s *Style, e *entry) {
+	if e.apart {
+		e.cost = cost{tokens: p.tally.constant(e.text)}
+		return
+	}
 	e.body = p.body(s, e)
 	stored := e.tokens
 	if e.body != e.text {
@@ -238,7 +242,7 @@ func (p page) settle(b *block, text, separator string) {
 
 func (p page) turns(b *block) []Message {
 	var out []Message
-	for _, e := range b.included() {
+	for _, e := range b.written() {
 		role := e.role
 		if role == "" {
 			role = conversation.User
@@ -254,7 +258,7 @@ func (p page) section(b *block) string {
 	if b.slot.Heading != "" {
 		w.WriteString(b.slot.Heading + "\n")
 	}
-	entries := b.included()
+	entries := b.written()
 	if len(entries) == 0 && b.slot.Empty != "" {
 		w.WriteString(b.slot.Empty + "\n")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -220,7 +221,7 @@ func (g *gathering) readTimeline(ctx context.Context) error {
 		}
 		g.got.timeline = append(g.got.timeline, messages...)
 		for _, m := range messages {
-			chars += len(m.Content)
+			chars += utf8.RuneCountInString(m.Content)
 		}
 		if next == "" || len(messages) == 0 || chars >= g.recipe.Reads.Chars || g.tooOld(messages[len(messages)-1]) {
 			break
@@ -287,7 +288,7 @@ func queryText(message string) string {
 
 // ownNeeded is how many of the session's own messages the recipe may tell.
 func (g *gathering) ownNeeded() int {
-	return strategies[g.recipe.Scoping].Reach(g.agent) + 1 // the current message may be stored already
+	return g.recipe.strategy().Reach(g.agent) + 1 // the current message may be stored already
 }
 
 // needsTail reports whether the timeline lacks some of the session's last messages: they are older than what it

@@ -25,7 +25,7 @@ var goldens = map[string]func(*prompt.Request){
 	"context-format-0.5": func(r *prompt.Request) { r.Recipe = prompt.ContextFormat05 },
 	"tiered-history":     func(r *prompt.Request) { r.Recipe = prompt.TieredHistory },
 	"block-map":          func(r *prompt.Request) { r.Recipe = prompt.BlockMap },
-	"unified-small":      func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 300} },
+	"unified-small":      func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 400} },
 	"unified-refers-back": func(r *prompt.Request) {
 		r.Message, r.MessageID = "Let's continue where we left off with the deadlift goal.", ""
 	},

@@ -89,8 +89,9 @@ func builtAt(id string, otherwise time.Time) time.Time {
 
 // packManifest compresses what is kept, with fewer and fewer lines of dropped items, then of all items, until it fits.
 func packManifest(a accounted) ([]byte, error) {
+	whole := a.Manifest
 	for _, lines := range []int{-1, 40, 10, 0} {
-		a.Manifest = shorten(a.Manifest, lines)
+		a.Manifest = abridge(whole, lines)
 		plain, err := json.Marshal(a)
 		if err != nil {
 			return nil, fmt.Errorf("encode manifest: %w", err)
@@ -106,8 +107,8 @@ func packManifest(a accounted) ([]byte, error) {
 	return nil, fault.New(fault.Internal, "the manifest is too large to keep")
 }
 
-// shorten keeps at most that many lines of each block, included ones before dropped ones; negative keeps all.
-func shorten(m Manifest, lines int) Manifest {
+// abridge keeps at most that many lines of each block, included ones before dropped ones; negative keeps all.
+func abridge(m Manifest, lines int) Manifest {
 	if lines < 0 {
 		return m
 	}

@@ -22,7 +22,8 @@ type Recipe struct {
 	Specification string
 	// Budget is the default budget.
 	Budget cost
-	// MessageApart leaves the current message out of the budget (maas-context-format).
+	// MessageApart leaves the current message out of the default budget (design 2, context-format). A budget that a
+	// request names is for everything.
 	MessageApart bool
 	// Role, where set, is the role text of requests that name none; else the coach's persona is.
 	Role string
@@ -32,7 +33,8 @@ type Recipe struct {
 	TellEmail bool
 	// Format writes the prompt.
 	Format *Format
-	// Scoping names the strategy that chooses the session's own messages.
+	// Scoping names the strategy that chooses recent_messages: LastN, TokenWindow or Compaction; empty means LastN.
+	// Slots that choose for themselves, as context-format's do, don't ask it.
 	Scoping string
 	// Reads is how much it asks of the sources.
 	Reads Reads
@@ -41,7 +43,7 @@ type Recipe struct {
 	// Order, where set, is the order in which blocks are written and accounted for, where it is another than that of
 	// value.
 	Order []string
-	// Tools are what the model is offered.
+	// Tools name what the model is offered; the instruction block accounts for their tokens.
 	Tools []string
 }
 

@@ -16,7 +16,6 @@ var contextFormat = Recipe{
 	Role:          contextFormatRole,
 	Instruction:   contextFormatInstruction,
 	Format:        plainText,
-	Scoping:       LastN,
 	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12},
 	Order:         contextFormatOrder,
 	Slots: []Slot{
@@ -38,7 +37,6 @@ var contextFormat05 = Recipe{
 	Role:          contextFormatRole,
 	Instruction:   contextFormatInstruction,
 	Format:        plainText,
-	Scoping:       LastN,
 	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12},
 	Order:         contextFormatOrder,
 	Slots: []Slot{

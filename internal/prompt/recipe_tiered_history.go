@@ -13,7 +13,6 @@ var tieredHistory = Recipe{
 	Specification: "conversation-context-engine",
 	Budget:        cost{tokens: 30_000, chars: MaxContextChars},
 	Format:        tagged,
-	Scoping:       LastN,
 	Reads:         Reads{Messages: 200, Chars: MaxContextChars, Sessions: 60},
 	Instruction:   searchFirst,
 	Tools:         []string{SearchConversations},

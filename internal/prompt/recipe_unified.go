@@ -32,6 +32,7 @@ var unified = Recipe{
 		{Block: blockLatest, Style: labelled, Heading: "# LATEST SESSION SUMMARY", Cap: Cap{Chars: 600}},
 		{Block: blockSeed, Style: prose, Heading: "# NOTE ABOUT THE USER", Cap: Cap{Chars: 800}},
 		{Block: blockSessions, Style: labelled, Heading: "# EARLIER SESSIONS"},
+		{Block: blockInstruction, Required: true, Style: prose}, // the tool alone; the rules stand behind the role
 	},
 }
 

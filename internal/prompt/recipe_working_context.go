@@ -38,7 +38,9 @@ func chooseOlder(v *view, s *Slot) []*entry {
 	if older == "" {
 		return nil
 	}
-	return []*entry{capChars(v.summaryEntry(v.session), s.Cap.Chars)}
+	e := v.summaryEntry(v.session)
+	e.text = older
+	return []*entry{capChars(e, s.Cap.Chars)}
 }
 
 var (

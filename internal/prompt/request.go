@@ -31,7 +31,7 @@ type Request struct {
 	MessageID string `json:"messageId,omitempty"`
 	// Timezone is an IANA name; empty means the user's preference.
 	Timezone string `json:"timezone,omitempty"`
-	// Budget is the token budget; nil means the recipe's.
+	// Budget is the token budget for the whole prompt, the current message included; nil means the recipe's.
 	Budget *Budget `json:"budget,omitempty"`
 	// SystemRole stands in for the recipe's or the coach's own role text.
 	SystemRole string `json:"systemRole,omitempty"`
@@ -54,8 +54,10 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Tokens is what a prompt takes of its budget. Total counts the contents of system, messages and text, in the
-// tokens of the target model's family, and never less than the tokenizer would of the rendered prompt.
+// Tokens is what a prompt takes of its budget. Total counts what the model is sent, in the tokens of its family: the
+// contents of system and messages, or text where there is one, and the definitions of the tools. It is never less than
+// the tokenizer's count of these. It is at most Budget, to which the current message comes on top in context-format's
+// default budget alone (design 2).
 type Tokens struct {
 	Total  int `json:"total"`
 	Budget int `json:"budget"`

@@ -1,6 +1,9 @@
 package prompt
 
 import (
+	"cmp"
+	"fmt"
+
 	"github.com/throughline/throughline/internal/conversation"
 )
 
@@ -31,10 +34,19 @@ const (
 	Compaction  = "compaction"
 )
 
-// StrategyOf returns the strategy of a name.
+// StrategyOf returns the strategy of a name; an empty one means LastN, the specification's default.
 func StrategyOf(name string) (MessageScopingStrategy, bool) {
-	s, ok := strategies[name]
+	s, ok := strategies[cmp.Or(name, LastN)]
 	return s, ok
+}
+
+// strategy returns the strategy that a recipe names.
+func (r Recipe) strategy() MessageScopingStrategy {
+	s, ok := StrategyOf(r.Scoping)
+	if !ok {
+		panic(fmt.Sprintf("recipe %s: no scoping strategy %q", r.Name, r.Scoping)) // a mistake in the program
+	}
+	return s
 }
 
 var strategies = map[string]MessageScopingStrategy{
@@ -53,7 +65,7 @@ func (lastN) SelectMessages(messages []conversation.Message, config ScopingConfi
 	return relevant[max(len(relevant)-config.MaxMessages, 0):], ""
 }
 
-// tokenWindow takes as many of the last messages as the tokens hold, however many they are.
+// tokenWindow takes as many of the last messages as the tokens hold, however many they are, and always the last one.
 type tokenWindow struct{}
 
 // windowReach is how many messages a window is looked for in.
@@ -66,7 +78,7 @@ func (tokenWindow) SelectMessages(messages []conversation.Message, config Scopin
 	from, tokens := len(relevant), 0
 	for from > 0 {
 		tokens += max(relevant[from-1].Tokens, 1)
-		if config.MaxTokens > 0 && tokens > config.MaxTokens {
+		if config.MaxTokens > 0 && tokens > config.MaxTokens && from < len(relevant) {
 			break
 		}
 		from--

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/throughline/throughline/internal/llm"
 )
@@ -9,6 +10,7 @@ import (
 // SearchConversations is the tool that makes "search before claiming ignorance" possible: recall, by the model.
 const SearchConversations = "search_conversations"
 
+// tools is the registry of tools: to add one is to add an entry here, and its name to the recipes that offer it.
 var tools = map[string]llm.Tool{
 	SearchConversations: {
 		Name: SearchConversations,
@@ -19,6 +21,19 @@ var tools = map[string]llm.Tool{
 			`"required":["query"],"additionalProperties":false}`),
 	},
 }
+
+// sentTools are the tools as a model's server is sent them, by name.
+var sentTools = func() map[string]string {
+	sent := make(map[string]string, len(tools))
+	for name, tool := range tools {
+		definition, err := json.Marshal(map[string]any{"type": "function", "function": tool})
+		if err != nil {
+			panic(fmt.Sprintf("tool %s: %v", name, err)) // its parameters are no JSON: a mistake in the program
+		}
+		sent[name] = string(definition)
+	}
+	return sent
+}()
 
 // toolsOf returns the definitions of a recipe's tools.
 func toolsOf(r Recipe) []llm.Tool {

@@ -61,6 +61,7 @@ func check(r Request) (order, error) {
 	o.budget = o.recipe.Budget
 	if r.Budget != nil {
 		o.budget.tokens = r.Budget.Tokens
+		o.recipe.MessageApart = false
 		if r.Budget.Tokens < MinBudget {
 			refuse("budget.tokens", "must be at least %d", MinBudget)
 		}

@@ -202,7 +202,7 @@ func shown(messages []conversation.Message) conversation.Session {
 	}
 }
 
-// readHits takes the search's answers in. Summaries that the list of sessions lacks make up for it.
+// readHits takes the search's answers in, best first.
 func (v *view) readHits(hits []recall.Hit) {
 	for _, h := range hits {
 		if v.mayUse(h) {

@@ -2,7 +2,6 @@ package prompt_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,49 +151,5 @@ func TestExpertise(t *testing.T) {
 			t.Errorf("%s: %d bytes of expertise, as %q has", agent.ID, len(text), seen[text])
 		}
 		seen[text] = agent.ID
-	}
-}
-
-func TestScopingStrategies(t *testing.T) {
-	var messages []conversation.Message
-	for i := range 20 {
-		messages = append(messages, conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
-	}
-	covered := func(through int) *conversation.SessionSummary {
-		return &conversation.SessionSummary{Text: "what came before", CoveredThrough: through}
-	}
-	even := func(m conversation.Message) bool { return m.Seq%2 == 0 }
-	tests := map[string]struct {
-		strategy    string
-		config      prompt.ScopingConfig
-		first, size int
-		older       string
-	}{
-		"last n":                        {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"last n, relevant":              {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5, Relevant: even}, 12, 5, ""},
-		"last n of few":                 {prompt.LastN, prompt.ScopingConfig{MaxMessages: 50}, 1, 20, ""},
-		"window":                        {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 75}, 14, 7, ""},
-		"window, relevant":              {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 30, Relevant: even}, 16, 3, ""},
-		"window for all":                {prompt.TokenWindow, prompt.ScopingConfig{}, 1, 20, ""},
-		"compaction":                    {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(18)}, 16, 5, "what came before"},
-		"compaction leaves no gap":      {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(10)}, 11, 10, "what came before"},
-		"compaction without a summary":  {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"compaction of nothing older":   {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 30, Summary: covered(20)}, 1, 20, ""},
-		"compaction, nothing is beyond": {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(0)}, 1, 20, ""},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			strategy, ok := prompt.StrategyOf(tt.strategy)
-			if !ok {
-				t.Fatal("no such strategy")
-			}
-			got, older := strategy.SelectMessages(messages, tt.config)
-			if len(got) != tt.size || got[0].Seq != tt.first || older != tt.older {
-				t.Errorf("%d messages from %d, older %q", len(got), got[0].Seq, older)
-			}
-			if !slices.IsSortedFunc(got, func(a, b conversation.Message) int { return a.Seq - b.Seq }) {
-				t.Error("not in order")
-			}
-		})
 	}
 }

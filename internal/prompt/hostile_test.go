@@ -1,0 +1,112 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// everyRecord fills a person with one of every kind of record, each text by its kind, and returns a request.
+func everyRecord(p *person, text func(kind string) string) prompt.Request {
+	at := now.Add(-time.Hour)
+	p.converse("s1", "program_designer", "mia", at,
+		says(0, text("message elsewhere")), answers(minute, text("answer elsewhere")), says(2*minute, text("message found")))
+	summarize(p.converse("s2", "workout_log", "mia", now.Add(-30*time.Hour), says(0, text("message yesterday"))), text("summary"))
+	summarize(p.converse("s3", "coach_conversation", "mia", now.Add(-70*time.Hour), says(0, text("message of old"))), text("summary of old"))
+	own := p.converse("own", "coach_conversation", "mia", now.Add(-20*minute),
+		says(0, text("own message")), answers(minute, text("own answer")), says(2*minute, text("own next")))
+	own.Title, own.Mode = text("title"), text("mode")
+	own.Attributes = map[string]any{text("attribute"): text("value"), "list": []any{text("element")}}
+	p.snapshot = longterm.Snapshot{
+		Profile:       &longterm.Profile{Name: text("name"), Email: text("email"), About: text("about"), CreatedAt: at},
+		Seed:          &longterm.Seed{Content: text("seed")},
+		UserSummary:   &longterm.UserSummary{Patterns: []string{text("pattern")}, Wins: []string{text("past win")}, Struggles: []string{text("struggle")}},
+		Spines:        map[string]longterm.Spine{"mia": {CoachID: "mia", Text: text("spine")}},
+		Coaches:       map[string]longterm.Coach{"mia": {ID: "mia", Name: text("coach"), Persona: text("persona")}},
+		Goals:         []longterm.Goal{{ID: "g", Title: text("goal"), Status: longterm.GoalActive, GoalType: longterm.Habit}},
+		LatestCheckIn: &longterm.CheckIn{ID: "c", Timestamp: at, Note: text("check-in")},
+		Memories: []longterm.Memory{
+			{ID: "m1", Content: text("pinned memory"), Pinned: true, Type: longterm.ProfileMemory},
+			{ID: "m2", Content: text("memory"), Type: longterm.PeopleMemory},
+		},
+		Todos: []longterm.Todo{
+			{ID: "t1", CoachID: "mia", Content: text("open loop"), Status: longterm.Pending},
+			{ID: "t2", CoachID: "mia", Content: text("win"), Status: longterm.TodoCompleted, CompletedAt: at},
+		},
+	}
+	p.hits = []recall.Hit{
+		{ID: "h1", Score: 0.9, Message: &p.messages[2]},
+		{ID: "h2", Score: 0.8, CheckIn: p.snapshot.LatestCheckIn},
+		{ID: "h3", Score: 0.7, Memory: &longterm.Memory{ID: "m3", Content: text("memory found"), Type: longterm.ProjectMemory}},
+		summaryHit(&p.sessions[2], 0.6),
+	}
+	return prompt.Request{
+		Context: "coach_conversation", SessionID: "own", CoachID: "mia", Message: text("current message"),
+		Budget: &prompt.Budget{Tokens: 30_000}, AgentID: prompt.DefaultAgent,
+	}
+}
+
+// hostile is a user whose every text is made of a and b, names of contexts, types and the time zone included.
+func hostile(p *person, a, b string) prompt.Request {
+	n := 0
+	r := everyRecord(p, func(string) string {
+		n++
+		return []string{a, b, a + b, b + " " + a}[n%4]
+	})
+	odd := p.converse("s4", "workout_log", "mia", now.Add(-2*time.Hour), says(0, b), answers(minute, a))
+	odd.Context = a
+	for i := range p.messages {
+		if p.messages[i].SessionID == "s4" {
+			p.messages[i].Context = a
+			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.5, Message: &p.messages[i]})
+		}
+	}
+	p.snapshot.Goals = append(p.snapshot.Goals, longterm.Goal{ID: "odd", Title: b, Status: longterm.GoalActive, GoalType: longterm.GoalType(a)})
+	p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{ID: "odd", Content: b + a, Type: longterm.MemoryType(b)})
+	p.access.Preferences.Timezone = a
+	return r
+}
+
+// Nothing that is hidden or that turns the reading direction reaches a prompt from what is stored.
+func TestHiddenCharactersStayOut(t *testing.T) {
+	const sly = "a\u202eb\u2066c\x00d\x1be\ufefff\u2028g\U000e0041h\u0085i"
+	w := newWorld()
+	r := hostile(w.user("u"), sly, sly+"2")
+	r.Message = "plain"
+	for _, recipe := range prompt.Recipes {
+		r.Recipe = recipe.Name
+		text := everything(build(t, w.service(now), "u", r))
+		if i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && strings.ContainsRune(sly, c) && (c < 'a' || c > 'i') }); i >= 0 {
+			t.Errorf("%s tells %q", recipe.Name, text[i:i+8])
+		}
+	}
+}
+
+// A line that would make a heading of the one above it, or end a section, is no such line any more; a list stays one.
+func TestRulesAreGuarded(t *testing.T) {
+	w := newWorld()
+	r := everyRecord(w.user("u"), func(kind string) string { return kind })
+	w.user("u").snapshot.Seed.Content = "Top\n===\n- a list\n---\n* * *\n___\n-\nend"
+	system := build(t, w.service(now), "u", r).System
+	if want := "# NOTE ABOUT THE USER\nTop\n\\===\n- a list\n\\---\n\\* * *\n\\___\n-\nend"; !strings.Contains(system, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, system)
+	}
+}
+
+// The current message reaches the model as the user wrote it, in every recipe.
+func TestCurrentMessageIsVerbatim(t *testing.T) {
+	const message = "  # hi\u202e\n</conversation>\x00 \r\n"
+	for _, recipe := range prompt.Recipes {
+		w := newWorld()
+		w.user("u").converse("s", "workout_log", "mia", now)
+		p := build(t, w.service(now), "u", prompt.Request{Recipe: recipe.Name, Context: "workout_log", SessionID: "s", Message: message})
+		if last := p.Messages[len(p.Messages)-1]; last.Role != string(conversation.User) || last.Content != message {
+			t.Errorf("%s: the last message is %+q", recipe.Name, last)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package prompt_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// What is kept can be read back and listed; the manifest fits, and its hash is the text's own.
+func TestKeeping(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	deps := w.deps(now)
+	s := prompt.New(deps)
+	p := build(t, s, "ann", r)
+	got, err := s.Get(t.Context(), "ann", p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens || got.SessionID != "chat" {
+		t.Errorf("read back %+v", got)
+	}
+	if diff := cmp.Diff(p.Manifest, *got.Manifest); diff != "" {
+		t.Errorf("manifest -built +kept:\n%s", diff)
+	}
+	if got.CreatedAt != "2026-02-05T18:30:00.000Z" || got.ExpiresAt != "2026-02-12T18:30:00.000Z" || len(got.SHA256) != 64 {
+		t.Errorf("kept from %s to %s, hash %s", got.CreatedAt, got.ExpiresAt, got.SHA256)
+	}
+	deps.KeepText = false
+	bare := build(t, prompt.New(deps), "ann", r)
+	second, err := s.Get(t.Context(), "ann", bare.ID)
+	if err != nil || second.System != nil || second.Messages != nil || second.SHA256 != got.SHA256 {
+		t.Errorf("without text: %+v, %v", second, err)
+	}
+	list, _, err := s.List(t.Context(), "ann", "chat", conversation.Page{Limit: 10})
+	if err != nil || len(list) != 2 || list[0].ID != bare.ID || list[0].Manifest != nil {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	r.Unkept = true
+	if p := build(t, s, "ann", r); len(w.kept) != 2 || p.Model != "gpt-4o" {
+		t.Errorf("%d kept, model %q", len(w.kept), p.Model)
+	}
+	if _, err := s.Get(t.Context(), "ann", "prompt_1_x"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an unknown prompt: %v", err)
+	}
+}
+
+// A caller that packs later keeps the time at which the prompt was built.
+func TestPackKeepsTheTimeOfTheID(t *testing.T) {
+	k, err := prompt.Pack(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())}, prompt.Keeping{At: now.Add(time.Minute), For: time.Hour})
+	if err != nil || !k.CreatedAt.Equal(now) {
+		t.Errorf("created at %v, %v", k.CreatedAt, err)
+	}
+}
+
+// A manifest too large to keep loses lines, the dropped ones first, and says how many.
+func TestManifestIsBounded(t *testing.T) {
+	var items []prompt.Item
+	for i := range 3000 {
+		decision := prompt.Dropped
+		if i%100 == 0 {
+			decision = prompt.Included
+		}
+		items = append(items, prompt.Item{ID: fmt.Sprintf("%x", i*7919*104729), Decision: decision, Reason: "r"})
+	}
+	p := prompt.Prompt{ID: "prompt_1_x", Manifest: prompt.Manifest{Blocks: []prompt.Block{{Name: "b", Items: items}}}}
+	k, err := prompt.Pack(p, prompt.Keeping{At: now})
+	if err != nil || len(k.Manifest) > prompt.MaxManifestBytes {
+		t.Fatalf("%d bytes, %v", len(k.Manifest), err)
+	}
+	w := newWorld()
+	w.kept[k.ID] = k
+	got, err := w.service(now).Get(t.Context(), "u", k.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := got.Manifest.Blocks[0].Items
+	if len(kept) != 40 || len(got.Manifest.Warnings) != 1 || !strings.Contains(got.Manifest.Warnings[0], "2960") {
+		t.Errorf("%d lines, warnings %q", len(kept), got.Manifest.Warnings)
+	}
+	if n := len(slices.Collect(maps.Keys(countDecisions(kept)))); n != 2 {
+		t.Errorf("%d decisions", n)
+	}
+}
+
+func countDecisions(items []prompt.Item) map[prompt.Decision]int {
+	n := map[prompt.Decision]int{}
+	for _, i := range items {
+		n[i.Decision]++
+	}
+	return n
+}
