@@ -153,7 +153,7 @@ func (it item) has(name string) bool {
 	return ok
 }
 
-// bytesLong is about what the item takes: its names, strings and bytes, and a little for everything else.
+// bytesLong is about what the item takes in an answer: its names, strings and bytes, and a little for everything else.
 func (it item) bytesLong() int {
 	return bytesOf(&types.AttributeValueMemberM{Value: it})
 }
@@ -162,7 +162,7 @@ func bytesOf(v types.AttributeValue) int {
 	n := 8
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		n = len(v.Value)
+		n = len(v.Value) + (escapedControl-1)*controls(v.Value)
 	case *types.AttributeValueMemberB:
 		n = len(v.Value)
 	case *types.AttributeValueMemberL:
@@ -172,6 +172,19 @@ func bytesOf(v types.AttributeValue) int {
 	case *types.AttributeValueMemberM:
 		for name, e := range v.Value {
 			n += len(name) + bytesOf(e)
+		}
+	}
+	return n
+}
+
+// escapedControl is what a control character takes: an answer is a JSON text that Lambda puts into another, and it may
+// have 6 MB in all.
+const escapedControl = len(`\\u0001`)
+
+func controls(text string) (n int) {
+	for i := range len(text) {
+		if text[i] < ' ' {
+			n++
 		}
 	}
 	return n

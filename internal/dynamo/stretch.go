@@ -44,6 +44,7 @@ type reading struct {
 	source string
 	wanted []int
 	found  map[int]conversation.Message
+	size   map[int]int  // of those found, in bytes
 	gone   map[int]bool // neither in the index nor in the table: deleted after the session was read
 }
 
@@ -54,7 +55,7 @@ func (s *Store) stretch(ctx context.Context, user conversation.UserID, st stretc
 	if len(r.wanted) == 0 {
 		return nil, st.from, false, nil
 	}
-	r.found, r.gone = make(map[int]conversation.Message, len(r.wanted)), map[int]bool{}
+	r.found, r.size, r.gone = make(map[int]conversation.Message, len(r.wanted)), make(map[int]int, len(r.wanted)), map[int]bool{}
 	if err := s.fromIndex(ctx, r); err != nil {
 		return nil, last, false, err
 	}
@@ -78,7 +79,15 @@ func (r *reading) ordered() (out []conversation.Message, last place) {
 	return out, last
 }
 
-// wants reports whether a record is one of the stretch's messages, and which.
+// take notes a record that is one of the stretch's messages, and says which.
+func (r *reading) take(it item) (seq int, ok bool) {
+	m, ok := r.wants(it)
+	if ok {
+		r.found[m.Seq], r.size[m.Seq] = m, it.bytesLong()
+	}
+	return m.Seq, ok
+}
+
 func (r *reading) wants(it item) (conversation.Message, bool) {
 	if it.text(attrSourceID) != r.source || !belongs(it, r.session) {
 		return conversation.Message{}, false
@@ -100,9 +109,8 @@ func (s *Store) fromIndex(ctx context.Context, r *reading) error {
 		if err != nil {
 			return err
 		}
-		if m, ok := r.wants(it); ok {
-			r.found[m.Seq] = m
-			bytes += len(m.Content)
+		if seq, ok := r.take(it); ok {
+			bytes += r.size[seq]
 		}
 		if it.whole(attrSeq) == int64(end) || len(r.found) == len(r.wanted) || r.maxBytes > 0 && bytes >= r.maxBytes {
 			return nil
@@ -138,7 +146,7 @@ func (s *Store) fromTable(ctx context.Context, r *reading) error {
 		if !ok {
 			continue
 		}
-		if bytes += len(m.Content); r.maxBytes > 0 && bytes > r.maxBytes && i > 0 && bytes > len(m.Content) {
+		if bytes += r.size[seq]; r.maxBytes > 0 && bytes > r.maxBytes && bytes > r.size[seq] {
 			r.wanted = r.wanted[:i]
 			return nil
 		}
@@ -173,17 +181,16 @@ func (s *Store) fill(ctx context.Context, r *reading, g gap, bytes int) error {
 		if err != nil {
 			return err
 		}
-		m, ok := r.wants(it)
+		seq, ok := r.take(it)
 		if !ok {
 			continue
 		}
-		r.found[m.Seq] = m
-		bytes += len(m.Content)
+		bytes += r.size[seq]
 		if missing--; missing == 0 {
 			break
 		}
 		if r.maxBytes > 0 && bytes >= r.maxBytes {
-			r.wanted = r.wanted[:slices.Index(r.wanted, m.Seq)+1]
+			r.wanted = r.wanted[:slices.Index(r.wanted, seq)+1]
 			break
 		}
 	}

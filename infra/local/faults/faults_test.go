@@ -149,6 +149,37 @@ func TestProxyStreams(t *testing.T) {
 	}
 }
 
+// TestProxyReadsRequestsWhole: the service is sent a request when all of it is there, with its length.
+func TestProxyReadsRequestsWhole(t *testing.T) {
+	lengths := make(chan int64, 1)
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { lengths <- r.ContentLength }))
+	defer service.Close()
+	proxy, err := faults.Proxy(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(proxy)
+	defer server.Close()
+	body, sent := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(sent, "in ")
+		_, _ = io.WriteString(sent, "pieces")
+		_ = sent.Close()
+	}()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if n := <-lengths; n != int64(len("in pieces")) {
+		t.Errorf("the service was told of %d bytes", n)
+	}
+}
+
 func TestInterceptor(t *testing.T) {
 	door, performed := faults.NewDoor(1), 0
 	intercept := door.Interceptor()

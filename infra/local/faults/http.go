@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -76,13 +77,15 @@ func (l *lost) Write(p []byte) (int, error) { return len(p), nil }
 func (l *lost) WriteHeader(int)             {}
 func (l *lost) Flush()                      {}
 
-// Proxy returns a handler that passes requests on to the service at a base URL, streaming its answers.
+// Proxy returns a handler that passes requests on to the service at a base URL, streaming its answers. A request is
+// read whole first: the server closes a body once its answer begins, and a transport that looks for the body's end at
+// that moment would drop the connection, and the rest of the answer with it.
 func Proxy(base string) (http.Handler, error) {
 	target, err := url.Parse(base)
 	if err != nil || target.Host == "" {
 		return nil, fmt.Errorf("parse service address %q: it is no URL", base)
 	}
-	return &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		Transport: &http.Transport{
@@ -91,5 +94,13 @@ func Proxy(base string) (http.Handler, error) {
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, _ error) {
 			panic(http.ErrAbortHandler) // the service is gone: so is its answer
 		},
-	}, nil
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler) // the client is gone
+		}
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+		proxy.ServeHTTP(w, r)
+	}), nil
 }

@@ -3,7 +3,9 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -52,6 +54,9 @@ type Gateway struct {
 	now      func() time.Time
 }
 
+// requestIDHeader names a request; a function's answer has its own.
+const requestIDHeader = "X-Request-Id"
+
 // New returns a gateway.
 func New(opts Options) *Gateway {
 	g := &Gateway{
@@ -65,8 +70,9 @@ func New(opts Options) *Gateway {
 	return g
 }
 
-// ServeHTTP answers one request. Errors of the gateway itself are problem+json too.
+// ServeHTTP answers one request. Errors of the gateway itself are problem+json too, and carry the request's id.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(requestIDHeader, cmp.Or(r.Header.Get(requestIDHeader), "req_"+rand.Text()))
 	if function, ok := g.urlPaths[r.URL.Path]; ok {
 		g.serveURL(w, r, function)
 		return

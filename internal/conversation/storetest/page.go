@@ -43,9 +43,11 @@ func testPaging(t *testing.T, s Store) {
 
 func testPageBytes(t *testing.T, s Store) {
 	create(t, s, alice, coach, "b")
-	const n, size = 9, 200 << 10
-	for range n {
-		add(t, s, alice, "b", say(strings.Repeat("x", size))...)
+	const n, noted, size = 9, 30 << 10, 200 << 10
+	for range n { // what the app adds counts as the content does
+		messages := say(strings.Repeat("x", size-noted))
+		messages[0].Metadata = map[string]any{"note": strings.Repeat("y", noted)}
+		add(t, s, alice, "b", messages...)
 	}
 	check := func(messages []conversation.Message, next conversation.Position, err error) {
 		t.Helper()
