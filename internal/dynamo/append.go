@@ -70,8 +70,8 @@ func (s *Store) extend(ctx context.Context, e extension) (out conversation.Appen
 			return out, nil, err
 		}
 	}
-	for p := s.patience(); ; {
-		attempt, err := s.attempt(e, session)
+	for p, l := s.patience(), new(line); ; {
+		attempt, err := s.attempt(e, session, l)
 		if err != nil {
 			return out, nil, failed(op, err)
 		}
@@ -84,10 +84,7 @@ func (s *Store) extend(ctx context.Context, e extension) (out conversation.Appen
 		if done || met != nil || err != nil {
 			return attempt.result, met, err
 		}
-		if session, err = s.repaired(ctx, e, attempt, refused); err != nil {
-			return out, nil, err
-		}
-		if err := p.wait(ctx); err != nil {
+		if session, err = s.repaired(ctx, e, attempt, refused, l, p); err != nil {
 			return out, nil, failed(op, err)
 		}
 	}
@@ -102,11 +99,11 @@ type attempt struct {
 	account int
 }
 
-func (s *Store) attempt(e extension, session conversation.Session) (attempt, error) {
+func (s *Store) attempt(e extension, session conversation.Session, l *line) (attempt, error) {
 	messages, after := session.Extend(e.messages, e.now)
 	after.Summary = nil
 	a := attempt{tx: s.transaction(), result: conversation.Appended{Messages: messages, Session: after}, account: -1}
-	k, err := s.addSessionUpdate(&a, e, session, after)
+	k, err := s.addSessionUpdate(&a, e, session, after, l)
 	if err != nil {
 		return a, err
 	}
@@ -128,13 +125,14 @@ func (s *Store) attempt(e extension, session conversation.Session) (attempt, err
 	return a, nil
 }
 
-func (s *Store) addSessionUpdate(a *attempt, e extension, before, after conversation.Session) (key, error) {
+func (s *Store) addSessionUpdate(a *attempt, e extension, before, after conversation.Session, l *line) (key, error) {
 	sk, ok := sessionSK(before.Context, before.ID)
 	if !ok || before.Placement != conversation.Shared {
 		return key{}, errBadKey
 	}
 	k := key{partition(e.user), sk}
-	a.session = a.tx.update(k, s.due(counters(after), k), standsAs(before))
+	u, standing := l.take(s.due(counters(after), k), standsAs(before))
+	a.session = a.tx.update(k, u, standing)
 	return k, nil
 }
 
@@ -176,11 +174,17 @@ func (s *Store) carriedOut(ctx context.Context, e extension, a attempt, refused 
 	return len(f) > 0, err
 }
 
-// repaired returns the session to try again with.
-func (s *Store) repaired(ctx context.Context, e extension, a attempt, refused *refusal) (conversation.Session, error) {
-	it, failed := refused.met(a.session)
-	if !failed { // a message's key was taken; the next attempt draws other ids
+// repaired returns the session to try again with, when the line has come to this writer.
+func (s *Store) repaired(ctx context.Context, e extension, a attempt, refused *refusal, l *line, p *patience) (conversation.Session, error) {
+	it, lost := refused.met(a.session)
+	if !lost { // a message's key was taken; the next attempt draws other ids
 		return s.Session(ctx, e.user, e.sessionID)
+	}
+	if session, ok := decodeSession(it); ok {
+		var err error
+		if it, err = s.queue(ctx, it, session, l, p); err != nil {
+			return session, err
+		}
 	}
 	if session, ok := decodeSession(it); ok {
 		return session, nil

@@ -39,6 +39,8 @@ const (
 	attrLeftAt        = "leftAt"
 	attrPlacement     = "placement"
 	attrVersion       = "version"
+	attrTickets       = "tickets"
+	attrServed        = "served"
 	attrSummarizedSeq = "summarizedSeq"
 	attrIndexedSeq    = "indexedSeq"
 	attrExtractedSeq  = "extractedSeq"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -115,28 +114,5 @@ func TestADeadlineEndsAnAppend(t *testing.T) {
 	_, err := s.Append(ctx, alice, conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}}})
 	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append past its deadline: %v", err)
-	}
-}
-
-// TestWritersInManyProcesses appends to one session from functions that know nothing of each other.
-func TestWritersInManyProcesses(t *testing.T) {
-	const writers, each = 20, 10
-	table := dynamotest.Table(t)
-	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a")
-	var wg sync.WaitGroup
-	for w := range writers {
-		s := dynamo.New(dynamodbtest.Client(t), table)
-		wg.Go(func() {
-			for i := range each {
-				in := conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: fmt.Sprint(w, "/", i)}}}
-				if _, err := s.Append(t.Context(), alice, in); err != nil {
-					t.Errorf("writer %d: %v", w, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if got := contents(t, table, "a"); len(got) != writers*each {
-		t.Errorf("%d messages, want %d", len(got), writers*each)
 	}
 }

@@ -11,7 +11,7 @@ const (
 	// The first wait after another writer came first is bounded by the time that the attempt took, at least shortWait;
 	// the bound doubles steps times, by when about one of twenty writers writes at a time, fast or slow as the table
 	// may be. Then it halves again: who has lost for long waits less than who has just come, so that nobody loses
-	// for ever.
+	// for ever. Writers that append stand in a line besides.
 	shortWait = 5 * time.Millisecond
 	longWait  = 2 * time.Second
 	steps     = 4
@@ -60,7 +60,12 @@ func (p *patience) rest(ctx context.Context) (spent bool, err error) {
 }
 
 func (p *patience) pause(ctx context.Context, bound time.Duration) error {
-	timer := time.NewTimer(p.jitter(bound))
+	return sleep(ctx, p.jitter(bound))
+}
+
+// sleep pauses for that long; it returns the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

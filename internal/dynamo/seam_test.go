@@ -128,7 +128,7 @@ func cancelled(codes ...string) error {
 }
 
 // withSeam returns a store on an existing table behind a seam.
-func withSeam(t *testing.T, table string, seam seam, options ...dynamo.Option) *dynamo.Store {
+func withSeam(t testing.TB, table string, seam seam, options ...dynamo.Option) *dynamo.Store {
 	t.Helper()
 	seam.api = dynamodbtest.Client(t)
 	return dynamo.New(&seam, table, options...)

@@ -17,7 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-func newSession(t *testing.T, s *dynamo.Store, user conversation.UserID, context, id string, contents ...string) conversation.Session {
+func newSession(t testing.TB, s *dynamo.Store, user conversation.UserID, context, id string, contents ...string) conversation.Session {
 	t.Helper()
 	if _, err := s.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey); err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func newSession(t *testing.T, s *dynamo.Store, user conversation.UserID, context
 	return say(t, s, user, id, contents...)
 }
 
-func say(t *testing.T, s *dynamo.Store, user conversation.UserID, id string, contents ...string) conversation.Session {
+func say(t testing.TB, s *dynamo.Store, user conversation.UserID, id string, contents ...string) conversation.Session {
 	t.Helper()
 	for _, c := range contents {
 		in := conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{Role: conversation.User, Content: c}}}
