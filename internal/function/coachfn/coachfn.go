@@ -26,13 +26,14 @@ type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.La
 
 // New builds the handler. The secret and the issuer's keys are fetched side by side.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
+	// Read before the secret is filled in beside it.
+	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
 	var verifier *auth.Verifier
 	start, sctx := errgroup.WithContext(ctx)
 	start.Go(func() (err error) {
 		cfg, err = function.WithSecrets(sctx, cfg)
 		return err
 	})
-	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
 	start.Go(func() (err error) {
 		if verifier, err = auth.New(ctx, issuer); err != nil {
 			return err
