@@ -1,9 +1,9 @@
 // Command prompt measures prompts: wall time over the slowest chain of remote calls with injected latencies, own CPU
-// time and allocations, calls and capacity over the length of the history, and the start-up times of the functions and
-// the tokenizer. It prints tables, writes JSON and a document's section where it is told to, and fails when a bar of
-// design 6 is not held.
+// time and allocations, calls and capacity over the length of the history, the remote calls of whole turns of a chat,
+// and the start-up times of the functions and the tokenizer. It prints tables, writes JSON and a document's section where
+// it is told to, and fails when a bar of design 6 is not held.
 //
-//	go run ./infra/bench/prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-json file] [-docs folder]
+//	go run ./infra/bench/prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-turns 20] [-json file] [-docs folder]
 package main
 
 import (
@@ -29,12 +29,13 @@ func main() {
 	messages := flag.String("messages", "100,10000,100000", "numbers of stored messages, ascending")
 	repeats := flag.Int("repeats", 200, "how often each prompt is built")
 	starts := flag.Int("starts", 15, "how often each function is started, 0 for not at all")
+	turns := flag.Int("turns", 20, "how many turns of a chat are played, 0 for none")
 	numbers := flag.String("json", "", "file to write the results to as JSON")
 	docs := flag.String("docs", "", "folder of the documents to put the results into")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	s := trial.Settings{Repeats: *repeats, Starts: *starts, Latency: trial.Real}
+	s := trial.Settings{Repeats: *repeats, Starts: *starts, Turns: *turns, Latency: trial.Real}
 	if err := run(ctx, s, *messages, *numbers, *docs); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-prompt:", err)
 		os.Exit(1)

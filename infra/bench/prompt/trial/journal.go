@@ -14,12 +14,19 @@ type journal struct {
 }
 
 // span is one remote call, from the request's first byte to the answer's last.
-type span struct{ begin, end time.Time }
+type span struct {
+	remote
+	begin, end time.Time
+}
 
-func (j *journal) add(begin time.Time) {
+// remote says what a call was: the function that made it, the service that answered, and what was asked. Where one
+// process asks for one thing, it says nothing.
+type remote struct{ by, to, what string }
+
+func (j *journal) add(call remote, begin time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.calls = append(j.calls, span{begin, time.Now()})
+	j.calls = append(j.calls, span{call, begin, time.Now()})
 }
 
 // take returns the calls since the last time.
@@ -52,4 +59,23 @@ func critical(calls []span) (took time.Duration, depth int) {
 		}
 	}
 	return took, depth
+}
+
+// invocation is what a call of the Lambda API asks for.
+const invocation = "invocations"
+
+// depths sorts calls by their beginning and says how deep each is: one deeper than the deepest that had ended before it
+// began. What an invoked function does follows on the call that invoked it.
+func depths(calls []span) []int {
+	slices.SortStableFunc(calls, func(a, b span) int { return cmp.Or(a.begin.Compare(b.begin), a.end.Compare(b.end)) })
+	out := make([]int, len(calls))
+	for i, c := range calls {
+		for k, before := range calls[:i] {
+			if !before.end.After(c.begin) || before.what == invocation && before.by != c.by {
+				out[i] = max(out[i], out[k])
+			}
+		}
+		out[i]++
+	}
+	return out
 }

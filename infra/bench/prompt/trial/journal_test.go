@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/infra/bench/prompt/trial"
 )
 
@@ -31,6 +33,39 @@ func TestCriticalIsTheSlowestChain(t *testing.T) {
 					t.Errorf("%v: took %d, %d deep, want %d and %d", c.calls, took, depth, c.took, c.depth)
 				}
 				c.calls = append(slices.Clone(c.calls[1:]), c.calls[0])
+			}
+		})
+	}
+}
+
+func TestDepthsFollowEndsAndInvocations(t *testing.T) {
+	call := func(function, asked string, begin, end time.Duration) trial.NamedCall {
+		return trial.NamedCall{Call: trial.Call{Begin: begin, End: end}, Function: function, Asked: asked}
+	}
+	for name, c := range map[string]struct {
+		calls []trial.NamedCall
+		want  []int
+	}{
+		"none":         {nil, []int{}},
+		"side by side": {[]trial.NamedCall{call("coach", "a", 0, 5), call("coach", "b", 1, 9)}, []int{1, 1}},
+		"one after another, noted late": {
+			[]trial.NamedCall{call("coach", "b", 5, 9), call("coach", "a", 0, 5)}, []int{1, 2},
+		},
+		"the deepest counts, not the last": {
+			[]trial.NamedCall{call("coach", "a", 0, 1), call("coach", "b", 1, 2), call("coach", "c", 0, 3), call("coach", "d", 3, 4)},
+			[]int{1, 1, 2, 3},
+		},
+		"an invocation is followed by what it invokes, and its end by what its caller does": {
+			[]trial.NamedCall{
+				call("coach", "write", 0, 5), call("coach", "invocations", 5, 20), call("prompt", "read", 6, 11),
+				call("prompt", "query", 11, 16), call("coach", "side", 6, 8), call("coach", "model", 20, 30),
+			},
+			[]int{1, 2, 2, 3, 4, 5},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, trial.Depths(c.calls)); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

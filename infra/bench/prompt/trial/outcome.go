@@ -16,6 +16,7 @@ type Outcome struct {
 	Walls     []Wall         `json:"walls"`
 	Efforts   []Effort       `json:"efforts"`
 	Growth    []Growth       `json:"growth"`
+	Chat      Chat           `json:"chat"`
 	Starts    []Start        `json:"starts"`
 	Tokenizer Tokenizer      `json:"tokenizer"`
 }
@@ -31,7 +32,7 @@ type Bar struct {
 // Held reports whether the value is within its limit.
 func (b Bar) Held() bool { return b.Value <= b.Limit }
 
-// The limits of design 6 that concern prompts.
+// The limits of design 6 that concern prompts and the turns of a chat.
 const (
 	medianOverCritical = 1.05
 	p99OverCritical    = 1.2
@@ -39,6 +40,10 @@ const (
 	withDecodingMS     = 8
 	growthRatio        = 1.10
 	startMS            = 60
+	startWaves         = 1
+	turnCalls          = 13
+	turnDepth          = 6
+	turnBehind         = 6
 )
 
 // Bars compares the outcome with design 6.
@@ -56,11 +61,23 @@ func (o Outcome) Bars() []Bar {
 				Bar{"tiered-history: own CPU with decoding, median", milliseconds(e.Decoding), withDecodingMS, "ms"})
 		}
 	}
-	bars = append(bars, o.growthBars()...)
+	bars = append(append(bars, o.growthBars()...), o.Chat.bars()...)
 	for _, s := range o.Starts {
-		bars = append(bars, Bar{s.Function + ": process start to ready, median", milliseconds(s.Median), startMS, "ms"})
+		bars = append(bars, Bar{s.Function + ": process start to ready, median", milliseconds(s.Median), startMS, "ms"},
+			Bar{s.Function + ": remote calls that follow each other at start", float64(s.Waves), startWaves, ""})
 	}
 	return bars
+}
+
+func (c Chat) bars() []Bar {
+	if c.Turns == 0 {
+		return nil
+	}
+	return []Bar{
+		{"chat: remote calls of a turn until done, most", float64(c.Calls), turnCalls, ""},
+		{"chat: deep before the first token, most", float64(c.Depth), turnDepth, ""},
+		{"chat: remote calls behind a turn, mean", c.Behind, turnBehind, ""},
+	}
 }
 
 func (o Outcome) growthBars() []Bar {

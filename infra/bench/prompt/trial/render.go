@@ -16,7 +16,11 @@ type titled struct {
 }
 
 func (o Outcome) tables() []titled {
-	return []titled{o.wallTable(), o.effortTable(), o.growthTable(), o.startTable(), o.tokenTable(), o.barTable()}
+	tables := []titled{o.wallTable(), o.effortTable(), o.growthTable()}
+	if o.Chat.Turns > 0 {
+		tables = append(tables, o.Chat.serviceTable(), o.Chat.stepTable(), o.Chat.followerTable())
+	}
+	return append(tables, o.startTable(), o.tokenTable(), o.barTable())
 }
 
 func (o Outcome) wallTable() titled {
@@ -52,10 +56,10 @@ func (o Outcome) growthTable() titled {
 
 func (o Outcome) startTable() titled {
 	t := titled{"From the start of a function's process to its first request for an invocation", report.Table{Header: []string{
-		"function", "binary, KB", "median, ms", "least, ms",
+		"function", "binary, KB", "median, ms", "least, ms", "remote calls", "deep",
 	}}}
 	for _, s := range o.Starts {
-		t.Add(s.Function, kilobytes(s.Bytes), ms(s.Median), ms(s.Least))
+		t.Add(s.Function, kilobytes(s.Bytes), ms(s.Median), ms(s.Least), strconv.Itoa(s.Calls), strconv.Itoa(s.Waves))
 	}
 	return t
 }
@@ -103,7 +107,7 @@ func (o Outcome) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Prompts\n\nMeasured on %s by `make bench-prompt`: %s; DynamoDB Local, the local Pinecone and the offline model; "+
 		"%d repeats, %d starts.\n\n", o.Date, o.Machine, o.Settings.Repeats, o.Settings.Starts)
-	fmt.Fprintf(&b, explanation, l.DynamoDB, l.Embedding, l.Pinecone)
+	fmt.Fprintf(&b, explanation, l.DynamoDB, l.Embedding, l.Pinecone, hop, answering)
 	for _, t := range o.tables() {
 		fmt.Fprintf(&b, "\n**%s**\n\n%s", t.title, t.Markdown())
 	}
@@ -125,5 +129,12 @@ while the model generates.
   asked once and its answer repeated; nor does DynamoDB read a long partition to answer a query of its end, as DynamoDB
   Local does: without latencies its own calls grow, and the table says by how much. Capacity is computed from the
   items, by AWS's documented rules.
-- **Starts** are those of the binaries that Lambda gets, built for this machine; secrets are in the environment.
+- **A turn of a chat** is POST /v1/chat on the local stack: its gateway, its Lambda API, its stream. The calls until it is
+  done are the coach function's and those of the prompt function; a call is one deeper than the deepest that had ended
+  before it began, as time tells it where every service takes %s, and what the prompt function calls is deeper than the
+  call that invokes it. The calls behind it are those of the stream's functions, which have the user's message before the
+  answer: the model takes %s. Functions are warm; a session's first turn, before which the coach has not read the
+  session's record, counts for itself. The sweep is not in it: it comes by the clock.
+- **Starts** are those of the binaries that Lambda gets, built for this machine; secrets are in the environment, so that the
+  one call which reads them is not among the remote calls.
 `

@@ -18,7 +18,9 @@ type Settings struct {
 	// Repeats is how often a prompt is built for its p99 or its CPU time; for medians of waiting a fourth is enough.
 	Repeats int `json:"repeats"`
 	// Starts is how often each function is started, 0 for not at all.
-	Starts  int       `json:"starts"`
+	Starts int `json:"starts"`
+	// Turns is how many turns of a chat are played, 0 for none.
+	Turns   int       `json:"turns"`
 	Latency Latencies `json:"latencies"`
 }
 
@@ -43,6 +45,11 @@ func Run(ctx context.Context, endpoint, table string, s Settings, say func(strin
 	if s.Starts > 0 {
 		say("building and starting the functions")
 		if o.Starts, err = starts(ctx, s.Starts); err != nil {
+			return o, err
+		}
+	}
+	if s.Turns > 0 {
+		if o.Chat, err = chat(ctx, endpoint, table+"-chat", s.Turns, say); err != nil {
 			return o, err
 		}
 	}

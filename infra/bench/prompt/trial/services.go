@@ -10,12 +10,14 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -45,7 +47,12 @@ type services struct {
 	embedder recall.Embedder
 	vectors  recall.Index
 	tokens   *token.Counter
-	ends     []func() error
+	// model and host are where the offline model and the index are, pinecone the latter's server.
+	model, host string
+	pinecone    *pineconelocal.Server
+
+	mu   sync.Mutex // guards ends
+	ends []func() error
 }
 
 // open starts the local services and makes the table on the DynamoDB engine at that endpoint.
@@ -58,18 +65,20 @@ func open(ctx context.Context, endpoint, table string, l Latencies) (*services, 
 		return nil, fmt.Errorf("create table: %w", err)
 	}
 	s.meter = meter.New(s.client, in)
-	model, err := s.serveModel(ctx)
-	if err != nil {
+	var err error
+	if s.model, err = s.serveModel(ctx); err != nil {
 		return nil, err
 	}
 	s.embedder = openai.New(config.OpenAI{
-		BaseURL: model + "/v1", APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+		BaseURL: s.model, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
 	}, openai.WithTransport(s.transport(l.Embedding)))
-	host, err := s.servePinecone(ctx)
-	if err != nil {
+	if s.pinecone, err = pineconelocal.New(pineconelocal.Options{Dimension: dimensions}); err != nil { //nolint:contextcheck // it reads nothing back
 		return nil, errors.Join(err, s.close())
 	}
-	client, err := pinecone.New(config.Pinecone{IndexHost: host, APIKey: "local"})
+	if s.host, err = s.servePinecone(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	client, err := pinecone.New(config.Pinecone{IndexHost: s.host, APIKey: "local"})
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -87,7 +96,9 @@ func (s *services) dial(t http.RoundTripper) *dynamodb.Client {
 	})
 }
 
-func (s *services) line(latency time.Duration) line { return line{s.journal, latency, s.idle} }
+func (s *services) line(latency time.Duration) line {
+	return line{journal: s.journal, latency: latency, idle: s.idle}
+}
 
 // index is the way to an index, the service's or what was recorded of it.
 func (s *services) index(of recall.Index) recall.Index { return index{of, s.line(s.latency.Pinecone)} }
@@ -107,25 +118,27 @@ func (s *services) close() error {
 }
 
 func (s *services) serveModel(ctx context.Context) (url string, err error) {
+	address, err := s.serveHTTP(ctx, offlinemodel.Handler(offlinemodel.Options{}))
+	return address + "/v1", err
+}
+
+func (s *services) serveHTTP(ctx context.Context, handler http.Handler) (url string, err error) {
 	listener, err := listen(ctx)
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{Handler: offlinemodel.Handler(offlinemodel.Options{}), ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
 	s.serve(func() error { return server.Serve(listener) }, server.Close)
 	return "http://" + listener.Addr().String(), nil
 }
 
-func (s *services) servePinecone(ctx context.Context) (host string, err error) {
-	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions}) //nolint:contextcheck // it reads nothing back
-	if err != nil {
-		return "", err
-	}
+// servePinecone opens one more way to the index.
+func (s *services) servePinecone(ctx context.Context, interceptors ...grpc.UnaryServerInterceptor) (host string, err error) {
 	listener, err := listen(ctx)
 	if err != nil {
 		return "", err
 	}
-	s.serve(func() error { return server.Serve(listener) }, server.Close)
+	s.serve(func() error { return s.pinecone.Serve(listener, interceptors...) }, s.pinecone.Close)
 	return "http://" + listener.Addr().String(), nil
 }
 
@@ -133,6 +146,8 @@ func (s *services) servePinecone(ctx context.Context) (host string, err error) {
 func (s *services) serve(run, end func() error) {
 	served := make(chan error, 1)
 	go func() { served <- run() }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.ends = append(s.ends, func() error {
 		err := end()
 		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {

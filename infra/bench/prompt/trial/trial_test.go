@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 func TestTrialMeasuresEveryRecipeAndLength(t *testing.T) {
 	s := trial.Settings{
-		Lengths: []int{100, 300}, Repeats: 2,
+		Lengths: []int{100, 300}, Repeats: 2, Turns: 1,
 		Latency: trial.Latencies{DynamoDB: time.Millisecond, Embedding: 20 * time.Millisecond, Pinecone: 10 * time.Millisecond},
 	}
 	o, err := trial.Run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s, func(string) {})
@@ -47,8 +47,45 @@ func TestTrialMeasuresEveryRecipeAndLength(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 	}
+	checkChat(t, o.Chat)
 	if text := o.Text() + o.Markdown(); !strings.Contains(text, "unified") || !strings.Contains(text, "held") || !strings.Contains(text, "| 300") {
 		t.Errorf("rendered:\n%s", text)
+	}
+}
+
+// checkChat holds what is known of a turn: a write, the prompt's invocation, the query's embedding, the index, the hits'
+// records and the model follow each other, and two messages are indexed behind it.
+func checkChat(t *testing.T, c trial.Chat) {
+	t.Helper()
+	if c.Turns != 1 || c.Calls != 13 || c.Depth != 6 || len(c.Steps) != c.Calls || c.First != 14 || c.FirstDepth != 7 {
+		t.Errorf("a turn: %+v", c)
+	}
+	want := []trial.Follower{
+		{Function: "remember", Service: "DynamoDB", Call: "UpdateItem", Mean: 2},
+		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 2},
+		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 2},
+	}
+	if diff := cmp.Diff(want, c.Followers); diff != "" || c.Behind != 6 {
+		t.Errorf("%v behind a turn (-want +got):\n%s", c.Behind, diff)
+	}
+}
+
+func TestTrialCountsWhatFunctionsCallWhenTheyStart(t *testing.T) {
+	starts, err := trial.Starts(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]int{}
+	for _, s := range starts {
+		calls[s.Function] = s.Calls
+		if s.Waves > 1 || s.Median <= 0 || s.Bytes == 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	// The coach checks tokens itself, and fetches the issuer's keys.
+	want := map[string]int{"coach": 1, "context": 0, "messages": 0, "prompt": 0, "remember": 0, "summarize": 0}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -69,7 +106,8 @@ func TestBars(t *testing.T) {
 				{Messages: 100, Calls: 7, ReadUnits: 100, Median: 100},
 				{Messages: 1000, Calls: 7, ReadUnits: 110, Median: 110},
 			},
-			Starts: []trial.Start{{Function: "prompt", Median: 60 * time.Millisecond}},
+			Chat:   trial.Chat{Turns: 20, Calls: 13, Depth: 6, First: 14, FirstDepth: 7, Behind: 6},
+			Starts: []trial.Start{{Function: "prompt", Median: 60 * time.Millisecond, Calls: 2, Waves: 1}},
 		}
 	}
 	for name, c := range map[string]struct {
@@ -95,6 +133,13 @@ func TestBars(t *testing.T) {
 		"start": {
 			func(o *trial.Outcome) { o.Starts[0].Median = 61 * time.Millisecond }, []string{"prompt: process start to ready, median"},
 		},
+		"waves": {
+			func(o *trial.Outcome) { o.Starts[0].Waves = 2 }, []string{"prompt: remote calls that follow each other at start"},
+		},
+		"turn":    {func(o *trial.Outcome) { o.Chat.Calls = 14 }, []string{"chat: remote calls of a turn until done, most"}},
+		"deep":    {func(o *trial.Outcome) { o.Chat.Depth = 7 }, []string{"chat: deep before the first token, most"}},
+		"behind":  {func(o *trial.Outcome) { o.Chat.Behind = 6.05 }, []string{"chat: remote calls behind a turn, mean"}},
+		"no chat": {func(o *trial.Outcome) { o.Chat = trial.Chat{Calls: 14} }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := good()
