@@ -72,4 +72,7 @@ const MaxPageBytes = 1 << 20
 type Range struct {
 	From, To time.Time
 	Context  string
+	// Unerased asks for what an unfinished erasure has left behind too, which costs a read less: a caller that knows
+	// the user's generation compares it with the messages' own.
+	Unerased bool
 }

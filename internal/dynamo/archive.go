@@ -73,8 +73,7 @@ func (s *Store) KeptOf(ctx context.Context, user conversation.UserID, sessionID 
 		return nil, "", err
 	}
 	q := query{where: beginning(user, promptPrefix), descending: true, page: page.Limit + 1, after: after}
-	p := pager[prompt.Kept]{limit: page.Limit}
-	return p.collect(s.query(ctx, "list prompts", q), func(it item) (prompt.Kept, bool) {
+	return collectPresent(ctx, s, user, page.Limit, s.query(ctx, "list prompts", q), func(it item) (prompt.Kept, bool) {
 		k, ok := decodeKept(it)
 		return k, ok && (sessionID == "" || k.SessionID == sessionID)
 	})

@@ -35,8 +35,7 @@ func (s *Store) Coaches(ctx context.Context, user conversation.UserID, page conv
 		return nil, "", err
 	}
 	q := query{where: beginning(user, coachPrefix), page: page.Limit + 1, after: after}
-	p := pager[longterm.Coach]{limit: page.Limit}
-	return p.collect(s.query(ctx, "list coaches", q), func(it item) (longterm.Coach, bool) {
+	return collectPresent(ctx, s, user, page.Limit, s.query(ctx, "list coaches", q), func(it item) (longterm.Coach, bool) {
 		return decodeCoach(idIn(it), it), true
 	})
 }

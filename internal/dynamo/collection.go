@@ -167,8 +167,7 @@ func (c collection[T]) List(ctx context.Context, user conversation.UserID, page 
 	}
 	slices.SortStableFunc(all, func(a, b item) int { return -compareIDs(a, b) })
 	all = slices.CompactFunc(all, func(a, b item) bool { return compareIDs(a, b) == 0 }) // one that moved in between
-	p := pager[T]{limit: page.Limit}
-	out, next, err := p.collect(each(all), func(it item) (T, bool) { return c.kind.decode(it), true })
+	out, next, err := collectPresent(ctx, c.Store, user, page.Limit, each(all), func(it item) (T, bool) { return c.kind.decode(it), true })
 	if next != "" {
 		next = next[lastPart(string(next)):]
 	}

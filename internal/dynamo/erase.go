@@ -43,7 +43,20 @@ func (s *Store) BeginErasure(ctx context.Context, user conversation.UserID, unti
 		return erasure.Progress{}, false, failed("begin erasure", err)
 	}
 	s.known.keepGeneration(user, it.whole(attrGeneration))
+	if err := s.markErasing(ctx, user, it.whole(attrGeneration)); err != nil {
+		return erasure.Progress{}, false, err
+	}
 	return progress(it), true, nil
+}
+
+// markErasing tells the readers of long-term memory which generation counts from now on: they read no generation
+// besides. The mark goes when nothing of before is left.
+func (s *Store) markErasing(ctx context.Context, user conversation.UserID, generation int64) error {
+	u := expression.Set(field(attrGeneration), value(whole(generation)))
+	later := expression.AttributeNotExists(field(attrGeneration)).
+		Or(field(attrGeneration).LessThanEqual(value(whole(generation))))
+	_, err := s.updateItem(ctx, key{partition(user), erasingSK}, u, later)
+	return failed("begin erasure", err)
 }
 
 func progress(it item) erasure.Progress {
@@ -62,6 +75,12 @@ func progress(it item) erasure.Progress {
 // SaveErasure records how far an erasure has come and lets the user go.
 func (s *Store) SaveErasure(ctx context.Context, user conversation.UserID, p erasure.Progress, due time.Time) error {
 	k := generationKey(user)
+	if p.Done {
+		err := s.deleteItem(ctx, key{partition(user), erasingSK}, isGeneration(p.Generation))
+		if _, none := conditionFailed(err); err != nil && !none {
+			return failed("save erasure", err)
+		}
+	}
 	counts := make(map[string]types.AttributeValue, len(p.Counts))
 	for kind, n := range p.Counts {
 		counts[kind] = &types.AttributeValueMemberN{Value: strconv.Itoa(n)}

@@ -30,6 +30,8 @@ const (
 	generationSK  = controlPrefix + "generation"
 	preferencesSK = controlPrefix + "preferences"
 	gravePrefix   = controlPrefix + "grave#"
+	// erasingSK marks an unfinished erasure where one query reads what is live.
+	erasingSK = livePrefix + "erasing"
 
 	promptIDPrefix = "prompt_"
 	dueShards      = 16

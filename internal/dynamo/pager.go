@@ -1,7 +1,10 @@
 package dynamo
 
 import (
+	"context"
 	"iter"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -30,6 +33,26 @@ func (p *pager[T]) collect(records iter.Seq2[item, error], pick func(item) (T, b
 		}
 	}
 	return p.items, "", nil
+}
+
+// collectPresent collects a page without the records of an earlier generation, which an unfinished erasure has left
+// behind. It reads the generation while it reads the list.
+func collectPresent[T any](ctx context.Context, s *Store, user conversation.UserID, limit int, records iter.Seq2[item, error], pick func(item) (T, bool)) ([]T, conversation.Position, error) {
+	var now found
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		now, err = s.readOf(ctx, "read generation", user)
+		return err
+	})
+	p := pager[T]{limit: limit}
+	items, next, err := p.collect(records, func(it item) (T, bool) {
+		v, ok := pick(it)
+		return v, ok && g.Wait() == nil && it.whole(attrGeneration) >= now.generation(user)
+	})
+	if waitErr := g.Wait(); err == nil && waitErr != nil {
+		return nil, "", waitErr
+	}
+	return items, next, err
 }
 
 // take reports whether the record is on the page or passed over; a full page takes none.

@@ -66,10 +66,13 @@ func (f found) generation(user conversation.UserID) int64 {
 	return f[generationKey(user)].whole(attrGeneration)
 }
 
-// of returns a user's record unless it is of an earlier generation, which an unfinished erasure has left behind.
+// of returns a user's record, nil where it is absent or of an earlier generation, which an unfinished erasure has left
+// behind.
 func (f found) of(user conversation.UserID, k key) (item, bool) {
-	it, ok := f[k]
-	return it, ok && it.whole(attrGeneration) >= f.generation(user)
+	if it, ok := f[k]; ok && it.whole(attrGeneration) >= f.generation(user) {
+		return it, true
+	}
+	return nil, false
 }
 
 func generationKey(user conversation.UserID) key { return key{partition(user), generationSK} }

@@ -9,14 +9,23 @@ import (
 )
 
 // LongTerm returns the user's live long-term memory, read consistently in one query: it is capped when it is written.
-// What is no longer live by the clock is left out; a later write makes it past.
+// What is no longer live by the clock is left out; a later write makes it past. While the user is being erased, a mark
+// among the records says which of them count.
 func (s *Store) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
 	snap := longterm.Snapshot{Spines: map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{}}
+	var records []item
+	var generation int64
 	for it, err := range s.query(ctx, "read long-term memory", query{where: beginning(user, livePrefix)}) {
 		if err != nil {
 			return longterm.Snapshot{}, err
 		}
-		s.addTo(&snap, it)
+		records = append(records, it)
+		generation = max(generation, it.whole(attrGeneration))
+	}
+	for _, it := range records {
+		if it.whole(attrGeneration) == generation {
+			s.addTo(&snap, it)
+		}
 	}
 	return snap, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Timeline returns one page of the user's messages over all contexts by time, from the table itself, so that it is
-// complete whatever the indexes lag.
+// complete whatever the indexes lag. The user's generation is read beside it, unless the caller compares.
 func (s *Store) Timeline(ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
 	low, high := messageRange(r.From, r.To)
 	after, err := startBehind(user, page.After, low, high, func(sk string) bool {
@@ -18,11 +18,16 @@ func (s *Store) Timeline(ctx context.Context, user conversation.UserID, r conver
 		return nil, "", err
 	}
 	q := query{where: within(user, low, high), descending: page.Descending, page: page.Limit + 1, after: after}
-	p := pager[conversation.Message]{limit: page.Limit}
-	return p.collect(s.query(ctx, "read timeline", q), func(it item) (conversation.Message, bool) {
+	records := s.query(ctx, "read timeline", q)
+	pick := func(it item) (conversation.Message, bool) {
 		m, ok := decodeMessage(it)
 		return m, ok && (r.Context == "" || m.Context == r.Context)
-	})
+	}
+	if r.Unerased {
+		p := pager[conversation.Message]{limit: page.Limit}
+		return p.collect(records, pick)
+	}
+	return collectPresent(ctx, s, user, page.Limit, records, pick)
 }
 
 // startBehind returns the key to go on behind, nil at the beginning. It has to be of the list and within its range:

@@ -2,20 +2,22 @@ package erasure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/infra/local/pineconelocal"
-	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
@@ -62,7 +64,7 @@ func (i *index) Drop(ctx context.Context, user conversation.UserID, generation i
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: newIndex(t)}, table: dynamotest.Table(t)}
+	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: pineconetest.Client(t, 2)}, table: dynamotest.Table(t)}
 	s.store = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
 	s.Service = erasure.New(erasure.Deps{
 		Store: s.store, Memories: s.store.Memories(), Index: s.index, Now: s.clock, Backups: erasure.DefaultBackups,
@@ -80,32 +82,6 @@ func (s *stand) advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = s.now.Add(d)
-}
-
-func newIndex(t *testing.T) *pinecone.Client {
-	t.Helper()
-	server, err := pineconelocal.New(pineconelocal.Options{Dimension: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, err := range []error{client.Close(), server.Close(), <-served} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return client
 }
 
 // say stores messages and their vectors, in a session that is made where it is missing.
@@ -184,4 +160,47 @@ func (s *stand) vectors(user conversation.UserID, generation int64) map[string]b
 func (s *stand) keys(user conversation.UserID) []string {
 	s.t.Helper()
 	return dynamotest.Keys(s.t, s.table, user)
+}
+
+var errIndex = errors.New("no index")
+
+// remember stores a memory drawn from messages, and its vector.
+func (s *stand) remember(source longterm.MemorySource, messages ...conversation.Message) longterm.Memory {
+	s.t.Helper()
+	m := longterm.Memory{Content: "fact", Source: source, CreatedAt: s.clock()}
+	for _, x := range messages {
+		m.MessageIDs = append(m.MessageIDs, x.ID)
+	}
+	stored, _, err := s.store.Memories().Create(s.t.Context(), ann, m, conversation.Idempotency{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.indexed(ann, 0, stored.ID)
+	return stored
+}
+
+func (s *stand) keepPrompt(session string) {
+	s.t.Helper()
+	s.advance(time.Millisecond)
+	access, err := s.store.Access(s.t.Context(), ann)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	k := prompt.Kept{
+		ID: fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
+		ExpiresAt: s.clock().Add(time.Hour), Manifest: []byte{1}, Generation: access.Generation,
+	}
+	if err := s.store.Keep(s.t.Context(), ann, k); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func count(keys []string, prefix string) int {
+	n := 0
+	for _, k := range keys {
+		if strings.HasPrefix(k, prefix) {
+			n++
+		}
+	}
+	return n
 }

@@ -85,6 +85,9 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o order,
 	if err := wave.Wait(); err != nil {
 		return gathered{}, unavailable("gather prompt", err)
 	}
+	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m conversation.Message) bool {
+		return m.Generation < g.got.access.Generation // an unfinished erasure has left it behind
+	})
 	if g.needsTail() {
 		if err := g.need(ctx, sourceTail, g.readTail); err != nil {
 			return gathered{}, err
@@ -215,7 +218,7 @@ func (g *gathering) readTimeline(ctx context.Context) error {
 	page := conversation.Page{Limit: g.recipe.Reads.Messages, Descending: true}
 	chars := 0
 	for range timelinePages {
-		messages, next, err := g.Store.Timeline(ctx, g.user, conversation.Range{}, page)
+		messages, next, err := g.Store.Timeline(ctx, g.user, conversation.Range{Unerased: true}, page)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,120 @@
+package erasure_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+func TestDeleteMessage(t *testing.T) {
+	s := newStand(t)
+	m := s.say(ann, "s", "1", "2", "3")
+	s.summarize(ann, "s")
+	fact := s.remember(longterm.Extracted, m[1])
+	s.keepPrompt("s")
+	if err := s.DeleteMessage(t.Context(), ann, "other", m[1].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete it from another session: %v", err)
+	}
+	if err := s.DeleteMessage(t.Context(), bob, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete another user's: %v", err)
+	}
+	before, err := s.store.Session(t.Context(), ann, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteMessage(t.Context(), ann, "s", m[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteMessage(t.Context(), ann, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete it again: %v", err)
+	}
+	session, messages := s.read("s")
+	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.SummarizedSeq != 0 || session.DueAt.After(s.clock()) {
+		t.Errorf("session after: %+v", session)
+	}
+	if len(messages) != 2 || messages[1].Seq != 3 {
+		t.Errorf("messages after: %v", messages)
+	}
+	if diff := cmp.Diff(map[string]bool{m[0].ID: true, m[2].ID: true}, s.vectors(ann, 0)); diff != "" {
+		t.Errorf("vectors (-want +got), without %s:\n%s", fact.ID, diff)
+	}
+	if keys := s.keys(ann); count(keys, "summary#")+count(keys, "prompt#")+count(keys, "ltm#memory#") != 0 {
+		t.Errorf("left are %v", keys)
+	}
+	// A summariser that had read the message before it was deleted comes too late.
+	late := s.summaryOf(before)
+	if err := s.store.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
+		t.Errorf("save a summary made of a deleted message: %v", err)
+	}
+	checkRoundsOfGraves(t, s, m[1])
+}
+
+func (s *stand) read(id string) (conversation.Session, []conversation.Message) {
+	s.t.Helper()
+	session, err := s.store.Session(s.t.Context(), ann, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	messages, _, err := s.store.Messages(s.t.Context(), ann, id, conversation.Page{Limit: 200})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return session, messages
+}
+
+func TestDeleteMessagesAtTheEnds(t *testing.T) {
+	s := newStand(t)
+	var m []conversation.Message
+	for range 4 {
+		m = append(m, s.say(ann, "s", fmt.Sprint("m", len(m)))...)
+		s.advance(time.Hour)
+	}
+	for _, step := range []struct{ delete, first, last int }{{0, 1, 3}, {3, 1, 2}, {1, 2, 2}} {
+		if err := s.DeleteMessage(t.Context(), ann, "s", m[step.delete].ID); err != nil {
+			t.Fatal(err)
+		}
+		session, messages := s.read("s")
+		if !session.StartedAt.Equal(m[step.first].Timestamp) || !session.LastMessageAt.Equal(m[step.last].Timestamp) {
+			t.Errorf("without %d the session goes from %v to %v", step.delete, session.StartedAt, session.LastMessageAt)
+		}
+		if len(messages) != session.MessageCount {
+			t.Errorf("without %d: %d messages, the session counts %d", step.delete, len(messages), session.MessageCount)
+		}
+	}
+	if err := s.DeleteMessage(t.Context(), ann, "s", m[2].ID); err != nil {
+		t.Fatal(err)
+	}
+	session, messages := s.read("s")
+	if len(messages) != 0 || session.MessageCount != 0 || !session.StartedAt.IsZero() || session.SummarizedSeq != session.LastSeq {
+		t.Errorf("without any: %v, %+v", messages, session)
+	}
+	if more := s.say(ann, "s", "more"); more[0].Seq != 5 {
+		t.Errorf("the next message has seq %d, want 5", more[0].Seq)
+	}
+}
+
+func TestDeleteMessagesWhileAppending(t *testing.T) {
+	s := newStand(t)
+	m := s.say(ann, "s", "1", "2", "3", "4", "5", "6", "7", "8")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if err := s.DeleteMessage(t.Context(), ann, "s", m[i].ID); err != nil {
+				t.Errorf("delete %d: %v", i, err)
+			}
+		})
+		wg.Go(func() { s.say(ann, "s", fmt.Sprint("more", i)) })
+	}
+	wg.Wait()
+	session, messages := s.read("s")
+	if session.MessageCount != 8 || session.LastSeq != 16 || len(messages) != 8 || len(session.Deleted) != 1 {
+		t.Errorf("%d messages, session %+v", len(messages), session)
+	}
+}

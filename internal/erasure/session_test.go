@@ -1,0 +1,110 @@
+package erasure_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+func TestDeleteSession(t *testing.T) {
+	s := newStand(t)
+	gone, kept := s.say(ann, "gone", "a1", "a2", strings.Repeat("long ", 3000)), []conversation.Message{}
+	kept = append(kept, s.say(ann, "kept", "b1")...)
+	gone = append(gone, s.say(ann, "gone", "a4")...) // the other session's message lies in between
+	other := s.summarize(ann, "kept")
+	dead := s.summarize(ann, "gone")
+	only := s.remember(longterm.Extracted, gone[0], gone[1])
+	both := s.remember(longterm.Extracted, gone[0], kept[0])
+	byHand := s.remember(longterm.Seeded, gone[0])
+	s.keepPrompt("gone")
+	s.keepPrompt("kept")
+	if err := s.DeleteSession(t.Context(), ann, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Session(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the session after it was deleted: %v", err)
+	}
+	line, _, err := s.store.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 50})
+	if err != nil || len(line) != 1 || line[0].ID != kept[0].ID {
+		t.Errorf("timeline %v, %v", line, err)
+	}
+	want := map[string]bool{kept[0].ID: true, other.ID(): true, both.ID: true, byHand.ID: true}
+	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
+		t.Errorf("vectors (-want +got), deleted %s, %s:\n%s", only.ID, dead.ID(), diff)
+	}
+	if _, err := s.store.Memories().Get(t.Context(), ann, only.ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a fact drawn only from it: %v", err)
+	}
+	keys := s.keys(ann)
+	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 {
+		t.Errorf("left are %v", keys)
+	}
+	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete it again: %v", err)
+	}
+	checkRoundsOfGraves(t, s, gone[0])
+	if again := s.say(ann, "gone", "new"); again[0].Seq != 1 {
+		t.Errorf("a new session of the same id begins with seq %d", again[0].Seq)
+	}
+}
+
+// checkRoundsOfGraves lets a late worker bring a vector back, twice, and the sweeps take it away again.
+func checkRoundsOfGraves(t *testing.T, s *stand, m conversation.Message) {
+	t.Helper()
+	for _, wait := range []time.Duration{15 * time.Minute, 25 * time.Hour} {
+		s.indexed(ann, 0, recall.MessageVectorIDs(m)...)
+		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 0 {
+			t.Errorf("swept %d too early, %v", n, err)
+		}
+		s.advance(wait)
+		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
+			t.Errorf("swept %d, %v", n, err)
+		}
+		if s.vectors(ann, 0)[m.ID] {
+			t.Error("a vector that came late is still there")
+		}
+	}
+	if count(s.keys(ann), "control#grave#") != 0 {
+		t.Error("a grave is still there after its rounds")
+	}
+}
+
+func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
+	for _, how := range []string{"repeat", "sweep"} {
+		t.Run(how, func(t *testing.T) {
+			s := newStand(t)
+			s.say(ann, "s", "1", "2")
+			s.index.fail = errIndex
+			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errIndex) {
+				t.Fatalf("delete without an index: %v", err)
+			}
+			if _, err := s.store.Append(t.Context(), ann, conversation.Append{
+				SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
+			}); !fault.Is(err, fault.NotFound) {
+				t.Errorf("append while it is deleted: %v", err)
+			}
+			s.index.fail = nil
+			if how == "repeat" {
+				if err := s.DeleteSession(t.Context(), ann, "s"); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				s.advance(time.Hour)
+				if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
+					t.Fatalf("swept %d, %v", n, err)
+				}
+			}
+			if left := count(s.keys(ann), "msg#"); left != 0 || len(s.vectors(ann, 0)) != 0 {
+				t.Errorf("%d messages and vectors %v are left", left, s.vectors(ann, 0))
+			}
+		})
+	}
+}

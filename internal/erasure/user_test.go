@@ -1,0 +1,178 @@
+package erasure_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+func TestErase(t *testing.T) {
+	s := newStand(t)
+	for i := range 3 {
+		s.say(ann, fmt.Sprint("s", i), fmt.Sprint("m", i), fmt.Sprint("n", i))
+	}
+	s.summarize(ann, "s0")
+	s.remember(longterm.Seeded)
+	s.keepPrompt("s1")
+	if _, err := s.store.Profiles().Put(t.Context(), ann, longterm.Profile{Name: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Preferences().Put(t.Context(), ann, longterm.Preferences{Timezone: "UTC"}); err != nil {
+		t.Fatal(err)
+	}
+	s.say(bob, "s0", "bob's")
+	dynamotest.Put(t, s.table, ann, "workout#1", nil)
+	dynamotest.Put(t, s.table, ann, "summary#the app's own", nil)
+	dynamotest.Put(t, s.table, ann, "conversation#legacy", map[string]types.AttributeValue{"messages": &types.AttributeValueMemberL{}})
+	session, err := s.store.Session(t.Context(), ann, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors := len(s.vectors(ann, 0))
+	got, err := s.Erase(t.Context(), ann, s.clock().Add(20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := erasure.Receipt{
+		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1, BackupsUntil: s.clock().Add(erasure.DefaultBackups),
+		Counts: map[string]int{
+			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 1, "idempotency": 6, "fresh": 3,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("receipt (-want +got):\n%s", diff)
+	}
+	left := s.keys(ann)
+	slices.Sort(left)
+	if diff := cmp.Diff([]string{"control#generation", "summary#the app's own", "workout#1"}, left); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if messages, _, err := s.store.Messages(t.Context(), bob, "s0", conversation.Page{Limit: 9}); err != nil || len(messages) != 1 {
+		t.Errorf("another user's messages: %v, %v", messages, err)
+	}
+	checkNothingComesBack(t, s, session)
+}
+
+// checkNothingComesBack lets workers that were late write, and the user come back.
+func checkNothingComesBack(t *testing.T, s *stand, old conversation.Session) {
+	t.Helper()
+	if err := s.store.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a late summary: %v", err)
+	}
+	late := prompt.Kept{ID: "prompt_1770000000000_x", ExpiresAt: s.clock().Add(time.Hour)}
+	if err := s.store.Keep(t.Context(), ann, late); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a late prompt: %v", err)
+	}
+	for op, err := range map[string]error{
+		"rearm": s.store.Rearm(t.Context(), ann, old, s.clock()), "settle": s.store.Settle(t.Context(), ann, old),
+	} {
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			t.Errorf("a late %s: %v", op, err)
+		}
+	}
+	s.indexed(ann, 0, "late vector")
+	back := s.say(ann, "s1", "m1") // the same id, the same text, the same idempotency key
+	if back[0].Generation != 1 || back[0].Seq != 1 {
+		t.Errorf("who comes back gets %+v", back[0])
+	}
+	s.advance(15 * time.Minute)
+	if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
+		t.Errorf("swept %d, %v", n, err)
+	}
+	if old, now := s.vectors(ann, 0), s.vectors(ann, 1); len(old) != 0 || len(now) != 1 {
+		t.Errorf("vectors of before %v, of now %v", old, now)
+	}
+	if session, messages := s.read("s1"); len(messages) != 1 || session.Generation != 1 {
+		t.Errorf("what was stored since: %v", messages)
+	}
+}
+
+func TestEraseInSteps(t *testing.T) {
+	s := newStand(t)
+	for i := range 30 {
+		s.say(ann, "s", fmt.Sprint(i))
+	}
+	s.index.fail = errIndex
+	if _, err := s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); !errors.Is(err, errIndex) {
+		t.Fatalf("erase without an index: %v", err)
+	}
+	s.index.fail = nil
+	out, err := s.Erase(t.Context(), ann, s.clock())
+	if err != nil || out.Done || out.Generation != 1 || out.Counts["message"] != 30 {
+		t.Fatalf("erase without time: %+v, %v", out, err)
+	}
+	// While one call has the user, another tells how far it is.
+	if _, held, err := s.store.BeginErasure(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !held {
+		t.Fatalf("held %v, %v", held, err)
+	}
+	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || out.Done || out.Counts["message"] != 30 {
+		t.Errorf("erase at the same time: %+v, %v", out, err)
+	}
+	s.advance(2 * time.Minute)
+	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	if err != nil || !out.Done || out.Generation != 1 || out.Vectors != 30 || out.Counts["message"] != 30 {
+		t.Errorf("erase to the end: %+v, %v", out, err)
+	}
+	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || out.Generation != 2 || len(out.Counts) != 0 {
+		t.Errorf("erase again: %+v, %v", out, err)
+	}
+}
+
+// TestEraseWhileWriting erases while the user writes: what is acknowledged in a session made afterwards stays, and
+// nothing of before is left.
+func TestEraseWhileWriting(t *testing.T) {
+	s := newStand(t)
+	s.say(ann, "s", "before")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				in := conversation.Append{SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: fmt.Sprint(w, i)}}}
+				if _, err := s.store.Append(t.Context(), ann, in); err != nil && !fault.Is(err, fault.NotFound) {
+					t.Errorf("append: %v", err)
+				}
+				_, err := s.store.CreateSession(t.Context(), ann, conversation.NewSession{ID: fmt.Sprint(w, ".", i), Context: "workout_log", CoachID: "c"}, conversation.Idempotency{})
+				if err != nil {
+					t.Errorf("create: %v", err)
+				}
+			}
+		})
+	}
+	out, err := s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	close(stop)
+	wg.Wait()
+	if err != nil || !out.Done {
+		t.Fatalf("erase: %+v, %v", out, err)
+	}
+	if n := count(s.keys(ann), "msg#"); n != 0 {
+		t.Errorf("%d messages are left", n)
+	}
+	sessions, _, err := s.store.Sessions(t.Context(), ann, conversation.SessionFilter{}, conversation.Page{Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range sessions {
+		if x.Generation != 1 {
+			t.Errorf("session %s is of generation %d", x.ID, x.Generation)
+		}
+	}
+}
