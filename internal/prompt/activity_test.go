@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -66,10 +68,13 @@ func TestActivityScope(t *testing.T) {
 	add("tom", "program_designer", "tom", minute)
 	add("same", "coach_conversation", "c", minute)
 	add("unread", "coach_creator", "c", minute)
-	add("old", "workout_log", "c", 49*time.Hour)
+	add("old", "workout_log", "c", 48*time.Hour+time.Millisecond)
 	p.hits = append(p.hits, summaryHit(&p.sessions[6], 0.9)) // d6, the oldest, is what the message is about
 	p.converse("here", "coach_conversation", "c", now)
 	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	if items := blockOf(t, got, "recent_activity").Items; len(items) != 7 {
+		t.Errorf("%d sessions are thought of, want the 7 of the designer: %+v", len(items), items)
+	}
 	_, text, _ := strings.Cut(got.System, prompt.ActivityHeading+"\n")
 	text, _, _ = strings.Cut(text, "\n\n")
 	const want = `[Program Designer - 1 hour ago]: sum of d0.
@@ -145,6 +150,71 @@ func TestReferencePullsTheSession(t *testing.T) {
 	request.Message = "Keep the taper."
 	if items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items; len(items) != 0 {
 		t.Errorf("without a reference: %+v", items)
+	}
+}
+
+// Of a session that is referred to the last six messages are told, in the order in which they were said; one that the
+// search finds only half as near as another is not meant.
+func TestReferenceIsBounded(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	var lines []line
+	for i := range 9 {
+		lines = append(lines, says(time.Duration(i)*minute, fmt.Sprintf("taper %d", i)))
+	}
+	p.converse("far", "training_program", "c", now.Add(-6*24*time.Hour), lines...)
+	p.converse("newer", "training_program", "c", now.Add(-5*24*time.Hour), says(0, "Something else entirely."))
+	p.converse("here", "coach_conversation", "c", now)
+	p.hits = []recall.Hit{
+		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_9")}, {ID: "2", Score: 0.3, Message: p.message(t, "msg_newer_1")},
+	}
+	got := build(t, w.service(now), "u", prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
+	})
+	var told []string
+	for line := range strings.SplitSeq(sectionOf(got.System, "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
+		text, _ := behindLabel(line)
+		told = append(told, text)
+	}
+	want := []string{"taper 3", "taper 4", "taper 5", "taper 6", "taper 7", "taper 8", "Something else entirely."}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A session that is referred to and older than those that the store lists is known by what the search found.
+func TestReferenceBeyondTheList(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("far", "training_program", "c", now.Add(-300*24*time.Hour), says(0, "The taper is two weeks."))
+	p.converse("tom", "training_program", "tom", now.Add(-200*24*time.Hour), says(0, "The taper is three weeks."))
+	for i := range 30 {
+		p.converse(fmt.Sprint("s", i), "training_program", "c", now.Add(-time.Duration(i+50)*time.Hour), says(0, "x"), says(1, "y"), says(2, "z"), says(3, "x"))
+	}
+	p.converse("here", "coach_conversation", "c", now)
+	p.hits = []recall.Hit{
+		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_1")}, {ID: "2", Score: 0.7, Message: p.message(t, "msg_tom_1")},
+	}
+	got := build(t, w.service(now), "u", prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
+	})
+	items := blockOf(t, got, "relevant_messages").Items
+	if len(items) != 2 || items[0].ID != "msg_far_1" || !strings.Contains(items[0].Reason, "refers back") {
+		t.Errorf("items %+v", items)
+	}
+}
+
+// Messages from a context that this one does not read are not relevant to it.
+func TestRelevanceIsScopedToWhatTheContextReads(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("unread", "coach_creator", "c", now.Add(-100*time.Hour), says(0, "unread words"))
+	p.converse("read", "workout_log", "c", now.Add(-100*time.Hour), says(0, "read words"))
+	p.converse("here", "coach_conversation", "c", now)
+	p.hits = []recall.Hit{{ID: "1", Score: 0.8, Message: &p.messages[0]}, {ID: "2", Score: 0.7, Message: &p.messages[1]}}
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 1 || items[0].SessionID != "read" {
+		t.Errorf("items %+v", items)
 	}
 }
 

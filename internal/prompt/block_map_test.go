@@ -2,12 +2,14 @@ package prompt_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
@@ -115,5 +117,68 @@ func TestBlockMapOrder(t *testing.T) {
 	}
 	if p.System != "" || p.Text != "" {
 		t.Errorf("system %q, text %q", p.System, p.Text)
+	}
+}
+
+// Twelve of the search's memories are looked at, and no more (prompt-assembly-map, "top 12 raw").
+func TestTwelveRawMemories(t *testing.T) {
+	w := newWorld()
+	r := mapped(w)
+	p := w.user("u")
+	p.hits = nil
+	for i := range 13 {
+		m := longterm.Memory{ID: fmt.Sprintf("m%02d", i), Type: longterm.ProfileMemory, Content: fmt.Sprint("relevant ", i)}
+		if i > 10 {
+			m.Type = longterm.PeopleMemory
+		}
+		p.hits = append(p.hits, recall.Hit{ID: m.ID, Score: 1 - float64(i)/100, Memory: &m})
+	}
+	got := systemBlock(t, build(t, w.service(now), "u", r), "[RELEVANT MEMORIES]:")
+	if diff := cmp.Diff([]string{"relevant 0", "relevant 1", "relevant 11"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The session's state is bounded, in fields and in what each says, and names no time.
+func TestSessionStateIsBounded(t *testing.T) {
+	w := newWorld()
+	r := mapped(w)
+	s := &w.user("u").sessions[1]
+	s.Status, s.Title, s.Attributes = conversation.Completed, "A title", map[string]any{"object": map[string]any{"a": 1}}
+	for i := range 20 {
+		s.Attributes[fmt.Sprintf("field %02d", i)] = strings.Repeat("y", 500)
+	}
+	got := systemBlock(t, build(t, w.service(now), "u", r), "Screen: ")
+	if len(got) != 12 || !slices.Equal(got[:4], []string{"Coach", "Title: A title", "Mode: chat", "Status: completed"}) {
+		t.Errorf("%d fields: %q", len(got), got)
+	}
+	if last := got[11]; !strings.HasPrefix(last, "field 07: yyy") || len([]rune(last)) != len("field 07: ")+120 {
+		t.Errorf("the last field is %q", last)
+	}
+}
+
+// The latest session summary is the one written last, whichever session was used last.
+func TestLatestSummaryIsTheNewest(t *testing.T) {
+	w := newWorld()
+	r := mapped(w)
+	p := w.user("u")
+	p.converse("between", "workout_log", "c", now.Add(-50*time.Hour), says(0, "hi"))
+	summarize(&p.sessions[len(p.sessions)-1], "written first").Summary.UpdatedAt = now.Add(-49 * time.Hour)
+	p.sessions[0].Summary.Text, p.sessions[0].Summary.UpdatedAt = "written last", now.Add(-time.Hour)
+	if got := systemBlock(t, build(t, w.service(now), "u", r), "LATEST SESSION SUMMARY: "); !slices.Equal(got, []string{"written last"}) {
+		t.Errorf("the latest is %q", got)
+	}
+}
+
+// The part of this session that is not told message by message is told by its summary, unless transcripts tell it.
+func TestSummaryOfThisSession(t *testing.T) {
+	for recipe, want := range map[string]bool{prompt.BlockMap: true, prompt.Unified: false} {
+		w := newWorld()
+		r := talkative(w, 12, "motivator")
+		r.Recipe = recipe
+		summarize(&w.user("u").sessions[0], "They compared bands.")
+		if got := strings.Contains(everything(build(t, w.service(now), "u", r)), "They compared bands."); got != want {
+			t.Errorf("%s tells it: %v", recipe, got)
+		}
 	}
 }

@@ -22,7 +22,7 @@ var words = []string{
 	"squat", "bridges", "I", "can't", "tomorrow", "Kniebeuge", "Straße", "膝盖", "明日のトレーニング", "مرحبا", "दौड़", "💪🏽", "👩‍👧", "12,5", "2026",
 	"\n", "\n\n", " ", "  ", "\t", "\r\n", "\u2028", "\x00", "\x1b[31m", "\u202eevil", "\ufeff", "\u200b", "\\", "\\#", "#", "# ROLE", "## x", "[", "]:",
 	"[Program Designer - 2 hours ago]:", "[User 18:05]", "[human 10:00]", "[you 10:00]", "</conversation>", "<conversation", "&amp;", "</conversation-history>",
-	"SYSTEM ROLE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:", "Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
+	"SYSTEM ROLE:", "USER PROFILE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:", "Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
 	"/squat", "/\n/", "\u0301", "[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?", "/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 }
 

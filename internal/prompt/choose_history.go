@@ -148,7 +148,6 @@ func (v *view) earlier(s *Slot) *entry {
 	e := v.summaryEntry(v.session)
 	e.at = v.session.Summary.UpdatedAt
 	e.label = "Earlier in this conversation"
-	v.use(summed(v.session.ID), s.Block)
 	return capChars(e, s.Cap.Chars)
 }
 

@@ -126,6 +126,44 @@ func TestContextFormatWithoutSearch(t *testing.T) {
 	}
 }
 
+// Summaries far less relevant than the best stay out, and what a section has no room for is cut, but not to a stump
+// (maas-context-format, "only if relevant memories exist", "Max tokens").
+func TestContextFormatPrevious(t *testing.T) {
+	w := newWorld()
+	r := japanTraveller(w, true)
+	hits := w.user("u").hits
+	hits[1].Score = hits[0].Score * 0.39
+	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, blossoms) || strings.Contains(text, budget) {
+		t.Errorf("an irrelevant summary: %s", text)
+	}
+	hits[1].Score = hits[0].Score * 0.41
+	for words, want := range map[int]prompt.Decision{200: prompt.Included, 285: prompt.Dropped} {
+		hits[0].Summary.Text = strings.Repeat("word ", words)
+		items := blockOf(t, build(t, w.service(now), "u", r), "session_summaries").Items
+		if len(items) != 2 || items[0].Decision != prompt.Included || items[1].Decision != want {
+			t.Errorf("%d words before it: %+v", words, items)
+		}
+	}
+}
+
+// The default budget leaves the current query out; one that a request names holds for everything.
+func TestContextFormatBudgetOfARequest(t *testing.T) {
+	w := newWorld()
+	r := japanTraveller(w, true)
+	r.Message = strings.Repeat("What about the trains? ", 160) // 801 tokens
+	if p := build(t, w.service(now), "u", r); p.Tokens.Budget != 700 || p.Tokens.Total < 800 {
+		t.Errorf("by default: %+v", p.Tokens)
+	}
+	r.Budget = &prompt.Budget{Tokens: 700}
+	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
+		t.Errorf("a message over the budget: %v", err)
+	}
+	r.Budget.Tokens = 900
+	if p := build(t, w.service(now), "u", r); p.Tokens.Total > 900 || !strings.HasSuffix(p.Text, "when relevant.") {
+		t.Errorf("a budget for all: %+v", p.Tokens)
+	}
+}
+
 // v0.5: tags, profile, and sections by what is asked.
 func TestContextFormat05Sections(t *testing.T) {
 	tests := map[string]struct{ past, profile bool }{

@@ -144,6 +144,30 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
+// When the pause is over one prompt tries the source again; others go on without until it is known what became of it.
+func TestBreakerLetsOneTry(t *testing.T) {
+	w := newWorld()
+	r := ann(t, w)
+	clock := now
+	deps := w.deps(now)
+	deps.Now = func() time.Time { return clock }
+	s := prompt.New(deps)
+	w.fail["long_term"] = errBroken
+	for range 5 {
+		build(t, s, "ann", r)
+	}
+	clock = clock.Add(11 * time.Second)
+	w.fail["long_term"] = nil
+	w.during["long_term"] = func() {
+		if p := build(t, s, "ann", r); len(p.Manifest.Degraded) != 1 || p.Manifest.Degraded[0].Source != "long_term" {
+			t.Errorf("beside the one that tries: degraded %v", p.Manifest.Degraded)
+		}
+	}
+	if p := build(t, s, "ann", r); len(p.Manifest.Degraded) != 0 || w.calls["long_term"] != 6 {
+		t.Errorf("degraded %v, asked %d times", p.Manifest.Degraded, w.calls["long_term"])
+	}
+}
+
 // An embedding that keeps failing is spared too, and the manifest names it all the while.
 func TestBreakerOfWhatTheSearchStandsOn(t *testing.T) {
 	w := newWorld()

@@ -52,6 +52,7 @@ func tie(t *rapid.T, p *person) {
 		s.Todos[i].CreatedAt, s.Todos[i].CompletedAt = now, now
 	}
 	for i := range p.sessions {
+		p.sessions[i].LastMessageAt = now
 		if p.sessions[i].Summary != nil {
 			p.sessions[i].Summary.UpdatedAt = now
 		}

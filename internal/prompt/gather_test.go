@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 )
@@ -86,6 +88,43 @@ func TestDeletedMessagesAreNoGap(t *testing.T) {
 	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	if len(got.Messages) != 3 || w.calls["tail"] != 0 {
 		t.Errorf("messages %q, tail read %d times", got.Messages, w.calls["tail"])
+	}
+}
+
+// A session whose array still leads is read from its tail, which merges the two.
+func TestDualSessionsAreReadFromTheirTail(t *testing.T) {
+	w := newWorld()
+	r := history(w, 20)
+	p := w.user("u")
+	p.sessions[len(p.sessions)-1].Placement = conversation.Dual
+	build(t, w.service(now), "u", r)
+	if w.calls["tail"] != 1 {
+		t.Errorf("tail read %d times", w.calls["tail"])
+	}
+}
+
+// The search is asked for the beginning and the end of a long message, and given the preferences that the prompt has
+// read; the manifest names its parts' times beside the sources'.
+func TestSearchIsAsked(t *testing.T) {
+	w := newWorld()
+	r := history(w, 20)
+	r.Message = "begin " + strings.Repeat("é", 20_000) + " end"
+	r.Budget = &prompt.Budget{Tokens: 60_000}
+	p := build(t, w.service(now), "u", r)
+	asked := w.asked
+	if n := len(asked.Text); n > 6100 || !strings.HasPrefix(asked.Text, "begin ") || !strings.HasSuffix(asked.Text, " end") || !utf8.ValidString(asked.Text) {
+		t.Errorf("asked for %d bytes, %.20q", n, asked.Text)
+	}
+	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 32 {
+		t.Errorf("asked %+v", asked)
+	}
+	if asked.Access == nil || !w.access.Preferences.CrossContext {
+		t.Errorf("the search reads its own access; it got %+v", w.access)
+	}
+	for _, source := range []string{"session", "messages", "long_term", "sessions", "search", "embedding"} {
+		if _, timed := p.Manifest.Timings[source]; !timed {
+			t.Errorf("no time of %s in %v", source, p.Manifest.Timings)
+		}
 	}
 }
 

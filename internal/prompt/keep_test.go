@@ -54,6 +54,25 @@ func TestKeeping(t *testing.T) {
 	}
 }
 
+// The text is kept with its manifest in every recipe, context-format's payload included (maas-context-format,
+// "Assembly Logic", 4).
+func TestKeptText(t *testing.T) {
+	for _, recipe := range prompt.Recipes {
+		w := newWorld()
+		r := ann(t, w)
+		r.Recipe = recipe.Name
+		s := w.service(now)
+		p := build(t, s, "ann", r)
+		got, err := s.Get(t.Context(), "ann", p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *got.System != p.System || got.Text != p.Text || !slices.Equal(got.Messages, p.Messages) || got.Recipe != recipe.Name {
+			t.Errorf("%s: read back %+v", recipe.Name, got)
+		}
+	}
+}
+
 // A caller that packs later keeps the time at which the prompt was built.
 func TestPackKeepsTheTimeOfTheID(t *testing.T) {
 	k, err := prompt.Pack(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())}, prompt.Keeping{At: now.Add(time.Minute), For: time.Hour})

@@ -70,7 +70,7 @@ var plainText = &Format{
 
 var contextFormatLabels = labelDanger(
 	"SYSTEM ROLE", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:", "Assistant:",
-	"Please respond naturally", "Name:", "Member since:", "About:",
+	"Please respond naturally",
 )
 
 var (

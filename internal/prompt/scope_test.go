@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -102,6 +103,7 @@ func TestWhatNeverEnters(t *testing.T) {
 	for _, m := range p.snapshot.Memories {
 		p.hits = append(p.hits, recall.Hit{ID: m.ID, Memory: &m, Score: 1})
 	}
+	p.hits = append(p.hits, summaryHit(&p.sessions[0], 1))
 	for i := range p.messages {
 		if p.messages[i].Role == conversation.System {
 			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Message: &p.messages[i], Score: 1})
@@ -117,31 +119,65 @@ func TestWhatNeverEnters(t *testing.T) {
 	}
 }
 
-// 200 users at once, each with a secret word in every kind of record: no secret in another's prompt.
+// 200 users at once, each with a secret word in every kind of record: no secret in another's prompt, and none, not even
+// the user's own, in what is kept of it. Each kind is told in some recipe, or there would be nothing to keep apart.
 func TestSecretsStayWithTheirUsers(t *testing.T) {
 	const users = 200
 	w := newWorld()
+	var kinds []string
 	requests := make([]prompt.Request, users)
 	for i := range users {
-		secret := fmt.Sprintf("secret-%03d-word", i)
-		requests[i] = hostile(w.user(conversation.UserID(fmt.Sprint("user", i))), secret, secret+" again")
-		requests[i].Recipe = prompt.Recipes[i%len(prompt.Recipes)].Name
+		kinds = nil
+		requests[i] = everyRecord(w.user(userID(i)), func(kind string) string {
+			kinds = append(kinds, kind)
+			return secret(i) + " " + kind
+		})
 	}
-	s := w.service(now)
+	deps := w.deps(now)
+	deps.KeepText = false
+	s := prompt.New(deps)
+	told := make([]string, users)
 	var wait sync.WaitGroup
 	for i := range users {
 		wait.Go(func() {
-			p, err := s.Build(t.Context(), conversation.UserID(fmt.Sprint("user", i)), requests[i])
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			own := fmt.Sprintf("secret-%03d-word", i)
-			text := everything(p)
-			if n := strings.Count(text, own); n == 0 || strings.Count(text, "secret-") != n {
-				t.Errorf("user %d: %d own secrets of %d", i, n, strings.Count(text, "secret-"))
+			for _, recipe := range prompt.Recipes {
+				r := requests[i]
+				r.Recipe = recipe.Name
+				told[i] += secretsOf(t, s, i, r)
 			}
 		})
 	}
 	wait.Wait()
+	for _, kind := range kinds {
+		if !strings.Contains(told[0], secret(0)+" "+kind) {
+			t.Errorf("no recipe tells the %s", kind)
+		}
+	}
+}
+
+func userID(i int) conversation.UserID { return conversation.UserID(fmt.Sprint("user", i)) }
+
+func secret(i int) string { return fmt.Sprintf("secret-%03d", i) }
+
+// secretsOf builds a prompt and returns it, checked for others' secrets, and what is kept of it for any.
+func secretsOf(t *testing.T, s *prompt.Service, user int, r prompt.Request) string {
+	t.Helper()
+	p, err := s.Build(t.Context(), userID(user), r)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	text := everything(p)
+	if own, all := strings.Count(text, secret(user)), strings.Count(text, "secret-"); own == 0 || own != all {
+		t.Errorf("user %d, %s: %d own secrets of %d", user, r.Recipe, own, all)
+	}
+	record, err := s.Get(t.Context(), userID(user), p.ID)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	if kept, err := json.Marshal(record); err != nil || strings.Contains(string(kept), "secret-") {
+		t.Errorf("user %d, %s: keeps %s, %v", user, r.Recipe, kept, err)
+	}
+	return text
 }

@@ -64,14 +64,14 @@ func TestTiers(t *testing.T) {
 	session := func(id string, start time.Duration) {
 		summarize(p.converse(id, "workout_log", "c", at(start), says(0, "said in "+id), answers(5*minute, "ok "+id)), "sum of "+id)
 	}
-	session("near", 40*minute)          // ends 35 minutes ago, 25 before chat begins
-	session("chained", 75*minute)       // ends 70 minutes ago, 30 before near begins
-	session("broken", 2*time.Hour)      // its pause is longer
-	session("morning", 8*time.Hour)     // today
-	session("last-night", 20*time.Hour) // yesterday
-	session("monday", 3*24*time.Hour)   // Monday
-	session("week", 7*24*time.Hour)     // 7 days ago
-	session("ancient", 9*24*time.Hour)  // told no more
+	session("near", 40*minute)                // ends 35 minutes ago, 25 before chat begins
+	session("chained", 75*minute)             // ends 70 minutes ago, 30 before near begins
+	session("broken", 110*minute+time.Second) // ends a second more than 30 minutes before chained begins
+	session("morning", 8*time.Hour)           // today
+	session("last-night", 20*time.Hour)       // yesterday
+	session("monday", 3*24*time.Hour)         // Monday
+	session("week", 7*24*time.Hour)           // 7 days ago
+	session("ancient", 8*24*time.Hour)        // told no more
 	p.converse("chat", "coach_conversation", "c", at(10*minute), says(0, "hello"), answers(minute, "hi"))
 	system := build(t, w.service(now), "u", prompt.Request{
 		Recipe: prompt.TieredHistory, Context: "coach_conversation", SessionID: "chat", CoachID: "c", Message: "next",
@@ -125,5 +125,20 @@ func TestTieredHistoryKeepsItsCharacters(t *testing.T) {
 	r.Budget = &prompt.Budget{Tokens: 2000}
 	if got := build(t, w.service(now), "u", r); realTokens(got) > 2000 || realTokens(got) < 1500 {
 		t.Errorf("%d tokens of 2000", realTokens(got))
+	}
+}
+
+// Of sessions that overlap, the first beginning counts for what came before them.
+func TestThreadOfOverlappingSessions(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("before", "workout_log", "c", now.Add(-59*minute), says(0, "said before"))
+	p.converse("within", "program_designer", "c", now.Add(-20*minute), says(0, "said within"))
+	p.converse("chat", "coach_conversation", "c", now.Add(-30*minute), says(0, "hello"), answers(29*minute, "hi"))
+	system := build(t, w.service(now), "u", prompt.Request{
+		Recipe: prompt.TieredHistory, Context: "coach_conversation", SessionID: "chat", CoachID: "c", Message: "next",
+	}).System
+	if want := "an active thread of 3 conversations that began 59 minutes ago"; !strings.Contains(system, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, system)
 	}
 }

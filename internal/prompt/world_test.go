@@ -36,13 +36,18 @@ type person struct {
 
 // world is a store, a search and an archive of many users, with faults to inject. It is safe for concurrent use.
 type world struct {
-	mu      sync.Mutex
-	people  map[conversation.UserID]*person
-	kept    map[string]prompt.Kept
-	calls   map[string]int
-	fail    map[string]error
-	delay   map[string]time.Duration
-	found   []recall.Degradation
+	mu     sync.Mutex
+	people map[conversation.UserID]*person
+	kept   map[string]prompt.Kept
+	calls  map[string]int
+	fail   map[string]error
+	delay  map[string]time.Duration
+	// during, where set, runs once within the source's next call.
+	during map[string]func()
+	found  []recall.Degradation
+	// asked is what the search was last asked, access what it was given to read by.
+	asked   recall.Search
+	access  longterm.Access
 	counter prompt.Counter
 	// timelineLag hides that many of the newest messages from the timeline.
 	timelineLag int
@@ -51,7 +56,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		people: map[conversation.UserID]*person{}, kept: map[string]prompt.Kept{}, calls: map[string]int{},
-		fail: map[string]error{}, delay: map[string]time.Duration{}, counter: tokens,
+		fail: map[string]error{}, delay: map[string]time.Duration{}, during: map[string]func(){}, counter: tokens,
 	}
 }
 
@@ -68,8 +73,12 @@ func (w *world) user(id conversation.UserID) *person {
 func (w *world) call(ctx context.Context, source string, user conversation.UserID) (*person, error) {
 	w.mu.Lock()
 	w.calls[source]++
-	err, delay := w.fail[source], w.delay[source]
+	err, delay, during := w.fail[source], w.delay[source], w.during[source]
+	delete(w.during, source)
 	w.mu.Unlock()
+	if during != nil {
+		during()
+	}
 	if delay > 0 {
 		select {
 		case <-ctx.Done():
@@ -151,11 +160,20 @@ func (w *world) LongTerm(ctx context.Context, user conversation.UserID) (longter
 	return p.snapshot, nil
 }
 
-func (w *world) Search(ctx context.Context, user conversation.UserID, _ recall.Search) (recall.Found, error) {
+func (w *world) Search(ctx context.Context, user conversation.UserID, q recall.Search) (recall.Found, error) {
 	p, err := w.call(ctx, "search", user)
 	if err != nil {
 		return recall.Found{}, err
 	}
+	access := longterm.Access{}
+	if q.Access != nil {
+		if access, err = q.Access(ctx); err != nil {
+			return recall.Found{}, err
+		}
+	}
+	w.mu.Lock()
+	w.asked, w.access = q, access
+	w.mu.Unlock()
 	return recall.Found{Hits: p.hits, Degraded: w.found, Timings: map[string]time.Duration{"embedding": 0}}, nil
 }
 

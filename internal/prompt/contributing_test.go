@@ -1,0 +1,45 @@
+package prompt_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// The worked example of CONTRIBUTING is code that compiles, and does what the page says with nothing else changed.
+func TestContributing(t *testing.T) {
+	defer prompt.Contribute()()
+	page := readFile(t, filepath.Join("..", "..", "CONTRIBUTING.md"))
+	source := readFile(t, "contributed_test.go")
+	for _, begin := range []string{"var standup = ", "// choosePeople "} {
+		_, example, _ := strings.Cut(page, "```go\n"+begin)
+		example, _, found := strings.Cut(example, "```")
+		if !found || !strings.Contains(source, begin+example) {
+			t.Errorf("CONTRIBUTING and contributed_test.go differ in what begins with %q", begin)
+		}
+	}
+	w := newWorld()
+	r := everyRecord(w.user("u"), func(kind string) string { return kind })
+	r.Recipe = "standup"
+	memories := &w.user("u").snapshot.Memories
+	*memories = append(*memories, longterm.Memory{ID: "m4", Content: "Eva, the sister", Type: longterm.PeopleMemory, CreatedAt: now})
+	p := build(t, w.service(now), "u", r)
+	const want = "# GOALS\n- goal (habit)\n\n# PEOPLE\n- Eva, the sister\n- memory"
+	if !strings.HasSuffix(p.System, want) || len(p.Messages) != 4 {
+		t.Errorf("system %s, messages %q", p.System, p.Messages)
+	}
+	checkStructure(t, p, storedTexts(w.user("u")))
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
