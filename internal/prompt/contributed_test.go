@@ -1,6 +1,10 @@
 package prompt
 
-import "github.com/throughline/throughline/internal/longterm"
+import (
+	"slices"
+
+	"github.com/throughline/throughline/internal/longterm"
+)
 
 // What follows is CONTRIBUTING's worked example; TestContributing holds the two to each other.
 
@@ -36,7 +40,7 @@ func choosePeople(v *view, s *Slot) []*entry {
 // Contribute adds the example to the registries as CONTRIBUTING says, until what it returns is called.
 func Contribute() (withdraw func()) {
 	before := Recipes
-	Recipes = append(before[:len(before):len(before)], standup)
+	Recipes = append(slices.Clip(before), standup)
 	choosers[blockPeople] = choosePeople
 	return func() {
 		Recipes = before

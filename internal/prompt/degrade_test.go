@@ -118,22 +118,28 @@ func TestUnknownSessionIsNotFound(t *testing.T) {
 	}
 }
 
-// A source that keeps failing is left alone for a while, then tried again.
-func TestBreaker(t *testing.T) {
+// ailing is ann's world without its long-term memory, and a service whose clock can be set.
+func ailing(t *testing.T) (*world, *prompt.Service, prompt.Request, *time.Time) {
+	t.Helper()
 	w := newWorld()
 	r := ann(t, w)
 	clock := now
 	deps := w.deps(now)
 	deps.Now = func() time.Time { return clock }
-	s := prompt.New(deps)
 	w.fail["long_term"] = errBroken
+	return w, prompt.New(deps), r, &clock
+}
+
+// A source that keeps failing is left alone for a while, then tried again.
+func TestBreaker(t *testing.T) {
+	w, s, r, clock := ailing(t)
 	for range 8 {
 		build(t, s, "ann", r)
 	}
 	if w.calls["long_term"] != 5 {
 		t.Errorf("asked %d times", w.calls["long_term"])
 	}
-	clock = clock.Add(11 * time.Second)
+	*clock = clock.Add(11 * time.Second)
 	w.fail["long_term"] = nil
 	if p := build(t, s, "ann", r); len(p.Manifest.Degraded) != 0 || w.calls["long_term"] != 6 {
 		t.Errorf("after the pause: degraded %v, asked %d times", p.Manifest.Degraded, w.calls["long_term"])
@@ -146,17 +152,11 @@ func TestBreaker(t *testing.T) {
 
 // When the pause is over one prompt tries the source again; others go on without until it is known what became of it.
 func TestBreakerLetsOneTry(t *testing.T) {
-	w := newWorld()
-	r := ann(t, w)
-	clock := now
-	deps := w.deps(now)
-	deps.Now = func() time.Time { return clock }
-	s := prompt.New(deps)
-	w.fail["long_term"] = errBroken
+	w, s, r, clock := ailing(t)
 	for range 5 {
 		build(t, s, "ann", r)
 	}
-	clock = clock.Add(11 * time.Second)
+	*clock = clock.Add(11 * time.Second)
 	w.fail["long_term"] = nil
 	w.during["long_term"] = func() {
 		if p := build(t, s, "ann", r); len(p.Manifest.Degraded) != 1 || p.Manifest.Degraded[0].Source != "long_term" {
