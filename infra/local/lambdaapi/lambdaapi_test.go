@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,6 +32,23 @@ func (*customError) Error() string { return "custom" }
 
 type echo struct {
 	Text string `json:"text"`
+}
+
+// TestAnswersDoNotMix has one function answer many invocations at once: each caller gets its own answer, and keeps it.
+func TestAnswersDoNotMix(t *testing.T) {
+	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
+	runtime.Register("f", func(_ context.Context, in echo) (echo, error) { return in, nil }, time.Minute)
+	var wait sync.WaitGroup
+	for i := range 200 {
+		wait.Go(func() {
+			want := fmt.Sprintf(`{"text":"%03d %s"}`, i, strings.Repeat("x", 1000))
+			out, err := runtime.Invoke(t.Context(), "f", []byte(want))
+			if err != nil || strings.TrimSpace(string(out)) != want {
+				t.Errorf("invocation %d got %.40s, %v", i, out, err)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 func TestRequestResponse(t *testing.T) {

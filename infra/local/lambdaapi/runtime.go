@@ -65,7 +65,7 @@ type Runtime struct {
 }
 
 type function struct {
-	handler lambda.Handler
+	handler any
 	stream  URLHandler // nil unless the handler streams
 	timeout time.Duration
 }
@@ -84,7 +84,7 @@ func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.functions[name] = function{handler: lambda.NewHandler(handler), stream: stream, timeout: timeout}
+	r.functions[name] = function{handler: handler, stream: stream, timeout: timeout}
 }
 
 // Has reports whether a function is registered.
@@ -114,6 +114,12 @@ func (r *Runtime) Close(ctx context.Context) error {
 	}
 }
 
+// invoke gives the invocation a handler of its own: one handler's answers share their memory, because a Lambda
+// environment has one invocation at a time, and here there are many.
+func (c *call) invoke(payload []byte) ([]byte, error) {
+	return lambda.NewHandler(c.handler).Invoke(c.ctx, payload)
+}
+
 // Invoke calls a function and waits for its answer, a *FunctionError, ErrNotFound, or the end of ctx, which leaves
 // the function running.
 func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
@@ -124,7 +130,7 @@ func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]by
 	answers := make(chan answer, 1)
 	go func() {
 		defer call.end()
-		out, err := call.guard(func() ([]byte, error) { return call.handler.Invoke(call.ctx, payload) })
+		out, err := call.guard(func() ([]byte, error) { return call.invoke(payload) })
 		out, err = call.finish(out, err)
 		answers <- answer{out, err}
 	}()

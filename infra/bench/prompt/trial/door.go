@@ -8,13 +8,11 @@ import (
 	"path"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
 	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/function/coachfn"
 )
 
 // The services that turns of a chat call.
@@ -48,24 +46,9 @@ func (s *services) behindDoors(name string, build stack.Constructor) stack.Const
 			}
 			*door.address = address
 		}
-		handler, err := build(ctx, cfg, rt)
-		if _, streams := handler.(coachfn.Handler); streams || err != nil {
-			return handler, err
-		}
-		return apart{handler}, nil
+		return build(ctx, cfg, rt)
 	}
 }
-
-// apart gives each invocation a handler of its own: one handler's answers share their memory, because a Lambda
-// environment has one invocation at a time, and here the stream's lanes invoke a function side by side.
-type apart struct{ handler any }
-
-// Invoke is lambda.Handler's.
-func (a apart) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	return lambda.NewHandler(a.handler).Invoke(ctx, payload)
-}
-
-var _ lambda.Handler = apart{}
 
 // door opens a line to the service at an address.
 func (s *services) door(ctx context.Context, l line, address string) (string, error) {
