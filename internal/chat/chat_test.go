@@ -313,6 +313,24 @@ func TestAnAnswerThatCannotBeStoredIsAnError(t *testing.T) {
 	}
 }
 
+// TestWhatCanNeverBeAPromptIsNotStored refuses, before the message is durable, what no session could make a prompt of.
+func TestWhatCanNeverBeAPromptIsNotStored(t *testing.T) {
+	for field, r := range map[string]chat.Request{
+		"recipe":  {SessionID: "s", Message: "hi", Recipe: "zz"},
+		"agentId": {SessionID: "s", Message: "hi", AgentID: "zz"},
+		"message": {SessionID: "s", Message: strings.Repeat("x", 5000)},
+	} {
+		w := newWorld()
+		_, err := w.service().Start(t.Context(), "ann", r)
+		if f := fault.From(err); f == nil || len(f.Fields) != 1 || f.Fields[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+		if len(w.begun.Messages) > 0 {
+			t.Errorf("%s: the message was stored", field)
+		}
+	}
+}
+
 func TestBadRequestsAreNamed(t *testing.T) {
 	w := newWorld()
 	_, err := w.service().Start(t.Context(), "ann", chat.Request{SessionID: "a#b", Message: "\xff"})

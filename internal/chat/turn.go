@@ -31,7 +31,11 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 	if err := r.validate(); err != nil {
 		return Answer{}, err
 	}
-	turn, err := s.Turns.BeginTurn(ctx, user, s.message(r), lease)
+	question := s.message(r)
+	if err := prompt.CheckTurn(r.Recipe, r.AgentID, question.Messages[0].Tokens); err != nil {
+		return Answer{}, err
+	}
+	turn, err := s.Turns.BeginTurn(ctx, user, question, lease)
 	if err != nil {
 		return Answer{}, err
 	}

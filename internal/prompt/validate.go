@@ -72,6 +72,28 @@ func check(r Request) (order, error) {
 	return o, nil
 }
 
+// CheckTurn refuses what no session could make a prompt of, before anything of a turn is stored: a recipe or an agent
+// that is none, and a message of so many tokens that it is more than the recipe's whole budget. Its error is Invalid,
+// with the fields.
+func CheckTurn(recipe, agent string, messageTokens int) error {
+	var wrong []fault.Field
+	r, ok := recipeOf(recipe)
+	if !ok {
+		wrong = append(wrong, fault.Field{Field: "recipe", Message: "must be one of " + recipeNames()})
+	}
+	if _, ok := agentOf(agent); !ok {
+		wrong = append(wrong, fault.Field{Field: "agentId", Message: "must be one of " + agentNames()})
+	}
+	if ok && !r.MessageApart && messageTokens > r.Budget.tokens {
+		wrong = append(wrong, fault.Field{Field: "message", Message: fmt.Sprintf(
+			"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.tokens, messageTokens)})
+	}
+	if len(wrong) > 0 {
+		return fault.InvalidFields(wrong...)
+	}
+	return nil
+}
+
 // zones keeps the time zones that were asked for; there are some six hundred.
 var zones sync.Map
 
