@@ -31,15 +31,15 @@ var throttleCodes = map[string]bool{
 	"TransactionInProgressException": true, "ReplicatedWriteConflictException": true, "TransactionConflictException": true,
 }
 
-// troubleOf sorts an error of the SDK. An answer of DynamoDB's own with a status below 500 is definite; anything
-// else, a time-out or a lost connection, leaves open what happened.
+// troubleOf sorts an error of the SDK. An answer of DynamoDB's own with a status of 4xx is definite; anything else, a
+// time-out, a lost connection or an answer cut off behind its 200, leaves open what happened.
 func troubleOf(err error) trouble {
 	var api smithy.APIError
 	if errors.As(err, &api) && throttleCodes[api.ErrorCode()] {
 		return throttled
 	}
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
-		if response.HTTPStatusCode() >= http.StatusInternalServerError {
+		if status := response.HTTPStatusCode(); status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 			return unsure
 		}
 		return fatal

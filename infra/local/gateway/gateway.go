@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -101,18 +102,20 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // integrate calls the function and answers what it answers.
 func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, function string, event *events.APIGatewayV2HTTPRequest) {
-	payload, err := json.Marshal(event)
-	if err != nil {
+	var payload bytes.Buffer
+	encoder := json.NewEncoder(&payload)
+	encoder.SetEscapeHTML(false) // the service escapes no more than it must, and the event's size has a limit
+	if err := encoder.Encode(event); err != nil {
 		problem.Write(w, err)
 		return
 	}
-	if len(payload) > maxEvent {
+	if payload.Len() > maxEvent {
 		problem.Write(w, fault.New(fault.TooLarge, "the request is too large"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), integrationTimeout)
 	defer cancel()
-	out, err := g.invoker.Invoke(ctx, function, payload)
+	out, err := g.invoker.Invoke(ctx, function, payload.Bytes())
 	switch {
 	case r.Context().Err() != nil: // nobody is there to answer; the function goes on
 	case errors.Is(err, context.DeadlineExceeded):
