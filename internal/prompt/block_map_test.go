@@ -139,6 +139,30 @@ func TestTwelveRawMemories(t *testing.T) {
 	}
 }
 
+// A long history's messages can take every place in the search's answer; memories that share words with the message are
+// told all the same, those that share most first.
+func TestMessagesCrowdNoMemoryOut(t *testing.T) {
+	w := newWorld()
+	r := mapped(w)
+	r.Message = "How is my deadlift grip coming along?"
+	p := w.user("u")
+	p.hits = nil
+	p.snapshot.Memories = nil
+	for i := range 12 { // the foundation's places are taken
+		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{ID: fmt.Sprint("f", i), Type: longterm.PeopleMemory, Content: fmt.Sprint("seeded ", i)})
+	}
+	old := now.AddDate(-1, 0, 0)
+	p.snapshot.Memories = append(p.snapshot.Memories,
+		longterm.Memory{ID: "one", Type: longterm.ProjectMemory, Content: "Likes a mixed grip", Source: longterm.Extracted, CreatedAt: old},
+		longterm.Memory{ID: "two", Type: longterm.ProjectMemory, Content: "Works on the deadlift with a hook grip", Source: longterm.Extracted, CreatedAt: old},
+		longterm.Memory{ID: "none", Type: longterm.ProjectMemory, Content: "Plays the cello", Source: longterm.Extracted, CreatedAt: old},
+	)
+	got := systemBlock(t, build(t, w.service(now), "u", r), "[RELEVANT MEMORIES]:")
+	if diff := cmp.Diff([]string{"Works on the deadlift with a hook grip", "Likes a mixed grip"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // The session's state is bounded, in fields and in what each says, and names no time.
 func TestSessionStateIsBounded(t *testing.T) {
 	w := newWorld()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 func memoryEntry(m longterm.Memory) *entry {
@@ -93,9 +94,9 @@ const rawMemories = 12
 func chooseRelevantMemories(v *view, s *Slot) []*entry {
 	var entries []*entry
 	perType := map[longterm.MemoryType]int{}
-	for _, h := range v.hits {
-		if h.Memory == nil || len(entries) == rawMemories {
-			continue
+	for _, h := range v.relevantMemories() {
+		if len(entries) == rawMemories {
+			break
 		}
 		e := memoryEntry(*h.Memory)
 		e.score = h.Score
@@ -115,4 +116,26 @@ func chooseRelevantMemories(v *view, s *Slot) []*entry {
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// relevantMemories are the memories that the search found, best first, and behind them the live ones that share words
+// with the message and that nothing tells yet: in a long history, messages can take every place in the search's answer.
+func (v *view) relevantMemories() []recall.Hit {
+	var found []recall.Hit
+	known := map[string]bool{}
+	for _, h := range v.hits {
+		if h.Memory != nil {
+			found = append(found, h)
+			known[h.Memory.ID] = true
+		}
+	}
+	asked, searched := keywords(v.Message), len(found)
+	for _, m := range newestFirst(v.snapshot.Memories) {
+		_, told := v.used[fact(m.Content)]
+		if share := sharedWords(asked, m.Content); share > 0 && !told && !known[m.ID] {
+			found = append(found, recall.Hit{ID: m.ID, Score: share, Memory: &m})
+		}
+	}
+	slices.SortStableFunc(found[searched:], func(a, b recall.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return found
 }

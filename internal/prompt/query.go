@@ -72,6 +72,20 @@ func keywords(text string) []string {
 	return slices.Compact(words)
 }
 
+// sharedWords is the share of a message's keywords that a text holds.
+func sharedWords(asked []string, text string) float64 {
+	if len(asked) == 0 {
+		return 0
+	}
+	told, shared := keywords(text), 0
+	for _, word := range asked {
+		if _, found := slices.BinarySearch(told, word); found {
+			shared++
+		}
+	}
+	return float64(shared) / float64(len(asked))
+}
+
 func allKeywords(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(cutBytes(text, queryBytes)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)

@@ -121,21 +121,15 @@ func (v *view) keywordSummaries(s *Slot) []*entry {
 	asked := keywords(v.Message)
 	var entries []*entry
 	for _, other := range v.sessions {
-		if !hasSummary(other) || len(asked) == 0 {
+		if !hasSummary(other) {
 			continue
 		}
-		shared := 0
-		told := keywords(other.Summary.Text)
-		for _, word := range asked {
-			if slices.Contains(told, word) {
-				shared++
-			}
-		}
-		if shared == 0 {
+		share := sharedWords(asked, other.Summary.Text)
+		if share == 0 {
 			continue
 		}
 		e := v.summaryEntry(other)
-		e.score = float64(shared) / float64(len(asked))
+		e.score = share
 		entries = append(entries, v.once(e, summed(other.ID), s.Block))
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int {
