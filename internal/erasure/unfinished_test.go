@@ -2,6 +2,7 @@ package erasure_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -104,10 +105,7 @@ func TestNothingOfBeforeIsReadWhileErasing(t *testing.T) {
 	}
 	s.advance(time.Minute)
 	s.live("new")
-	want := map[string]int{}
-	for name, n := range all {
-		want[name] = n
-	}
+	want := maps.Clone(all)
 	want["messages of new"] = want["messages of old"]
 	delete(want, "messages of old")
 	if diff := cmp.Diff(want, s.seen()); diff != "" {

@@ -162,6 +162,9 @@ func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID st
 		return Record{}, err
 	}
 	r.System, r.Messages, r.Text = &text.System, text.Messages, text.Text
+	if recipe, ok := recipeOf(r.Recipe); ok {
+		r.Tools = toolsOf(recipe)
+	}
 	return r, nil
 }
 

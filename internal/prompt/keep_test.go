@@ -26,6 +26,9 @@ func TestKeeping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := cmp.Diff(p.Tools, got.Tools); diff != "" || len(got.Tools) == 0 {
+		t.Errorf("tools -built +kept:\n%s", diff)
+	}
 	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens || got.SessionID != "chat" {
 		t.Errorf("read back %+v", got)
 	}

@@ -137,4 +137,6 @@ type Record struct {
 	System   *string   `json:"system,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 	Text     string    `json:"text,omitempty"`
+	// Tools are what the recipe offers with it.
+	Tools []llm.Tool `json:"tools,omitempty"`
 }

@@ -20,7 +20,7 @@ func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterc
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
