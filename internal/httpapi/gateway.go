@@ -72,23 +72,38 @@ func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Requ
 	return r.WithContext(ctx)
 }
 
-// urlOf is the path and query of an event. A named stage stands before the path; a path with bytes that no escaped
-// path could have is taken as it is.
+// urlOf is the path and query of an event. A named stage stands before the path. The path has lost its escapes: an HTTP
+// API decodes it before it matches routes. So a slash in an id looks like one that divides; of all ids only a message's
+// may hold one, the user's, and it ends its path.
 func urlOf(e events.APIGatewayV2HTTPRequest) *url.URL {
-	raw := e.RawPath
+	path := e.RawPath
 	if stage := e.RequestContext.Stage; stage != "" && stage != "$default" {
-		if rest, ok := strings.CutPrefix(raw, "/"+stage); ok && (rest == "" || rest[0] == '/') {
-			raw = rest
+		if rest, ok := strings.CutPrefix(path, "/"+stage); ok && (rest == "" || rest[0] == '/') {
+			path = rest
 		}
 	}
-	if raw == "" {
-		raw = "/"
+	if path == "" {
+		path = "/"
 	}
-	u := &url.URL{Path: raw, RawQuery: e.RawQueryString}
-	if path, err := url.PathUnescape(raw); err == nil {
-		u.Path, u.RawPath = path, raw
+	u := &url.URL{Path: path, RawQuery: e.RawQueryString}
+	if id := messageIn(path); id != "" {
+		u.RawPath = (&url.URL{Path: strings.TrimSuffix(path, id)}).EscapedPath() + url.PathEscape(id)
 	}
 	return u
+}
+
+// messageIn returns what stands where a path names a message, empty where it names none.
+func messageIn(path string) string {
+	rest, ok := strings.CutPrefix(path, "/v1/sessions/")
+	if !ok {
+		return ""
+	}
+	_, rest, _ = strings.Cut(rest, "/")
+	id, _ := strings.CutPrefix(rest, "messages/")
+	if id == rest {
+		return ""
+	}
+	return id
 }
 
 // recorder is a ResponseWriter that keeps the answer.

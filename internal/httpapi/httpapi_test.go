@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,9 @@ func (p problem) fields() string {
 func send(t testing.TB, h http.Handler, c call) reply {
 	t.Helper()
 	path, query, _ := strings.Cut(c.path, "?")
+	if decoded, err := url.PathUnescape(path); err == nil { // as the service does
+		path = decoded
+	}
 	e := events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RawPath: path, RawQueryString: query, Headers: map[string]string{"content-type": "application/json"},
 		RequestContext: events.APIGatewayV2HTTPRequestContext{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -74,7 +76,7 @@ type (
 	}
 	messagePath struct {
 		SessionPath
-		MessageID string `path:"messageId" doc:"The message's id."`
+		MessageID string `path:"messageId" doc:"The message's id, percent-encoded; once or twice, since a gateway may decode a path before it reads it."`
 	}
 	timelineInput struct {
 		ListInput
@@ -184,10 +186,22 @@ func (m messages) delete(ctx context.Context, c Caller, in *messagePath) (*empty
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if !plausibleID(in.MessageID) {
+	id := in.message(c)
+	if !plausibleID(id) {
 		return nil, fault.Missing("message")
 	}
-	return &empty{}, m.remove.DeleteMessage(ctx, c.User, in.ID, in.MessageID)
+	return &empty{}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
+}
+
+// message is the id that the path names. It holds the user's id, and with that every character that one may, so it
+// shows whether an escape in it is its own, or one that is left over: from a gateway that decodes nothing, or from a
+// client that escapes twice, as it has to for a question mark where the gateway cuts a decoded path at one.
+func (p messagePath) message(c Caller) string {
+	id, err := url.PathUnescape(p.MessageID)
+	if err != nil || strings.Contains(p.MessageID, "_"+string(c.User)+"_") {
+		return p.MessageID
+	}
+	return id
 }
 
 func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*listOutput[message], error) {

@@ -89,7 +89,7 @@ func (s *server) handler(authenticate func(http.Handler) http.Handler) http.Hand
 // route finds the operation, and answers itself where there is none, so that these errors are problems too.
 func (s *server) route() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path.Clean(r.URL.Path) != r.URL.Path {
+		if escaped := r.URL.EscapedPath(); path.Clean(escaped) != escaped {
 			writeProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 			return
 		}

@@ -186,7 +186,7 @@ func TestGateway(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	e := events.APIGatewayV2HTTPRequest{
-		RawPath: "/dev/a%20b/c", RawQueryString: "x=1&y=%20", Headers: map[string]string{"x-some": "1,2"}, Cookies: []string{"c=1", "d=2"},
+		RawPath: "/dev/a b%2F/c", RawQueryString: "x=1&y=%20", Headers: map[string]string{"x-some": "1,2"}, Cookies: []string{"c=1", "d=2"},
 		RequestContext: events.APIGatewayV2HTTPRequestContext{
 			Stage: "dev", DomainName: "api.example", HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "PUT"},
 		},
@@ -200,7 +200,7 @@ func TestGateway(t *testing.T) {
 		t.Errorf("the handler has %v left of an hour", got.deadline)
 	}
 	got.deadline = 0
-	if want := (seen{"PUT", "/a b/c", "x=1&y=%20", "1,2", "c=1; d=2", "\x00\xfe", "api.example", 0}); got != want {
+	if want := (seen{"PUT", "/a b%2F/c", "x=1&y=%20", "1,2", "c=1; d=2", "\x00\xfe", "api.example", 0}); got != want {
 		t.Errorf("request %+v, want %+v", got, want)
 	}
 	if out.StatusCode != 418 || out.Headers["X-Many"] != "1,2" || len(out.Cookies) != 2 || !out.IsBase64Encoded {

@@ -24,8 +24,8 @@ const (
 	timeFormat = "02/Jan/2006:15:04:05 -0700"
 )
 
-// event is the request in payload format 2.0. Its rawPath is decoded, as an HTTP API gives it; a function URL's is
-// not.
+// event is the request in payload format 2.0. Its rawPath is decoded, escaped slashes too, as an HTTP API gives it;
+// a function URL's is not.
 func (g *Gateway) event(r *http.Request, route route, parameters map[string]string) (*events.APIGatewayV2HTTPRequest, error) {
 	body, encoded, err := readBody(r)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestRoutesGoToTheMostSpecific(t *testing.T) {
 
 func TestRequestBecomesAnEvent(t *testing.T) {
 	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
-	h.do(t, "POST", "/v1/a%20b/c?x=1&y=a%20b&x=2", strings.NewReader(`{"a":"ü"}`), http.Header{
+	h.do(t, "POST", "/v1/a%20b%2Fc?x=1&y=a%20b&x=2", strings.NewReader(`{"a":"ü"}`), http.Header{
 		"Content-Type": {"application/json; charset=utf-8"}, "Cookie": {"one=1; two=2"}, "X-Two": {"a", "b"},
 		"X-Request-Id": {"req-1"}, "User-Agent": {"test"},
 	})
