@@ -38,9 +38,10 @@ func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 // Milliseconds cuts a time to the precision that is stored.
 func Milliseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// ValidID reports whether a sessionId or coachId is 1 to 128 of [A-Za-z0-9_.:-] (api 1).
+// ValidID reports whether a sessionId or coachId is 1 to 128 of [A-Za-z0-9_.:-] (api 1). The two names "." and ".." are
+// no ids: clients and servers take them out of paths, so that nothing of that name could be reached.
 func ValidID(id string) bool {
-	if len(id) < 1 || len(id) > 128 {
+	if len(id) < 1 || len(id) > 128 || id == "." || id == ".." {
 		return false
 	}
 	for i := range len(id) {

@@ -38,7 +38,7 @@ func (n NewSession) Prepare() (NewSession, error) {
 	return n, nil
 }
 
-const idProblem = "must be 1 to 128 of [A-Za-z0-9_.:-]"
+const idProblem = `must be 1 to 128 of [A-Za-z0-9_.:-], and neither "." nor ".."`
 
 func namesProblems(mode, title string) []fault.Field {
 	var wrong []fault.Field

@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"crypto/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,5 +37,16 @@ func TestTimeOfIDRefuses(t *testing.T) {
 	}
 	if at, ok := conversation.TimeOfID("goal", conversation.NewID("goal", time.UnixMilli(-5), rand.Reader)); !ok || at.UnixMilli() != 0 {
 		t.Errorf("a time before 1970 sorts as %v, %v", at, ok)
+	}
+}
+
+func TestValidID(t *testing.T) {
+	for id, want := range map[string]bool{
+		"a": true, "A-z_0.9:": true, "...": true, ".a": true, "..a": true, "a.": true, strings.Repeat("x", 128): true,
+		"": false, ".": false, "..": false, "a b": false, "a/b": false, "ä": false, "a\n": false, strings.Repeat("x", 129): false,
+	} {
+		if got := conversation.ValidID(id); got != want {
+			t.Errorf("ValidID(%q) = %v", id, got)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func viewCoach(c longterm.Coach) coach {
 
 // CoachPath is the path of one coach.
 type CoachPath struct {
-	CoachID string `path:"coachId" doc:"The app's own id of the coach, 1 to 128 of A-Z a-z 0-9 _ . : -"`
+	CoachID string `path:"coachId" doc:"The app's own id of the coach, 1 to 128 of A-Z a-z 0-9 _ . : - and neither . nor .."`
 }
 
 type coachInput struct {
@@ -81,7 +81,7 @@ func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (*docOutput[c
 
 func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (*docOutput[coach], error) {
 	if !conversation.ValidID(in.CoachID) {
-		return nil, fault.InvalidField("coachId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
+		return nil, fault.InvalidField("coachId", "must be "+idRule)
 	}
 	return coachAnswer(s.store.PutCoach(ctx, c.User, longterm.Coach{
 		ID: in.CoachID, Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,

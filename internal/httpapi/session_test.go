@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
 // newSession makes a session of user "ann" in the coach's context.
@@ -89,6 +91,8 @@ func TestInvalidSessions(t *testing.T) {
 		"no such":        {`{"context":"kitchen","coachId":"c"}`, "context"},
 		"everything":     {`{"context":1,"coachId":"a b","sessionId":"ä","title":7,"mode":"","attributes":[]}`, "attributes coachId context mode sessionId title"},
 		"long id":        {`{"context":"coach_conversation","coachId":"` + strings.Repeat("x", 129) + `"}`, "coachId"},
+		"dot":            {`{"context":"coach_conversation","coachId":".","sessionId":"."}`, "coachId sessionId"},
+		"two dots":       {`{"context":"coach_conversation","coachId":"..","sessionId":".."}`, "coachId sessionId"},
 		"empty id":       {`{"context":"coach_conversation","coachId":"c","sessionId":""}`, "sessionId"},
 		"digits":         {`{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[0,9007199254740993]}}}`, "attributes.a.b[1]"},
 		"huge":           {`{"context":"coach_conversation","coachId":"c","attributes":{"x":1e400}}`, "attributes.x"},
@@ -225,4 +229,22 @@ func separator(path string) string {
 		return "&"
 	}
 	return "?"
+}
+
+// TestIDsAreThoseOfTheDomain holds the schema's pattern against conversation.ValidID.
+func TestIDsAreThoseOfTheDomain(t *testing.T) {
+	h, _, _ := newMessages(t)
+	for _, id := range []string{"a", ".", "..", "...", "....", ".a", "..a", "a.", "a..", "-", ":.", "._", "..-..", "A-z_0.9:", "a b", "a\n", strings.Repeat(".", 128), strings.Repeat("x", 129)} {
+		status := http.StatusUnprocessableEntity
+		if conversation.ValidID(id) {
+			status = http.StatusCreated
+		}
+		expect(t, h, status, call{
+			method: "POST", path: "/v1/sessions", user: "ann",
+			body: object{"context": "coach_conversation", "coachId": "c", "sessionId": id},
+		})
+		expect(t, h, status, call{
+			method: "POST", path: "/v1/sessions", user: "ann", body: object{"context": "coach_conversation", "coachId": id},
+		})
+	}
 }

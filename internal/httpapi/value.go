@@ -112,13 +112,16 @@ func (recordType) Schema(huma.Registry) *huma.Schema {
 // id is a sessionId or coachId.
 type id string
 
+// idRule says in words what conversation.ValidID takes.
+const idRule = `1 to 128 of A-Z a-z 0-9 _ . : - and neither "." nor ".."`
+
 // Schema is the rule of conversation.ValidID.
 func (id) Schema(huma.Registry) *huma.Schema {
 	longest := 128
 	// The length stands apart: a pattern that repeats 128 times takes most of a function's start to compile.
 	return &huma.Schema{
-		Type: huma.TypeString, Pattern: `^[A-Za-z0-9_.:-]+$`, MaxLength: &longest,
-		PatternDescription: "1 to 128 of A-Z a-z 0-9 _ . : -",
+		Type: huma.TypeString, Pattern: `^(\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9_.:-]*$`, MaxLength: &longest,
+		PatternDescription: idRule,
 	}
 }
 
