@@ -24,6 +24,7 @@ const (
 	sourceSession  = "session"
 	sourceMessages = "messages"
 	sourceTail     = "tail"
+	sourceCurrent  = "current_message"
 	sourceLongTerm = "long_term"
 	sourceSessions = "sessions"
 	sourceSearch   = "search"
@@ -92,6 +93,9 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o order,
 		if err := g.need(ctx, sourceTail, g.readTail); err != nil {
 			return gathered{}, err
 		}
+	}
+	if err := g.checkCurrent(ctx); err != nil {
+		return gathered{}, err
 	}
 	slices.SortFunc(g.got.degraded, func(a, b recall.Degradation) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))

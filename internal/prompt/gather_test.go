@@ -108,7 +108,7 @@ func TestDualSessionsAreReadFromTheirTail(t *testing.T) {
 func TestSearchIsAsked(t *testing.T) {
 	w := newWorld()
 	r := history(w, 20)
-	r.Message = "begin " + strings.Repeat("é", 20_000) + " end"
+	r.Message, r.MessageID = "begin "+strings.Repeat("é", 20_000)+" end", ""
 	r.Budget = &prompt.Budget{Tokens: 60_000}
 	p := build(t, w.service(now), "u", r)
 	asked := w.asked

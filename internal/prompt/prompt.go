@@ -53,6 +53,9 @@ type Store interface {
 	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error)
 	// LongTerm returns the user's live long-term memory in one query.
 	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
+	// Resolve reads records by their ids, consistently, in as few batch reads as there are hundreds of them. What is
+	// deleted, another user's or of another generation is left out.
+	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 }
 
 // Searcher is the chain embedding, vector index, table: what matters to a text, best first.

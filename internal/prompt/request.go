@@ -27,7 +27,8 @@ type Request struct {
 	AgentID string `json:"agentId,omitempty"`
 	// Message is the user's current message, 1 byte to 256 KiB; it is never cut.
 	Message string `json:"message"`
-	// MessageID names the current message where it is stored already, so that it is not told twice.
+	// MessageID names the current message where it is stored already, so that it is not told twice: the user's message
+	// of this session, with Message as its content.
 	MessageID string `json:"messageId,omitempty"`
 	// Timezone is an IANA name; empty means the user's preference.
 	Timezone string `json:"timezone,omitempty"`

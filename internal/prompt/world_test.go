@@ -160,6 +160,22 @@ func (w *world) LongTerm(ctx context.Context, user conversation.UserID) (longter
 	return p.snapshot, nil
 }
 
+func (w *world) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error) {
+	p, err := w.call(ctx, "resolve", user)
+	if err != nil {
+		return nil, err
+	}
+	var hits []recall.Hit
+	for _, id := range ids {
+		for _, m := range p.messages {
+			if m.ID == id && m.Generation == generation {
+				hits = append(hits, recall.Hit{ID: id, Message: &m})
+			}
+		}
+	}
+	return hits, nil
+}
+
 func (w *world) Search(ctx context.Context, user conversation.UserID, q recall.Search) (recall.Found, error) {
 	p, err := w.call(ctx, "search", user)
 	if err != nil {
