@@ -141,7 +141,7 @@ func (s Session) Extend(messages []NewMessage, now time.Time) ([]Message, Sessio
 	for i, m := range messages {
 		asked = m.effective(asked, now)
 		last = later(asked, last, s.MessageCount > 0 || i > 0)
-		out[i] = s.message(m, s.LastSeq+i+1, last)
+		out[i] = s.Message(m, s.LastSeq+i+1, last)
 	}
 	if s.MessageCount == 0 {
 		s.StartedAt = out[0].Timestamp
@@ -161,7 +161,8 @@ func later(asked, last time.Time, some bool) time.Time {
 	return asked
 }
 
-func (s Session) message(m NewMessage, seq int, at time.Time) Message {
+// Message returns a message of a prepared append as it stands in the session at that place; it has no id yet.
+func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	mode := m.Mode
 	if mode == "" {
 		mode = s.Mode

@@ -17,14 +17,15 @@ type Idempotency struct {
 // Set reports whether the client asked for idempotency.
 func (i Idempotency) Set() bool { return i.Key != "" }
 
-// Created is the answer to creating a session.
+// Created is the answer to creating a session. A replay returns what the first call returned, whatever has become of
+// the session.
 type Created struct {
 	Session  Session
 	Replayed bool
 }
 
 // Appended is the answer to an append: the messages as stored, and the session after them. A replay returns what the
-// first call returned, rebuilt from the stored messages.
+// first call returned, messages deleted since included; only the session's title and attributes are as they are now.
 type Appended struct {
 	Messages []Message
 	Session  Session

@@ -29,7 +29,7 @@ func (s *Store) Append(ctx context.Context, user conversation.UserID, in convers
 	if err := sameBody(met, in.Idempotency); err != nil {
 		return conversation.Appended{}, err
 	}
-	return s.replay(ctx, user, met)
+	return s.replay(ctx, user, in, met)
 }
 
 // account returns what adds an append's idempotency record to its transaction.

@@ -88,21 +88,21 @@ func (c collection[T]) Get(ctx context.Context, user conversation.UserID, id str
 func (c collection[T]) Create(ctx context.Context, user conversation.UserID, record T, idem conversation.Idempotency) (T, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	at := c.kind.at(record)
-	if at.IsZero() {
-		at = c.now()
-	}
-	*c.kind.id(&record) = conversation.NewID(c.kind.name, at, c.random)
-	change := recordChange[T]{to: record, idem: idem, generation: c.known.generation(user)}
+	now := conversation.Milliseconds(c.now())
+	made := c.kind.created(record, now)
+	*c.kind.id(&made) = conversation.NewID(c.kind.name, c.kind.at(made), c.random)
+	change := recordChange[T]{to: made, idem: idem, at: now, generation: c.known.generation(user)}
 	met, err := c.write(ctx, user, change)
 	if err != nil || met == nil {
-		return record, false, err
+		return made, false, err
 	}
 	if err := sameBody(met, idem); err != nil {
 		return record, false, err
 	}
-	first, err := c.Get(ctx, user, met.text(attrRecordID))
-	return first, true, err
+	// The first answer, whatever has become of the record since: from the repeat's own body and the ledger's keys.
+	made = c.kind.created(record, met.time(attrCreatedAt))
+	*c.kind.id(&made) = met.text(attrRecordID)
+	return made, true, nil
 }
 
 func (c collection[T]) Update(ctx context.Context, user conversation.UserID, id string, change func(*T) error) (T, error) {

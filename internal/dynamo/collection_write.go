@@ -19,8 +19,10 @@ import (
 type recordChange[T any] struct {
 	from       *stored[T]
 	to         T
-	idem       conversation.Idempotency
 	generation int64
+	// idem and at, the moment of creation, belong to a new record.
+	idem conversation.Idempotency
+	at   time.Time
 }
 
 // errLostRace says that a record is no longer as it was read.
@@ -94,6 +96,7 @@ func (c collection[T]) plan(ctx context.Context, user conversation.UserID, chang
 	w.generation = w.tx.check(generationKey(user), isGeneration(change.generation))
 	if change.idem.Set() {
 		l := c.ledger(user, change.idem, change.generation)
+		l[attrCreatedAt] = moment(change.at)
 		l[attrRecordID] = text(*c.kind.id(&change.to))
 		w.ledger = w.tx.put(l, c.ledgerFree(change.generation))
 	}

@@ -40,7 +40,7 @@ func (s *Store) CreateSession(ctx context.Context, user conversation.UserID, in 
 			s.known.keepGeneration(user, session.Generation)
 			continue
 		}
-		return s.created(ctx, user, session, idem, c, refused)
+		return created(session, idem, c, refused)
 	}
 }
 
@@ -81,6 +81,7 @@ func (s *Store) creation(user conversation.UserID, session conversation.Session,
 	if idem.Set() {
 		l := s.ledger(user, idem, session.Generation)
 		l[attrSessionSK] = text(own.sk)
+		l[attrCreatedAt] = moment(session.CreatedAt)
 		c.ledger = c.tx.put(l, s.ledgerFree(session.Generation))
 	}
 	return c, nil
@@ -104,12 +105,12 @@ func (s *Store) fresh(session key, created conversation.Session) item {
 }
 
 // created answers a creation whose conditions failed: a replay, the lost answer of this very call, or a conflict.
-func (s *Store) created(ctx context.Context, user conversation.UserID, session conversation.Session, idem conversation.Idempotency, c creation, refused *refusal) (conversation.Created, error) {
+func created(session conversation.Session, idem conversation.Idempotency, c creation, refused *refusal) (conversation.Created, error) {
 	if met, failed := refused.met(c.ledger); failed {
 		if err := sameBody(met, idem); err != nil {
 			return conversation.Created{}, err
 		}
-		return s.replayCreation(ctx, user, met)
+		return createdFirst(session, met), nil
 	}
 	if it, failed := refused.met(c.session); failed && refused.unsure {
 		if own, ok := decodeSession(it); ok && own.CreatedAt.Equal(session.CreatedAt) {
@@ -119,13 +120,10 @@ func (s *Store) created(ctx context.Context, user conversation.UserID, session c
 	return conversation.Created{}, fault.New(fault.Conflict, "a session of this id exists")
 }
 
-// replayCreation answers as the first call did: with the session as it was new.
-func (s *Store) replayCreation(ctx context.Context, user conversation.UserID, ledger item) (conversation.Created, error) {
-	session, err := s.pick(ctx, user, []key{{partition(user), ledger.text(attrSessionSK)}})
-	if err != nil {
-		return conversation.Created{}, err
-	}
-	session = sessionAfter(session, ledger)
-	session.Status = conversation.Active
-	return conversation.Created{Session: session, Replayed: true}, nil
+// createdFirst is the session as the first call with the key created it, whatever has become of it: what the repeat
+// asks for, under the id and with the time that the ledger record has.
+func createdFirst(again conversation.Session, ledger item) conversation.Created {
+	_, again.ID, _ = parseSessionSK(ledger.text(attrSessionSK))
+	again.CreatedAt = ledger.time(attrCreatedAt)
+	return conversation.Created{Session: again, Replayed: true}
 }

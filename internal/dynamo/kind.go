@@ -34,6 +34,8 @@ type kind[T any] struct {
 	encode func(T) item
 	decode func(item) T
 	id     func(*T) *string
+	// created is the record as created at a time.
+	created func(T, time.Time) T
 	// at is the time that the record's id sorts by.
 	at func(T) time.Time
 	// live says whether the record belongs to what a prompt may need.
@@ -47,18 +49,20 @@ type kind[T any] struct {
 
 var goals = kind[longterm.Goal]{
 	name: goalKind, encode: encodeGoal, decode: decodeGoal, id: func(g *longterm.Goal) *string { return &g.ID },
-	at:    func(g longterm.Goal) time.Time { return g.CreatedAt },
-	live:  func(g longterm.Goal, _ time.Time) bool { return g.Status == longterm.GoalActive },
-	limit: maxGoals, before: func(a, b longterm.Goal) int { return cmp.Compare(a.ID, b.ID) },
+	created: longterm.Goal.Created,
+	at:      func(g longterm.Goal) time.Time { return g.CreatedAt },
+	live:    func(g longterm.Goal, _ time.Time) bool { return g.Status == longterm.GoalActive },
+	limit:   maxGoals, before: func(a, b longterm.Goal) int { return cmp.Compare(a.ID, b.ID) },
 	keep: func(longterm.Goal) bool { return false },
 }
 
 var checkIns = kind[longterm.CheckIn]{
 	name: checkInKind, encode: encodeCheckIn, decode: decodeCheckIn,
-	id:    func(c *longterm.CheckIn) *string { return &c.ID },
-	at:    func(c longterm.CheckIn) time.Time { return c.Timestamp },
-	live:  func(longterm.CheckIn, time.Time) bool { return true },
-	limit: maxCheckIns, before: func(a, b longterm.CheckIn) int {
+	id:      func(c *longterm.CheckIn) *string { return &c.ID },
+	created: longterm.CheckIn.Created,
+	at:      func(c longterm.CheckIn) time.Time { return c.Timestamp },
+	live:    func(longterm.CheckIn, time.Time) bool { return true },
+	limit:   maxCheckIns, before: func(a, b longterm.CheckIn) int {
 		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
 	},
 	keep: func(longterm.CheckIn) bool { return false },
@@ -66,10 +70,11 @@ var checkIns = kind[longterm.CheckIn]{
 
 var memories = kind[longterm.Memory]{
 	name: memoryKind, encode: encodeMemory, decode: decodeMemory,
-	id:    func(m *longterm.Memory) *string { return &m.ID },
-	at:    func(m longterm.Memory) time.Time { return m.CreatedAt },
-	live:  longterm.Memory.Valid,
-	limit: maxMemories,
+	id:      func(m *longterm.Memory) *string { return &m.ID },
+	created: longterm.Memory.Created,
+	at:      func(m longterm.Memory) time.Time { return m.CreatedAt },
+	live:    longterm.Memory.Valid,
+	limit:   maxMemories,
 	// Extracted memories make room before seeded ones, older ones first.
 	before: func(a, b longterm.Memory) int {
 		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
@@ -86,7 +91,8 @@ func seeded(m longterm.Memory) int {
 
 var todos = kind[longterm.Todo]{
 	name: todoKind, encode: encodeTodo, decode: decodeTodo, id: func(t *longterm.Todo) *string { return &t.ID },
-	at: func(t longterm.Todo) time.Time { return t.CreatedAt },
+	created: longterm.Todo.Created,
+	at:      func(t longterm.Todo) time.Time { return t.CreatedAt },
 	live: func(t longterm.Todo, now time.Time) bool {
 		return t.Status == longterm.Pending || now.Sub(t.CompletedAt) < longterm.WinWindow
 	},

@@ -44,6 +44,7 @@ func recordAppend(it item, sessionKey key, a conversation.Appended) {
 	}
 	it[attrSessionSK] = text(sessionKey.sk)
 	it.setTexts(attrKeys, keys)
+	it[attrMode], it[attrStatus] = text(a.Session.Mode), text(string(a.Session.Status))
 	it[attrMessageCount] = whole(a.Session.MessageCount)
 	it[attrLastSeq] = whole(a.Session.LastSeq)
 	it[attrVersion] = whole(a.Session.Version)
@@ -59,34 +60,28 @@ func sameBody(it item, idem conversation.Idempotency) error {
 	return nil
 }
 
-// replay rebuilds the answer of the append that a ledger record is of.
-func (s *Store) replay(ctx context.Context, user conversation.UserID, it item) (conversation.Appended, error) {
-	pk := partition(user)
-	sessionKey := key{pk, it.text(attrSessionSK)}
-	keys := []key{sessionKey}
-	for _, sk := range it.texts(attrKeys) {
-		keys = append(keys, key{pk, sk})
-	}
-	f, err := s.readOf(ctx, "replay append", user, keys...)
+// replay answers a repeated append as the first call was answered, from the repeat's own messages and the keys that
+// the ledger record has: what was deleted since is in the answer and stays deleted. The session's title and
+// attributes are as they are now, because the record holds no contents.
+func (s *Store) replay(ctx context.Context, user conversation.UserID, in conversation.Append, it item) (conversation.Appended, error) {
+	session, err := s.pick(ctx, user, []key{{partition(user), it.text(attrSessionSK)}})
 	if err != nil {
 		return conversation.Appended{}, err
 	}
-	record, _ := f.of(user, sessionKey)
-	session, ok := decodeSession(record)
-	if !ok {
-		return conversation.Appended{}, fault.Missing("session")
-	}
 	out := conversation.Appended{Session: sessionAfter(session, it), Replayed: true}
-	for _, k := range keys[1:] {
-		if m, ok := decodeMessage(f[k]); ok {
-			out.Messages = append(out.Messages, m)
-		}
+	keys := it.texts(attrKeys)
+	for i, m := range in.Messages[:min(len(in.Messages), len(keys))] {
+		at, short, _ := parseMessageSK(keys[i])
+		again := out.Session.Message(m, out.Session.LastSeq-len(keys)+i+1, at)
+		again.ID = messageID(user, at, short)
+		out.Messages = append(out.Messages, again)
 	}
 	return out, nil
 }
 
-// sessionAfter puts the counters of a ledger record in place of what they have become since.
+// sessionAfter puts what a ledger record has of a session in place of what it has become since.
 func sessionAfter(s conversation.Session, it item) conversation.Session {
+	s.Mode, s.Status = it.text(attrMode), conversation.Status(it.text(attrStatus))
 	s.MessageCount, s.LastSeq = int(it.whole(attrMessageCount)), int(it.whole(attrLastSeq))
 	s.StartedAt, s.LastMessageAt = it.time(attrStartedAt), it.time(attrLastMessageAt)
 	s.Version = it.whole(attrVersion)

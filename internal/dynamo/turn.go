@@ -98,19 +98,40 @@ func (s *Store) leased(token string, lease time.Duration) expression.UpdateBuild
 
 // stored rebuilds a turn from its idempotency record.
 func (s *Store) stored(ctx context.Context, user conversation.UserID, turn conversation.Turn, met item) (conversation.Turn, error) {
-	out, err := s.replay(ctx, user, met)
+	turn, err := s.question(ctx, user, turn, met)
 	if err != nil {
 		return conversation.Turn{}, err
 	}
-	if len(out.Messages) == 0 {
-		return conversation.Turn{}, fault.Missing("message")
-	}
-	turn.Message, turn.Session = out.Messages[0], out.Session
 	if met.text(attrState) == stateDone {
 		turn.Lease = ""
 		turn.Answer, err = s.answer(ctx, user, met)
 	}
 	return turn, err
+}
+
+// question reads the message that a turn began with. A turn is generated again or told again only while both it and
+// its session are there.
+func (s *Store) question(ctx context.Context, user conversation.UserID, turn conversation.Turn, met item) (conversation.Turn, error) {
+	pk := partition(user)
+	sessionKey := key{pk, met.text(attrSessionSK)}
+	keys := []key{sessionKey}
+	for _, sk := range met.texts(attrKeys) {
+		keys = append(keys, key{pk, sk})
+	}
+	f, err := s.readOf(ctx, "replay turn", user, keys...)
+	if err != nil {
+		return turn, err
+	}
+	record, _ := f.of(user, sessionKey)
+	session, ok := decodeSession(record)
+	if !ok {
+		return turn, fault.Missing("session")
+	}
+	turn.Session = sessionAfter(session, met)
+	if turn.Message, ok = decodeMessage(f[keys[len(keys)-1]]); !ok {
+		return turn, fault.Missing("message")
+	}
+	return turn, nil
 }
 
 func (s *Store) answer(ctx context.Context, user conversation.UserID, met item) (*conversation.Message, error) {

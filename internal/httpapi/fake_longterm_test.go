@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -44,15 +45,18 @@ func (o *only[T]) Put(_ context.Context, user conversation.UserID, record T) (T,
 	return record, nil
 }
 
+// record is what is created at a time.
+type record[T any] interface{ Created(at time.Time) T }
+
 // shelf keeps the many records of a kind; id is where a record has its id.
-type shelf[T any] struct {
+type shelf[T record[T]] struct {
 	mu      sync.Mutex
 	id      func(*T) *string
 	records map[conversation.UserID][]T
 	calls   map[string]T
 }
 
-func newShelf[T any](id func(*T) *string) *shelf[T] {
+func newShelf[T record[T]](id func(*T) *string) *shelf[T] {
 	return &shelf[T]{id: id, records: map[conversation.UserID][]T{}, calls: map[string]T{}}
 }
 
@@ -67,6 +71,7 @@ func (s *shelf[T]) Create(_ context.Context, user conversation.UserID, record T,
 	if first, ok := s.calls[call]; ok && idem.Set() {
 		return first, true, nil
 	}
+	record = record.Created(noon())
 	*s.id(&record) = fmt.Sprintf("rec_%s_%d", user, len(s.records[user])+1)
 	s.records[user] = append(s.records[user], record)
 	s.calls[call] = record

@@ -33,7 +33,7 @@ func goals(s *server, store longterm.Collection[longterm.Goal]) collection[longt
 		read: func(n newGoal) (longterm.Goal, error) {
 			return longterm.Goal{
 				Title: n.Title, Status: longterm.GoalStatus(cmp.Or(n.Status, string(longterm.GoalActive))),
-				GoalType: longterm.GoalType(n.GoalType), CreatedAt: s.moment(), UpdatedAt: s.moment(),
+				GoalType: longterm.GoalType(n.GoalType),
 			}, nil
 		},
 		alter: func(p changedGoal, g *longterm.Goal) error {
@@ -65,11 +65,7 @@ func checkIns(s *server, store longterm.Collection[longterm.CheckIn], tokens Cou
 	return collection[longterm.CheckIn, newCheckIn, nothing, checkIn]{
 		server: s, store: store, path: "check-ins", id: "CheckIn", one: "check-in",
 		read: func(n newCheckIn) (longterm.CheckIn, error) {
-			at := timeOf(n.Timestamp)
-			if at.IsZero() {
-				at = s.moment()
-			}
-			return longterm.CheckIn{Timestamp: at, Note: n.Note, Tokens: tokens.Count(n.Note)}, wrongOr(n.Timestamp.check("timestamp"))
+			return longterm.CheckIn{Timestamp: timeOf(n.Timestamp), Note: n.Note, Tokens: tokens.Count(n.Note)}, wrongOr(n.Timestamp.check("timestamp"))
 		},
 		view: func(c longterm.CheckIn) checkIn { return checkIn{c.ID, stampOf(c.Timestamp), c.Note} },
 		key:  func(c longterm.CheckIn) string { return c.ID },
@@ -120,7 +116,7 @@ func memories(s *server, store longterm.Collection[longterm.Memory], tokens Coun
 				Type: longterm.MemoryType(n.Type), Content: n.Content, Pinned: n.Pinned,
 				Source: longterm.MemorySource(cmp.Or(n.Source, string(longterm.Seeded))), Confidence: n.Confidence,
 				MessageIDs: n.MessageIDs, ValidUntil: timeOf(n.ValidUntil), SupersededBy: n.SupersededBy,
-				CreatedAt: s.moment(), UpdatedAt: s.moment(), Tokens: tokens.Count(n.Content),
+				Tokens: tokens.Count(n.Content),
 			}, wrongOr(n.ValidUntil.check("validUntil"))
 		},
 		alter: func(p changedMemory, m *longterm.Memory) error { return s.alterMemory(p, m, tokens) },
@@ -185,12 +181,10 @@ func todos(s *server, store longterm.Collection[longterm.Todo], tokens Counter) 
 	return collection[longterm.Todo, newTodo, changedTodo, todo]{
 		server: s, store: store, path: "todos", id: "Todo", one: "todo",
 		read: func(n newTodo) (longterm.Todo, error) {
-			t := longterm.Todo{
+			return longterm.Todo{
 				CoachID: string(n.CoachID), Content: n.Content, Status: longterm.TodoStatus(cmp.Or(n.Status, string(longterm.Pending))),
-				CompletedAt: timeOf(n.CompletedAt), CreatedAt: s.moment(), UpdatedAt: s.moment(), Tokens: tokens.Count(n.Content),
-			}
-			s.complete(&t)
-			return t, wrongOr(n.CompletedAt.check("completedAt"))
+				CompletedAt: timeOf(n.CompletedAt), Tokens: tokens.Count(n.Content),
+			}, wrongOr(n.CompletedAt.check("completedAt"))
 		},
 		alter: func(p changedTodo, t *longterm.Todo) error { return s.alterTodo(p, t, tokens) },
 		view: func(t longterm.Todo) todo {
@@ -215,18 +209,8 @@ func (s *server) alterTodo(p changedTodo, t *longterm.Todo, tokens Counter) erro
 		t.Content, t.Tokens = *p.Content, tokens.Count(*p.Content)
 	}
 	t.UpdatedAt = s.moment()
-	s.complete(t)
+	*t = t.WithCompletion(t.UpdatedAt)
 	return nil
-}
-
-// complete keeps completedAt and the status of a todo together.
-func (s *server) complete(t *longterm.Todo) {
-	switch {
-	case t.Status != longterm.TodoCompleted:
-		t.CompletedAt = timeOf(nil)
-	case t.CompletedAt.IsZero():
-		t.CompletedAt = s.moment()
-	}
 }
 
 // set writes an optional field into its target where it is there.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +40,12 @@ func (h *hurried) Erase(ctx context.Context, user conversation.UserID, until tim
 // real is the contract's stores on a table of a real engine.
 func real(t *testing.T) stores {
 	t.Helper()
-	store := dynamotest.New(t, dynamo.WithClock(noon))
+	return realAt(t, noon)
+}
+
+func realAt(t *testing.T, now func() time.Time) stores {
+	t.Helper()
+	store := dynamotest.New(t, dynamo.WithClock(now))
 	eraser := erasure.New(erasure.Deps{
 		Store: store, Memories: store.Memories(), Index: pineconetest.Client(t, 2), Now: noon, Backups: erasure.DefaultBackups,
 	})
@@ -111,6 +117,74 @@ func TestOneKeyFiftyTimesAtOnce(t *testing.T) {
 	}
 	if got := walk(t, h, "ann", "/v1/sessions/s1/messages"); strings.Contains(got, " ") || got == "" {
 		t.Errorf("messages %q, want one", got)
+	}
+}
+
+// ticking is a clock that no two readings of are equal.
+func ticking() func() time.Time {
+	var n atomic.Int64
+	return func() time.Time { return noon().Add(time.Duration(n.Add(1)) * time.Millisecond) }
+}
+
+func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
+	h := whole(t, realAt(t, ticking()))
+	for name, tc := range map[string]struct{ path, at, create, patch string }{
+		"goal":     {"/v1/goals", "", `{"title":"run","goalType":"habit"}`, `{"title":"swim","status":"completed"}`},
+		"memory":   {"/v1/memories", "", `{"type":"PROFILE","content":"bad knee"}`, `{"content":"good knee","pinned":true}`},
+		"todo":     {"/v1/todos", "", `{"content":"stretch","coachId":"c","status":"COMPLETED"}`, `{"status":"PENDING"}`},
+		"check-in": {"/v1/check-ins", "", `{"note":"slept"}`, ""},
+		"session": {
+			"/v1/sessions", "", `{"context":"workout_log","coachId":"c","title":"a","attributes":{"n":1.50}}`,
+			`{"title":"b","status":"completed","mode":"x","attributes":{"n":2}}`,
+		},
+		"named session": {"/v1/sessions", "/v1/sessions/s", `{"context":"workout_log","coachId":"c","sessionId":"s"}`, `{"title":"b"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			create := call{method: "POST", path: tc.path, user: "ann", body: tc.create, headers: map[string]string{"Idempotency-Key": name}}
+			first := expect(t, h, 201, create)
+			if tc.at == "" {
+				tc.at = first.header.Get("Location")
+			}
+			repeat := func(after string) {
+				t.Helper()
+				again := expect(t, h, 201, create)
+				if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" || again.header.Get("Idempotency-Replayed") != "true" {
+					t.Errorf("a repeat %s (-first +repeat):\n%s", after, diff)
+				}
+			}
+			repeat("at once")
+			if tc.patch == "" {
+				return
+			}
+			expect(t, h, 200, call{method: "PATCH", path: tc.at, user: "ann", body: tc.patch})
+			repeat("after a change")
+			expect(t, h, 204, call{method: "DELETE", path: tc.at, user: "ann"})
+			repeat("after the end")
+			expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: tc.at, user: "ann"})
+		})
+	}
+}
+
+func TestARepeatedAppendAnswersAsTheFirstDid(t *testing.T) {
+	h := whole(t, realAt(t, ticking()))
+	newSession(t, h, "s1")
+	c := post(object{"messages": []any{
+		object{"role": "user", "content": "one", "metadata": object{"n": number("1.50"), "e": []any{}}, "timestamp": "2020-01-01T00:00:00Z"},
+		object{"role": "assistant", "content": "two", "mode": "m", "timestamp": "2020-01-01T00:00:00Z"},
+	}})
+	c.headers = map[string]string{"Idempotency-Key": "k"}
+	first := expect(t, h, 201, c)
+	var stored struct{ Messages []struct{ MessageID string } }
+	first.decode(t, &stored)
+	expect(t, h, 201, post(one(nil)))
+	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s1", user: "ann", body: `{"mode":"x","status":"completed"}`})
+	expect(t, h, 204, call{method: "DELETE", path: "/v1/sessions/s1/messages/" + stored.Messages[1].MessageID, user: "ann"})
+	again := expect(t, h, 201, c)
+	if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("a repeat (-first +repeat):\n%s", diff)
+	}
+	if got := walk(t, h, "ann", "/v1/sessions/s1/messages"); strings.Count(got, " ") != 1 || strings.Contains(got, stored.Messages[1].MessageID) {
+		t.Errorf("messages after the repeat: %s", got)
 	}
 }
 

@@ -76,12 +76,32 @@ type Goal struct {
 	UpdatedAt time.Time
 }
 
+// Created returns the goal as created at that moment: times that it does not name are that moment.
+func (g Goal) Created(at time.Time) Goal {
+	g.CreatedAt, g.UpdatedAt = atOr(g.CreatedAt, at), atOr(g.UpdatedAt, at)
+	return g
+}
+
+// atOr is a record's own time, or the moment of its creation where it has none.
+func atOr(own, at time.Time) time.Time {
+	if own.IsZero() {
+		return at
+	}
+	return own
+}
+
 // CheckIn is a moment at which the user checked in, with an optional note that is indexed as messages are.
 type CheckIn struct {
 	ID        string
 	Timestamp time.Time
 	Note      string
 	Tokens    int
+}
+
+// Created returns the check-in as made at that moment where it names none.
+func (c CheckIn) Created(at time.Time) CheckIn {
+	c.Timestamp = atOr(c.Timestamp, at)
+	return c
 }
 
 // MemoryType sorts memories (prompt-assembly-map, "Block Map Table").
@@ -117,6 +137,12 @@ type Memory struct {
 	Tokens       int
 }
 
+// Created returns the memory as created at that moment: times that it does not name are that moment.
+func (m Memory) Created(at time.Time) Memory {
+	m.CreatedAt, m.UpdatedAt = atOr(m.CreatedAt, at), atOr(m.UpdatedAt, at)
+	return m
+}
+
 // Valid reports whether the memory may reach a prompt at that time.
 func (m Memory) Valid(now time.Time) bool {
 	return m.SupersededBy == "" && (m.ValidUntil.IsZero() || now.Before(m.ValidUntil))
@@ -144,6 +170,24 @@ type Todo struct {
 	UpdatedAt   time.Time
 	CompletedAt time.Time
 	Tokens      int
+}
+
+// Created returns the todo as created at that moment: times that it does not name are that moment, its completion's
+// too where it is completed.
+func (t Todo) Created(at time.Time) Todo {
+	t.CreatedAt, t.UpdatedAt = atOr(t.CreatedAt, at), atOr(t.UpdatedAt, at)
+	return t.WithCompletion(at)
+}
+
+// WithCompletion returns the todo with a time of completion that fits its status: that moment where a completed one
+// has none, and none while it is pending.
+func (t Todo) WithCompletion(at time.Time) Todo {
+	if t.Status == TodoCompleted {
+		t.CompletedAt = atOr(t.CompletedAt, at)
+	} else {
+		t.CompletedAt = time.Time{}
+	}
+	return t
 }
 
 // Preferences are what the user allows (api 3). The zero value is not the default: use DefaultPreferences.

@@ -24,8 +24,9 @@ type Singleton[T any] interface {
 // Collection keeps the many records of a kind that a user has: goals, check-ins, memories, todos. Another user's
 // record is NotFound.
 type Collection[T any] interface {
-	// Create stores a record under a fresh id and returns it; replayed says that an earlier call with the same
-	// idempotency key had stored it.
+	// Create stores a record under a fresh id, as created now, and returns it. replayed says that an earlier call with
+	// the same idempotency key had stored it: then the answer is what that call's was, even where the record has been
+	// changed or deleted since.
 	Create(ctx context.Context, user conversation.UserID, record T, idem conversation.Idempotency) (stored T, replayed bool, err error)
 	Get(ctx context.Context, user conversation.UserID, id string) (T, error)
 	// List returns one page, live and past records alike, newest first.
