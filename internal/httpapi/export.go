@@ -95,6 +95,9 @@ func (s exports) export(ctx context.Context, c Caller, _ *nothing) (*streamOutpu
 	return &streamOutput{ContentType: ndjson, CacheControl: "no-store, no-transform", Body: func(hc huma.Context) {
 		defer stop()
 		hc.SetStatus(http.StatusOK)
+		if hc.Method() == http.MethodHead {
+			return
+		}
 		out := &lineWriter{w: hc.BodyWriter()}
 		defer s.surviveExport(ctx, out)
 		for l := first; ok; l, err, ok = next() {

@@ -119,8 +119,9 @@ func (s *server) unrouted(h http.Handler, w http.ResponseWriter, r *http.Request
 		writeProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 		return
 	}
-	w.Header().Set("Allow", probe.header.Get("Allow"))
-	writeProblem(w, fault.New(fault.MethodNotAllowed, ""))
+	allowed := probe.header.Get("Allow")
+	w.Header().Set("Allow", allowed)
+	writeProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
 }
 
 // checkQuery refuses what net/url would drop in silence: malformed pairs, and all but the first of equal names.

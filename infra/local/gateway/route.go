@@ -32,25 +32,34 @@ func (r route) key() string {
 }
 
 // match finds the most specific route, as the service does: a fixed path before one with a parameter, that before a
-// greedy one, that before $default; and of equal ones the route that names the method.
+// greedy one, that before $default; and of equal ones the route that names the method. Where the path has routes but
+// none of that method, the service says not found; here the path's function answers, which knows the methods it takes.
 func match(routes []route, method, path string) (best route, parameters map[string]string, ok bool) {
+	best, parameters, ok = mostSpecific(routes, path, func(r route) string {
+		switch {
+		case r.Method == method:
+			return "a"
+		case r.Method == anyMethod || r.Path == defaultPath:
+			return "b"
+		}
+		return ""
+	})
+	if !ok {
+		best, parameters, ok = mostSpecific(routes, path, func(route) string { return "a" })
+	}
+	return best, parameters, ok
+}
+
+// mostSpecific finds the route of the lowest rank among those that a method's rank admits; an empty one does not.
+func mostSpecific(routes []route, path string, rankMethod func(route) string) (best route, parameters map[string]string, ok bool) {
 	bestRank := ""
 	for _, r := range routes {
-		if r.Method != method && r.Method != anyMethod && r.Path != defaultPath {
-			continue
-		}
+		method := rankMethod(r)
 		rank, found, matches := r.matchPath(path)
-		if !matches {
+		if rank += method; method == "" || !matches || ok && rank >= bestRank {
 			continue
 		}
-		if r.Method == method {
-			rank += "a"
-		} else {
-			rank += "b"
-		}
-		if !ok || rank < bestRank {
-			best, bestRank, parameters, ok = r, rank, found, true
-		}
+		best, bestRank, parameters, ok = r, rank, found, true
 	}
 	return best, parameters, ok
 }

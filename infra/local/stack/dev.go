@@ -47,11 +47,28 @@ func isOwn(path string) bool {
 
 // serveOwn answers problem+json where the mux knows no such path or method.
 func (s *Stack) serveOwn(own *http.ServeMux, w http.ResponseWriter, r *http.Request) {
-	if _, pattern := own.Handler(r); pattern == "" {
+	if _, pattern := own.Handler(r); pattern != "" {
+		own.ServeHTTP(w, r)
+		return
+	}
+	allowed := methodsOf(own, r)
+	if len(allowed) == 0 {
 		problem.Write(w, fault.New(fault.NotFound, "the local stack has no such route"))
 		return
 	}
-	own.ServeHTTP(w, r)
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	problem.Write(w, fault.New(fault.MethodNotAllowed, "this path takes "+strings.Join(allowed, ", ")))
+}
+
+// methodsOf lists the methods that the mux takes at a request's path.
+func methodsOf(mux *http.ServeMux, r *http.Request) (allowed []string) {
+	probe := *r
+	for _, probe.Method = range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
+		if _, pattern := mux.Handler(&probe); pattern != "" {
+			allowed = append(allowed, probe.Method)
+		}
+	}
+	return allowed
 }
 
 // whenReady answers 503 while the stack starts.

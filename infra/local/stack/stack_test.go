@@ -28,6 +28,14 @@ func TestStackFromEndToEnd(t *testing.T) {
 		t.Errorf("info %+v", info)
 	}
 	h.get(t, "/healthz", &struct{}{})
+	if status := h.call(t, http.MethodHead, "/healthz", "", nil); status != http.StatusOK {
+		t.Errorf("HEAD /healthz: %d", status)
+	}
+	var refused struct{ Code, Detail string }
+	if status := h.call(t, http.MethodPut, "/healthz", "", &refused); status != http.StatusMethodNotAllowed ||
+		refused.Code != "method_not_allowed" || refused.Detail != "this path takes GET, HEAD" {
+		t.Errorf("PUT /healthz: %d %+v", status, refused)
+	}
 	token := h.token(t, "ann")
 	if status, _ := h.post(t, "/v1/sessions", "", "one"); status != http.StatusUnauthorized {
 		t.Errorf("without token: status %d", status)

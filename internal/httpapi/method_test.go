@@ -1,0 +1,57 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMethodsOfEveryPath asks every documented path for HEAD, which answers as GET does and says nothing, and for
+// methods that it does not have, which are answered with those that it has.
+func TestMethodsOfEveryPath(t *testing.T) {
+	m := newMemory(noon)
+	h := whole(t, stores{m, m, m, &sweeper{}, newLongTerm()})
+	for path, operations := range serveDocument(t, h).Paths {
+		var allowed []string
+		for method := range operations {
+			allowed = append(allowed, strings.ToUpper(method))
+		}
+		path = strings.NewReplacer("{id}", "x", "{messageId}", "x", "{coachId}", "x", "{promptId}", "x").Replace(path)
+		if slices.Contains(allowed, http.MethodGet) {
+			allowed = append(allowed, http.MethodHead)
+			get := send(t, h, call{method: "GET", path: path, user: "ann"})
+			head := expect(t, h, get.status, call{method: "HEAD", path: path, user: "ann"})
+			if len(head.body) > 0 || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
+				t.Errorf("HEAD %s: %q %s, want %q", path, head.header.Get("Content-Type"), head.body, get.header.Get("Content-Type"))
+			}
+		}
+		slices.Sort(allowed)
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"} {
+			if slices.Contains(allowed, method) {
+				continue
+			}
+			r := expect(t, h, 405, call{method: method, path: path, user: "ann"})
+			if got := r.header.Get("Allow"); got != strings.Join(allowed, ", ") {
+				t.Errorf("%s %s: Allow %q, want %q", method, path, got, allowed)
+			}
+		}
+	}
+	for _, path := range []string{"/docs", "/openapi.json"} {
+		expect(t, h, 200, call{method: "HEAD", path: path})
+		expect(t, h, 404, call{method: "HEAD", path: path + "/x"})
+	}
+}
+
+// TestHeadReadsNoExport looks past the server, which would drop what a HEAD writes.
+func TestHeadReadsNoExport(t *testing.T) {
+	h, _ := newExport(t, nil)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/v1/export", nil)
+	r.Header.Set("Authorization", "Bearer user:ann")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/x-ndjson" || w.Body.Len() > 0 {
+		t.Errorf("%d %v, %d bytes", w.Code, w.Header(), w.Body.Len())
+	}
+}
