@@ -264,7 +264,7 @@ func (g *gathering) readSessions(ctx context.Context) error {
 
 func (g *gathering) search(ctx context.Context) error {
 	found, err := g.Search.Search(ctx, g.user, recall.Search{
-		Text: queryText(g.Message), Limit: g.recipe.Reads.Hits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
+		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
 		Access: g.access,
 	})
 	if err != nil {

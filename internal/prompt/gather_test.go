@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // history gives a user n older messages in sessions of ten, and returns a request for a new session.
@@ -124,6 +125,27 @@ func TestSearchIsAsked(t *testing.T) {
 	for _, source := range []string{"session", "messages", "long_term", "sessions", "search", "embedding"} {
 		if _, timed := p.Manifest.Timings[source]; !timed {
 			t.Errorf("no time of %s in %v", source, p.Manifest.Timings)
+		}
+	}
+}
+
+// A recipe that tells no messages from elsewhere asks for none: a long history's messages would take every place in the
+// search's answer.
+func TestSearchAsksForWhatIsTold(t *testing.T) {
+	summaries := make([]string, 0, len(conversation.Surfaces))
+	for _, surface := range conversation.Surfaces {
+		summaries = append(summaries, string(surface.Writes))
+	}
+	for recipe, want := range map[string][]string{
+		prompt.Unified: nil, prompt.BlockMap: {vector.MemoryRecord},
+		prompt.ContextFormat: summaries, prompt.ContextFormat05: summaries,
+	} {
+		w := newWorld()
+		r := history(w, 20)
+		r.Recipe = recipe
+		build(t, w.service(now), "u", r)
+		if !slices.Equal(w.asked.RecordTypes, want) {
+			t.Errorf("%s asks for %q", recipe, w.asked.RecordTypes)
 		}
 	}
 }

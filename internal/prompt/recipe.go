@@ -3,6 +3,8 @@ package prompt
 import (
 	"slices"
 	"strings"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
 // The names of the recipes.
@@ -56,7 +58,19 @@ type Reads struct {
 	// Sessions is how many of the latest sessions are read, 0 for none; Hits how many answers of the search, 0 for no
 	// search.
 	Sessions, Hits int
+	// Records are the record types that the search is asked for, so that what the recipe does not tell takes no place
+	// among its answers; empty means all.
+	Records []string
 }
+
+// summaryRecords are the record types of summaries.
+var summaryRecords = func() []string {
+	types := make([]string, len(conversation.Surfaces))
+	for i, s := range conversation.Surfaces {
+		types[i] = string(s.Writes)
+	}
+	return types
+}()
 
 // Slot is a block's place in a recipe.
 type Slot struct {

@@ -1,5 +1,7 @@
 package prompt
 
+import "github.com/throughline/throughline/internal/vector"
+
 // blockMap is the recipe of prompt-assembly-map: each block a system message of its own, then the recent messages.
 // The specification gives blocks, caps and order; what is dropped first follows unified.
 var blockMap = Recipe{
@@ -8,7 +10,7 @@ var blockMap = Recipe{
 	Budget:        cost{tokens: 4000},
 	Format:        systemMessages,
 	Scoping:       LastN,
-	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24},
+	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24, Records: []string{vector.MemoryRecord}},
 	Order: []string{
 		blockNow, blockState, blockRole, blockFoundation, blockRelevantMemories, blockLoops, blockWins, blockSeed,
 		blockSpine, blockLatest, blockRecent, blockCurrent,

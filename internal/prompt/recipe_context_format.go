@@ -16,7 +16,7 @@ var contextFormat = Recipe{
 	Role:          contextFormatRole,
 	Instruction:   contextFormatInstruction,
 	Format:        plainText,
-	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12},
+	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
 	Order:         contextFormatOrder,
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
@@ -37,7 +37,7 @@ var contextFormat05 = Recipe{
 	Role:          contextFormatRole,
 	Instruction:   contextFormatInstruction,
 	Format:        plainText,
-	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12},
+	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
 	Order:         contextFormatOrder,
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/token"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // now is the clock of all tests that don't bring their own.
@@ -190,7 +191,23 @@ func (w *world) Search(ctx context.Context, user conversation.UserID, q recall.S
 	w.mu.Lock()
 	w.asked, w.access = q, access
 	w.mu.Unlock()
-	return recall.Found{Hits: p.hits, Degraded: w.found, Timings: map[string]time.Duration{"embedding": 0}}, nil
+	hits := slices.DeleteFunc(slices.Clone(p.hits), func(h recall.Hit) bool {
+		return len(q.RecordTypes) > 0 && !slices.Contains(q.RecordTypes, recordType(h))
+	})
+	return recall.Found{Hits: hits, Degraded: w.found, Timings: map[string]time.Duration{"embedding": 0}}, nil
+}
+
+// recordType is what the vector index knows a hit's record as.
+func recordType(h recall.Hit) string {
+	switch {
+	case h.Message != nil:
+		return vector.MessageRecord
+	case h.Summary != nil:
+		return string(h.Summary.RecordType)
+	case h.Memory != nil:
+		return vector.MemoryRecord
+	}
+	return vector.CheckInRecord
 }
 
 func (w *world) Keep(_ context.Context, _ conversation.UserID, k prompt.Kept) error {
