@@ -21,7 +21,7 @@ type contextBody struct {
 	SessionID   id           `json:"sessionId,omitempty" doc:"Where the user stands: its own summary never comes."`
 	Query       string       `json:"query,omitempty" maxLength:"8192" doc:"The newest come where it is absent."`
 	RecordTypes []recordType `json:"recordTypes,omitempty" maxItems:"20" doc:"Those that the context's registry entry reads where absent."`
-	Within      string       `json:"within,omitempty" minLength:"1" maxLength:"32" default:"48h" doc:"How old a summary may be: hours, minutes and seconds as 48h or 90m."`
+	Within      string       `json:"within,omitempty" minLength:"1" maxLength:"32" default:"48h" doc:"How old a summary may be: days, hours, minutes and seconds as 2d, 48h or 90m."`
 	Limit       *int         `json:"limit,omitempty" minimum:"1" maximum:"10" default:"3"`
 }
 
@@ -29,7 +29,7 @@ type recallBody struct {
 	Query            string        `json:"query" minLength:"1" maxLength:"8192"`
 	SessionID        id            `json:"sessionId,omitempty" doc:"Where the user stands: preferences decide what is seen from there."`
 	ExcludeSessionID id            `json:"excludeSessionId,omitempty" doc:"Leaves this session's messages out."`
-	Contexts         []surfaceName `json:"contexts,omitempty" maxItems:"50" doc:"Only messages of these contexts."`
+	Contexts         []surfaceName `json:"contexts,omitempty" maxItems:"50" doc:"Only messages of these contexts; check-in notes are of none."`
 	From             *stamp        `json:"from,omitempty" doc:"The first time that counts."`
 	To               *stamp        `json:"to,omitempty" doc:"The first time that no longer counts."`
 	Limit            *int          `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"10 where absent; bounded by tokens alone where only those are given."`
@@ -71,12 +71,13 @@ func (s contexts) register() {
 	register(s.server, operation{
 		method: http.MethodPost, path: "/v1/context/query", id: "queryContext", tag: tag,
 		summary: "Query summaries across contexts", errors: []int{http.StatusNotFound},
-		detail: "What the user's other sessions came to, most relevant to the query first.",
+		detail: "What the user's other sessions came to, most relevant to the query first. A sessionId that this user does not have is not found.",
 	}, s.query)
 	register(s.server, operation{
 		method: http.MethodPost, path: "/v1/recall", id: "recall", tag: tag, summary: "Recall messages",
 		errors: []int{http.StatusNotFound},
-		detail: "Messages of this user, of every role and age unless limited, most relevant to the query first.",
+		detail: "Messages of this user, of every role and age unless limited, most relevant to the query first. A " +
+			"check-in's note is among them as what the user said, in the context check_in and in no session.",
 	}, s.recall)
 }
 

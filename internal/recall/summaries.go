@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +41,8 @@ type ContextQuery struct {
 	Query     string `json:"query,omitempty"`
 	// RecordTypes are those of the context's registry entry where none is given.
 	RecordTypes []string `json:"recordTypes,omitempty"`
-	// Within is how old a summary may be, as a Go duration; 48 hours where it is empty.
+	// Within is how old a summary may be, in days, hours, minutes and seconds as "2d", "1d12h" or "90m"; 48 hours
+	// where it is empty.
 	Within string `json:"within,omitempty"`
 	// Limit is 1 to 10; 3 where it is not given.
 	Limit *int `json:"limit,omitempty"`
@@ -69,7 +71,8 @@ type Summaries struct {
 
 // Query returns summaries of the user's other sessions that matter in a context. What the index does not show yet is
 // found in the table; when the embedding or the index does not answer, the table's summaries are ranked by their words
-// and the answer says so. Its errors are Invalid, with the fields, and the store's.
+// and the answer says so. Its errors are Invalid, with the fields, NotFound where the user has no such session, and the
+// store's.
 func (s *Service) Query(ctx context.Context, user conversation.UserID, q ContextQuery) (Summaries, error) {
 	search, err := q.search(s.Now())
 	if err != nil {
@@ -80,19 +83,13 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	}
 	limit := search.Limit
 	search.Limit = recentSessions // all that the index knows: what it does not find of the table's, it does not have
-	var sessions []conversation.Session
 	var found Found
 	var from view
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		sessions, err = s.store.RecentSessions(groupCtx, user, search.From, recentSessions)
+	sessions, err := s.recentBeside(ctx, user, search, func(ctx context.Context) (err error) {
+		found, from, err = s.search(ctx, user, search)
 		return err
 	})
-	group.Go(func() (err error) {
-		found, from, err = s.search(groupCtx, user, search)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return Summaries{}, err
 	}
 	hits := merged(found, from.unindexed(found, from.stored(sessions)), limit)
@@ -101,18 +98,12 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 
 // newest answers from the table alone.
 func (s *Service) newest(ctx context.Context, user conversation.UserID, search Search) (Summaries, error) {
-	var sessions []conversation.Session
 	var from view
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		sessions, err = s.store.RecentSessions(groupCtx, user, search.From, recentSessions)
+	sessions, err := s.recentBeside(ctx, user, search, func(ctx context.Context) (err error) {
+		from, err = s.stand(ctx, user, search)
 		return err
 	})
-	group.Go(func() (err error) {
-		from, err = s.stand(groupCtx, user, search)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return Summaries{}, err
 	}
 	hits := from.stored(sessions)
@@ -122,6 +113,25 @@ func (s *Service) newest(ctx context.Context, user conversation.UserID, search S
 	}
 	hits = ranked(hits)
 	return from.summaries(hits[:min(len(hits), search.Limit)], nil), nil
+}
+
+// recentBeside reads the latest sessions, while it sees that the session that asks is the user's, and while beside runs.
+func (s *Service) recentBeside(ctx context.Context, user conversation.UserID, search Search, beside func(context.Context) error) ([]conversation.Session, error) {
+	var sessions []conversation.Session
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		sessions, err = s.store.RecentSessions(ctx, user, search.From, recentSessions)
+		return err
+	})
+	if search.SessionID != "" {
+		group.Go(func() error {
+			_, err := s.store.Session(ctx, user, search.SessionID)
+			return err
+		})
+	}
+	group.Go(func() error { return beside(ctx) })
+	err := group.Wait()
+	return sessions, err
 }
 
 // stored are the sessions' summaries that may be seen, the newest of each id.
@@ -192,9 +202,9 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 	within, limit := DefaultWithin, DefaultSummaries
 	types, wrong := q.recordTypes()
 	if q.Within != "" {
-		var err error
-		if within, err = time.ParseDuration(q.Within); err != nil || within <= 0 {
-			wrong = append(wrong, fault.Field{Field: "within", Message: `must be a positive duration such as "48h"`})
+		var ok bool
+		if within, ok = parseSpan(q.Within); !ok {
+			wrong = append(wrong, fault.Field{Field: "within", Message: `must be a positive span of time such as "2d", "48h" or "90m"`})
 		}
 	}
 	if q.Limit != nil {
@@ -210,6 +220,26 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 		Text: strings.TrimSpace(q.Query), RecordTypes: types, Limit: limit, Context: q.Context, CoachID: q.CoachID,
 		SessionID: q.SessionID, ExcludeSessionID: q.SessionID, From: now.Add(-within), HalfLife: summaryHalfLife,
 	}, nil
+}
+
+// maxDays is more than anybody looks back, and far from what a duration cannot hold.
+const maxDays = 36_525
+
+// parseSpan reads a positive span of time: whole days of 24 hours, and behind them what time.ParseDuration takes.
+func parseSpan(text string) (time.Duration, bool) {
+	var span time.Duration
+	if days, rest, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 64)
+		if err != nil || n > maxDays {
+			return 0, false
+		}
+		span, text = time.Duration(n)*24*time.Hour, rest
+		if text == "" {
+			return span, span > 0
+		}
+	}
+	more, err := time.ParseDuration(text)
+	return span + more, err == nil && more > 0 && span+more > 0
 }
 
 // recordTypes are the asked for ones, or those that the context reads at its start (design 3.1).

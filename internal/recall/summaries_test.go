@@ -59,6 +59,8 @@ func TestQueryIsScoped(t *testing.T) {
 			Context: "coach_conversation", RecordTypes: []string{"workout_summary", "conversation_summary"}, SessionID: "chat",
 		}, []string{"log"}},
 		"within":        {recall.ContextQuery{Context: "coach_conversation", Within: "150m"}, []string{"new"}},
+		"within days":   {recall.ContextQuery{Context: "coach_conversation", Within: "2d"}, []string{"new", "log", "old"}},
+		"within a day":  {recall.ContextQuery{Context: "coach_conversation", Within: "1d30m"}, []string{"new", "log"}},
 		"limit":         {recall.ContextQuery{Context: "coach_conversation", Limit: new(1)}, []string{"new"}},
 		"another coach": {recall.ContextQuery{Context: "coach_conversation", CoachID: "other"}, []string{}},
 		"this coach":    {recall.ContextQuery{Context: "coach_conversation", CoachID: "coach"}, []string{"new", "log", "old"}},
@@ -138,5 +140,59 @@ func TestQueryRefusesWhatItCannotAnswer(t *testing.T) {
 	got := s.query("nobody", recall.ContextQuery{Context: "workout_log", Query: "x"})
 	if got.Summaries == nil || got.Degraded == nil {
 		t.Errorf("an empty answer has null lists: %+v", got)
+	}
+}
+
+func TestQueryRefusesSpans(t *testing.T) {
+	s := newStand(t)
+	for _, within := range []string{"0d", "d", "-1d", "1.5d", "36526d", "99999999999999999999d", "2days", "1d-1h", "0s", "2", "h"} {
+		_, err := s.Query(t.Context(), "ann", recall.ContextQuery{Context: "workout_log", Within: within})
+		if !fault.Is(err, fault.Invalid) || len(fault.From(err).Fields) != 1 || fault.From(err).Fields[0].Field != "within" {
+			t.Errorf("%q: %v", within, err)
+		}
+	}
+}
+
+func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
+	s := screens(t)
+	s.write("bob", "coach_conversation", "bobs", time.Hour, "hello")
+	for _, id := range []string{"bobs", "none"} {
+		for _, words := range []string{"", "squats"} {
+			got, err := s.Query(t.Context(), "ann", recall.ContextQuery{Context: "coach_conversation", SessionID: id, Query: words})
+			if !fault.Is(err, fault.NotFound) || len(got.Summaries) > 0 {
+				t.Errorf("session %s, query %q: %v, %v", id, words, got, err)
+			}
+		}
+	}
+}
+
+// waitingStore gives no session before the embedding was asked for.
+type waitingStore struct {
+	recall.Store
+	until <-chan struct{}
+}
+
+func (w waitingStore) Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error) {
+	select {
+	case <-w.until:
+		return w.Store.Session(ctx, user, id)
+	case <-ctx.Done():
+		return conversation.Session{}, ctx.Err()
+	}
+}
+
+func TestQueryLooksForItsSessionBesideTheSearch(t *testing.T) {
+	s := screens(t)
+	asked := make(chan struct{})
+	s.embed.fault = func(context.Context) error {
+		close(asked)
+		return errors.New("down")
+	}
+	service := recall.New(waitingStore{s.store, asked}, s.embed, s.index, recall.Options{Now: func() time.Time { return s.now }})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: "squats"}
+	if got, err := service.Query(ctx, "ann", q); err != nil || len(got.Summaries) != 3 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
