@@ -42,7 +42,9 @@ type MessageQuery struct {
 	Tokens *int `json:"tokens,omitempty"`
 }
 
-// ScoredMessage is a message with its likeness to the query. In JSON it is the message of api 2 with a score.
+// ScoredMessage is a message with its likeness to the query. In JSON it is the message of api 2 with a score. A
+// check-in's note stands among them as what the user said, in the context "check_in": it has the check-in's id, and no
+// session, coach or seq.
 type ScoredMessage struct {
 	conversation.Message
 	Score float64
@@ -75,8 +77,8 @@ type Messages struct {
 	Degraded []Degradation   `json:"degraded"`
 }
 
-// Messages returns the user's messages that are most relevant to a query, of every role and age unless limited. When
-// the embedding or the index does not answer, the newest messages are ranked by their words and the answer says so.
+// Messages returns the user's messages and check-in notes that are most relevant to a query, of every role and age
+// unless limited; limits to contexts leave the notes out. When the embedding or the index does not answer, the newest messages are ranked by their words and the answer says so.
 // Its errors are Invalid, with the fields, NotFound for an unknown SessionID, and the store's.
 func (s *Service) Messages(ctx context.Context, user conversation.UserID, q MessageQuery) (Messages, error) {
 	search, err := q.search()
@@ -100,13 +102,25 @@ func (q MessageQuery) fit(hits []Hit) []ScoredMessage {
 	out := make([]ScoredMessage, 0, len(hits))
 	used := 0
 	for _, h := range hits {
-		if q.Tokens != nil && used+h.Message.Tokens > *q.Tokens {
+		m := h.said()
+		if q.Tokens != nil && used+m.Tokens > *q.Tokens {
 			continue
 		}
-		used += h.Message.Tokens
-		out = append(out, ScoredMessage{*h.Message, h.Score})
+		used += m.Tokens
+		out = append(out, ScoredMessage{m, h.Score})
 	}
 	return out
+}
+
+// said is a message that was found, or a check-in's note as one.
+func (h Hit) said() conversation.Message {
+	if h.Message != nil {
+		return *h.Message
+	}
+	return conversation.Message{
+		ID: h.CheckIn.ID, Context: vector.CheckInRecord, Role: conversation.User, Content: h.CheckIn.Note,
+		Tokens: h.CheckIn.Tokens, Timestamp: h.CheckIn.Timestamp,
+	}
 }
 
 // recent ranks the newest messages that may be seen by their words.
@@ -173,7 +187,7 @@ func (q MessageQuery) search() (Search, error) {
 		return Search{}, fault.InvalidFields(wrong...)
 	}
 	return Search{
-		Text: q.Query, RecordTypes: []string{vector.MessageRecord}, Limit: limit, SessionID: q.SessionID,
+		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit, SessionID: q.SessionID,
 		ExcludeSessionID: q.ExcludeSessionID, Contexts: q.Contexts, From: q.From, To: q.To,
 	}, nil
 }

@@ -13,6 +13,19 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
+// checkIn stores and indexes a check-in.
+func (s *stand) checkIn(user conversation.UserID, c longterm.CheckIn) longterm.CheckIn {
+	s.t.Helper()
+	stored, _, err := s.store.CheckIns().Create(s.t.Context(), user, c, conversation.Idempotency{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.indexer.IndexCheckIn(s.t.Context(), user, 0, stored); err != nil {
+		s.t.Fatal(err)
+	}
+	return stored
+}
+
 // remember stores and indexes a memory.
 func (s *stand) remember(user conversation.UserID, m longterm.Memory) longterm.Memory {
 	s.t.Helper()
@@ -63,14 +76,7 @@ func TestSearchFindsEveryKind(t *testing.T) {
 	s.remember("ann", longterm.Memory{
 		Type: longterm.ProfileMemory, Content: "Had bad knees", Source: longterm.Seeded, ValidUntil: s.now.Add(-time.Hour),
 	})
-	note, _, err := s.store.CheckIns().Create(t.Context(), "ann",
-		longterm.CheckIn{Timestamp: s.now.Add(-time.Hour), Note: "Knees better today"}, conversation.Idempotency{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.indexer.IndexCheckIn(t.Context(), "ann", 0, note); err != nil {
-		t.Fatal(err)
-	}
+	s.checkIn("ann", longterm.CheckIn{Timestamp: s.now.Add(-time.Hour), Note: "Knees better today"})
 	all := map[string]int{"message": 1, "summary": 1, "memory seeded": 1, "memory extracted": 1, "check-in": 1}
 	userLevel := map[string]int{"memory seeded": 1, "memory extracted": 1, "check-in": 1}
 	off, unshared := defaults(), defaults()
