@@ -167,7 +167,7 @@ func chooseSpine(v *view, s *Slot) []*entry {
 		return nil
 	}
 	e := &entry{kind: "spine", id: v.CoachID, at: spine.UpdatedAt, text: spine.Text}
-	if !v.prefs.CrossContext || len(v.prefs.Unshared) > 0 {
+	if keepsApart(v.prefs) {
 		return []*entry{e.out("the user keeps contexts apart")}
 	}
 	return []*entry{capChars(e, s.Cap.Chars)}

@@ -25,6 +25,7 @@ const (
 	sourceMessages = "messages"
 	sourceTail     = "tail"
 	sourceCurrent  = "current_message"
+	sourceOrigins  = "memory_origins"
 	sourceLongTerm = "long_term"
 	sourceSessions = "sessions"
 	sourceSearch   = "search"
@@ -49,6 +50,8 @@ type gathered struct {
 	// sessions is nil where the source is missing.
 	sessions []conversation.Session
 	hits     []recall.Hit
+	// origins are the sessions of the messages behind extracted memories, where the user keeps contexts apart.
+	origins  map[string]origin
 	degraded []recall.Degradation
 	// messageTokens is the count of the current message.
 	messageTokens int
@@ -97,6 +100,7 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o order,
 	if err := g.checkCurrent(ctx); err != nil {
 		return gathered{}, err
 	}
+	g.readOrigins(ctx)
 	slices.SortFunc(g.got.degraded, func(a, b recall.Degradation) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))
 	})

@@ -32,6 +32,8 @@ type view struct {
 	sessions []conversation.Session
 	hits     []recall.Hit
 	thread   thread
+	// origins are the sessions of the messages behind extracted memories, nil where all may be told of.
+	origins map[string]origin
 
 	messageTokens int
 	// used holds what a block of higher value tells already, by kind and id or normalised content.
@@ -47,7 +49,7 @@ func tellable(role conversation.Role) bool {
 func look(o order, got gathered, now time.Time) *view {
 	v := &view{
 		order: o, now: now, prefs: got.access.Preferences, session: got.session, messageTokens: got.messageTokens,
-		used: map[string]string{}, bySession: map[string][]conversation.Message{},
+		origins: got.origins, used: map[string]string{}, bySession: map[string][]conversation.Message{},
 	}
 	if v.place == nil {
 		v.place = time.UTC
@@ -79,13 +81,6 @@ func (v *view) recollect(snapshot *longterm.Snapshot) {
 	v.snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !v.mayTell(m)
 	})
-}
-
-// mayTell reports whether a memory may be told: it is valid, and the user allows it. Extracted memories come from all
-// sessions, so they are not told to a session that may hold nothing of any other.
-func (v *view) mayTell(m longterm.Memory) bool {
-	extracted := m.Source == longterm.Extracted
-	return m.Valid(v.now) && (!extracted || v.prefs.Memory && v.prefs.CrossContext)
 }
 
 // visible reports whether this session may hold something of another one, or of itself.

@@ -1,0 +1,101 @@
+package prompt_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// drawn is a user with memories that were extracted from sessions in several contexts, most of them long ago.
+func drawn(w *world) (prompt.Request, *person) {
+	p := w.user("u")
+	p.converse("designer", "program_designer", "c", now.Add(-900*time.Hour), says(0, "one"), says(minute, "two"))
+	p.converse("coach", "coach_conversation", "c", now.Add(-800*time.Hour), says(0, "one"))
+	for i := range 22 {
+		p.converse(fmt.Sprint("log", i), "workout_log", "c", now.Add(-time.Duration(700-i)*time.Hour), slices.Repeat([]line{says(0, "set")}, 10)...)
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "own"))
+	memory := func(content string, from ...string) longterm.Memory {
+		return longterm.Memory{ID: content, Content: content, Type: longterm.ProfileMemory, Source: longterm.Extracted, MessageIDs: from}
+	}
+	p.snapshot.Memories = []longterm.Memory{
+		memory("of the designer", "msg_designer_1", "msg_designer_2"), memory("of the coach", "msg_coach_1"),
+		memory("of both", "msg_coach_1", "msg_designer_1"), memory("of here", "msg_here_1"), memory("of nowhere"),
+		memory("of the deleted", "msg_gone_1"), {ID: "seeded", Content: "seeded", Type: longterm.ProfileMemory, Source: longterm.Seeded},
+	}
+	found := memory("found in the designer", "msg_designer_2")
+	p.hits = []recall.Hit{{ID: "found", Memory: &found, Score: 1}}
+	return prompt.Request{Recipe: prompt.BlockMap, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}, p
+}
+
+// toldMemories are the memories that a prompt tells.
+func toldMemories(p prompt.Prompt) []string {
+	var told []string
+	for _, b := range p.Manifest.Blocks {
+		for _, i := range b.Items {
+			if i.Kind == "memory" && i.Decision != prompt.Dropped {
+				told = append(told, i.ID)
+			}
+		}
+	}
+	slices.Sort(told)
+	return told
+}
+
+// A memory that was extracted is told where every session it was drawn from may be told of, and costs one read, to users
+// who keep contexts apart alone.
+func TestMemoriesFollowTheirSessions(t *testing.T) {
+	all := []string{"found in the designer", "of both", "of here", "of nowhere", "of the coach", "of the deleted", "of the designer", "seeded"}
+	for name, tt := range map[string]struct {
+		set   func(*longterm.Preferences)
+		want  []string
+		reads int
+	}{
+		"all on":              {func(*longterm.Preferences) {}, all, 0},
+		"memory off":          {func(p *longterm.Preferences) { p.Memory, p.CrossContext = false, false }, []string{"seeded"}, 0},
+		"crossContext off":    {func(p *longterm.Preferences) { p.CrossContext = false }, []string{"of here", "seeded"}, 1},
+		"designer not shared": {unshare("program_designer"), []string{"of here", "of the coach", "seeded"}, 1},
+		"coach not shared":    {unshare("coach_conversation"), []string{"of here", "of the coach", "seeded"}, 1},
+		"log not shared":      {unshare("workout_log"), []string{"found in the designer", "of both", "of here", "of the coach", "of the designer", "seeded"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r, p := drawn(w)
+			tt.set(&p.access.Preferences)
+			got := toldMemories(build(t, w.service(now), "u", r))
+			if diff := cmp.Diff(tt.want, got); diff != "" || w.calls["resolve"] != tt.reads {
+				t.Errorf("%d reads, -want +got:\n%s", w.calls["resolve"], diff)
+			}
+		})
+	}
+}
+
+func unshare(context string) func(*longterm.Preferences) {
+	return func(p *longterm.Preferences) { p.Unshared = map[string]bool{context: true} }
+}
+
+// Where the origins can't be read, what they are needed for is left out, and the manifest says so.
+func TestOriginsThatCannotBeRead(t *testing.T) {
+	w := newWorld()
+	r, p := drawn(w)
+	unshare("workout_log")(&p.access.Preferences)
+	w.fail["resolve"] = errors.New("timeout")
+	got := build(t, w.service(now), "u", r)
+	if diff := cmp.Diff([]string{"of here", "seeded"}, toldMemories(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !slices.ContainsFunc(got.Manifest.Degraded, func(d recall.Degradation) bool {
+		return d.Source == "memory_origins" && strings.Contains(d.Reason, "not available")
+	}) {
+		t.Errorf("degraded %+v", got.Manifest.Degraded)
+	}
+}
