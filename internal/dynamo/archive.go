@@ -2,7 +2,11 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -77,6 +81,38 @@ func (s *Store) KeptOf(ctx context.Context, user conversation.UserID, sessionID 
 		k, ok := decodeKept(it)
 		return k, ok && (sessionID == "" || k.SessionID == sessionID)
 	})
+}
+
+// forgettings bounds the prompts whose text is deleted at once.
+const forgettings = 8
+
+// ForgetPrompts deletes a session's prompts, and the text of the other prompts of that span.
+func (s *Store) ForgetPrompts(ctx context.Context, user conversation.UserID, sessionID string, from, to time.Time) error {
+	const op = "forget prompts"
+	var own, others []key
+	where := within(user, promptPrefix+conversation.FormatTime(from), promptPrefix+conversation.FormatTime(to))
+	for it, err := range s.query(ctx, op, query{where: where, only: []string{attrPK, attrSK, attrSessionID}}) {
+		if err != nil {
+			return err
+		}
+		if it.text(attrSessionID) == sessionID {
+			own = append(own, keyIn(it))
+		} else {
+			others = append(others, keyIn(it))
+		}
+	}
+	work, workCtx := errgroup.WithContext(ctx)
+	work.SetLimit(forgettings)
+	for _, k := range others {
+		work.Go(func() error {
+			_, err := s.updateItem(workCtx, k, expression.Remove(field(attrText)), expression.AttributeExists(field(attrText)))
+			if _, none := conditionFailed(err); none {
+				return nil
+			}
+			return err
+		})
+	}
+	return failed(op, errors.Join(work.Wait(), s.deleteAll(ctx, own)))
 }
 
 func decodeKept(it item) (prompt.Kept, bool) {

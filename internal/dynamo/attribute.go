@@ -80,6 +80,7 @@ const (
 	// Deletions and erasures.
 	attrVectors     = "vectors"
 	attrEmptied     = "emptied"
+	attrBuriedAt    = "buriedAt"
 	attrRound       = "round"
 	attrErasing     = "erasing"
 	attrErasedAt    = "erasedAt"

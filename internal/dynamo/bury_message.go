@@ -41,7 +41,9 @@ func (s *Store) BuryMessage(ctx context.Context, user conversation.UserID, m con
 	if !ok {
 		return erasure.Grave{}, fault.Missing("message")
 	}
-	g := erasure.Grave{User: user, ID: messageGraveSK(sk), Generation: m.Generation, Vectors: vectors}
+	g := erasure.Grave{
+		User: user, ID: messageGraveSK(sk), Generation: m.Generation, Message: &m, BuriedAt: s.now(), Vectors: vectors,
+	}
 	for p := s.patience(); ; {
 		burial, err := s.burial(ctx, user, m, key{partition(user), sk}, g, due)
 		if err != nil {

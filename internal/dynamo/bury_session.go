@@ -36,7 +36,7 @@ func (s *Store) BurySession(ctx context.Context, user conversation.UserID, id st
 
 func (s *Store) burySession(ctx context.Context, user conversation.UserID, session conversation.Session, due time.Time, p *patience) (erasure.Grave, *refusal, error) {
 	sk, _ := sessionSK(session.Context, session.ID)
-	g := erasure.Grave{User: user, ID: sessionGraveSK(sk, session), Generation: session.Generation, Session: &session}
+	g := erasure.Grave{User: user, ID: sessionGraveSK(sk, session), Generation: session.Generation, Session: &session, BuriedAt: s.now()}
 	t := s.transaction()
 	t.delete(key{partition(user), sk}, standsAs(session))
 	t.set(encodeGrave(g, due))
@@ -133,21 +133,6 @@ func (s *Store) summariesOf(ctx context.Context, user conversation.UserID, sessi
 		}
 	}
 	return own, nil
-}
-
-// DeletePrompts deletes the prompts kept of a session.
-func (s *Store) DeletePrompts(ctx context.Context, user conversation.UserID, sessionID string) error {
-	var keys []key
-	q := query{where: beginning(user, promptPrefix), only: []string{attrPK, attrSK, attrSessionID}}
-	for it, err := range s.query(ctx, "list prompts", q) {
-		if err != nil {
-			return err
-		}
-		if it.text(attrSessionID) == sessionID {
-			keys = append(keys, keyIn(it))
-		}
-	}
-	return failed("delete prompts", s.deleteAll(ctx, keys))
 }
 
 // SessionsOf returns the session ids of those messages that are there.

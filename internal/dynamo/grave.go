@@ -13,7 +13,7 @@ import (
 
 var _ erasure.Store = (*Store)(nil)
 
-// encodeGrave makes a grave's record. Of a deleted session it holds where its messages lie, and nothing of its content.
+// encodeGrave makes a grave's record. Of what was deleted it holds the place, and nothing of its content.
 func encodeGrave(g erasure.Grave, due time.Time) item {
 	k := key{partition(g.User), g.ID}
 	it := k.attributes()
@@ -23,6 +23,13 @@ func encodeGrave(g erasure.Grave, due time.Time) item {
 	it.setTexts(attrVectors, g.Vectors)
 	it[attrDueAt] = moment(due)
 	it[attrDueShard] = whole(dueShard(k))
+	it.setTime(attrBuriedAt, g.BuriedAt)
+	if m := g.Message; m != nil {
+		sk, _ := sessionSK(m.Context, m.SessionID)
+		it[attrSessionSK] = text(sk)
+		it[attrSeq] = whole(m.Seq)
+		it.setTime(attrTimestamp, m.Timestamp)
+	}
 	if s := g.Session; s != nil {
 		sk, _ := sessionSK(s.Context, s.ID)
 		it[attrSessionSK] = text(sk)
@@ -40,8 +47,16 @@ func decodeGrave(it item) (g erasure.Grave, ok bool) {
 	g = erasure.Grave{
 		User: user, ID: k.sk, Generation: it.whole(attrGeneration), Emptied: it.flag(attrEmptied),
 		Round: int(it.whole(attrRound)), Vectors: it.texts(attrVectors), Namespace: k.sk == generationSK,
+		BuriedAt: it.time(attrBuriedAt),
 	}
-	if context, id, isSession := parseSessionSK(it.text(attrSessionSK)); isSession {
+	context, id, inSession := parseSessionSK(it.text(attrSessionSK))
+	switch {
+	case inSession && it.whole(attrSeq) > 0:
+		g.Message = &conversation.Message{
+			Context: context, SessionID: id, Seq: int(it.whole(attrSeq)), Timestamp: it.time(attrTimestamp),
+			Generation: g.Generation,
+		}
+	case inSession:
 		g.Session = &conversation.Session{
 			ID: id, Context: context, CreatedAt: it.time(attrCreatedAt), Generation: g.Generation,
 			MessageCount: int(it.whole(attrMessageCount)), StartedAt: it.time(attrStartedAt),

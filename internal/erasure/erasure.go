@@ -18,8 +18,11 @@ type Grave struct {
 	// ID names the record in the store's words.
 	ID         string
 	Generation int64
-	// Session is the deleted session as it last stood; nil where the grave is another thing's.
-	Session *conversation.Session
+	// Session is the deleted session as it last stood, Message the deleted message's place (its context, session, seq
+	// and time); nil where the grave is another thing's. BuriedAt is when it was deleted.
+	Session  *conversation.Session
+	Message  *conversation.Message
+	BuriedAt time.Time
 	// Emptied is set when the table holds nothing of it any more.
 	Emptied bool
 	// Vectors are ids that may come back. Namespace is set where all vectors of earlier generations may.
@@ -36,8 +39,13 @@ type MessageStore interface {
 	// BuryMessage deletes the message, corrects its session, drops the session's summary where that covers it, and
 	// leaves a grave that holds the vectors, in one transaction.
 	BuryMessage(ctx context.Context, user conversation.UserID, m conversation.Message, vectors []string, due time.Time) (Grave, error)
-	// DeletePrompts deletes the prompts kept of a session.
-	DeletePrompts(ctx context.Context, user conversation.UserID, sessionID string) error
+}
+
+// PromptStore deletes what kept prompts quote.
+type PromptStore interface {
+	// ForgetPrompts deletes the prompts of a session that were built in that span, and the rendered text of all others;
+	// their manifests, which quote nothing, stay.
+	ForgetPrompts(ctx context.Context, user conversation.UserID, sessionID string, from, to time.Time) error
 }
 
 // SessionStore deletes sessions, step by step.
@@ -82,6 +90,7 @@ type SourceStore interface {
 // Store is everything that deleting needs of the table.
 type Store interface {
 	MessageStore
+	PromptStore
 	SessionStore
 	GraveStore
 	UserStore
@@ -134,6 +143,13 @@ type Service struct{ Deps }
 // New returns a service.
 func New(d Deps) *Service { return &Service{d} }
 
+// Reindexer makes a message findable by itself.
+type Reindexer interface {
+	// IndexBehind indexes the message behind a deleted one anew: as one that follows nothing. Without one behind it,
+	// there is nothing to do.
+	IndexBehind(ctx context.Context, user conversation.UserID, deleted conversation.Message) error
+}
+
 const (
 	// resumeAfter is when an unfinished deletion is taken up by the sweep.
 	resumeAfter = time.Minute
@@ -141,6 +157,10 @@ const (
 	// redelivery of a stream record, which DynamoDB keeps for 24 hours.
 	sweepAgain = 15 * time.Minute
 	sweepLast  = 25 * time.Hour
+	// quotedBefore and quotedAfter are how far the clocks of messages and of prompts may differ, and how long a prompt
+	// that was being built at the time takes to be kept.
+	quotedBefore = time.Hour
+	quotedAfter  = 10 * time.Minute
 	// maxGraveVectors bounds a grave's record; the newest vectors are the likeliest to come back.
 	maxGraveVectors = 2000
 )
@@ -150,4 +170,19 @@ func (s *Service) entomb(ctx context.Context, g Grave) error {
 	g.Emptied = true
 	g.Vectors = g.Vectors[max(0, len(g.Vectors)-maxGraveVectors):]
 	return s.Store.KeepGrave(ctx, g, s.Now().Add(sweepAgain))
+}
+
+// forgetPrompts takes what was deleted out of the prompts kept of this and of other sessions.
+func (s *Service) forgetPrompts(ctx context.Context, g Grave) error {
+	var session string
+	var from time.Time
+	switch {
+	case g.Session != nil:
+		session, from = g.Session.ID, g.Session.CreatedAt
+	case g.Message != nil:
+		session, from = g.Message.SessionID, g.Message.Timestamp
+	default:
+		return nil
+	}
+	return s.Store.ForgetPrompts(ctx, g.User, session, from.Add(-quotedBefore), g.BuriedAt.Add(quotedAfter))
 }

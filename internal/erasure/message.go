@@ -8,8 +8,9 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// DeleteMessage deletes one message, its vectors, the facts drawn only from it, the prompts kept of its session, and
-// the session's summary where that covers it; the sweep writes another from what is left.
+// DeleteMessage deletes one message, its vectors, the facts drawn only from it, what kept prompts may quote of it, and
+// the session's summary where that covers it. The sweep writes another from what is left, and indexes the message
+// behind it anew, which was found by the end of this one too.
 func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error {
 	m, err := s.Store.MessageOf(ctx, user, sessionID, messageID)
 	if err != nil {
@@ -20,14 +21,14 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 	if err != nil {
 		return err
 	}
-	if err := s.Store.DeletePrompts(ctx, user, sessionID); err != nil {
-		return err
-	}
-	g, err := s.Store.BuryMessage(ctx, user, m, append(vectors, forgotten...), s.Now().Add(resumeAfter))
+	g, err := s.Store.BuryMessage(ctx, user, m, append(vectors, forgotten...), s.Now())
 	if err != nil {
 		return err
 	}
-	return s.sweep(ctx, g)
+	if err := s.Index.Delete(ctx, user, g.Generation, g.Vectors); err != nil {
+		return err
+	}
+	return s.forgetPrompts(ctx, g)
 }
 
 // memoryPage is how many memories are looked at at once.

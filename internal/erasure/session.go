@@ -11,7 +11,8 @@ import (
 // buriedPage is how many messages are deleted at once.
 const buriedPage = 500
 
-// DeleteSession deletes a session, its messages, summaries, kept prompts and vectors, and the facts drawn only from it.
+// DeleteSession deletes a session, its messages, summaries, kept prompts and vectors, the facts drawn only from it, and
+// what other kept prompts may quote of it.
 // When it fails in between, a repeat or the sweep goes on; the session itself is gone from the first moment.
 func (s *Service) DeleteSession(ctx context.Context, user conversation.UserID, id string) error {
 	g, err := s.Store.BurySession(ctx, user, id, s.Now().Add(resumeAfter))
@@ -39,7 +40,7 @@ func (s *Service) empty(ctx context.Context, g Grave) error {
 	if err := s.Index.Delete(ctx, g.User, g.Generation, summaries); err != nil {
 		return err
 	}
-	if err := s.Store.DeletePrompts(ctx, g.User, g.Session.ID); err != nil {
+	if err := s.forgetPrompts(ctx, g); err != nil {
 		return err
 	}
 	g.Vectors = slices.Concat(g.Vectors, buried, summaries)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
@@ -32,11 +34,12 @@ const (
 
 // stand is a service on real engines, with a clock that the test moves.
 type stand struct {
-	*erasure.Service
-	t     *testing.T
-	table string
-	store *dynamo.Store
-	index *index
+	*erasure.Sweeper
+	t        *testing.T
+	table    string
+	store    *dynamo.Store
+	index    *index
+	embedded *embedder
 
 	mu  sync.Mutex
 	now time.Time
@@ -62,13 +65,27 @@ func (i *index) Drop(ctx context.Context, user conversation.UserID, generation i
 	return i.Client.Drop(ctx, user, generation)
 }
 
+// embedder takes every text for the same, and notes what it was.
+type embedder struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (e *embedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts = append(e.texts, texts...)
+	return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
+}
+
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: pineconetest.Client(t, 2)}, table: dynamotest.Table(t)}
+	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: pineconetest.Client(t, 2)}, embedded: &embedder{}, table: dynamotest.Table(t)}
 	s.store = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
-	s.Service = erasure.New(erasure.Deps{
+	messages := memory.New(s.store, recall.NewIndexer(s.embedded, s.index, "m"))
+	s.Sweeper = erasure.NewSweeper(erasure.New(erasure.Deps{
 		Store: s.store, Memories: s.store.Memories(), Index: s.index, Now: s.clock, Backups: erasure.DefaultBackups,
-	})
+	}), messages)
 	return s
 }
 
@@ -179,7 +196,7 @@ func (s *stand) remember(source longterm.MemorySource, messages ...conversation.
 	return stored
 }
 
-func (s *stand) keepPrompt(session string) {
+func (s *stand) keepPrompt(session string) (id string) {
 	s.t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.store.Access(s.t.Context(), ann)
@@ -188,11 +205,22 @@ func (s *stand) keepPrompt(session string) {
 	}
 	k := prompt.Kept{
 		ID: fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
-		ExpiresAt: s.clock().Add(time.Hour), Manifest: []byte{1}, Generation: access.Generation,
+		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"), Generation: access.Generation,
 	}
 	if err := s.store.Keep(s.t.Context(), ann, k); err != nil {
 		s.t.Fatal(err)
 	}
+	return k.ID
+}
+
+// quotes reports whether a prompt that is kept has its text.
+func (s *stand) quotes(id string) bool {
+	s.t.Helper()
+	k, err := s.store.Kept(s.t.Context(), ann, id)
+	if err != nil || len(k.Manifest) == 0 {
+		s.t.Errorf("prompt %s: %v, a manifest of %d bytes", id, err, len(k.Manifest))
+	}
+	return len(k.Text) > 0
 }
 
 func count(keys []string, prefix string) int {

@@ -5,10 +5,20 @@ import (
 	"errors"
 )
 
-// Sweep goes on with deletions that were not finished, and deletes once more the vectors that late workers may have
-// brought back: twice for each deletion, at most limit of them now. It returns how many it worked off; one that fails
-// stays due and does not keep the others.
-func (s *Service) Sweep(ctx context.Context, limit int) (int, error) {
+// Sweeper goes on with deletions, and looks after them until nothing late can bring back what they took. It is safe
+// for concurrent use.
+type Sweeper struct {
+	*Service
+	messages Reindexer
+}
+
+// NewSweeper returns the sweeper of a service's deletions.
+func NewSweeper(s *Service, messages Reindexer) *Sweeper { return &Sweeper{s, messages} }
+
+// Sweep goes on with deletions that were not finished, and does once more what late workers may have undone: twice
+// for each deletion, at most limit of them now. It returns how many it worked off; one that fails stays due and does
+// not keep the others.
+func (s *Sweeper) Sweep(ctx context.Context, limit int) (int, error) {
 	graves, err := s.Store.GravesBefore(ctx, s.Now(), limit)
 	if err != nil {
 		return 0, err
@@ -25,22 +35,11 @@ func (s *Service) Sweep(ctx context.Context, limit int) (int, error) {
 	return done, errors.Join(failures...)
 }
 
-func (s *Service) visit(ctx context.Context, g Grave) error {
+func (s *Sweeper) visit(ctx context.Context, g Grave) error {
 	if g.Session != nil && !g.Emptied {
 		return s.empty(ctx, g)
 	}
-	return s.sweep(ctx, g)
-}
-
-// sweep deletes a grave's vectors and has it visited again, until it has had its rounds.
-func (s *Service) sweep(ctx context.Context, g Grave) error {
-	if g.Namespace {
-		for generation := range g.Generation {
-			if _, err := s.Index.Drop(ctx, g.User, generation); err != nil {
-				return err
-			}
-		}
-	} else if err := s.Index.Delete(ctx, g.User, g.Generation, g.Vectors); err != nil {
+	if err := s.clear(ctx, g); err != nil {
 		return err
 	}
 	if !g.Emptied && !g.Namespace {
@@ -50,4 +49,25 @@ func (s *Service) sweep(ctx context.Context, g Grave) error {
 		return s.Store.CloseGrave(ctx, g)
 	}
 	return s.Store.KeepGrave(ctx, g, s.Now().Add(sweepLast))
+}
+
+// clear takes away what a late worker may have written since, and what is left of a message's deletion.
+func (s *Sweeper) clear(ctx context.Context, g Grave) error {
+	if g.Namespace {
+		for generation := range g.Generation {
+			if _, err := s.Index.Drop(ctx, g.User, generation); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := s.Index.Delete(ctx, g.User, g.Generation, g.Vectors); err != nil {
+		return err
+	}
+	if g.Message != nil {
+		if err := s.messages.IndexBehind(ctx, g.User, *g.Message); err != nil {
+			return err
+		}
+	}
+	return s.forgetPrompts(ctx, g)
 }

@@ -179,6 +179,21 @@ func (s *Service) Repair(ctx context.Context, user conversation.UserID, session 
 	return nil
 }
 
+// IndexBehind indexes the message behind a deleted one by itself: what it answered is gone, and so is the end of that
+// from what it is found by.
+func (s *Service) IndexBehind(ctx context.Context, user conversation.UserID, deleted conversation.Message) error {
+	session, err := s.store.SessionIn(ctx, user, deleted.Context, deleted.SessionID)
+	if err != nil || session.Generation != deleted.Generation {
+		return gone(err)
+	}
+	behind, err := s.store.MessagesAfter(ctx, user, session, deleted.Seq, 1)
+	if err != nil || len(behind) == 0 {
+		return gone(err)
+	}
+	batch := recall.Batch{User: user, Generation: session.Generation, Messages: behind}
+	return s.index.IndexBatches(ctx, []recall.Batch{batch})[0]
+}
+
 // gone turns the absence of a session into success: what was erased needs no index.
 func gone(err error) error {
 	if fault.Is(err, fault.NotFound) {

@@ -34,8 +34,9 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	messages := memory.New(store, index)
 	service := summary.New(summary.Deps{
-		Store: store, Model: openai.New(cfg.OpenAI), Index: index, Messages: memory.New(store, index),
+		Store: store, Model: openai.New(cfg.OpenAI), Index: index, Messages: messages,
 		Tokens: token.New(), Now: time.Now, Report: function.Report(rt.Log),
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
@@ -44,7 +45,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	handler := payload(stream.Handler(dynamo.DecodeChange, service, rt.Log), sweep(service, eraser))
+	handler := payload(stream.Handler(dynamo.DecodeChange, service, rt.Log), sweep(service, erasure.NewSweeper(eraser, messages)))
 	return function.Measured(rt.Recorder("summarize"), handler), nil
 }
 
@@ -66,13 +67,13 @@ func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBE
 const graves = 100
 
 // sweep looks at the sessions that are due, and at the deletions that are.
-func sweep(summaries *summary.Service, eraser *erasure.Service) func(context.Context) error {
+func sweep(summaries *summary.Service, deletions *erasure.Sweeper) func(context.Context) error {
 	return func(ctx context.Context) error {
 		swept, err := summaries.Sweep(ctx)
 		metric.Add(ctx, "SweptSessions", float64(swept.Looked), metric.Count)
 		metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
-		deletions, eraseErr := eraser.Sweep(ctx, graves)
-		metric.Add(ctx, "SweptDeletions", float64(deletions), metric.Count)
+		worked, eraseErr := deletions.Sweep(ctx, graves)
+		metric.Add(ctx, "SweptDeletions", float64(worked), metric.Count)
 		return errors.Join(err, eraseErr)
 	}
 }
