@@ -141,6 +141,9 @@ func TestExport(t *testing.T) {
 		if counts[kind]++; counts[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
+		if kind == "prompt" && (last["manifest"] == nil || last["system"] == nil) {
+			t.Errorf("prompt without its manifest or its text: %v", last)
+		}
 		if kind == "message" && last["content"] != "<x>" {
 			t.Fatalf("message %v", last)
 		}

@@ -30,7 +30,12 @@ type ExportDeps struct {
 	Messages conversation.MessageStore
 	LongTerm LongTerm
 	Spines   Snapshotter
-	Prompts  Prompter
+	Prompts  PromptLister
+}
+
+// PromptLister lists the prompts that are kept of a user, whole.
+type PromptLister interface {
+	ListWhole(ctx context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error)
 }
 
 // exports serves /v1/export.
@@ -160,7 +165,8 @@ func (s exports) lines(ctx context.Context, user conversation.UserID) iter.Seq2[
 		all(ctx, user, "todo", todos(s.server, l.Todos, nil)),
 		s.conversations(ctx, user),
 		pages("prompt", func(r prompt.Record) prompt.Record { return r }, func(p conversation.Page) ([]prompt.Record, conversation.Position, error) {
-			return s.Prompts.List(ctx, user, "", p)
+			p.Limit = exportedPrompts
+			return s.Prompts.ListWhole(ctx, user, p)
 		}),
 	)
 }
@@ -229,8 +235,11 @@ func all[T, N, P, V any](ctx context.Context, user conversation.UserID, kind str
 	return pages(kind, k.view, func(p conversation.Page) ([]T, conversation.Position, error) { return k.store.List(ctx, user, p) })
 }
 
-// exportPage is how many records are read at once.
-const exportPage = 200
+// exportPage is how many records are read at once; prompts are larger.
+const (
+	exportPage      = 200
+	exportedPrompts = 10
+)
 
 // pages walks a list to its end.
 func pages[T, V any](kind string, view func(T) V, fetch func(conversation.Page) ([]T, conversation.Position, error)) iter.Seq2[line, error] {

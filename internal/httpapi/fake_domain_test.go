@@ -64,6 +64,14 @@ func (l *library) List(_ context.Context, user conversation.UserID, sessionID st
 	return paged([]prompt.Record{l.record()}, page, nil)
 }
 
+func (l *library) ListWhole(_ context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error) {
+	whole, err := l.Get(context.Background(), user, l.record().ID)
+	if err != nil {
+		return nil, "", nil //nolint:nilerr // another user's list is empty
+	}
+	return paged([]prompt.Record{whole}, page, nil)
+}
+
 // finder finds one summary and one message, and notes what it was asked.
 type finder struct {
 	query    recall.ContextQuery

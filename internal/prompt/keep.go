@@ -150,27 +150,25 @@ func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID st
 	if err != nil {
 		return Record{}, err
 	}
-	r, err := unpack(kept)
-	if err != nil {
-		return Record{}, err
-	}
-	if len(kept.Text) == 0 {
-		return r, nil
-	}
-	var text rendered
-	if err := inflate(kept.Text, &text); err != nil {
-		return Record{}, err
-	}
-	r.System, r.Messages, r.Text = &text.System, text.Messages, text.Text
-	if recipe, ok := recipeOf(r.Recipe); ok {
-		r.Tools = toolsOf(recipe)
-	}
-	return r, nil
+	return unpackWhole(kept)
 }
 
 // List returns one page of the kept prompts of a session, or of all sessions where sessionID is empty, newest first,
 // without manifests and texts.
 func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Record, conversation.Position, error) {
+	return s.list(ctx, user, sessionID, page, func(k Kept) (Record, error) {
+		r, err := unpack(k)
+		r.Manifest = nil
+		return r, err
+	})
+}
+
+// ListWhole returns one page of all kept prompts as Get returns each, newest first.
+func (s *Service) ListWhole(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record, conversation.Position, error) {
+	return s.list(ctx, user, "", page, unpackWhole)
+}
+
+func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page, unpack func(Kept) (Record, error)) ([]Record, conversation.Position, error) {
 	kept, next, err := s.Archive.KeptOf(ctx, user, sessionID, page)
 	if err != nil {
 		return nil, "", err
@@ -180,9 +178,24 @@ func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID 
 		if records[i], err = unpack(k); err != nil {
 			return nil, "", err
 		}
-		records[i].Manifest = nil
 	}
 	return records, next, nil
+}
+
+func unpackWhole(k Kept) (Record, error) {
+	r, err := unpack(k)
+	if err != nil || len(k.Text) == 0 {
+		return r, err
+	}
+	var text rendered
+	if err := inflate(k.Text, &text); err != nil {
+		return Record{}, err
+	}
+	r.System, r.Messages, r.Text = &text.System, text.Messages, text.Text
+	if recipe, ok := recipeOf(r.Recipe); ok {
+		r.Tools = toolsOf(recipe)
+	}
+	return r, nil
 }
 
 func unpack(k Kept) (Record, error) {

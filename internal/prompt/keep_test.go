@@ -48,6 +48,13 @@ func TestKeeping(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].ID != bare.ID || list[0].Manifest != nil {
 		t.Errorf("list %+v, %v", list, err)
 	}
+	whole, _, err := s.ListWhole(t.Context(), "ann", conversation.Page{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]prompt.Record{second, got}, whole); diff != "" {
+		t.Errorf("whole list -want +got:\n%s", diff)
+	}
 	r.Unkept = true
 	if p := build(t, s, "ann", r); len(w.kept) != 2 || p.Model != "gpt-4o" {
 		t.Errorf("%d kept, model %q", len(w.kept), p.Model)
