@@ -38,7 +38,7 @@ func (a Append) Prepare(now time.Time) (Append, error) {
 		out.Messages[i], w = m.prepare(field, now)
 		wrong = append(wrong, w...)
 	}
-	wrong = append(wrong, decreasing(out.Messages, now)...)
+	wrong = append(wrong, decreasing(a.Messages, now)...)
 	if len(wrong) > 0 {
 		return Append{}, fault.InvalidFields(wrong...)
 	}
@@ -102,8 +102,8 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// decreasing reports the messages whose own time lies before the one in front of them; a message without a time
-// takes the present, or its predecessor's where that is later.
+// decreasing reports the messages whose own time, given and not yet cut, lies before the one in front of them; a
+// message without a time takes the present, or its predecessor's where that is later.
 func decreasing(messages []NewMessage, now time.Time) []fault.Field {
 	var wrong []fault.Field
 	var last time.Time

@@ -100,7 +100,7 @@ func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]
 	}
 	found, err := s.recaller.Messages(ctx, c.User, recall.MessageQuery{
 		Query: b.Query, SessionID: string(b.SessionID), ExcludeSessionID: string(b.ExcludeSessionID),
-		Contexts: texts(b.Contexts), From: timeOf(b.From), To: timeOf(b.To), Limit: b.Limit, Tokens: b.Tokens,
+		Contexts: texts(b.Contexts), From: sent(b.From), To: sent(b.To), Limit: b.Limit, Tokens: b.Tokens,
 	})
 	if err != nil {
 		return nil, err

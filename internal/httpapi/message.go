@@ -142,7 +142,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
-// check sees that the caller may speak in these roles, and that no time is the one that stands for none. The rest of
+// check sees that the caller may speak in these roles, and that every time is one. The rest of
 // the rules are the domain's, which every store keeps.
 func check(c Caller, given []newMessage) error {
 	var wrong []fault.Field
@@ -160,7 +160,7 @@ func (m messages) counted(given []newMessage) []conversation.NewMessage {
 	out := make([]conversation.NewMessage, len(given))
 	for i, g := range given {
 		out[i] = conversation.NewMessage{
-			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: timeOf(g.Timestamp), Mode: g.Mode,
+			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: sent(g.Timestamp), Mode: g.Mode,
 			AgentID: g.AgentID, Metadata: g.Metadata, Tokens: m.tokens.Count(g.Content),
 		}
 	}

@@ -106,6 +106,7 @@ func TestInvalidMessages(t *testing.T) {
 		"unknown":         {one(map[string]any{"userId": "bob"}), "messages[0].userId"},
 		"6 minutes ahead": {at("2026-02-05T12:06:00Z"), "messages[0].timestamp"},
 		"decreasing":      {at("2026-02-05T11:00:00Z", "2026-02-05T10:59:59.999Z"), "messages[1].timestamp"},
+		"a little":        {at("2026-02-05T11:00:00.0005Z", "2026-02-05T11:00:00.0001Z"), "messages[1].timestamp"},
 		"no time":         {at("yesterday"), "messages[0].timestamp"},
 		"no year":         {at("0000-12-31T23:59:59Z"), "messages[0].timestamp"},
 		"the zero time":   {at("0001-01-01T00:00:00Z"), "messages[0].timestamp"},

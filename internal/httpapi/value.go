@@ -3,67 +3,16 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 )
-
-// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds. It reads any offset and any precision.
-type stamp time.Time
-
-// MarshalText, UnmarshalText and Schema make a stamp a date-time in JSON, in a query and in the document.
-func (s stamp) MarshalText() ([]byte, error) {
-	return []byte(conversation.FormatTime(time.Time(s))), nil
-}
-
-func (s *stamp) UnmarshalText(text []byte) error {
-	t, err := time.Parse(time.RFC3339, string(text))
-	if err != nil {
-		return errors.New("expected string to be RFC 3339 date-time")
-	}
-	*s = stamp(conversation.Milliseconds(t))
-	return nil
-}
-
-func (stamp) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-02-05T18:30:00.000Z"}}
-}
-
-func (s stamp) time() time.Time { return time.Time(s) }
-
-// stampOf writes a time, and null (or nothing) where there is none.
-func stampOf(t time.Time) *stamp {
-	if t.IsZero() {
-		return nil
-	}
-	s := stamp(t)
-	return &s
-}
-
-// timeOf is the time of an optional stamp, zero where there is none.
-func timeOf(s *stamp) time.Time {
-	if s == nil {
-		return time.Time{}
-	}
-	return s.time()
-}
-
-// check says what is wrong with a time: as text, times sort as they follow each other from the year 1 to 9999.
-func (s *stamp) check(field string) []fault.Field {
-	if s == nil || (s.time().Year() >= 1 && s.time().Year() <= 9999 && !s.time().IsZero()) {
-		return nil
-	}
-	return []fault.Field{{Field: field, Message: "must lie in the years 1 to 9999"}}
-}
 
 // object is a JSON object of the app's own.
 type object map[string]any

@@ -178,8 +178,8 @@ func (q MessageQuery) search() (Search, error) {
 			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("contexts[%d]", i), Message: fault.From(err).Fields[0].Message})
 		}
 	}
-	if !q.To.IsZero() && !q.From.Before(q.To) {
-		wrong = append(wrong, fault.Field{Field: "to", Message: "must be after from"})
+	if !q.To.IsZero() && q.To.Before(q.From) {
+		wrong = append(wrong, fault.Field{Field: "to", Message: "must not lie before from"})
 	}
 	wrong = append(wrong, badID("sessionId", q.SessionID)...)
 	wrong = append(wrong, badID("excludeSessionId", q.ExcludeSessionID)...)

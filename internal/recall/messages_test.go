@@ -65,6 +65,7 @@ func TestMessagesKeepsToItsLimits(t *testing.T) {
 		"excluded session":    {recall.MessageQuery{ExcludeSessionID: "chat"}, append(everything[:2:2], squats)},
 		"from":                {recall.MessageQuery{From: s.now.Add(-2 * time.Hour)}, []string{sister, squats}},
 		"to":                  {recall.MessageQuery{To: s.now.Add(-26 * time.Hour)}, []string{bridges}},
+		"no time":             {recall.MessageQuery{From: s.now.Add(-30 * time.Hour), To: s.now.Add(-30 * time.Hour)}, []string{}},
 		"own session besides": {recall.MessageQuery{SessionID: "chat"}, everything},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +235,7 @@ func TestMessagesRefuseWhatTheyCannotAnswer(t *testing.T) {
 	s := newStand(t)
 	_, err := s.Messages(t.Context(), "ann", recall.MessageQuery{
 		Query: " \n", Limit: new(101), Tokens: new(0), Contexts: []string{"workout_log", "kitchen"},
-		From: s.now, To: s.now, SessionID: "a b", ExcludeSessionID: "ü",
+		From: s.now, To: s.now.Add(-1), SessionID: "a b", ExcludeSessionID: "ü",
 	})
 	var fields []string
 	for _, f := range fault.From(err).Fields {
