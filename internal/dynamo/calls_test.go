@@ -82,7 +82,7 @@ func TestCalls(t *testing.T) {
 		}, []string{batch, update}},
 		{"put profile", func() error { return second(warm.Profiles().Put(t.Context(), alice, longterm.Profile{})) }, []string{write}},
 		{"save summary", func() error {
-			return warm.SaveSummary(t.Context(), alice, session, summaryOf(session, 1, conversation.ByModel, true))
+			return warm.SaveSummary(t.Context(), alice, session, summaryOf(session, 1))
 		}, []string{write}},
 	}
 	for _, step := range steps {

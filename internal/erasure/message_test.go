@@ -2,10 +2,8 @@ package erasure_test
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,7 +38,6 @@ func TestDeleteMessage(t *testing.T) {
 	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.SummarizedSeq != 0 || session.DueAt.After(s.clock()) {
 		t.Errorf("session after: %+v", session)
 	}
-	s.checkFirstSweep(m)
 	if len(messages) != 2 || messages[1].Seq != 3 {
 		t.Errorf("messages after: %v", messages)
 	}
@@ -58,53 +55,6 @@ func TestDeleteMessage(t *testing.T) {
 	checkRoundsOfGraves(t, s, m[1])
 }
 
-// checkFirstSweep sees that the message behind the deleted one is indexed anew, by itself.
-func (s *stand) checkFirstSweep(m []conversation.Message) {
-	s.t.Helper()
-	if n, err := s.Sweep(s.t.Context(), 10); err != nil || n != 1 {
-		s.t.Errorf("the first sweep worked off %d, %v", n, err)
-	}
-	said := s.embedded.texts
-	if len(said) != 1 || !strings.HasSuffix(said[0], ": "+m[2].Content) {
-		s.t.Errorf("indexed anew: %q", said)
-	}
-}
-
-// TestKeptPromptsForgetWhatWasDeleted keeps prompts of two sessions before and after what is deleted was said.
-func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
-	for name, remove := range map[string]func(s *stand, m conversation.Message) error{
-		"message": func(s *stand, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
-		"session": func(s *stand, _ conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStand(t)
-			s.say(ann, "other", "before")
-			early := s.keepPrompt("other")
-			s.advance(3 * time.Hour)
-			m := s.say(ann, "s", "secret")
-			own, after := s.keepPrompt("s"), s.keepPrompt("other")
-			if err := remove(s, m[0]); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.store.Kept(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
-				t.Errorf("the session's own prompt: %v", err)
-			}
-			if !s.quotes(early) || s.quotes(after) {
-				t.Errorf("the prompt of before has its text: %v, that of afterwards: %v", s.quotes(early), s.quotes(after))
-			}
-			late := s.keepPrompt("other") // it was being built at the time
-			s.advance(20 * time.Minute)
-			fresh := s.keepPrompt("other")
-			if _, err := s.Sweep(t.Context(), 10); err != nil {
-				t.Fatal(err)
-			}
-			if s.quotes(late) || !s.quotes(fresh) {
-				t.Errorf("the prompt that came late has its text: %v, a later one: %v", s.quotes(late), s.quotes(fresh))
-			}
-		})
-	}
-}
-
 func (s *stand) read(id string) (conversation.Session, []conversation.Message) {
 	s.t.Helper()
 	session, err := s.store.Session(s.t.Context(), ann, id)
@@ -116,37 +66,6 @@ func (s *stand) read(id string) (conversation.Session, []conversation.Message) {
 		s.t.Fatal(err)
 	}
 	return session, messages
-}
-
-func TestDeleteMessagesAtTheEnds(t *testing.T) {
-	s := newStand(t)
-	var m []conversation.Message
-	for range 4 {
-		m = append(m, s.say(ann, "s", fmt.Sprint("m", len(m)))...)
-		s.advance(time.Hour)
-	}
-	for _, step := range []struct{ delete, first, last int }{{0, 1, 3}, {3, 1, 2}, {1, 2, 2}} {
-		if err := s.DeleteMessage(t.Context(), ann, "s", m[step.delete].ID); err != nil {
-			t.Fatal(err)
-		}
-		session, messages := s.read("s")
-		if !session.StartedAt.Equal(m[step.first].Timestamp) || !session.LastMessageAt.Equal(m[step.last].Timestamp) {
-			t.Errorf("without %d the session goes from %v to %v", step.delete, session.StartedAt, session.LastMessageAt)
-		}
-		if len(messages) != session.MessageCount {
-			t.Errorf("without %d: %d messages, the session counts %d", step.delete, len(messages), session.MessageCount)
-		}
-	}
-	if err := s.DeleteMessage(t.Context(), ann, "s", m[2].ID); err != nil {
-		t.Fatal(err)
-	}
-	session, messages := s.read("s")
-	if len(messages) != 0 || session.MessageCount != 0 || !session.StartedAt.IsZero() || session.SummarizedSeq != session.LastSeq {
-		t.Errorf("without any: %v, %+v", messages, session)
-	}
-	if more := s.say(ann, "s", "more"); more[0].Seq != 5 {
-		t.Errorf("the next message has seq %d, want 5", more[0].Seq)
-	}
 }
 
 func TestDeleteMessagesWhileAppending(t *testing.T) {

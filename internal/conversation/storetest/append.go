@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func testAppend(t *testing.T, s Store) {
+func testAppend(t *testing.T, s *stand) {
 	create(t, s, alice, "program_designer", "p")
 	m := conversation.NewMessage{
 		Role: conversation.Assistant, Content: "Done.", Tokens: 2, AgentID: "coach", Mode: "build",
@@ -48,7 +48,7 @@ func testAppend(t *testing.T, s Store) {
 	}
 }
 
-func testAppendTimes(t *testing.T, s Store) {
+func testAppendTimes(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "t")
 	at := func(d time.Duration) conversation.NewMessage {
 		return conversation.NewMessage{Role: conversation.User, Content: "x", Timestamp: Now.Add(d)}
@@ -71,7 +71,7 @@ func testAppendTimes(t *testing.T, s Store) {
 	}
 }
 
-func testAppendRefuses(t *testing.T, s Store) {
+func testAppendRefuses(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "r")
 	deep := map[string]any{}
 	for range 20 {
@@ -115,7 +115,7 @@ func testAppendRefuses(t *testing.T, s Store) {
 	}
 }
 
-func testAppendReplays(t *testing.T, s Store) {
+func testAppendReplays(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "i")
 	in := conversation.Append{
 		SessionID: "i", Messages: say("one", "two"),
@@ -145,6 +145,14 @@ func testAppendReplays(t *testing.T, s Store) {
 		t.Fatal(err)
 	}
 	checkWhole(t, got, 5)
+	if _, err := s.BuryMessage(t.Context(), alice, first.Messages[1], nil, Now); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = s.Append(t.Context(), alice, in); err != nil || !again.Replayed {
+		t.Fatalf("repeat after a message was deleted: replayed %v, %v", again.Replayed, err)
+	}
+	checkSameAnswer(t, first, again)
+	checkSeqs(t, s, "i", 1, 3, 4, 5)
 }
 
 // checkSameAnswer compares what a client sees of two answers.
@@ -165,7 +173,7 @@ func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 	}
 }
 
-func testAppendSameKeyAtOnce(t *testing.T, s Store) {
+func testAppendSameKeyAtOnce(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "k")
 	in := conversation.Append{
 		SessionID: "k", Messages: say("once"),
@@ -200,7 +208,7 @@ func testAppendSameKeyAtOnce(t *testing.T, s Store) {
 	checkWhole(t, got, 1)
 }
 
-func testAppendManyWriters(t *testing.T, s Store) {
+func testAppendManyWriters(t *testing.T, s *stand) {
 	const writers, each = 20, 100
 	create(t, s, alice, coach, "w")
 	var wg sync.WaitGroup
@@ -237,7 +245,7 @@ func testAppendManyWriters(t *testing.T, s Store) {
 	}
 }
 
-func testContentRoundTrip(t *testing.T, s Store) {
+func testContentRoundTrip(t *testing.T, s *stand) {
 	contents := []string{
 		"👩🏽‍🚀 👨‍👩‍👧‍👦 🏳️‍🌈", "שלום עולם", "مرحبا", "e\u0301 n\u0303", "\u0000 in the middle \u0000", "\u0000",
 		"line\r\n\ttab\u001b\u202e\ufeff", " ", strings.Repeat("ü", 128<<10),

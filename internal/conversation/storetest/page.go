@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func testPaging(t *testing.T, s Store) {
+func testPaging(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "p")
 	const n = 107
 	for i := 0; i < n; i += 50 {
@@ -41,7 +41,7 @@ func testPaging(t *testing.T, s Store) {
 	}
 }
 
-func testPageBytes(t *testing.T, s Store) {
+func testPageBytes(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "b")
 	const n, noted, size = 9, 30 << 10, 200 << 10
 	for range n { // what the app adds counts as the content does
@@ -66,7 +66,7 @@ func testPageBytes(t *testing.T, s Store) {
 	}
 }
 
-func testPagingWhileWriting(t *testing.T, s Store) {
+func testPagingWhileWriting(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "p")
 	create(t, s, alice, "workout_log", "other")
 	const before, during = 100, 60
@@ -124,7 +124,7 @@ func timeline(t *testing.T, s Store, r conversation.Range, page conversation.Pag
 	}
 }
 
-func testTimeline(t *testing.T, s Store) {
+func testTimeline(t *testing.T, s *stand) {
 	hour := func(n int) time.Time { return Now.Add(time.Duration(n-10) * time.Hour) }
 	create(t, s, alice, coach, "a")
 	create(t, s, alice, "program_designer", "b")

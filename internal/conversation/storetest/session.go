@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func testCreate(t *testing.T, s Store) {
+func testCreate(t *testing.T, s *stand) {
 	in := conversation.NewSession{
 		ID: "a.b:c-d_1", Context: "program_designer", CoachID: "c1", Title: "Plan",
 		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
@@ -41,7 +41,7 @@ func testCreate(t *testing.T, s Store) {
 	}
 }
 
-func testCreateReplays(t *testing.T, s Store) {
+func testCreateReplays(t *testing.T, s *stand) {
 	idem := conversation.Idempotency{Scope: "POST /v1/sessions", Key: "k#1", BodyHash: "h1"}
 	in := conversation.NewSession{Context: coach, CoachID: "c1"}
 	first, err := s.CreateSession(t.Context(), alice, in, idem)
@@ -66,7 +66,7 @@ func testCreateReplays(t *testing.T, s Store) {
 	}
 }
 
-func testCreateConflicts(t *testing.T, s Store) {
+func testCreateConflicts(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "one")
 	for _, context := range conversation.Contexts() {
 		in := conversation.NewSession{ID: "one", Context: context, CoachID: "c1"}
@@ -120,7 +120,7 @@ func checkField(t *testing.T, err error, field string) {
 	t.Errorf("the error does not name %s: %v", field, err)
 }
 
-func testOtherUsers(t *testing.T, s Store) {
+func testOtherUsers(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "same")
 	add(t, s, alice, "same", say("alice's secret")...)
 	if _, err := s.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
@@ -144,7 +144,7 @@ func testOtherUsers(t *testing.T, s Store) {
 	}
 }
 
-func testList(t *testing.T, s Store) {
+func testList(t *testing.T, s *stand) {
 	const n = 12
 	var want []string
 	for i := range n {
@@ -196,7 +196,7 @@ func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int
 	}
 }
 
-func testEdit(t *testing.T, s Store) {
+func testEdit(t *testing.T, s *stand) {
 	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
 	if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func testEdit(t *testing.T, s Store) {
 	}
 }
 
-func testLeave(t *testing.T, s Store) {
+func testLeave(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "l")
 	at := Now.Add(-time.Minute)
 	if err := s.LeaveSession(t.Context(), alice, "l", at); err != nil {

@@ -19,7 +19,7 @@ func turnOf(key string) conversation.Append {
 	}
 }
 
-func testTurn(t *testing.T, s Store) {
+func testTurn(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "t")
 	begun, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
 	if err != nil || begun.Lease == "" || begun.Message.Seq != 1 || begun.Session.LastSeq != 1 || begun.Answer != nil {
@@ -79,7 +79,7 @@ func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) 
 	checkWhole(t, got, 2)
 }
 
-func testTurnWithoutKey(t *testing.T, s Store) {
+func testTurnWithoutKey(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "t")
 	in := turnOf("")
 	begun, err := s.BeginTurn(t.Context(), alice, in, time.Minute)

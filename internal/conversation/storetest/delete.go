@@ -1,0 +1,332 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// noVectors is an index that holds nothing: what the suite tests of a deletion is the store's part.
+type noVectors struct{}
+
+func (noVectors) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
+
+func (noVectors) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
+
+// deletions is what deletes from the store.
+func (s *stand) deletions() *erasure.Service {
+	return erasure.New(erasure.Deps{
+		Store: s.Store, Memories: s.Memories(), Index: noVectors{}, Now: s.clock, Backups: erasure.DefaultBackups,
+	})
+}
+
+// drawn stores a memory that was extracted from messages.
+func (s *stand) drawn(t *testing.T, messages ...conversation.Message) string {
+	t.Helper()
+	m := longterm.Memory{Content: "fact", Source: longterm.Extracted, CreatedAt: s.clock(), UpdatedAt: s.clock()}
+	for _, x := range messages {
+		m.MessageIDs = append(m.MessageIDs, x.ID)
+	}
+	stored, _, err := s.Memories().Create(t.Context(), alice, m, noKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored.ID
+}
+
+func (s *stand) checkMemories(t *testing.T, want ...string) {
+	t.Helper()
+	got := map[string]bool{}
+	for _, m := range live(t, s).Memories {
+		got[m.ID] = true
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d memories are left, want %d", len(got), len(want))
+	}
+	for _, id := range want {
+		if !got[id] {
+			t.Errorf("memory %s is gone", id)
+		}
+	}
+}
+
+func seqs(messages []conversation.Message) []int {
+	var out []int
+	for _, m := range messages {
+		out = append(out, m.Seq)
+	}
+	return out
+}
+
+// checkSeqs reads a session in both directions.
+func checkSeqs(t *testing.T, s Store, id string, want ...int) {
+	t.Helper()
+	for _, limit := range []int{1, 50} {
+		got, err := readAll(t.Context(), s, alice, id, conversation.Page{Limit: limit})
+		if diff := cmp.Diff(want, seqs(got)); err != nil || diff != "" {
+			t.Errorf("%s by %d (-want +got), %v:\n%s", id, limit, err, diff)
+		}
+	}
+	if x := read(t, s, id); x.MessageCount != len(want) {
+		t.Errorf("%s counts %d messages, want %d", id, x.MessageCount, len(want))
+	}
+}
+
+func testDeleteMessage(t *testing.T, s *stand) {
+	session, m := talk(t, s, coach, "a", "1", "2", "3", "4")
+	sum := save(t, s, session)
+	_, other := talk(t, s, "workout_log", "b", "x")
+	s.drawn(t, m[1])
+	both := s.drawn(t, m[1], other[0])
+	s.keep(t, "a")
+	kept := s.keep(t, "b")
+	for name, at := range map[string]struct {
+		user    conversation.UserID
+		session string
+	}{"another session": {alice, "b"}, "another user": {bob, "a"}} {
+		if err := s.deletions().DeleteMessage(t.Context(), at.user, at.session, m[1].ID); !fault.Is(err, fault.NotFound) {
+			t.Errorf("from %s: %v", name, err)
+		}
+	}
+	if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[1].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("again: %v", err)
+	}
+	checkSeqs(t, s, "a", 1, 3, 4)
+	s.checkMemories(t, both)
+	if got := keptOf(t, s, "", 50); cmp.Diff([]string{kept.ID}, idsOf(got)) != "" {
+		t.Errorf("kept prompts are %v", idsOf(got))
+	}
+	x := read(t, s, "a")
+	if x.Summary != nil || x.SummarizedSeq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
+		t.Errorf("the session is %+v", x)
+	}
+	if hits, err := s.Resolve(t.Context(), alice, 0, []string{sum.ID(), m[1].ID}); err != nil || len(hits) != 0 {
+		t.Errorf("resolved %v, %v", hits, err)
+	}
+	checkEnds(t, s, m)
+}
+
+// checkEnds deletes the first, the last and the only message of a session that has 1, 3 and 4.
+func checkEnds(t *testing.T, s *stand, m []conversation.Message) {
+	t.Helper()
+	for _, step := range []struct{ delete, first, last int }{{0, 2, 3}, {3, 2, 2}} {
+		if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID); err != nil {
+			t.Fatal(err)
+		}
+		x := read(t, s, "a")
+		if !x.StartedAt.Equal(m[step.first].Timestamp) || !x.LastMessageAt.Equal(m[step.last].Timestamp) {
+			t.Errorf("without %d the session goes from %v to %v", step.delete+1, x.StartedAt, x.LastMessageAt)
+		}
+	}
+	if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[2].ID); err != nil {
+		t.Fatal(err)
+	}
+	if x := read(t, s, "a"); x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.SummarizedSeq != x.LastSeq {
+		t.Errorf("without any message the session is %+v", x)
+	}
+	add(t, s, alice, "a", say("more")...)
+	checkSeqs(t, s, "a", 5)
+}
+
+func testMessageOf(t *testing.T, s *stand) {
+	_, m := talk(t, s, coach, "a", "1")
+	got, err := s.MessageOf(t.Context(), alice, "a", m[0].ID)
+	if diff := cmp.Diff(m[0], got); err != nil || diff != "" {
+		t.Errorf("(-want +got), %v:\n%s", err, diff)
+	}
+	for name, err := range map[string]error{
+		"another session": second(s.MessageOf(t.Context(), alice, "b", m[0].ID)),
+		"another user":    second(s.MessageOf(t.Context(), bob, "a", m[0].ID)),
+		"no id":           second(s.MessageOf(t.Context(), alice, "a", "msg")),
+	} {
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func testSourcesOfMemories(t *testing.T, s *stand) {
+	_, a := talk(t, s, coach, "a", "1", "2")
+	_, b := talk(t, s, "workout_log", "b", "3")
+	if _, err := s.BuryMessage(t.Context(), alice, a[1], nil, Now); err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{a[0].ID, a[1].ID, b[0].ID, "none", a[0].ID}
+	got, err := s.SessionsOf(t.Context(), alice, ids)
+	if diff := cmp.Diff(map[string]string{a[0].ID: "a", b[0].ID: "b"}, got); err != nil || diff != "" {
+		t.Errorf("(-want +got), %v:\n%s", err, diff)
+	}
+	if got, err := s.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
+		t.Errorf("of another user's messages: %v, %v", got, err)
+	}
+}
+
+func testDeleteSession(t *testing.T, s *stand) {
+	gone, m := talk(t, s, "training_program", "gone", "1", "2")
+	kept, other := talk(t, s, "training_program", "kept", "x")
+	own, shared := summaryOf(gone, 2, conversation.ByModel, true), summaryOf(gone, 2, conversation.ByModel, true)
+	own.RecordType, shared.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
+	own.SubjectID, shared.SubjectID, shared.SessionID = "p1", "p2", "kept"
+	if err := s.SaveSummary(t.Context(), alice, gone, own); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveSummary(t.Context(), alice, kept, shared); err != nil { // of the same kind, and another session's
+		t.Fatal(err)
+	}
+	s.drawn(t, m...)
+	both := s.drawn(t, m[0], other[0])
+	s.keep(t, "gone")
+	s.keep(t, "kept")
+	if err := s.deletions().DeleteSession(t.Context(), bob, "gone"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another user's: %v", err)
+	}
+	if err := s.deletions().DeleteSession(t.Context(), alice, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.deletions().DeleteSession(t.Context(), alice, "gone"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("again: %v", err)
+	}
+	checkGone(t, s, "gone", m)
+	s.checkMemories(t, both)
+	checkSeqs(t, s, "kept", 1)
+	if got := keptOf(t, s, "", 50); len(got) != 1 || got[0].SessionID != "kept" {
+		t.Errorf("kept prompts are %v", idsOf(got))
+	}
+	hits, err := s.Resolve(t.Context(), alice, 0, []string{own.ID(), shared.ID()})
+	if err != nil || len(hits) != 1 || hits[0].ID != shared.ID() {
+		t.Errorf("summaries resolve to %v, %v", hits, err)
+	}
+	again, _ := talk(t, s, coach, "gone", "new")
+	if again.LastSeq != 1 || again.Context != coach {
+		t.Errorf("a session of the same id is %+v", again)
+	}
+}
+
+// checkGone holds that a session is not there for anybody, nor its messages.
+func checkGone(t *testing.T, s *stand, id string, messages []conversation.Message) {
+	t.Helper()
+	completed := conversation.Completed
+	for op, err := range map[string]error{
+		"read":     second(s.Session(t.Context(), alice, id)),
+		"append":   second(s.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: say("late")})),
+		"turn":     second(s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: id, Messages: say("late")}, time.Minute)),
+		"change":   second(s.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
+		"leave":    s.LeaveSession(t.Context(), alice, id, Now),
+		"messages": second(readAll(t.Context(), s, alice, id, conversation.Page{Limit: 10})),
+	} {
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s a deleted session: %v", op, err)
+		}
+	}
+	for _, x := range listIDs(t, s, conversation.SessionFilter{}, 10) {
+		if x == id {
+			t.Errorf("%s is listed", id)
+		}
+	}
+	var ids []string
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+	}
+	if hits, err := s.Resolve(t.Context(), alice, 0, ids); err != nil || len(hits) != 0 {
+		t.Errorf("its messages resolve to %v, %v", hits, err)
+	}
+	for _, m := range timeline(t, s, conversation.Range{}, conversation.Page{Limit: 50}) {
+		if m.SessionID == id {
+			t.Errorf("the timeline holds message %d", m.Seq)
+		}
+	}
+}
+
+// testDeletionGoesOn buries a session, as a deletion that is cut off has, and makes another under its id meanwhile.
+func testDeletionGoesOn(t *testing.T, s *stand) {
+	_, old := talk(t, s, coach, "a", "1", "2")
+	due := Now.Add(time.Hour)
+	g, err := s.BurySession(t.Context(), alice, "a", due)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("late")}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("append to a buried session: %v", err)
+	}
+	again, err := s.BurySession(t.Context(), alice, "a", due)
+	if err != nil || again.ID != g.ID || again.Session == nil {
+		t.Errorf("bury it again: %+v, %v", again, err)
+	}
+	left := pages(t, conversation.Page{Limit: 1}, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+		return s.BuriedMessages(t.Context(), again, p)
+	})
+	if diff := cmp.Diff(old, left); diff != "" {
+		t.Errorf("left of it (-want +got):\n%s", diff)
+	}
+	s.advance(time.Millisecond)
+	_, fresh := talk(t, s, coach, "a", "new")
+	s.advance(2 * time.Hour)
+	if n, err := s.deletions().Sweep(t.Context(), 10); err != nil || n != 1 {
+		t.Errorf("swept %d, %v", n, err)
+	}
+	line := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
+	if diff := cmp.Diff(fresh, line); diff != "" {
+		t.Errorf("the timeline after the sweep (-want +got):\n%s", diff)
+	}
+	checkSeqs(t, s, "a", 1)
+}
+
+// testGraves keeps the graves of messages and sessions until they are closed.
+func testGraves(t *testing.T, s *stand) {
+	_, m := talk(t, s, coach, "a", "1", "2")
+	talk(t, s, "workout_log", "b", "3")
+	var want []string
+	for i, minutes := range []int{3, 1} {
+		g, err := s.BuryMessage(t.Context(), alice, m[i], []string{m[i].ID}, Now.Add(time.Duration(minutes)*time.Minute))
+		if err != nil || cmp.Diff([]string{m[i].ID}, g.Vectors) != "" {
+			t.Fatalf("bury a message: %+v, %v", g, err)
+		}
+		want = append([]string{g.ID}, want...)
+	}
+	if _, err := s.BurySession(t.Context(), alice, "b", Now.Add(10*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	due := func(minutes, limit int) (ids []string, graves []erasure.Grave) {
+		t.Helper()
+		graves, err := s.GravesBefore(t.Context(), Now.Add(time.Duration(minutes)*time.Minute), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range graves {
+			ids = append(ids, g.ID)
+		}
+		return ids, graves
+	}
+	for _, c := range []struct{ minutes, limit, n int }{{0, 9, 0}, {2, 9, 1}, {3, 9, 2}, {9, 1, 1}} {
+		if got, _ := due(c.minutes, c.limit); cmp.Diff(want[:c.n], append([]string{}, got...)) != "" {
+			t.Errorf("due after %d minutes, at most %d: %v, want %v", c.minutes, c.limit, got, want[:c.n])
+		}
+	}
+	_, graves := due(9, 9)
+	first := graves[0]
+	first.Emptied, first.Round = true, 1
+	if err := s.KeepGrave(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if got, graves := due(9, 9); len(got) != 2 || got[1] != first.ID || !graves[1].Emptied || graves[1].Round != 1 {
+		t.Errorf("due after one was put off: %+v", graves)
+	}
+	for range 2 {
+		if err := s.CloseGrave(t.Context(), first); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, _ := due(9, 9); len(got) != 1 {
+		t.Errorf("due after one was closed: %v", got)
+	}
+}

@@ -1,0 +1,297 @@
+package storetest
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+func idsOf(kept []prompt.Kept) []string {
+	var ids []string
+	for _, k := range kept {
+		ids = append(ids, k.ID)
+	}
+	return ids
+}
+
+// everything gives alice one of each, under names of its own.
+func (s *stand) everything(t *testing.T, name string) {
+	t.Helper()
+	ctx := t.Context()
+	session, messages := talk(t, s, coach, name, name+" 1", name+" 2")
+	save(t, s, session)
+	s.drawn(t, messages...)
+	s.keep(t, name)
+	_, _, goal := s.Goals().Create(ctx, alice, longterm.Goal{Title: name, Status: longterm.GoalActive, CreatedAt: s.clock()}, noKey)
+	_, _, paused := s.Goals().Create(ctx, alice, longterm.Goal{Title: name, Status: longterm.GoalPaused, CreatedAt: s.clock()}, noKey)
+	_, _, checkIn := s.CheckIns().Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
+	_, _, todo := s.Todos().Create(ctx, alice, longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}, noKey)
+	for what, err := range map[string]error{
+		"profile":      second(s.Profiles().Put(ctx, alice, longterm.Profile{Name: name})),
+		"seed":         second(s.Seeds().Put(ctx, alice, longterm.Seed{Content: name})),
+		"user summary": second(s.UserSummaries().Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})),
+		"preferences":  second(s.Preferences().Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})),
+		"coach":        second(s.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})),
+		"goal":         goal, "paused goal": paused, "check-in": checkIn, "todo": todo,
+	} {
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+}
+
+// seen counts what each read shows of alice; those that an export makes are among them.
+func (s *stand) seen(t *testing.T) map[string]int {
+	t.Helper()
+	ctx, page, got := t.Context(), conversation.Page{Limit: 50, Descending: true}, map[string]int{}
+	some := func(name string, n int, err error) {
+		t.Helper()
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if n > 0 {
+			got[name] = n
+		}
+	}
+	messages, _, err := s.Timeline(ctx, alice, conversation.Range{}, page)
+	some("timeline", len(messages), err)
+	sessions, _, err := s.Sessions(ctx, alice, conversation.SessionFilter{}, page)
+	some("sessions", len(sessions), err)
+	recent, err := s.RecentSessions(ctx, alice, Now.Add(-farAhead), 10)
+	some("recent sessions", len(recent), err)
+	for _, id := range []string{"old", "new"} {
+		messages, _, err := s.Messages(ctx, alice, id, page)
+		some("messages of "+id, len(messages), err)
+	}
+	prompts, _, err := s.KeptOf(ctx, alice, "", page)
+	some("prompts", len(prompts), err)
+	coaches, _, err := s.Coaches(ctx, alice, page)
+	some("coaches", len(coaches), err)
+	goals, _, err := s.Goals().List(ctx, alice, page)
+	some("goals", len(goals), err)
+	checkIns, _, err := s.CheckIns().List(ctx, alice, page)
+	some("check-ins", len(checkIns), err)
+	memories, _, err := s.Memories().List(ctx, alice, page)
+	some("memories", len(memories), err)
+	todos, _, err := s.Todos().List(ctx, alice, page)
+	some("todos", len(todos), err)
+	s.seenSingle(t, some)
+	return got
+}
+
+func (s *stand) seenSingle(t *testing.T, some func(string, int, error)) {
+	t.Helper()
+	profile, err := s.Profiles().Get(t.Context(), alice)
+	some("profile", len(profile.Name), err)
+	seed, err := s.Seeds().Get(t.Context(), alice)
+	some("seed", len(seed.Content), err)
+	about, err := s.UserSummaries().Get(t.Context(), alice)
+	some("user summary", len(about.Wins), err)
+	snap, err := s.LongTerm(t.Context(), alice)
+	some("snapshot", len(snap.Coaches)+len(snap.Goals)+len(snap.Memories)+len(snap.Todos), err)
+	if snap.Profile != nil || snap.Seed != nil || snap.UserSummary != nil || snap.LatestCheckIn != nil {
+		some("snapshot's single records", 1, nil)
+	}
+	access, err := s.Access(t.Context(), alice)
+	some("preferences", len(access.Preferences.Timezone)-len("UTC"), err)
+}
+
+var nothing = map[string]int{}
+
+func testErase(t *testing.T, s *stand) {
+	s.everything(t, "old")
+	create(t, s, bob, coach, "bobs")
+	add(t, s, bob, "bobs", say("bob's")...)
+	there := s.AppRecord(t, alice)
+	out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	if err != nil || !out.Done || out.Generation != 1 || !out.ErasedAt.Equal(s.clock()) {
+		t.Fatalf("erase: %+v, %v", out, err)
+	}
+	for kind, want := range map[string]int{"session": 1, "message": 2, "summary": 1, "memory": 1, "prompt": 1, "goal": 2, "todo": 1, "coach": 1, "profile": 1} {
+		if out.Counts[kind] != want {
+			t.Errorf("%d of kind %s were erased, want %d", out.Counts[kind], kind, want)
+		}
+	}
+	if diff := cmp.Diff(nothing, s.seen(t)); diff != "" {
+		t.Errorf("seen afterwards (-want +got):\n%s", diff)
+	}
+	if !there() {
+		t.Error("the app's own record is gone")
+	}
+	if got, err := readAll(t.Context(), s, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
+		t.Errorf("another user's messages: %v, %v", got, err)
+	}
+	if out, err = s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 2 || len(out.Counts) != 0 {
+		t.Errorf("erase again: %+v, %v", out, err)
+	}
+}
+
+// testEraseInSteps: one caller at a time has the user, and another goes on when that one is gone.
+func testEraseInSteps(t *testing.T, s *stand) {
+	s.everything(t, "old")
+	until := s.clock().Add(time.Minute)
+	p, held, err := s.BeginErasure(t.Context(), alice, until)
+	if err != nil || !held || p.Done || p.Generation != 1 || !p.ErasedAt.Equal(s.clock()) {
+		t.Fatalf("begin: %+v, held %v, %v", p, held, err)
+	}
+	p.Counts, p.Vectors = map[string]int{"message": 7}, 3
+	if err := s.SaveErasure(t.Context(), alice, p, Now); err != nil {
+		t.Fatal(err)
+	}
+	if got, held, err := s.BeginErasure(t.Context(), alice, until); err != nil || !held || cmp.Diff(p, got) != "" {
+		t.Errorf("go on: %+v, held %v, %v", got, held, err)
+	}
+	if got, held, err := s.BeginErasure(t.Context(), alice, until); err != nil || held || cmp.Diff(p, got) != "" {
+		t.Errorf("at the same time: %+v, held %v, %v", got, held, err)
+	}
+	s.advance(time.Hour) // whoever had the user is gone
+	out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 9 || out.Vectors != 3 {
+		t.Errorf("to the end: %+v, %v", out, err)
+	}
+	if err := s.SaveErasure(t.Context(), alice, erasedBefore(p), Now); !fault.Is(err, fault.Conflict) {
+		t.Errorf("save another erasure: %v", err)
+	}
+}
+
+func erasedBefore(p erasure.Progress) erasure.Progress {
+	p.Generation--
+	return p
+}
+
+// testNothingOfBeforeIsRead stops an erasure before it has deleted anything: no read shows what is left. What the
+// user stores from then on is read, and stays.
+func testNothingOfBeforeIsRead(t *testing.T, s *stand) {
+	s.everything(t, "old")
+	all := s.seen(t)
+	if _, held, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil || !held {
+		t.Fatalf("held %v, %v", held, err)
+	}
+	if diff := cmp.Diff(nothing, s.seen(t)); diff != "" {
+		t.Errorf("seen of what is being erased (-want +got):\n%s", diff)
+	}
+	s.advance(time.Minute)
+	s.everything(t, "new")
+	want := maps.Clone(all)
+	want["messages of new"] = want["messages of old"]
+	delete(want, "messages of old")
+	if diff := cmp.Diff(want, s.seen(t)); diff != "" {
+		t.Errorf("seen of what is new (-want +got):\n%s", diff)
+	}
+	out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	if err != nil || !out.Done || out.Generation != 1 {
+		t.Fatalf("erase to the end: %+v, %v", out, err)
+	}
+	if diff := cmp.Diff(want, s.seen(t)); diff != "" {
+		t.Errorf("seen after the erasure (-want +got):\n%s", diff)
+	}
+}
+
+// testTimelineWhileErasing reads in pages that begin among what is left behind.
+func testTimelineWhileErasing(t *testing.T, s *stand) {
+	talk(t, s, coach, "old", numbered("m", 20)...)
+	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(time.Second)
+	talk(t, s, coach, "new", "a", "b", "c")
+	for _, descending := range []bool{false, true} {
+		var got string
+		for _, m := range timeline(t, s, conversation.Range{}, conversation.Page{Limit: 2, Descending: descending}) {
+			got += m.Content
+		}
+		if want := map[bool]string{false: "abc", true: "cba"}[descending]; got != want {
+			t.Errorf("descending %v: %q, want %q", descending, got, want)
+		}
+	}
+}
+
+// testLateWritersAreRefused lets workers write that began before the user was erased, once while the erasure runs and
+// once after it has ended.
+func testLateWritersAreRefused(t *testing.T, s *stand) {
+	session, messages := talk(t, s, coach, "a", "1")
+	m := s.drawn(t, messages...)
+	kept := s.keep(t, "a")
+	p, _, err := s.BeginErasure(t.Context(), alice, s.clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRefused := func(when string) {
+		t.Helper()
+		if err := s.Keep(t.Context(), alice, kept); !fault.Is(err, fault.Conflict) {
+			t.Errorf("%s: keep a prompt: %v", when, err)
+		}
+		_, err := s.Memories().Update(t.Context(), alice, m, func(m *longterm.Memory) error { m.Pinned = true; return nil })
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: change a memory: %v", when, err)
+		}
+	}
+	checkRefused("while it runs")
+	s.advance(time.Minute)
+	if out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != p.Generation {
+		t.Fatalf("erase: %+v, %v", out, err)
+	}
+	checkRefused("afterwards")
+	for op, err := range map[string]error{
+		"save a summary": s.SaveSummary(t.Context(), alice, session, summaryOf(session, 1, conversation.ByModel, true)),
+		"mark indexed":   s.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1),
+		"rearm":          s.Rearm(t.Context(), alice, session, s.clock()),
+		"append":         second(s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("late")})),
+		"delete":         second(s.BurySession(t.Context(), alice, "a", Now)),
+	} {
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	if err := s.Settle(t.Context(), alice, session); err != nil && !fault.Is(err, fault.NotFound) {
+		t.Errorf("settle: %v", err)
+	}
+	if diff := cmp.Diff(nothing, s.seen(t)); diff != "" {
+		t.Errorf("seen of what came late (-want +got):\n%s", diff)
+	}
+	if due := dueBy(t, s, s.clock().Add(farAhead), 10); len(due) != 0 {
+		t.Errorf("due are %v", due)
+	}
+}
+
+// testKeysAreFreeAfterErasing: who comes back may use the same ids and idempotency keys.
+func testKeysAreFreeAfterErasing(t *testing.T, s *stand) {
+	write := func() {
+		t.Helper()
+		in := conversation.NewSession{ID: "a", Context: coach, CoachID: "c"}
+		created, err := s.CreateSession(t.Context(), alice, in, keyOf("sessions", "k"))
+		if err != nil || created.Replayed {
+			t.Fatalf("create: replayed %v, %v", created.Replayed, err)
+		}
+		a, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("1"), Idempotency: keyOf("messages", "k")})
+		if err != nil || a.Replayed || a.Messages[0].Seq != 1 {
+			t.Fatalf("append: replayed %v, %v", a.Replayed, err)
+		}
+		turn, err := s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("2"), Idempotency: keyOf("chat", "k")}, time.Minute)
+		if err != nil || turn.Answer != nil {
+			t.Fatalf("begin turn: %+v, %v", turn, err)
+		}
+		if m, err := s.FinishTurn(t.Context(), alice, turn, say("3")[0]); err != nil || m.Seq != 3 {
+			t.Fatalf("finish turn: %+v, %v", m, err)
+		}
+		_, replayed, err := s.Goals().Create(t.Context(), alice, longterm.Goal{Title: "x", CreatedAt: Now}, keyOf("goals", "k"))
+		if err != nil || replayed {
+			t.Fatalf("create a goal: replayed %v, %v", replayed, err)
+		}
+	}
+	write()
+	if out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done {
+		t.Fatalf("erase: %+v, %v", out, err)
+	}
+	write()
+	checkSeqs(t, s, "a", 1, 2, 3)
+}

@@ -1,0 +1,137 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+func testSingletons(t *testing.T, s *stand) {
+	checkSingleton(t, s.Profiles(), longterm.Profile{Name: "Ann", Email: "a@b.c", CreatedAt: Now, About: "x"}, longterm.Profile{Name: "B"}, true)
+	checkSingleton(t, s.Seeds(), longterm.Seed{Content: "runs"}, longterm.Seed{Content: "swims"}, true)
+	checkSingleton(t, s.UserSummaries(),
+		longterm.UserSummary{Patterns: []string{"a", "b"}, Wins: []string{"c"}, LastUpdated: Now}, longterm.UserSummary{Struggles: []string{"d"}}, true)
+	checkSingleton(t, s.Preferences(),
+		longterm.Preferences{CrossContext: true, Unshared: map[string]bool{"workout_log": true}, Timezone: "Asia/Kolkata"}, longterm.DefaultPreferences(), false)
+	snap, err := s.LongTerm(t.Context(), alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := longterm.Snapshot{
+		Profile: &longterm.Profile{Name: "B"}, Seed: &longterm.Seed{Content: "swims"},
+		UserSummary: &longterm.UserSummary{Struggles: []string{"d"}},
+		Spines:      map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{},
+	}
+	if diff := cmp.Diff(want, snap); diff != "" {
+		t.Errorf("what a prompt reads (-want +got):\n%s", diff)
+	}
+}
+
+// checkSingleton reads a record that is missing, puts two after each other, and reads as another user.
+func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T, missing bool) {
+	t.Helper()
+	if _, err := s.Get(t.Context(), alice); fault.Is(err, fault.NotFound) != missing {
+		t.Errorf("get before any put: %v", err)
+	}
+	for _, want := range []T{first, then} {
+		put, err := s.Put(t.Context(), alice, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Get(t.Context(), alice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]T{want, want}, []T{put, got}); diff != "" {
+			t.Errorf("put and read back (-want +got):\n%s", diff)
+		}
+	}
+	if _, err := s.Get(t.Context(), bob); fault.Is(err, fault.NotFound) != missing {
+		t.Errorf("get another user's: %v", err)
+	}
+}
+
+func testPreferencesHaveDefaults(t *testing.T, s *stand) {
+	check := func(user conversation.UserID, want longterm.Preferences) {
+		t.Helper()
+		got, err := s.Preferences().Get(t.Context(), user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		access, err := s.Access(t.Context(), user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]longterm.Preferences{want, want}, []longterm.Preferences{got, access.Preferences}); diff != "" {
+			t.Errorf("%s, by themselves and with the generation (-want +got):\n%s", user, diff)
+		}
+	}
+	check(alice, longterm.DefaultPreferences())
+	set := longterm.Preferences{Timezone: "Pacific/Auckland"}
+	if _, err := s.Preferences().Put(t.Context(), alice, set); err != nil {
+		t.Fatal(err)
+	}
+	check(alice, set)
+	check(bob, longterm.DefaultPreferences())
+}
+
+func testCoaches(t *testing.T, s *stand) {
+	for _, id := range []string{"b", "a", "c"} {
+		if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Coach(t.Context(), alice, "a")
+	if diff := cmp.Diff(longterm.Coach{ID: "a", Name: "Coach a", Persona: "kind", Model: "m"}, got); diff != "" || err != nil {
+		t.Errorf("coach (-want +got):\n%s%v", diff, err)
+	}
+	for _, limit := range []int{1, 2, 3, 50} {
+		var ids string
+		for _, c := range pages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+			return s.Coaches(t.Context(), alice, p)
+		}) {
+			ids += c.ID
+		}
+		if ids != "abc" {
+			t.Errorf("by %d: %q", limit, ids)
+		}
+	}
+	if snap, err := s.LongTerm(t.Context(), alice); err != nil || len(snap.Coaches) != 3 || snap.Coaches["b"].Name != "Coach b" {
+		t.Errorf("the snapshot has coaches %v, %v", snap.Coaches, err)
+	}
+	checkCoachErrors(t, s)
+}
+
+func checkCoachErrors(t *testing.T, s *stand) {
+	t.Helper()
+	if _, err := s.Coach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another user's coach: %v", err)
+	}
+	if err := s.DeleteCoach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete another user's coach: %v", err)
+	}
+	if err := s.DeleteCoach(t.Context(), alice, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := s.DeleteCoach(t.Context(), alice, "a"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete a coach twice: %v", err)
+	}
+	_, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "a#b"})
+	checkField(t, err, "coachId")
+	for i := range 98 { // b and c are there
+		if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"}); !fault.Is(err, fault.Conflict) {
+		t.Errorf("one coach more than a prompt may have to read: %v", err)
+	}
+	if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "b", Name: "again"}); err != nil {
+		t.Errorf("replace one of as many as there may be: %v", err)
+	}
+}

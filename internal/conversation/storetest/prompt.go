@@ -1,0 +1,229 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+func testOpen(t *testing.T, s *stand) {
+	want, _ := talk(t, s, "program_designer", "a", "1")
+	p := longterm.Preferences{CrossContext: true, Timezone: "Pacific/Auckland"}
+	if _, err := s.Preferences().Put(t.Context(), alice, p); err != nil {
+		t.Fatal(err)
+	}
+	session, access, err := s.Open(t.Context(), alice, "program_designer", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, session); diff != "" {
+		t.Errorf("session (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(longterm.Access{Preferences: p}, access); diff != "" {
+		t.Errorf("access (-want +got):\n%s", diff)
+	}
+	for _, at := range [][2]string{{"program_designer", "b"}, {coach, "a"}, {"none", "a"}} {
+		if _, _, err := s.Open(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
+			t.Errorf("open %v: %v", at, err)
+		}
+		if _, err := s.SessionIn(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
+			t.Errorf("session in %v: %v", at, err)
+		}
+	}
+	if _, _, err := s.Open(t.Context(), bob, "program_designer", "a"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("open another user's: %v", err)
+	}
+}
+
+func testRecentSessions(t *testing.T, s *stand) {
+	for i, age := range []time.Duration{time.Minute, 3 * time.Minute, 2 * time.Minute, 49 * time.Hour} {
+		id := fmt.Sprint("s", i)
+		create(t, s, alice, coach, id)
+		m := say("x")
+		m[0].Timestamp = Now.Add(-age)
+		add(t, s, alice, id, m...)
+	}
+	create(t, s, alice, coach, "silent")
+	sum := save(t, s, read(t, s, "s2"))
+	for _, limit := range []int{2, 10} {
+		got, err := s.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, x := range got {
+			ids = append(ids, x.ID)
+		}
+		want := []string{"s0", "s2", "s1"}
+		if len(ids) != min(limit, len(want)) || cmp.Diff(want[:1], ids[:1]) != "" {
+			t.Errorf("at most %d: %v", limit, ids)
+		}
+		if limit > len(want) && cmp.Diff(want, ids) != "" {
+			t.Errorf("recent are %v, want %v", ids, want)
+		}
+		for _, x := range got {
+			if x.ID == "s2" && (x.Summary == nil || x.Summary.Text != sum.Text) {
+				t.Errorf("the summary of %s reads %+v", x.ID, x.Summary)
+			}
+		}
+	}
+}
+
+// testMessagesAfter reads runs of a session whose times are not evenly spread.
+func testMessagesAfter(t *testing.T, s *stand) {
+	const n = 500
+	create(t, s, alice, coach, "a")
+	at := Now.Add(-1000 * time.Hour)
+	for i := 0; i < n; i += 50 {
+		messages := say(numbered("m", 50)...)
+		for j := range messages {
+			at = at.Add(time.Duration((i+j)*(i+j)) * time.Millisecond)
+			messages[j].Timestamp = at
+		}
+		add(t, s, alice, "a", messages...)
+	}
+	session := read(t, s, "a")
+	for _, after := range []int{0, 1, 99, 250, 350, 399, 490, 499, 500, 2000} {
+		for _, limit := range []int{1, 20, 100} {
+			got, err := s.MessagesAfter(t.Context(), alice, session, after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := max(0, min(limit, n-after))
+			if len(got) != want || want > 0 && (got[0].Seq != after+1 || got[want-1].Seq != after+want) {
+				t.Errorf("after %d, at most %d: %d messages", after, limit, len(got))
+			}
+		}
+	}
+	tail, err := s.Tail(t.Context(), alice, session, 10)
+	if err != nil || len(tail) != 10 || tail[0].Seq != n-9 || tail[9].Seq != n {
+		t.Errorf("tail of %d messages, %v", len(tail), err)
+	}
+	if none, err := s.Tail(t.Context(), alice, session, 0); err != nil || len(none) != 0 {
+		t.Errorf("a tail of none: %v, %v", none, err)
+	}
+}
+
+// testResolve reads what vector ids stand for: messages, summaries, memories and check-ins, whole or in parts.
+func testResolve(t *testing.T, s *stand) {
+	session, messages := talk(t, s, coach, "a", "hello", "deleted")
+	sum := save(t, s, session)
+	memory := func(change func(*longterm.Memory)) string {
+		t.Helper()
+		m := longterm.Memory{Content: "fact", CreatedAt: Now, UpdatedAt: Now}
+		change(&m)
+		stored, _, err := s.Memories().Create(t.Context(), alice, m, noKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stored.ID
+	}
+	valid := memory(func(*longterm.Memory) {})
+	superseded := memory(func(m *longterm.Memory) { m.SupersededBy = valid })
+	over := memory(func(m *longterm.Memory) { m.ValidUntil = Now })
+	checkIn, _, err := s.CheckIns().Create(t.Context(), alice, longterm.CheckIn{Timestamp: Now.Add(-time.Hour), Note: "slept"}, noKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteMessages(t.Context(), alice, messages[1:]); err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{
+		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID, sum.ID() + "#1", "msg_bob_1_000123456789",
+	}
+	want := []string{valid + "#2", messages[0].ID, checkIn.ID + "#p1", sum.ID() + "#1"}
+	for user, want := range map[conversation.UserID][]string{alice: want, bob: nil} {
+		hits, err := s.Resolve(t.Context(), user, 0, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range hits {
+			got = append(got, h.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s resolves (-want +got):\n%s", user, diff)
+		}
+		if len(hits) == 4 && (hits[0].Memory == nil || hits[1].Message == nil || hits[1].Message.Content != "hello" || hits[2].CheckIn == nil || hits[3].Summary == nil) {
+			t.Errorf("resolved %+v", hits)
+		}
+	}
+	if hits, err := s.Resolve(t.Context(), alice, 1, ids); err != nil || len(hits) != 0 {
+		t.Errorf("of another generation: %v, %v", hits, err)
+	}
+}
+
+// keep stores the prompt of a session that is made now, in the user's generation.
+func (s *stand) keep(t *testing.T, session string) prompt.Kept {
+	t.Helper()
+	s.advance(time.Millisecond)
+	access, err := s.Access(t.Context(), alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := prompt.Kept{
+		ID: fmt.Sprintf("prompt_%d_r", s.clock().UnixMilli()), SessionID: session, Recipe: "unified", CreatedAt: s.clock(),
+		ExpiresAt: s.clock().Truncate(time.Second).Add(farAhead), Manifest: []byte{1, 2, 0, 3}, Generation: access.Generation,
+	}
+	if err := s.Keep(t.Context(), alice, k); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// keptOf lists the prompts kept of a session, or of all where it is empty.
+func keptOf(t *testing.T, s Store, session string, limit int) []prompt.Kept {
+	t.Helper()
+	return pages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+		return s.KeptOf(t.Context(), alice, session, p)
+	})
+}
+
+func testArchive(t *testing.T, s *stand) {
+	var kept []prompt.Kept
+	for i := range 5 {
+		kept = append([]prompt.Kept{s.keep(t, fmt.Sprint("s", i%2))}, kept...)
+	}
+	short := kept[4]
+	short.Text, short.ExpiresAt = []byte("text"), s.clock().Truncate(time.Second).Add(time.Hour)
+	if err := s.Keep(t.Context(), alice, short); err != nil { // keeping it again replaces it
+		t.Fatal(err)
+	}
+	kept[4] = short
+	for _, want := range kept {
+		got, err := s.Kept(t.Context(), alice, want.ID)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("kept (-want +got), %v:\n%s", err, diff)
+		}
+	}
+	for _, limit := range []int{1, 2, 50} {
+		if diff := cmp.Diff(kept, keptOf(t, s, "", limit)); diff != "" {
+			t.Errorf("listed by %d (-want +got):\n%s", limit, diff)
+		}
+		if diff := cmp.Diff([]prompt.Kept{kept[1], kept[3]}, keptOf(t, s, "s1", limit)); diff != "" {
+			t.Errorf("of one session by %d (-want +got):\n%s", limit, diff)
+		}
+	}
+	s.advance(time.Hour)
+	if _, err := s.Kept(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an expired prompt: %v", err)
+	}
+	if diff := cmp.Diff(kept[:4], keptOf(t, s, "", 50)); diff != "" {
+		t.Errorf("listed after one expired (-want +got):\n%s", diff)
+	}
+	if _, err := s.Kept(t.Context(), bob, kept[0].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another user's prompt: %v", err)
+	}
+	late := kept[0]
+	late.Generation = 1
+	if err := s.Keep(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
+		t.Errorf("keep a prompt of another generation: %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+func summaryOf(s conversation.Session, covered int, kind conversation.SummaryKind, inProgress bool) summary.Summary {
+	return summary.Summary{
+		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
+		OccurredAt: s.LastMessageAt, UpdatedAt: Now, Fields: map[string]any{"n": 1.0}, Model: "m", PromptVersion: "v1",
+		Generation: s.Generation,
+	}
+}
+
+// save stores what the model made of a whole session.
+func save(t *testing.T, s Store, session conversation.Session) summary.Summary {
+	t.Helper()
+	sum := summaryOf(session, session.LastSeq, conversation.ByModel, true)
+	if err := s.SaveSummary(t.Context(), alice, session, sum); err != nil {
+		t.Fatalf("save the summary of %s: %v", session.ID, err)
+	}
+	return sum
+}
+
+func testSaveSummary(t *testing.T, s *stand) {
+	session, _ := talk(t, s, coach, "a", "1", "2", "3")
+	const model, extract = conversation.ByModel, conversation.Extractive
+	byModel := 0
+	for i, step := range []struct {
+		covered    int
+		kind       conversation.SummaryKind
+		inProgress bool
+		want       fault.Code
+	}{
+		{2, extract, true, ""},
+		{2, model, true, ""},
+		{2, extract, true, fault.Conflict},
+		{2, model, true, fault.Conflict},
+		{1, model, false, fault.Conflict},
+		{3, extract, true, ""},
+		{3, model, true, ""},
+		{3, model, false, ""},
+		{3, model, false, fault.Conflict},
+		{3, model, true, fault.Conflict},
+	} {
+		sum := summaryOf(session, step.covered, step.kind, step.inProgress)
+		err := s.SaveSummary(t.Context(), alice, session, sum)
+		if step.want == "" && err != nil || step.want != "" && !fault.Is(err, step.want) {
+			t.Fatalf("step %d: %v, want %q", i, err, step.want)
+		}
+		if err != nil {
+			continue
+		}
+		if step.kind == model {
+			byModel = step.covered // a stand-in leaves the session due
+		}
+		checkSummary(t, s, sum, byModel)
+	}
+	silent := summaryOf(session, 4, model, true)
+	silent.Text = ""
+	if err := s.SaveSummary(t.Context(), alice, session, silent); err != nil {
+		t.Errorf("a watermark without a text: %v", err)
+	}
+	checkSummary(t, s, summaryOf(session, 3, model, false), 4)
+	if got := read(t, s, "a"); got.Version != session.Version {
+		t.Errorf("summaries raised the version from %d to %d", session.Version, got.Version)
+	}
+}
+
+// checkSummary reads a summary from the session and from its own record, and the session's watermark.
+func checkSummary(t *testing.T, s *stand, want summary.Summary, watermark int) {
+	t.Helper()
+	session, err := s.SessionIn(t.Context(), alice, want.Context, want.SessionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := &conversation.SessionSummary{
+		Text: want.Text, Kind: want.Kind, InProgress: want.InProgress, CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
+	}
+	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
+		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.SummarizedSeq, watermark, diff)
+	}
+	hits, err := s.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
+	if err != nil || len(hits) != 1 || hits[0].Summary == nil {
+		t.Fatalf("resolved %v, %v", hits, err)
+	}
+	if diff := cmp.Diff(want, *hits[0].Summary); diff != "" {
+		t.Errorf("the record (-want +got):\n%s", diff)
+	}
+}
+
+// testLateSummaries saves summaries of sessions that are not there any more.
+func testLateSummaries(t *testing.T, s *stand) {
+	session, messages := talk(t, s, coach, "a", "1", "2")
+	gone, reborn := session, session
+	gone.Generation++
+	reborn.CreatedAt = reborn.CreatedAt.Add(time.Millisecond)
+	for name, x := range map[string]conversation.Session{
+		"another generation": gone, "made anew": reborn, "none": {ID: "x", Context: "workout_log"},
+	} {
+		err := s.SaveSummary(t.Context(), alice, x, summaryOf(session, 9, conversation.ByModel, false))
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.BuryMessage(t.Context(), alice, messages[0], nil, Now); err != nil {
+		t.Fatal(err)
+	}
+	err := s.SaveSummary(t.Context(), alice, session, summaryOf(session, 2, conversation.ByModel, false))
+	if !fault.Is(err, fault.Conflict) {
+		t.Errorf("a summary made of a message that was deleted: %v", err)
+	}
+	if got := read(t, s, "a"); got.Summary != nil || got.SummarizedSeq != 0 {
+		t.Errorf("late summaries left %+v through %d", got.Summary, got.SummarizedSeq)
+	}
+}
+
+func testMarkIndexed(t *testing.T, s *stand) {
+	session, _ := talk(t, s, "workout_log", "a", "1", "2", "3")
+	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
+	mark := func(ref memory.SessionRef, from, through int) fault.Code {
+		if err := s.MarkIndexed(t.Context(), alice, ref, from, through); err != nil {
+			return fault.CodeOf(err)
+		}
+		return ""
+	}
+	old, none := ref, ref
+	old.Generation, none.SessionID = 1, "none"
+	for i, got := range []struct{ got, want fault.Code }{
+		{mark(ref, 2, 3), fault.Conflict},
+		{mark(ref, 1, 2), ""},
+		{mark(ref, 1, 2), fault.Conflict},
+		{mark(ref, 3, 3), ""},
+		{mark(old, 4, 4), fault.NotFound},
+		{mark(none, 1, 1), fault.NotFound},
+	} {
+		if got.got != got.want {
+			t.Errorf("step %d: %q, want %q", i, got.got, got.want)
+		}
+	}
+	if now := read(t, s, "a"); now.IndexedSeq != 3 || now.Version != session.Version {
+		t.Errorf("indexed to %d at version %d", now.IndexedSeq, now.Version)
+	}
+}
