@@ -59,6 +59,9 @@ func (e *entry) out(reason string) *entry {
 // in reports whether the entry stands in the prompt.
 func (e *entry) in() bool { return e.decision == Included || e.decision == Trimmed }
 
+// says reports whether there is anything to tell.
+func (e *entry) says() bool { return e.apart || len(e.fields) > 0 || says(e.text) }
+
 // group is one conversation, or one exchange of it, whose messages stand together.
 type group struct {
 	kind, id           string

@@ -69,7 +69,7 @@ func (v *view) transcript(g *group, rank int, s *Slot) []*entry {
 		e := v.once(messageEntry(m), told(m.ID), s.Block)
 		e.group = g
 		e.place = rank*placesPerConversation + i
-		entries = append(entries, capChars(e, s.Cap.Chars))
+		entries = append(entries, capChars(e, s.Cap))
 	}
 	return entries
 }
@@ -105,7 +105,7 @@ func chooseSessions(v *view, s *Slot) []*entry {
 					day: dayLabel(other.LastMessageAt, v.now, v.place), began: other.StartedAt, date: v.day(other.LastMessageAt),
 				}
 			}
-			entries = append(entries, capChars(e, s.Cap.Chars))
+			entries = append(entries, capChars(e, s.Cap))
 		}
 	}
 	return capItems(entries, s)
@@ -130,7 +130,7 @@ func chooseLatest(v *view, s *Slot) []*entry {
 		return nil
 	}
 	v.use(summed(latest.ID), s.Block)
-	return []*entry{capChars(v.summaryEntry(*latest), s.Cap.Chars)}
+	return []*entry{capChars(v.summaryEntry(*latest), s.Cap)}
 }
 
 // earlier tells the part of this very session that is not told message by message, by its summary.
@@ -148,7 +148,7 @@ func (v *view) earlier(s *Slot) *entry {
 	e := v.summaryEntry(v.session)
 	e.at = v.session.Summary.UpdatedAt
 	e.label = "Earlier in this conversation"
-	return capChars(e, s.Cap.Chars)
+	return capChars(e, s.Cap)
 }
 
 // tellsFromStart reports whether the session's first message is among those that the transcripts tell.

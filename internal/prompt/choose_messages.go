@@ -28,7 +28,7 @@ func chooseRecent(v *view, s *Slot) []*entry {
 		v.use(told(m.ID), s.Block)
 		e := messageEntry(m)
 		e.place = i
-		entries = append(entries, capChars(e, s.Cap.Chars))
+		entries = append(entries, capChars(e, s.Cap))
 	}
 	return capItems(entries, s)
 }
@@ -78,7 +78,7 @@ func chooseMessages(v *view, s *Slot) []*entry {
 	entries = capItems(entries, s)
 	for _, e := range entries {
 		e.label = v.whose(e)
-		capChars(e, s.Cap.Chars)
+		capChars(e, s.Cap)
 	}
 	placeByTime(entries)
 	return entries

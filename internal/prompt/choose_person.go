@@ -31,7 +31,7 @@ func chooseProfile(v *view, _ *Slot) []*entry {
 }
 
 func addField(fields []field, label, value string) []field {
-	if strings.TrimSpace(value) == "" {
+	if !says(value) {
 		return fields
 	}
 	return append(fields, field{label, value})
@@ -75,13 +75,29 @@ func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
 	return e
 }
 
+// newUser is the specification's word for a user who has never checked in (working-context-builder,
+// buildContextInjection).
+const newUser = "new user (first conversation)"
+
+// chooseEngagement tells how regularly the user checks in. Who has talked before without ever checking in is not called
+// new: the prompt would say the contrary a few lines on.
 func chooseEngagement(v *view, _ *Slot) []*entry {
+	if len(v.own) > 0 || len(v.sessions) > 0 {
+		return v.engagement("no check-ins yet")
+	}
+	return v.engagement(newUser)
+}
+
+// chooseSpecifiedEngagement is chooseEngagement in the specification's own words.
+func chooseSpecifiedEngagement(v *view, _ *Slot) []*entry { return v.engagement(newUser) }
+
+func (v *view) engagement(without string) []*entry {
 	if !v.knows {
 		return nil
 	}
 	e := EngagementOf(v.snapshot.LatestCheckIn, v.now)
 	if e.Days == nil {
-		return []*entry{{kind: "engagement", id: "engagement", fields: []field{{"Status", "new user (first conversation)"}}}}
+		return []*entry{{kind: "engagement", id: "engagement", fields: []field{{"Status", without}}}}
 	}
 	return []*entry{{
 		kind: "engagement", id: v.snapshot.LatestCheckIn.ID, at: e.LastCheckInAt,
@@ -96,10 +112,15 @@ func chooseUserSummary(v *view, _ *Slot) []*entry {
 		return nil
 	}
 	var fields []field
-	fields = addField(fields, "Patterns", strings.Join(s.Patterns, "; "))
-	fields = addField(fields, "Past wins", strings.Join(s.Wins, "; "))
-	fields = addField(fields, "Challenges", strings.Join(s.Struggles, "; "))
+	fields = addField(fields, "Patterns", joined(s.Patterns))
+	fields = addField(fields, "Past wins", joined(s.Wins))
+	fields = addField(fields, "Challenges", joined(s.Struggles))
 	return fieldsEntry(&entry{kind: "user_summary", id: "user_summary", at: s.LastUpdated}, fields)
+}
+
+// joined writes the texts of a list that say anything behind each other.
+func joined(list []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(text string) bool { return !says(text) }), "; ")
 }
 
 // chooseGoals tells the active goals in the order in which they were set, the newest the last to go.
@@ -156,7 +177,7 @@ func chooseSeed(v *view, s *Slot) []*entry {
 	if v.snapshot.Seed == nil || strings.TrimSpace(v.snapshot.Seed.Content) == "" {
 		return nil
 	}
-	return []*entry{capChars(&entry{kind: "seed", id: "seed", text: v.snapshot.Seed.Content}, s.Cap.Chars)}
+	return []*entry{capChars(&entry{kind: "seed", id: "seed", text: v.snapshot.Seed.Content}, s.Cap)}
 }
 
 // chooseSpine tells the running summary of everything with this coach. It spans contexts, so it is not told where the
@@ -170,7 +191,7 @@ func chooseSpine(v *view, s *Slot) []*entry {
 	if keepsApart(v.prefs) {
 		return []*entry{e.out("the user keeps contexts apart")}
 	}
-	return []*entry{capChars(e, s.Cap.Chars)}
+	return []*entry{capChars(e, s.Cap)}
 }
 
 // chooseNow tells the local date and time to the minute, the time since the last message, and the thread's status.

@@ -12,7 +12,7 @@ import (
 // rules behind it.
 func chooseRole(v *view, _ *Slot) []*entry {
 	role := &entry{kind: "role", id: v.CoachID, text: v.SystemRole}
-	if role.text == "" {
+	if !says(role.text) {
 		role.text = v.recipe.Role
 	}
 	if role.text == "" {
@@ -28,13 +28,17 @@ func chooseRole(v *view, _ *Slot) []*entry {
 // persona is a coach's own text with its name.
 func persona(c longterm.Coach) string {
 	text := strings.TrimSpace(c.Persona)
-	if text == "" {
+	if !says(text) {
 		text = longterm.DefaultCoach.Persona
 	}
-	if c.Name == "" || c.Name == longterm.DefaultCoach.Name || strings.Contains(text, c.Name) {
+	name := oneLine(clean(c.Name))
+	if !says(name) || name == longterm.DefaultCoach.Name || strings.Contains(text, name) {
 		return text
 	}
-	return "Your name is " + oneLine(c.Name) + ". " + text
+	if !strings.HasSuffix(name, ".") { // as "Dr. K." does
+		name += "."
+	}
+	return "Your name is " + name + " " + text
 }
 
 // chooseCurrent is the current message, whole and last.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -14,17 +16,18 @@ import (
 type fitter struct {
 	page
 	limit cost
-	spent cost
+	// budget is the limit without what goes through besides.
+	budget cost
+	spent  cost
 	// messageApart leaves the current message out of the limit.
 	messageApart bool
-	// full is set when the budget kept an entry out; nothing of lower value goes in behind it.
-	full bool
+	// full says which budget kept an entry out, empty until one does; nothing of lower value goes in behind it.
+	full string
 }
 
 // Reasons of the manifest, in plain words.
 const (
 	whole        = "fits whole"
-	overBudget   = "the budget was reached"
 	cutToFit     = "cut to what its block may take"
 	leftByBudget = "the budget left room for it"
 )
@@ -32,6 +35,7 @@ const (
 // fit decides about every entry. Blocks come in order of value. Its error is Invalid, naming the budget and the need,
 // where what can't be dropped does not fit.
 func (f *fitter) fit(blocks []*block) error {
+	f.budget = f.limit
 	for _, b := range blocks {
 		b.limit = blockLimit(b.slot.Cap, f.limit)
 		if b.slot.Required {
@@ -97,8 +101,8 @@ func (f *fitter) fill(b *block) {
 	for _, e := range b.entries {
 		switch {
 		case e.decision != "":
-		case f.full:
-			e.out(overBudget)
+		case f.full != "":
+			e.out(f.full)
 		case capped:
 			e.overCap = true
 			e.out(capReason(b))
@@ -111,7 +115,7 @@ func (f *fitter) fill(b *block) {
 // offer takes one entry in or keeps it out, and reports whether its block's cap is reached.
 func (f *fitter) offer(b *block, e *entry) (capped bool) {
 	f.compose(b.slot.Style, e)
-	if e.body == "" {
+	if !e.says() {
 		e.out("nothing to tell")
 		return false
 	}
@@ -124,12 +128,20 @@ func (f *fitter) offer(b *block, e *entry) (capped bool) {
 		return true
 	}
 	if !f.spent.add(price).within(f.limit) {
-		f.full = true
-		e.out(overBudget)
+		e.out(f.fillUp(price))
 		return false
 	}
 	f.admit(b, e, price, whole)
 	return false
+}
+
+// fillUp notes which budget something does not fit into, and returns it as a reason.
+func (f *fitter) fillUp(price cost) string {
+	f.full = fmt.Sprintf("the budget of %d tokens was reached", f.budget.tokens)
+	if f.spent.add(price).tokens <= f.limit.tokens {
+		f.full = fmt.Sprintf("the budget of %d characters was reached", f.budget.chars)
+	}
+	return f.full
 }
 
 func capReason(b *block) string {
@@ -164,12 +176,12 @@ func (f *fitter) admit(b *block, e *entry, price cost, reason string) {
 
 // openEmpty lets a block that has words for having nothing say them.
 func (f *fitter) openEmpty(b *block) {
-	if b.slot.Empty == "" || b.off || f.full || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
+	if b.slot.Empty == "" || b.off || f.full != "" || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
 		return
 	}
 	price := f.headingCost(b.slot).add(f.constant(b.slot.Empty + "\n"))
 	if !f.spent.add(price).within(f.limit) {
-		f.full = true
+		f.fillUp(price)
 		return
 	}
 	b.opened = true
@@ -179,7 +191,7 @@ func (f *fitter) openEmpty(b *block) {
 
 // spill gives a block what the budget leaves: the entries that its cap alone kept out, until one does not fit.
 func (f *fitter) spill(b *block) {
-	if f.full {
+	if f.full != "" {
 		return
 	}
 	for _, e := range b.entries {
@@ -189,7 +201,7 @@ func (f *fitter) spill(b *block) {
 		e.decision, e.reason = "", ""
 		f.compose(b.slot.Style, e)
 		price := f.price(b, e)
-		if e.body == "" || !f.spent.add(price).within(f.limit) {
+		if !e.says() || !f.spent.add(price).within(f.limit) {
 			e.out(capReason(b))
 			return
 		}
@@ -209,9 +221,10 @@ func (f *fitter) shorten(b *block, e *entry) bool {
 	if room < leastCut || len(e.fields) > 0 {
 		return false
 	}
-	runes := []rune(e.text)
-	for n := min(len(runes)-1, len(runes)*room/max(e.cost.tokens, 1)); n > 0; n = n * 9 / 10 {
-		e.text, e.tokens = string(runes[:n]), 0
+	whole := strings.TrimSpace(clean(e.text))
+	runes := utf8.RuneCountInString(whole)
+	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > 1; n = n * 9 / 10 {
+		e.text, e.tokens = shortened(whole, n), 0
 		f.compose(b.slot.Style, e)
 		if e.cost.tokens <= room && f.spent.add(f.price(b, e)).within(f.limit) {
 			e.cut = cutToFit

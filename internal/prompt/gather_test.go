@@ -246,7 +246,7 @@ func TestDropOrder(t *testing.T) {
 				switch {
 				case i.Decision != prompt.Dropped && b.Name != "safety" && b.Name != "instruction":
 					lowest = max(lowest, slots[b.Name])
-				case i.Reason == "the budget was reached":
+				case strings.HasPrefix(i.Reason, "the budget of "):
 					highest = min(highest, slots[b.Name])
 				}
 			}

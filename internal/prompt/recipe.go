@@ -99,6 +99,8 @@ type Slot struct {
 type Cap struct {
 	// Items is at most how many entries, Chars how many characters of each.
 	Items, Chars int
+	// Sliced lets a text end where Chars cuts it, without a sign that it goes on.
+	Sliced bool
 	// Tokens is at most how many tokens of the prompt, Percent how many of each hundred of the budget.
 	Tokens, Percent int
 	// Fill gives the block what the budget leaves in the end, whatever Percent says.

@@ -3,7 +3,7 @@ package prompt
 import "github.com/throughline/throughline/internal/vector"
 
 // blockMap is the recipe of prompt-assembly-map: each block a system message of its own, then the recent messages.
-// The specification gives blocks, caps and order; what is dropped first follows unified.
+// The specification gives blocks, caps and order, and slices texts; what is dropped first follows unified.
 var blockMap = Recipe{
 	Name:          BlockMap,
 	Specification: "prompt-assembly-map",
@@ -18,15 +18,15 @@ var blockMap = Recipe{
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose},
 		{Block: blockCurrent, Required: true, Style: verbatim},
-		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 800}},
+		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 800, Sliced: true}},
 		{Block: blockNow, Style: stated},
 		{Block: blockFoundation, Style: listed, Heading: "[FOUNDATION MEMORIES]:", Cap: Cap{Items: 12}},
 		{Block: blockLoops, Style: listed, Heading: "OPEN LOOPS (pending):", Cap: Cap{Items: 5}},
 		{Block: blockRelevantMemories, Style: listed, Heading: "[RELEVANT MEMORIES]:", Cap: Cap{Items: 8}},
 		{Block: blockWins, Style: listed, Heading: "Recent wins:", Cap: Cap{Items: 3}},
-		{Block: blockSpine, Style: behind("Conversation summary:"), Cap: Cap{Chars: 1200}},
-		{Block: blockLatest, Style: behind("LATEST SESSION SUMMARY:"), Cap: Cap{Chars: 600}},
-		{Block: blockSeed, Style: behind("User context:"), Cap: Cap{Chars: 800}},
+		{Block: blockSpine, Style: behind("Conversation summary:"), Cap: Cap{Chars: 1200, Sliced: true}},
+		{Block: blockLatest, Style: behind("LATEST SESSION SUMMARY:"), Cap: Cap{Chars: 600, Sliced: true}},
+		{Block: blockSeed, Style: behind("User context:"), Cap: Cap{Chars: 800, Sliced: true}},
 		{Block: blockState, Style: stated},
 	},
 }

@@ -167,7 +167,7 @@ func chooseExchanges(v *view, s *Slot) []*entry {
 			})
 		}
 		e.group = exchanges[len(exchanges)-1]
-		entries = append(entries, capChars(e, s.Cap.Chars))
+		entries = append(entries, capChars(e, s.Cap))
 	}
 	slices.Reverse(entries)
 	return slices.DeleteFunc(entries, func(e *entry) bool {

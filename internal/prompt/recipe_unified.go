@@ -26,7 +26,7 @@ var unified = Recipe{
 		{Block: blockThread, Style: spoken, Heading: "# EARLIER IN THIS THREAD AND TODAY", Cap: Cap{Chars: 800, Percent: 25, Fill: true}},
 		{Block: blockProfile, Style: bullet, Heading: "# PROFILE"},
 		{Block: blockEngagement, Style: bullet, Heading: "# ENGAGEMENT"},
-		{Block: blockUserSummary, Style: bullet, Heading: "# PATTERNS"},
+		{Block: blockUserSummary, Style: bullet, Heading: "# PATTERNS AND PROGRESS"},
 		{Block: blockWins, Style: bullet, Heading: "# RECENT WINS", Cap: Cap{Items: 3}},
 		{Block: blockSpine, Style: prose, Heading: "# YOUR STORY WITH THE USER SO FAR", Cap: Cap{Chars: 1200}},
 		{Block: blockLatest, Style: labelled, Heading: "# LATEST SESSION SUMMARY", Cap: Cap{Chars: 600}},

@@ -20,7 +20,7 @@ var workingContext = Recipe{
 		{Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.", Cap: Cap{Items: MaxGoals}, Only: knows},
 		{Block: blockUserSummary, Style: boldFields, Heading: "## What You Know About This User"},
 		{Block: blockProfile, Style: boldFields, Heading: "## User Context"},
-		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement"},
+		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement", Choose: chooseSpecifiedEngagement},
 		{Block: blockLatest, Style: prose, Heading: "## Earlier In This Conversation", Choose: chooseOlder},
 		{Block: blockExpertise, Style: paragraphs, Heading: "## Expertise"},
 	},
@@ -40,7 +40,7 @@ func chooseOlder(v *view, s *Slot) []*entry {
 	}
 	e := v.summaryEntry(v.session)
 	e.text = older
-	return []*entry{capChars(e, s.Cap.Chars)}
+	return []*entry{capChars(e, s.Cap)}
 }
 
 var (

@@ -104,7 +104,7 @@ func (s texts) check(t failer, recipe prompt.Recipe, block, item string) {
 	if recipe.Name == prompt.ContextFormat05 && block == "session_summaries" {
 		text, _ = behindLabel(text) // its tags
 	}
-	text = fold(text)
+	text = strings.TrimSuffix(fold(text), "…") // the sign of a cut
 	if !slices.ContainsFunc(s.others, func(stored string) bool { return strings.HasPrefix(stored, text) }) {
 		t.Fatalf("%s: %s reads %q, which was never stored", recipe.Name, block, text)
 	}
@@ -115,7 +115,7 @@ func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
 func storedTexts(p *person) texts {
 	s := texts{said: map[prompt.Message]bool{}, lines: map[string]bool{}}
 	for _, m := range p.messages {
-		for _, text := range []string{m.Content, firstRunes(m.Content, 800)} {
+		for _, text := range []string{m.Content, firstRunes(m.Content, 800), cutTo(m.Content, 800)} {
 			s.lines[strings.TrimSpace(prompt.Clean(text))] = true
 			s.said[prompt.Message{Role: string(m.Role), Content: prompt.Clean(text)}] = true
 		}
@@ -160,6 +160,11 @@ func (p *person) everyText() []string {
 		}
 	}
 	return append(all, p.snapshot.Seed.Content)
+}
+
+// cutTo is a text cut to n characters, with the sign of it.
+func cutTo(text string, n int) string {
+	return strings.TrimRight(firstRunes(text, n-1), " \t\r\n") + "…"
 }
 
 func firstRunes(text string, n int) string {

@@ -37,26 +37,44 @@ func lastBytes(text string, n int) string {
 	return text[from:]
 }
 
+// goesOn stands at the end of a text that was cut.
+const goesOn = "…"
+
+// shortened is at most n characters of a text that is longer, with a sign that it goes on.
+func shortened(text string, n int) string {
+	return strings.TrimRight(cutRunes(text, n-1), " \t\r\n") + goesOn
+}
+
 // excerpt is a text in one line of at most n characters, with a sign where it goes on.
 func excerpt(text string, n int) string {
 	line := oneLine(clean(text))
-	cut := cutRunes(line, n)
-	if len(cut) == len(line) {
+	if len(cutRunes(line, n)) == len(line) {
 		return line
 	}
-	return strings.TrimSpace(cutRunes(line, n-1)) + "…"
+	return shortened(line, n)
 }
 
 // capChars cuts an entry's text to its block's characters, and notes it.
-func capChars(e *entry, chars int) *entry {
-	if chars == 0 {
+func capChars(e *entry, c Cap) *entry {
+	if c.Chars == 0 {
 		return e
 	}
-	if cut := cutRunes(e.text, chars); len(cut) < len(e.text) {
-		e.text, e.tokens = cut, 0
-		e.cut = fmt.Sprintf("cut to %d characters", chars)
+	cut := cutRunes(e.text, c.Chars)
+	if len(cut) == len(e.text) {
+		return e
 	}
+	if !c.Sliced {
+		cut = shortened(e.text, c.Chars)
+	}
+	e.text, e.tokens = cut, 0
+	e.cut = fmt.Sprintf("cut to %d characters", c.Chars)
 	return e
+}
+
+// says reports whether a reader sees anything of a stored text once it is clean.
+func says(text string) bool {
+	text = clean(text)
+	return shownAt(text) < len(text)
 }
 
 // trimEnd takes the line feeds off a section's end.
