@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -52,6 +54,40 @@ func bodyOf(r *http.Request) ([]byte, error) {
 		return nil, tooLarge
 	}
 	return body, inspect(body)
+}
+
+// noBody says what is wrong with a body where none is taken.
+const noBody = "this call takes no body"
+
+// refuseBody is the middleware of operations that take no body: what would be ignored is refused, since whoever sends it
+// means something by it. An empty object says nothing.
+func refuseBody(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	if err := checkNoBody(r.Body); err != nil {
+		writeProblem(w, err)
+		return
+	}
+	next(ctx)
+}
+
+func checkNoBody(body io.Reader) error {
+	const most = 64 << 10 // enough to name its fields
+	text, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err != nil {
+		return unreadable(err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if len(text) > most || json.Unmarshal(text, &fields) != nil || fields == nil {
+		return fault.InvalidField("body", noBody)
+	}
+	var wrong []fault.Field
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		wrong = append(wrong, fault.Field{Field: name, Message: "is not a field of this call, which takes no body"})
+	}
+	return wrongOr(wrong[:min(len(wrong), maxProblems)])
 }
 
 // unreadable is the problem of a body that ended early or was badly encoded.

@@ -187,6 +187,34 @@ func TestTodoOpensAgain(t *testing.T) {
 	}
 }
 
+func TestPendingTodoHasNoCompletion(t *testing.T) {
+	h, _, _ := newMessages(t)
+	const at = "2026-01-01T00:00:00Z"
+	for _, body := range []object{
+		{"content": "x", "coachId": "c", "completedAt": at}, {"content": "x", "coachId": "c", "status": "PENDING", "completedAt": at},
+	} {
+		expectProblem(t, h, 422, "invalid", "completedAt", call{method: "POST", path: "/v1/todos", user: "ann", body: body})
+	}
+	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"}}))
+	change := call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann"}
+	for _, tc := range []struct {
+		status int
+		body   object
+	}{
+		{422, object{"completedAt": at}},
+		{200, object{"completedAt": nil}},
+		{200, object{"completedAt": at, "status": "COMPLETED"}},
+		{200, object{"completedAt": "2026-01-02T00:00:00Z"}},
+		{422, object{"completedAt": at, "status": "PENDING"}},
+	} {
+		change.body = tc.body
+		expect(t, h, tc.status, change)
+	}
+	if got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: change.path, user: "ann"})); got["completedAt"] != "2026-01-02T00:00:00.000Z" {
+		t.Errorf("todo %v", got)
+	}
+}
+
 func TestCheckIns(t *testing.T) {
 	h, _, _ := newMessages(t)
 	got := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"note": "slept well"}}))

@@ -58,6 +58,8 @@ func register[I, O any](s *server, op operation, do handle[I, O]) {
 	if hasBody {
 		h.Middlewares = append(h.Middlewares, readBody)
 		h.MaxBodyBytes = maxBody + 1
+	} else {
+		h.Middlewares = append(h.Middlewares, refuseBody)
 	}
 	if op.produces != "" {
 		h.Responses[strconv.Itoa(http.StatusOK)] = streamResponse(op)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -167,24 +168,25 @@ type newTodo struct {
 	Content     string `json:"content" minLength:"1" maxLength:"4000"`
 	CoachID     id     `json:"coachId"`
 	Status      string `json:"status,omitempty" enum:"PENDING,COMPLETED" default:"PENDING"`
-	CompletedAt *stamp `json:"completedAt,omitempty" doc:"Now where absent and completed."`
+	CompletedAt *stamp `json:"completedAt,omitempty" doc:"Only with COMPLETED, and then now where absent."`
 }
 
 type changedTodo struct {
 	Content     *string         `json:"content,omitempty" minLength:"1" maxLength:"4000"`
 	CoachID     *id             `json:"coachId,omitempty"`
 	Status      *string         `json:"status,omitempty" enum:"PENDING,COMPLETED" doc:"Completing sets completedAt."`
-	CompletedAt optional[stamp] `json:"completedAt,omitzero"`
+	CompletedAt optional[stamp] `json:"completedAt,omitzero" doc:"Only of a todo that is completed, or becomes so."`
 }
 
 func todos(s *server, store longterm.Collection[longterm.Todo], tokens Counter) collection[longterm.Todo, newTodo, changedTodo, todo] {
 	return collection[longterm.Todo, newTodo, changedTodo, todo]{
 		server: s, store: store, path: "todos", id: "Todo", one: "todo",
 		read: func(n newTodo) (longterm.Todo, error) {
+			status := longterm.TodoStatus(cmp.Or(n.Status, string(longterm.Pending)))
 			return longterm.Todo{
-				CoachID: string(n.CoachID), Content: n.Content, Status: longterm.TodoStatus(cmp.Or(n.Status, string(longterm.Pending))),
-				CompletedAt: timeOf(n.CompletedAt), Tokens: tokens.Count(n.Content),
-			}, wrongOr(n.CompletedAt.check("completedAt"))
+				CoachID: string(n.CoachID), Content: n.Content, Status: status, CompletedAt: timeOf(n.CompletedAt),
+				Tokens: tokens.Count(n.Content),
+			}, wrongOr(checkCompletion(status, n.CompletedAt))
 		},
 		alter: func(p changedTodo, t *longterm.Todo) error { return s.alterTodo(p, t, tokens) },
 		view: func(t longterm.Todo) todo {
@@ -197,11 +199,11 @@ func todos(s *server, store longterm.Collection[longterm.Todo], tokens Counter) 
 }
 
 func (s *server) alterTodo(p changedTodo, t *longterm.Todo, tokens Counter) error {
-	if err := wrongOr(p.CompletedAt.value.check("completedAt")); err != nil {
-		return err
-	}
 	set((*string)(p.CoachID), &t.CoachID)
 	set((*longterm.TodoStatus)(p.Status), &t.Status)
+	if err := wrongOr(checkCompletion(t.Status, p.CompletedAt.value)); err != nil {
+		return err
+	}
 	if p.CompletedAt.set {
 		t.CompletedAt = timeOf(p.CompletedAt.value)
 	}
@@ -211,6 +213,14 @@ func (s *server) alterTodo(p changedTodo, t *longterm.Todo, tokens Counter) erro
 	t.UpdatedAt = s.moment()
 	*t = t.WithCompletion(t.UpdatedAt)
 	return nil
+}
+
+// checkCompletion says what is wrong with the time at which a todo of that status was completed.
+func checkCompletion(status longterm.TodoStatus, at *stamp) []fault.Field {
+	if at != nil && status != longterm.TodoCompleted {
+		return []fault.Field{{Field: "completedAt", Message: "is of a todo whose status is COMPLETED, and this one is PENDING"}}
+	}
+	return at.check("completedAt")
 }
 
 // set writes an optional field into its target where it is there.

@@ -41,6 +41,36 @@ func TestHead(t *testing.T) {
 	}
 }
 
+func TestBodiesWhereNoneIsTaken(t *testing.T) {
+	h, store, _ := newMessages(t)
+	newSession(t, h, "s1")
+	for _, tc := range []struct{ body, fields string }{
+		{`{"at":1,"reason":"x"}`, "at reason"},
+		{`[]`, "body"},
+		{`null`, "body"},
+		{`x=1`, "body"},
+		{`{"a":`, "body"},
+		{"\xff", "body"},
+		{`{"x":"` + strings.Repeat("x", 64<<10) + `"}`, "body"},
+	} {
+		for _, c := range []call{
+			{method: "POST", path: "/v1/sessions/s1/leave"},
+			{method: "GET", path: "/v1/sessions/s1"},
+			{method: "DELETE", path: "/v1/sessions/s1"},
+		} {
+			c.user, c.body = "ann", tc.body
+			expectProblem(t, h, 422, "invalid", tc.fields, c)
+		}
+	}
+	if s, err := store.Session(t.Context(), "ann", "s1"); err != nil || !s.LeftAt.IsZero() {
+		t.Errorf("session %+v, %v", s, err)
+	}
+	for _, nothing := range []string{"", " \n", "{}"} {
+		expect(t, h, 202, call{method: "POST", path: "/v1/sessions/s1/leave", user: "ann", body: nothing})
+		expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1", user: "ann", body: nothing})
+	}
+}
+
 func TestNoCaller(t *testing.T) {
 	h, _, _ := newMessages(t)
 	expectProblem(t, h, 401, "unauthorized", "", call{method: "GET", path: "/v1/sessions"})
