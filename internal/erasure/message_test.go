@@ -2,8 +2,10 @@ package erasure_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,6 +40,7 @@ func TestDeleteMessage(t *testing.T) {
 	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.SummarizedSeq != 0 || session.DueAt.After(s.clock()) {
 		t.Errorf("session after: %+v", session)
 	}
+	s.checkFirstSweep(m)
 	if len(messages) != 2 || messages[1].Seq != 3 {
 		t.Errorf("messages after: %v", messages)
 	}
@@ -53,6 +56,53 @@ func TestDeleteMessage(t *testing.T) {
 		t.Errorf("save a summary made of a deleted message: %v", err)
 	}
 	checkRoundsOfGraves(t, s, m[1])
+}
+
+// checkFirstSweep sees that the message behind the deleted one is indexed anew, by itself.
+func (s *stand) checkFirstSweep(m []conversation.Message) {
+	s.t.Helper()
+	if n, err := s.Sweep(s.t.Context(), 10); err != nil || n != 1 {
+		s.t.Errorf("the first sweep worked off %d, %v", n, err)
+	}
+	said := s.embedded.texts
+	if len(said) != 1 || !strings.HasSuffix(said[0], ": "+m[2].Content) {
+		s.t.Errorf("indexed anew: %q", said)
+	}
+}
+
+// TestKeptPromptsForgetWhatWasDeleted keeps prompts of two sessions before and after what is deleted was said.
+func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
+	for name, remove := range map[string]func(s *stand, m conversation.Message) error{
+		"message": func(s *stand, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
+		"session": func(s *stand, _ conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t)
+			s.say(ann, "other", "before")
+			early := s.keepPrompt("other")
+			s.advance(3 * time.Hour)
+			m := s.say(ann, "s", "secret")
+			own, after := s.keepPrompt("s"), s.keepPrompt("other")
+			if err := remove(s, m[0]); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.store.Kept(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
+				t.Errorf("the session's own prompt: %v", err)
+			}
+			if !s.quotes(early) || s.quotes(after) {
+				t.Errorf("the prompt of before has its text: %v, that of afterwards: %v", s.quotes(early), s.quotes(after))
+			}
+			late := s.keepPrompt("other") // it was being built at the time
+			s.advance(20 * time.Minute)
+			fresh := s.keepPrompt("other")
+			if _, err := s.Sweep(t.Context(), 10); err != nil {
+				t.Fatal(err)
+			}
+			if s.quotes(late) || !s.quotes(fresh) {
+				t.Errorf("the prompt that came late has its text: %v, a later one: %v", s.quotes(late), s.quotes(fresh))
+			}
+		})
+	}
 }
 
 func (s *stand) read(id string) (conversation.Session, []conversation.Message) {

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
 )
 
 // noVectors is an index that holds nothing: what the suite tests of a deletion is the store's part.
@@ -20,11 +21,15 @@ func (noVectors) Delete(context.Context, conversation.UserID, int64, []string) e
 
 func (noVectors) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
 
+func (noVectors) IndexBehind(context.Context, conversation.UserID, conversation.Message) error {
+	return nil
+}
+
 // deletions is what deletes from the store.
-func (s *stand) deletions() *erasure.Service {
-	return erasure.New(erasure.Deps{
+func (s *stand) deletions() *erasure.Sweeper {
+	return erasure.NewSweeper(erasure.New(erasure.Deps{
 		Store: s.Store, Memories: s.Memories(), Index: noVectors{}, Now: s.clock, Backups: erasure.DefaultBackups,
-	})
+	}), noVectors{})
 }
 
 // drawn stores a memory that was extracted from messages.
@@ -328,5 +333,29 @@ func testGraves(t *testing.T, s *stand) {
 	}
 	if got, _ := due(9, 9); len(got) != 1 {
 		t.Errorf("due after one was closed: %v", got)
+	}
+}
+
+// testForgetPrompts takes what prompts of a span quote away: one session's prompts, and the text of the others.
+func testForgetPrompts(t *testing.T, s *stand) {
+	var kept []prompt.Kept
+	for _, session := range []string{"a", "b", "a", "b", "a", "b"} {
+		s.advance(time.Minute)
+		k := s.keep(t, session)
+		k.Text = []byte("quoted")
+		if err := s.Keep(t.Context(), alice, k); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, k)
+	}
+	for range 2 {
+		if err := s.ForgetPrompts(t.Context(), alice, "a", kept[1].CreatedAt, kept[3].CreatedAt.Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept[1].Text, kept[3].Text = nil, nil
+	want := []prompt.Kept{kept[5], kept[4], kept[3], kept[1], kept[0]}
+	if diff := cmp.Diff(want, keptOf(t, s, "", 50)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 }

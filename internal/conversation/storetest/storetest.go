@@ -152,6 +152,7 @@ var (
 		"DeleteSession":     testDeleteSession,
 		"DeletionGoesOn":    testDeletionGoesOn,
 		"Graves":            testGraves,
+		"ForgetPrompts":     testForgetPrompts,
 		"SourcesOfMemories": testSourcesOfMemories,
 	}
 	erasureTests = map[string]func(*testing.T, *stand){
