@@ -9,6 +9,9 @@ import (
 // field is one named value of an entry that is made of several, such as a profile.
 type field struct{ label, value string }
 
+// kindMessage is the kind of entries that are messages.
+const kindMessage = "message"
+
 // entry is one candidate for a prompt: what it says, where it comes from, and what became of it.
 type entry struct {
 	kind, id, sessionID, context string
@@ -37,6 +40,11 @@ type entry struct {
 
 	// why, where set, is the reason that the manifest gives when it is in.
 	why string
+	// spare, where set, is why it is told only where the budget leaves room in the end.
+	spare string
+	// stands is how many messages it stands for, a summary of a session that is told by a transcript too: where all of
+	// them are told there is nothing left to sum up. 0 lets it be told in any case.
+	stands int
 
 	// what the fit made of it
 	decision Decision

@@ -61,17 +61,33 @@ func (v *view) messagesOf(sessionID string) []conversation.Message {
 	return v.bySession[sessionID]
 }
 
-// transcript are a conversation's messages, newest first, that no block of higher value tells.
+// transcript are a conversation's messages, newest first, that no block of higher value tells. What recent activity sums
+// up of another conversation is told as well where the budget leaves room; the active thread is told in any case.
 func (v *view) transcript(g *group, rank int, s *Slot) []*entry {
-	messages := v.messagesOf(g.sessionID)
+	messages, covered := v.messagesOf(g.sessionID), v.summedThrough(g.sessionID)
 	entries := make([]*entry, 0, len(messages))
 	for i, m := range slices.Backward(messages) {
 		e := v.once(messageEntry(m), told(m.ID), s.Block)
 		e.group = g
 		e.place = rank*placesPerConversation + i
+		if g.tier == tierToday && m.Seq <= covered {
+			e.spare = blockActivity + " tells its summary"
+		}
 		entries = append(entries, capChars(e, s.Cap))
 	}
 	return entries
+}
+
+// summedThrough is the seq through which recent activity tells a session by its summary, 0 where it does not.
+func (v *view) summedThrough(sessionID string) int {
+	if v.used[summed(sessionID)] != blockActivity {
+		return 0
+	}
+	i := slices.IndexFunc(v.sessions, func(s conversation.Session) bool { return s.ID == sessionID })
+	if i < 0 || !hasSummary(v.sessions[i]) {
+		return 0
+	}
+	return v.sessions[i].Summary.CoveredThrough
 }
 
 // placesPerConversation keeps the messages of one conversation together.
@@ -112,7 +128,7 @@ func chooseSessions(v *view, s *Slot) []*entry {
 }
 
 // chooseLatest tells the newest session summary of this coach that no other block tells: of this session, where it has
-// messages that the prompt leaves out, or else of another one.
+// messages that the prompt leaves out, or else of another one, unless its transcript tells it.
 func chooseLatest(v *view, s *Slot) []*entry {
 	if e := v.earlier(s); e != nil {
 		return []*entry{e}
@@ -130,7 +146,18 @@ func chooseLatest(v *view, s *Slot) []*entry {
 		return nil
 	}
 	v.use(summed(latest.ID), s.Block)
-	return []*entry{capChars(v.summaryEntry(*latest), s.Cap)}
+	e := v.summaryEntry(*latest)
+	e.stands = v.transcribed(*latest)
+	return []*entry{capChars(e, s.Cap)}
+}
+
+// transcribed is how many messages tell a session whole, 0 where it is not one of those that are told by transcripts or
+// where not all of its messages were read.
+func (v *view) transcribed(s conversation.Session) int {
+	if v.thread.tierOf(s, v.now, v.place) > tierToday || v.read[s.ID] < s.MessageCount {
+		return 0
+	}
+	return len(v.bySession[s.ID])
 }
 
 // earlier tells the part of this very session that is not told message by message, by its summary.

@@ -11,7 +11,7 @@ import (
 
 func messageEntry(m conversation.Message) *entry {
 	return &entry{
-		kind: "message", id: m.ID, sessionID: m.SessionID, context: m.Context, at: m.Timestamp,
+		kind: kindMessage, id: m.ID, sessionID: m.SessionID, context: m.Context, at: m.Timestamp,
 		role: m.Role, text: m.Content, tokens: m.Tokens,
 	}
 }

@@ -44,7 +44,7 @@ func persona(c longterm.Coach) string {
 // chooseCurrent is the current message, whole and last.
 func chooseCurrent(v *view, _ *Slot) []*entry {
 	return []*entry{{
-		kind: "message", id: cmp.Or(v.MessageID, "current"), sessionID: v.SessionID, context: v.Context, at: v.now,
+		kind: kindMessage, id: cmp.Or(v.MessageID, "current"), sessionID: v.SessionID, context: v.Context, at: v.now,
 		role: conversation.User, text: v.Message, tokens: v.messageTokens,
 	}}
 }

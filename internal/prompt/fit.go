@@ -23,6 +23,8 @@ type fitter struct {
 	messageApart bool
 	// full says which budget kept an entry out, empty until one does; nothing of lower value goes in behind it.
 	full string
+	// told counts the messages of each session that are in whole.
+	told map[string]int
 }
 
 // Reasons of the manifest, in plain words.
@@ -30,12 +32,13 @@ const (
 	whole        = "fits whole"
 	cutToFit     = "cut to what its block may take"
 	leftByBudget = "the budget left room for it"
+	toldWhole    = "its messages are told whole"
 )
 
 // fit decides about every entry. Blocks come in order of value. Its error is Invalid, naming the budget and the need,
 // where what can't be dropped does not fit.
 func (f *fitter) fit(blocks []*block) error {
-	f.budget = f.limit
+	f.budget, f.told = f.limit, map[string]int{}
 	for _, b := range blocks {
 		b.limit = blockLimit(b.slot.Cap, f.limit)
 		if b.slot.Required {
@@ -103,6 +106,11 @@ func (f *fitter) fill(b *block) {
 		case e.decision != "":
 		case f.full != "":
 			e.out(f.full)
+		case e.stands > 0 && f.told[e.sessionID] >= e.stands:
+			e.out(toldWhole)
+		case e.spare != "":
+			e.overCap = true
+			e.out(e.spare)
 		case capped:
 			e.overCap = true
 			e.out(capReason(b))
@@ -172,6 +180,9 @@ func (f *fitter) admit(b *block, e *entry, price cost, reason string) {
 	if e.cut != "" {
 		e.decision, e.reason = Trimmed, e.cut
 	}
+	if e.kind == kindMessage && e.decision == Included {
+		f.told[e.sessionID]++
+	}
 }
 
 // openEmpty lets a block that has words for having nothing say them.
@@ -189,24 +200,27 @@ func (f *fitter) openEmpty(b *block) {
 	f.spent = f.spent.add(price)
 }
 
-// spill gives a block what the budget leaves: the entries that its cap alone kept out, until one does not fit.
+// spill gives a block what the budget leaves: the entries that its cap alone kept out, then those that are spare, until
+// one does not fit.
 func (f *fitter) spill(b *block) {
-	if f.full != "" {
-		return
-	}
-	for _, e := range b.entries {
-		if !e.overCap {
-			continue
+	for _, spare := range []bool{false, true} {
+		for _, e := range b.entries {
+			if f.full != "" || e.overCap && (e.spare != "") == spare && !f.squeeze(b, e) {
+				return
+			}
 		}
-		e.decision, e.reason = "", ""
-		f.compose(b.slot.Style, e)
-		price := f.price(b, e)
-		if !e.says() || !f.spent.add(price).within(f.limit) {
-			e.out(capReason(b))
-			return
-		}
-		f.admit(b, e, price, leftByBudget)
 	}
+}
+
+// squeeze takes an entry in that was kept out, where there is room, and reports whether it did.
+func (f *fitter) squeeze(b *block, e *entry) bool {
+	f.compose(b.slot.Style, e)
+	price := f.price(b, e)
+	if !e.says() || !f.spent.add(price).within(f.limit) {
+		return false
+	}
+	f.admit(b, e, price, leftByBudget)
+	return true
 }
 
 // leastCut is the fewest tokens that a shortened entry is worth telling in.

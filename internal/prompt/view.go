@@ -26,8 +26,9 @@ type view struct {
 	// own are the session's own messages, timeline those of all contexts, both oldest first, without the current one
 	// and without system messages.
 	own, timeline []conversation.Message
-	// bySession are the timeline's messages by session.
+	// bySession are the timeline's messages by session, read how many it has of each, those that are not told included.
 	bySession map[string][]conversation.Message
+	read      map[string]int
 	// sessions are the other sessions of this coach, latest first.
 	sessions []conversation.Session
 	hits     []recall.Hit
@@ -49,7 +50,7 @@ func tellable(role conversation.Role) bool {
 func look(o order, got gathered, now time.Time) *view {
 	v := &view{
 		order: o, now: now, prefs: got.access.Preferences, session: got.session, messageTokens: got.messageTokens,
-		origins: got.origins, used: map[string]string{}, bySession: map[string][]conversation.Message{},
+		origins: got.origins, used: map[string]string{}, bySession: map[string][]conversation.Message{}, read: map[string]int{},
 	}
 	if v.place == nil {
 		v.place = time.UTC
@@ -92,6 +93,7 @@ func (v *view) readMessages(got gathered) {
 	tell := func(m conversation.Message) bool { return tellable(m.Role) && m.ID != v.MessageID }
 	v.timeline = make([]conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
+		v.read[m.SessionID]++
 		if !tell(m) || !v.visible(m.SessionID, m.Context) {
 			continue
 		}

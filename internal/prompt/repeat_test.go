@@ -1,0 +1,114 @@
+package prompt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// exchanges are n questions with their answers, each word padded to some ten tokens.
+func exchanges(n int) []line {
+	var lines []line
+	for i := range n {
+		at := time.Duration(2*i) * minute
+		lines = append(lines, says(at, fmt.Sprint("What about squats, bands and knees, number ", i, "?")), answers(at+minute, fmt.Sprint("Start light and watch the knee, number ", i, ".")))
+	}
+	return lines
+}
+
+// today is a user who has talked in another session today, which has a summary, and now talks to the coach.
+func today(w *world, in string, ago time.Duration, messages int) (prompt.Request, *person) {
+	p := w.user("u")
+	summarize(p.converse("earlier", in, "c", now.Add(-ago), exchanges(messages/2)...), "They sorted out the squats.")
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "own words"))
+	p.snapshot.Seed = &longterm.Seed{Content: "Prefers short answers."}
+	return prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}, p
+}
+
+// itemOf is the manifest's line about a session in a block.
+func itemOf(t *testing.T, p prompt.Prompt, block, session string) prompt.Item {
+	t.Helper()
+	for _, i := range blockOf(t, p, block).Items {
+		if i.SessionID == session {
+			return i
+		}
+	}
+	t.Fatalf("%s has no line about %s", block, session)
+	return prompt.Item{}
+}
+
+// The latest session summary is not told beside its own session's whole transcript, and is where a part of that is
+// missing.
+func TestSummaryGivesWayToItsTranscript(t *testing.T) {
+	for name, tt := range map[string]struct {
+		messages, budget int
+		want             prompt.Decision
+		transcript       prompt.Decision
+	}{
+		"whole": {4, 4000, prompt.Dropped, prompt.Included},
+		"cut":   {60, 900, prompt.Included, prompt.Trimmed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r, _ := today(w, "coach_conversation", 3*time.Hour, tt.messages)
+			r.Budget = &prompt.Budget{Tokens: tt.budget}
+			p := build(t, w.service(now), "u", r)
+			summary, transcript := itemOf(t, p, "session_summary", "earlier"), itemOf(t, p, "thread_history", "earlier")
+			if summary.Decision != tt.want || transcript.Decision != tt.transcript {
+				t.Errorf("summary %+v\ntranscript %+v", summary, transcript)
+			}
+			if told := strings.Contains(p.System, "They sorted out"); told != (tt.want == prompt.Included) {
+				t.Errorf("the summary is told: %v", told)
+			}
+			if tt.want == prompt.Dropped && summary.Reason != "its messages are told whole" {
+				t.Errorf("reason %q", summary.Reason)
+			}
+		})
+	}
+}
+
+// What recent activity sums up of another conversation of today is told message by message only from what the budget
+// leaves behind all other blocks; the active thread's conversations are told in their place all the same.
+func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
+	const summedUp = "recent_activity tells its summary"
+	for name, tt := range map[string]struct {
+		ago    time.Duration
+		budget int
+		want   prompt.Decision
+		reason string
+	}{
+		"room for it":       {3 * time.Hour, 4000, prompt.Included, "all of its 10 messages"},
+		"no room":           {3 * time.Hour, 360, prompt.Dropped, summedUp},
+		"the active thread": {20 * minute, 4000, prompt.Included, "all of its 10 messages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			r, _ := today(w, "program_designer", tt.ago, 10)
+			r.Budget = &prompt.Budget{Tokens: tt.budget}
+			p := build(t, w.service(now), "u", r)
+			if !strings.Contains(p.System, "They sorted out the squats.") || !strings.Contains(p.System, "Prefers short answers.") {
+				t.Errorf("the summary or the seed is missing:\n%s", p.System)
+			}
+			got := itemOf(t, p, "thread_history", "earlier")
+			if got.Decision != tt.want || got.Reason != tt.reason {
+				t.Errorf("transcript %+v", got)
+			}
+		})
+	}
+}
+
+// What was said since the summary is no repetition of it.
+func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
+	w := newWorld()
+	r, p := today(w, "program_designer", 3*time.Hour, 20)
+	p.sessions[0].Summary.CoveredThrough = 10
+	r.Budget = &prompt.Budget{Tokens: 545}
+	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "earlier")
+	if got.Decision != prompt.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
+		t.Errorf("transcript %+v", got)
+	}
+}
