@@ -96,11 +96,12 @@ func isGeneration(g int64) expression.ConditionBuilder {
 	return is
 }
 
-// fresh marks a session as just created: lists are completed by it until the index has surely caught up.
+// fresh marks a session as just created: lists take it from the table until the index has surely caught up. The mark
+// stays twice as long, for the lists that began in that time.
 func (s *Store) fresh(session key, created conversation.Session) item {
 	it := key{session.pk, freshSK(created.CreatedAt, session.sk)}.attributes()
 	it[attrGeneration] = whole(created.Generation)
-	it[TTLAttribute] = whole(created.CreatedAt.Add(freshLife).Unix())
+	it[TTLAttribute] = whole(created.CreatedAt.Add(2 * freshLife).Unix())
 	return it
 }
 

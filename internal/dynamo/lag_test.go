@@ -243,6 +243,70 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 	want(1, "f", "e-new", "c", "a")
 }
 
+// TestPagesOfSessionsUnderLag creates sessions while the index lists ever more of them, and walks pages meanwhile: each
+// session that was there when the walk began comes once, in the order of activity.
+func TestPagesOfSessionsUnderLag(tt *testing.T) {
+	table := dynamotest.Table(tt)
+	users := 0
+	rapid.Check(tt, func(t *rapid.T) {
+		users++
+		user := conversation.UserID(fmt.Sprint("u", users))
+		clk, shown := newClock(), map[string]bool{}
+		l := lag{hidden: func(sk string) bool { return !shown[sk[strings.LastIndexByte(sk, '#')+1:]] }}
+		s := withSeam(tt, table, seam{call: passes, query: l.query}, clk.option())
+		var ids []string
+		create := func() {
+			id := fmt.Sprint("s", len(ids))
+			in := conversation.NewSession{ID: id, Context: "workout_log", CoachID: "c"}
+			if _, err := s.CreateSession(t.Context(), user, in, noKey); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		// The index follows each session at some time, and within the life of its mark at the latest.
+		follow := func() {
+			for i, id := range ids {
+				if rapid.IntRange(0, 3).Draw(t, "follow") == 0 || i < len(ids)-12 {
+					shown[id] = true
+				}
+			}
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "sessions") {
+			create()
+			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "pause"))
+			follow()
+		}
+		want := len(ids)
+		times := map[string]int{}
+		var last time.Time
+		for page := (conversation.Page{Limit: rapid.IntRange(1, 12).Draw(t, "limit")}); ; {
+			sessions, next, err := s.Sessions(t.Context(), user, conversation.SessionFilter{}, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range sessions {
+				if times[x.ID]++; !last.IsZero() && x.ActiveAt().After(last) {
+					t.Fatalf("%s, of %v, comes behind %v", x.ID, x.ActiveAt(), last)
+				}
+				last = x.ActiveAt()
+			}
+			if page.After = next; next == "" {
+				break
+			}
+			if rapid.Bool().Draw(t, "another") {
+				create()
+			}
+			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second}).Draw(t, "pause"))
+			follow()
+		}
+		for i, id := range ids {
+			if n := times[id]; n > 1 || n == 0 && i < want {
+				t.Errorf("%s, number %d of %d, came %d times", id, i, want, n)
+			}
+		}
+	})
+}
+
 // TestPagesOfABusySession holds that a page of a long session costs what one of a short session does.
 func TestPagesOfABusySession(t *testing.T) {
 	table := dynamotest.Table(t)

@@ -1,10 +1,8 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -13,21 +11,22 @@ import (
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag: sessions made in the last minutes
-// are read from the table besides.
+// are read from the table instead, whether or not the index shows them already.
 func (s *Store) Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter, page conversation.Page) ([]conversation.Session, conversation.Position, error) {
-	after, err := listedAfter(user, page.After)
+	at, err := s.placeAt(page.After)
 	if err != nil {
 		return nil, "", err
 	}
 	l := listing{filter: filter, limit: page.Limit, most: page.Limit + 1}
-	where := expression.Key(attrPK).Equal(value(text(partition(user))))
-	if err := s.list(ctx, user, query{index: Recent, where: where, descending: true, page: page.Limit + 1, after: after}, &l); err != nil {
+	made, err := s.madeSince(ctx, user, at.horizon, &l)
+	if err != nil {
 		return nil, "", err
 	}
-	if err := s.complete(ctx, user, &l, after.text(attrActiveAt)); err != nil {
+	if err := s.list(ctx, user, at.query(user, page.Limit+1), &l); err != nil {
 		return nil, "", err
 	}
-	return l.page()
+	l.merge(made, at)
+	return l.page(at.horizon)
 }
 
 // RecentSessions returns the sessions with a message since then, latest first, with their summaries. One whose first
@@ -53,12 +52,15 @@ type listing struct {
 	since  time.Time // where set, only sessions with a message since then
 	limit  int
 	most   int // rows at which the walk ends; one more than the limit tells whether the list goes on
-	rows   []row
+	// fresh are the sessions, by sk, that are taken from the table and not from the index.
+	fresh map[string]bool
+	rows  []row
 }
 
-// row is a session with the place in the index where it was found.
+// row is a session with its place in the list: the index's, or its own where it is fresh.
 type row struct {
 	activeAt, sk string
+	fresh        bool
 	session      conversation.Session
 	bytes        int
 }
@@ -77,7 +79,8 @@ func (s *Store) list(ctx context.Context, user conversation.UserID, q query, l *
 		if err != nil {
 			return err
 		}
-		if context, _, ok := parseSessionSK(it.text(attrSK)); ok && (l.filter.Context == "" || context == l.filter.Context) {
+		sk := it.text(attrSK)
+		if context, _, ok := parseSessionSK(sk); ok && !l.fresh[sk] && (l.filter.Context == "" || context == l.filter.Context) {
 			batch = append(batch, it)
 		}
 		if len(batch) == min(q.page, batchGetLimit-1) { // and the generation
@@ -105,79 +108,57 @@ func (s *Store) listBatch(ctx context.Context, user conversation.UserID, batch [
 	for i, k := range keys {
 		record, _ := f.of(user, k)
 		if session, ok := decodeSession(record); ok && l.wants(session) {
-			l.rows = append(l.rows, row{batch[i].text(attrActiveAt), k.sk, session, record.bytesLong()})
+			l.rows = append(l.rows, row{batch[i].text(attrActiveAt), k.sk, l.fresh[k.sk], session, record.bytesLong()})
 		}
 	}
 	return nil
 }
 
-// complete adds the sessions that were just made and that the index does not show yet, on a page that goes on behind
-// that activity.
-func (s *Store) complete(ctx context.Context, user conversation.UserID, l *listing, behind string) error {
-	listed := map[string]bool{}
-	for _, r := range l.rows {
-		listed[r.sk] = true
-	}
-	var missing []item
-	for it, err := range s.query(ctx, "list sessions", query{where: beginning(user, freshPrefix), descending: true, page: batchGetLimit}) {
+// madeSince reads the sessions that were made since then, and has the listing leave them to the table.
+func (s *Store) madeSince(ctx context.Context, user conversation.UserID, then time.Time, l *listing) ([]row, error) {
+	made := listing{filter: l.filter, fresh: map[string]bool{}}
+	var marked []item
+	low := freshPrefix + conversation.FormatTime(then)
+	for it, err := range s.query(ctx, "list sessions", query{where: within(user, low, afterPrefix(freshPrefix))}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if sk, ok := sessionSKOfFresh(it.text(attrSK)); ok && !listed[sk] && len(missing) < batchGetLimit-1 {
-			missing = append(missing, key{partition(user), sk}.attributes())
+		if sk, ok := sessionSKOfFresh(it.text(attrSK)); ok {
+			made.fresh[sk] = true
+			marked = append(marked, key{partition(user), sk}.attributes())
 		}
 	}
-	found := listing{filter: l.filter}
-	if err := s.listBatch(ctx, user, missing, &found); err != nil {
-		return err
+	l.fresh = made.fresh
+	if err := s.listBatch(ctx, user, marked, &made); err != nil {
+		return nil, err
 	}
-	l.insert(found.rows, behind)
-	return nil
+	for i, r := range made.rows {
+		made.rows[i].activeAt = conversation.FormatTime(r.session.ActiveAt())
+	}
+	return made.rows, nil
 }
 
-// insert merges rows in by activity: those that lie behind the page before, and on a list that goes on before its
-// end. The others are on other pages.
-func (l *listing) insert(rows []row, behind string) {
-	whole := len(l.rows) <= l.limit
-	var end string
-	if !whole {
-		end = l.rows[l.limit].activeAt
-	}
-	for _, r := range rows {
-		r.activeAt = conversation.FormatTime(r.session.ActiveAt())
-		if (whole || r.activeAt > end) && (behind == "" || r.activeAt < behind) {
+// merge adds the fresh rows that come behind a place. Where the index has more than the page takes, those that belong
+// further back come to lie behind its end, as they should.
+func (l *listing) merge(fresh []row, behind listPlace) {
+	for _, r := range fresh {
+		if behind.before(r) {
 			l.rows = append(l.rows, r)
 		}
 	}
-	slices.SortStableFunc(l.rows, func(a, b row) int { return cmp.Compare(b.activeAt, a.activeAt) })
+	slices.SortStableFunc(l.rows, row.compare)
 }
 
 // page cuts the listing to its limit and to the bytes of a page, and returns where the next page goes on.
-func (l *listing) page() ([]conversation.Session, conversation.Position, error) {
+func (l *listing) page(horizon time.Time) ([]conversation.Session, conversation.Position, error) {
 	var out []conversation.Session
 	bytes := 0
 	for i, r := range l.rows {
 		bytes += r.bytes
 		if len(out) == l.limit || bytes > conversation.MaxPageBytes && i > 0 {
-			last := l.rows[i-1]
-			return out, conversation.Position(last.activeAt + "#" + last.sk), nil
+			return out, listPlace{horizon, l.rows[i-1]}.position(), nil
 		}
 		out = append(out, r.session)
 	}
 	return out, "", nil
-}
-
-// listedAfter returns the key of the index to go on behind.
-func listedAfter(user conversation.UserID, after conversation.Position) (item, error) {
-	if after == "" {
-		return nil, nil
-	}
-	stamp, sk, _ := strings.Cut(string(after), "#")
-	_, timeOK := parseTime(stamp)
-	if _, _, ok := parseSessionSK(sk); !ok || !timeOK {
-		return nil, errPosition()
-	}
-	it := key{partition(user), sk}.attributes()
-	it[attrActiveAt] = text(stamp)
-	return it, nil
 }
