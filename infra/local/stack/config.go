@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/caarlos0/env/v11"
 )
 
 // DefaultTable is the table's name unless TABLE_NAME says another.
@@ -79,16 +77,6 @@ type Triggers struct {
 	Messages int
 	Idle     time.Duration
 	Sweep    time.Duration
-}
-
-// Parse reads a configuration from an environment. Its error names every variable that is malformed, in one line.
-func Parse(environ map[string]string) (Config, error) {
-	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: environ})
-	if err != nil {
-		return Config{}, fmt.Errorf("read environment: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
-	cfg.Environment = environ
-	return cfg, nil
 }
 
 // UnmarshalText reads "messages=20,idle=15m,sweep=1m", any part of it.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -17,8 +19,11 @@ const readHeaderTimeout = 10 * time.Second
 // variable that chooses the port.
 func listen(ctx context.Context, variable string, port int) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil && port != 0 {
-		return nil, fmt.Errorf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, port+1)
+	switch other := port%65535 + 1; {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, other)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("port %d may not be used by you: choose one above 1023, as with %s=8080 make run", port, variable)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)

@@ -72,6 +72,7 @@ type Stack struct {
 	gateway atomic.Pointer[gateway.Gateway] // nil until ready
 	failed  chan error
 	stop    func() error
+	unlock  func() error // frees the data folder; nil where none was taken
 	saying  sync.Mutex
 }
 
@@ -105,10 +106,8 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.template, err = template.Parse(throughline.Template, nil); err != nil {
 		return err
 	}
-	if s.cfg.DataDir != "" {
-		if err := os.MkdirAll(s.cfg.DataDir, 0o755); err != nil {
-			return fmt.Errorf("make data folder: %w", err)
-		}
+	if err := s.openDataDir(); err != nil {
+		return err
 	}
 	// The port that people know comes first: when it is taken, nothing else need begin.
 	door, err := listen(ctx, "PORT", s.cfg.Port)
@@ -127,6 +126,18 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return err
 	}
 	return s.openDoor()
+}
+
+// openDataDir makes the data folder and takes it for this stack.
+func (s *Stack) openDataDir() (err error) {
+	if s.cfg.DataDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.cfg.DataDir, 0o755); err != nil {
+		return fmt.Errorf("DATA_DIR=%s: make data folder: %w", s.cfg.DataDir, err)
+	}
+	s.unlock, err = lockData(s.cfg.DataDir)
+	return err
 }
 
 // startServices starts what the functions depend on. DynamoDB takes by far the longest, so the others start beside it.
@@ -227,6 +238,9 @@ func (s *Stack) shutDown() error {
 		err = errors.Join(err, s.engine.Stop())
 	}
 	s.running.Wait()
+	if s.unlock != nil {
+		err = errors.Join(err, s.unlock())
+	}
 	return err
 }
 

@@ -1,7 +1,9 @@
 package stack_test
 
 import (
+	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -285,17 +287,39 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %+v, %v", c.triggers, cfg, err)
 		}
 	}
-	for _, environ := range []map[string]string{
-		{"TRIGGERS": "moon=full"}, {"TRIGGERS": "idle=0s"}, {"TRIGGERS": "messages=-1"}, {"TRIGGERS": "sweep"}, {"PORT": "x"},
+	for want, environ := range map[string]map[string]string{
+		`TRIGGERS knows messages, idle and sweep, not "moon"`:                                   {"TRIGGERS": "moon=full"},
+		`TRIGGERS: idle="0s" is not a positive value such as messages=20,idle=15m,sweep=1m`:     {"TRIGGERS": "idle=0s"},
+		`TRIGGERS: messages="-1" is not a positive value such as messages=20,idle=15m,sweep=1m`: {"TRIGGERS": "messages=-1"},
+		`TRIGGERS: sweep="" is not a positive value such as messages=20,idle=15m,sweep=1m`:      {"TRIGGERS": "sweep"},
+		"PORT=x: must be a port from 1 to 65535, or 0 for any that is free":                     {"PORT": "x"},
+		"PORT=70000: must be a port from 1 to 65535, or 0 for any that is free":                 {"PORT": "70000"},
+		"PORT=1e99: must be a port from 1 to 65535, or 0 for any that is free":                  {"PORT": "1e99"},
+		"DYNAMODB_PORT=-1: must be a port from 1 to 65535, or 0 for any that is free":           {"DYNAMODB_PORT": "-1"},
+		"KEEP_PROMPT_TEXT=maybe: must be true or false; PORT=x: must be a port from 1 to 65535, or 0 for any that is free": {
+			"KEEP_PROMPT_TEXT": "maybe", "PORT": "x",
+		},
+		"OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0":                     {"OPENAI_EMBEDDING_DIMENSIONS": "0"},
+		"OPENAI_BASE_URL=localhost:1: must be a URL that begins with http:// or https://":   {"OPENAI_BASE_URL": "localhost:1"},
+		"AWS_ENDPOINT_URL_DYNAMODB=%zz: must be a URL that begins with http:// or https://": {"AWS_ENDPOINT_URL_DYNAMODB": "%zz"},
 	} {
 		_, err := stack.Parse(environ)
-		if err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v: error %q, want one line", environ, err)
-		}
-		for name := range environ {
-			if err != nil && !strings.Contains(strings.ToUpper(err.Error()), name) {
-				t.Errorf("%v: error %q does not name the variable", environ, err)
-			}
+		if err == nil || err.Error() != want {
+			t.Errorf("%v: error %q, want %q", environ, err, want)
 		}
 	}
+}
+
+func TestOneStackForADataFolder(t *testing.T) {
+	folder := t.TempDir()
+	h := start(t, map[string]string{"DATA_DIR": folder})
+	second, err := stack.Start(t.Context(), h.parse(t, map[string]string{"DATA_DIR": folder}))
+	if err == nil {
+		_ = second.Stop()
+	}
+	want := fmt.Sprintf("DATA_DIR=%s is in use by another stack (process %d): stop it, or choose another folder", folder, os.Getpid())
+	if err == nil || err.Error() != want {
+		t.Fatalf("a second stack: %v, want %q", err, want)
+	}
+	h.get(t, "/healthz", &struct{}{})
 }
