@@ -41,8 +41,7 @@ func (v *view) scope() (chosen []conversation.Message, older string) {
 }
 
 const (
-	// maxRelevant is how many messages from elsewhere are told, and relevantChars how much of each.
-	maxRelevant   = 12
+	// relevantChars is how much of a message from elsewhere is told.
 	relevantChars = 600
 	// memoryHalfLife is how fast relevance falls with age, down to a share that what is old keeps: a fact from last
 	// year still answers a question about last year.

@@ -22,7 +22,7 @@ var unified = Recipe{
 		{Block: blockLoops, Style: bullet, Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.", Cap: Cap{Items: 5}},
 		{Block: blockGoals, Style: bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
 		{Block: blockRelevantMemories, Style: bullet, Heading: "# MEMORIES THAT MAY MATTER NOW", Cap: Cap{Items: 8}},
-		{Block: blockMessages, Style: said, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW", Cap: Cap{Items: maxRelevant, Chars: relevantChars, Percent: 25, Fill: true}},
+		{Block: blockMessages, Style: said, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW", Cap: Cap{Chars: relevantChars, Percent: 25, Fill: true}},
 		{Block: blockThread, Style: spoken, Heading: "# EARLIER IN THIS THREAD AND TODAY", Cap: Cap{Chars: 800, Percent: 25, Fill: true}},
 		{Block: blockProfile, Style: bullet, Heading: "# PROFILE"},
 		{Block: blockEngagement, Style: bullet, Heading: "# ENGAGEMENT"},
