@@ -32,11 +32,15 @@ func (v *view) conversations(t tier) []*group {
 		}
 		began := v.messagesOf(s.ID)[0].Timestamp
 		last := v.messagesOf(s.ID)[len(v.messagesOf(s.ID))-1].Timestamp
-		groups = append(groups, &group{
+		g := &group{
 			kind: "conversation", id: s.ID, sessionID: s.ID, context: s.Context, began: began, tier: t,
 			label: label(s.Context) + " - " + conversation.Age(last, v.now, v.place), day: dayLabel(last, v.now, v.place),
 			date: v.day(began),
-		})
+		}
+		if s.ID == v.session.ID {
+			g.label = earlierHere
+		}
+		groups = append(groups, g)
 	}
 	return groups
 }
@@ -60,6 +64,9 @@ func (v *view) messagesOf(sessionID string) []conversation.Message {
 	}
 	return v.bySession[sessionID]
 }
+
+// earlierHere is the label of what was said in this very session before what is told message by message.
+const earlierHere = "Earlier in this conversation"
 
 // transcript are a conversation's messages, newest first, that no block of higher value tells. What recent activity sums
 // up of another conversation is told as well where the budget leaves room; the active thread is told in any case.
@@ -174,7 +181,7 @@ func (v *view) earlier(s *Slot) *entry {
 	}
 	e := v.summaryEntry(v.session)
 	e.at = v.session.Summary.UpdatedAt
-	e.label = "Earlier in this conversation"
+	e.label = earlierHere
 	return capChars(e, s.Cap)
 }
 

@@ -159,7 +159,10 @@ func (p *person) everyText() []string {
 			all = append(all, h.Summary.Text)
 		}
 	}
-	return append(all, p.snapshot.Seed.Content)
+	if p.snapshot.Seed != nil {
+		all = append(all, p.snapshot.Seed.Content)
+	}
+	return all
 }
 
 // cutTo is a text cut to n characters, with the sign of it.
