@@ -38,11 +38,12 @@ type Service struct {
 	store Store
 	index Indexer
 	tails *tails
+	marks *marks
 }
 
 // New returns a service on its store and its index.
 func New(store Store, index Indexer) *Service {
-	return &Service{store: store, index: index, tails: newTails()}
+	return &Service{store: store, index: index, tails: newTails(), marks: newMarks()}
 }
 
 // run is the messages of one session in a batch, in the order of seq.
@@ -131,11 +132,15 @@ func ordered(messages []conversation.Message) []conversation.Message {
 	return slices.CompactFunc(messages, func(a, b conversation.Message) bool { return a.Seq == b.Seq })
 }
 
-// advance raises the watermark over a run that follows it without a gap; where it stands elsewhere, the session as it
-// is says what is missing.
+// advance raises the watermark over a run that follows it without a gap, now or with the run behind it; where it stands
+// elsewhere, the session as it is says what is missing.
 func (s *Service) advance(ctx context.Context, r run) error {
-	from, through := r.messages[0].Seq, r.messages[len(r.messages)-1].Seq
-	if through-from+1 == len(r.messages) {
+	first, through := r.messages[0].Seq, r.messages[len(r.messages)-1].Seq
+	if through-first+1 == len(r.messages) {
+		from, wait := s.marks.from(r)
+		if wait {
+			return nil
+		}
 		err := s.store.MarkIndexed(ctx, r.user, r.ref, from, through)
 		if !fault.Is(err, fault.Conflict) {
 			return gone(err)

@@ -111,8 +111,13 @@ func (w *world) Forget(_ context.Context, _ conversation.UserID, _ int64, ids []
 	return nil
 }
 
+// message is a question where its seq is odd, and an answer where it is even.
 func message(seq int) conversation.Message {
-	return conversation.Message{ID: fmt.Sprint("m", seq), Seq: seq, SessionID: "s", Context: "workout_log", Generation: 1}
+	role := conversation.Assistant
+	if seq%2 == 1 {
+		role = conversation.User
+	}
+	return conversation.Message{ID: fmt.Sprint("m", seq), Seq: seq, Role: role, SessionID: "s", Context: "workout_log", Generation: 1}
 }
 
 func change(seq int) conversation.Change {
@@ -183,6 +188,42 @@ func TestOneCallForAWarmBatch(t *testing.T) {
 	}
 	if calls["index"] != 1 || calls["mark"] != 1 || calls["session"]+calls["messages"] != 0 {
 		t.Errorf("calls %v, want one to index and one to mark", calls)
+	}
+}
+
+// TestAQuestionIsMarkedWithItsAnswer counts the marks of turns whose question and answer come apart, and of questions
+// that nobody answers.
+func TestAQuestionIsMarkedWithItsAnswer(t *testing.T) {
+	for name, tt := range map[string]struct {
+		batches [][]int
+		marked  []int
+	}{
+		"two turns":             {[][]int{{1}, {2}, {3}, {4}}, []int{0, 2, 2, 4}},
+		"in one batch":          {[][]int{{1, 2}, {3, 4}}, []int{2, 4}},
+		"a question came twice": {[][]int{{1}, {1}, {2}}, []int{0, 0, 2}},
+		"nobody answers":        {[][]int{{1}, {2}, {3}, {4}}, []int{0, 2, 2, 4}},
+		"the turn before again": {[][]int{{1}, {2}, {1}, {2}, {3}, {4}}, []int{0, 2, 2, 2, 2, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(8)
+			service := memory.New(w, w)
+			for i, batch := range tt.batches {
+				var changes []conversation.Change
+				for _, seq := range batch {
+					c := change(seq)
+					if name == "nobody answers" {
+						c.Message.Role = conversation.User
+					}
+					changes = append(changes, c)
+				}
+				if done, err := service.Consume(t.Context(), changes); err != nil || done != len(changes) {
+					t.Fatalf("batch %d: %d done, %v", i, done, err)
+				}
+				if w.session.IndexedSeq != tt.marked[i] {
+					t.Errorf("after batch %d the watermark stands at %d, want %d", i, w.session.IndexedSeq, tt.marked[i])
+				}
+			}
+		})
 	}
 }
 

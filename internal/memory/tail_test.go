@@ -61,7 +61,7 @@ func TestAMessageIsIndexedWithWhatItAnswers(t *testing.T) {
 
 // TestAPanicReachesTheCaller has marking panic in a worker: the stream's handler can set the record aside.
 func TestAPanicReachesTheCaller(t *testing.T) {
-	w := newWorld(1)
+	w := newWorld(2)
 	w.fail = func(op string) error {
 		if op == "mark" {
 			panic("nil map")
@@ -73,5 +73,5 @@ func TestAPanicReachesTheCaller(t *testing.T) {
 			t.Error("the caller did not hear of the panic")
 		}
 	}()
-	_, _ = memory.New(w, w).Consume(t.Context(), []conversation.Change{change(1)})
+	_, _ = memory.New(w, w).Consume(t.Context(), []conversation.Change{change(2)})
 }
