@@ -112,15 +112,16 @@ func hasSummary(s conversation.Session) bool {
 	return s.Summary != nil && strings.TrimSpace(s.Summary.Text) != ""
 }
 
-// chooseSessions tells yesterday's and older sessions by their summaries, newest first: tiers 3 and 4.
+// chooseSessions tells yesterday's and older sessions by their summaries, newest first: tiers 3 and 4. Conversations of
+// today that lie behind the messages which were read come before them: they would be told by nothing else.
 func chooseSessions(v *view, s *Slot) []*entry {
 	var entries []*entry
-	for _, t := range []tier{tierYesterday, tierOlder} {
+	for _, t := range []tier{tierThread, tierToday, tierYesterday, tierOlder} {
 		for _, other := range v.sessions {
-			if v.thread.tierOf(other, v.now, v.place) != t || !hasSummary(other) {
+			if v.thread.tierOf(other, v.now, v.place) != t || t <= tierToday && len(v.bySession[other.ID]) > 0 {
 				continue
 			}
-			e := v.once(v.summaryEntry(other), summed(other.ID), s.Block)
+			e := v.summed(other, s)
 			e.place = len(entries)
 			if s.Grouped {
 				e.group = &group{
@@ -128,10 +129,19 @@ func chooseSessions(v *view, s *Slot) []*entry {
 					day: dayLabel(other.LastMessageAt, v.now, v.place), began: other.StartedAt, date: v.day(other.LastMessageAt),
 				}
 			}
-			entries = append(entries, capChars(e, s.Cap))
+			entries = append(entries, e)
 		}
 	}
 	return capItems(entries, s)
+}
+
+// summed tells a session by its summary, where it has one that no block of higher value tells.
+func (v *view) summed(other conversation.Session, s *Slot) *entry {
+	if !hasSummary(other) {
+		other.Summary = &conversation.SessionSummary{}
+		return v.summaryEntry(other).out("it has no summary yet")
+	}
+	return capChars(v.once(v.summaryEntry(other), summed(other.ID), s.Block), s.Cap)
 }
 
 // chooseLatest tells the newest session summary of this coach that no other block tells: of this session, where it has

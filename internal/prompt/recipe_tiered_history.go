@@ -59,7 +59,7 @@ var tagged = &Format{
 	Guard: escapeXML,
 	Group: func(g *group) (open, end string) {
 		kind := ""
-		if g.tier >= tierYesterday {
+		if g.kind == "summary" {
 			kind = ` type="summary"`
 		}
 		return `<conversation context="` + label(g.context) + `" date="` + g.date + `" when="` + g.day + `"` + kind + ">\n", "</conversation>\n"

@@ -112,3 +112,26 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 		t.Errorf("transcript %+v", got)
 	}
 }
+
+// On a busy day, conversations that lie behind the messages which are read are told by their summaries; what has none is
+// named in the manifest.
+func TestBusyDay(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("unsummed", "coach_conversation", "c", now.Add(-26*time.Hour), says(0, "yesterday"))
+	for i := range 3 {
+		s := p.converse(fmt.Sprint("morning", i), "coach_conversation", "c", now.Add(-time.Duration(12-i)*time.Hour), exchanges(2)...)
+		summarize(s, fmt.Sprint("They planned morning ", i, "."))
+	}
+	p.converse("busy", "coach_conversation", "c", now.Add(-5*time.Hour), exchanges(60)...)
+	p.converse("here", "coach_conversation", "c", now)
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", Budget: &prompt.Budget{Tokens: 9000}})
+	text := sectionOf(got.System, "# EARLIER SESSIONS\n")
+	const want = "[Coach - 10 hours ago]: They planned morning 1.\n[Coach - 11 hours ago]: They planned morning 0."
+	if text != want || !strings.Contains(got.System, "They planned morning 2.") {
+		t.Errorf("earlier sessions %q", text)
+	}
+	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != prompt.Dropped || item.Reason != "it has no summary yet" {
+		t.Errorf("line %+v", item)
+	}
+}
