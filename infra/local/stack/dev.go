@@ -160,12 +160,12 @@ func (s *Stack) serveSettle(w http.ResponseWriter, r *http.Request) {
 	limit := defaultSettleTime
 	if in.TimeoutMS != nil {
 		limit = time.Duration(*in.TimeoutMS) * time.Millisecond
-		if limit < 0 || limit > maxSettleTime {
+		if *in.TimeoutMS < 0 || *in.TimeoutMS > maxSettleTime.Milliseconds() {
 			problem.Write(w, fault.InvalidField("timeoutMs", "must be between 0 and 600000"))
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	ctx, cancel := context.WithTimeout(r.Context(), max(limit, settleLook))
 	defer cancel()
 	problem.WriteJSON(w, s.Settle(ctx))
 }

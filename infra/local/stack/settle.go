@@ -7,6 +7,9 @@ import (
 )
 
 const (
+	// settleLook is how long one look at an idle stack may take: its consumers ask their streams rarely. A caller who
+	// would rather not wait waits so long, to be told the truth.
+	settleLook = time.Second
 	// settlePause is between two looks at work that is still due.
 	settlePause = 50 * time.Millisecond
 	// dueLimit is how many due sessions a look counts at most.
@@ -33,6 +36,9 @@ func (s *Stack) Settle(ctx context.Context) Settled {
 			pause(ctx, settlePause)
 		}
 	}
+	if !settled {
+		due = s.countDue(context.WithoutCancel(ctx), due)
+	}
 	out := Settled{Settled: settled, Pending: int64(due)}
 	for _, p := range s.pollers {
 		stats := p.Stats()
@@ -40,6 +46,17 @@ func (s *Stack) Settle(ctx context.Context) Settled {
 		out.Pending += stats.Pending
 	}
 	return out
+}
+
+// countDue counts the due sessions for an answer whose time is over; what was counted last stands where that fails.
+func (s *Stack) countDue(ctx context.Context, last int) int {
+	ctx, cancel := context.WithTimeout(ctx, settleLook)
+	defer cancel()
+	sessions, err := s.store.DueBefore(ctx, time.Now(), dueLimit)
+	if err != nil {
+		return last
+	}
+	return len(sessions)
 }
 
 // settleOnce looks once. The consumers having caught up with a moment is not enough: handlers that ran meanwhile may

@@ -49,6 +49,9 @@ func TestStackFromEndToEnd(t *testing.T) {
 	if !settled.Settled || settled.Pending != 0 || settled.Records == 0 {
 		t.Errorf("settled %+v", settled)
 	}
+	if now := h.settle(t, 0); !now.Settled || now.Records != settled.Records {
+		t.Errorf("without a wait %+v, behind %+v", now, settled)
+	}
 	db := dynamo(info.DynamoDBEndpoint)
 	if item(t, db, info.TableName, "user#ann", "summary#one") == nil {
 		t.Error("the stream's consumer had not written when the stack said that it settled")
