@@ -91,6 +91,22 @@ func InvalidFields(fields ...Field) *Error {
 	return &Error{Code: Invalid, Message: "the input is not valid", Fields: fields}
 }
 
+// Sentence says what is wrong with an input's fields: of the first, and how many there are besides.
+func Sentence(fields []Field) string {
+	if len(fields) == 0 {
+		return ""
+	}
+	text := fields[0].Field + " " + fields[0].Message
+	switch more := len(fields) - 1; more {
+	case 0:
+		return text
+	case 1:
+		return text + "; and one more field is wrong"
+	default:
+		return fmt.Sprintf("%s; and %d more fields are wrong", text, more)
+	}
+}
+
 // Missing returns a NotFound error for a kind of thing; what belongs to another user is missing too.
 func Missing(kind string) *Error { return New(NotFound, kind+" not found") }
 

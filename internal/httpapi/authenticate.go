@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // Verifier checks a bearer token and says whose it is. A token that is not good is Unauthorized; Unavailable means
@@ -22,7 +21,7 @@ func (s *server) bearer(v Verifier) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 			if !strings.EqualFold(scheme, "Bearer") || token == "" {
-				writeProblem(w, fault.New(fault.Unauthorized, "a bearer token is needed"))
+				writeProblem(w, errNoToken)
 				return
 			}
 			user, scopes, err := v.Verify(r.Context(), strings.TrimSpace(token))

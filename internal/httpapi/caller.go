@@ -55,7 +55,7 @@ func callerOf(ctx context.Context) (Caller, error) {
 	case map[string]string:
 		return callerFromClaims(c)
 	}
-	return Caller{}, fault.New(fault.Unauthorized, "a bearer token is needed")
+	return Caller{}, errNoToken
 }
 
 // callerFromClaims reads the claims as API Gateway hands them over: every value is text, and a list is written as

@@ -143,6 +143,15 @@ func FuzzHandler(f *testing.F) {
 	f.Add("PUT", "/v1/preferences", `{"contexts":{"workout_log":{"share":false}},"timezone":"Europe/Berlin"}`, "", "application/json")
 	f.Add("POST", "/v1/memories", `{"type":"PROFILE","content":"x","confidence":1e-3,"messageIds":["a"]}`, "k", "application/json")
 	f.Add("PATCH", "/v1/todos/x", `{"completedAt":null,"status":"COMPLETED"}`, "", "application/json")
+	f.Add("PUT", "/v1/profile", `{"email":"x","createdAt":"2026-02-30T00:00:00Z","name":1}`, "", "application/json")
+	f.Add("PUT", "/v1/user-summary", `{"patterns":{},"wins":[1],"struggles":null,"lastUpdated":"x"}`, "", "application/json")
+	f.Add("POST", "/v1/memories", `{"type":"x","content":"","confidence":2,"pinned":"yes","messageIds":[1]}`, "", "application/json")
+	f.Add("PATCH", "/v1/memories/x", `{"confidence":"x","validUntil":1,"supersededBy":[]}`, "", "application/json")
+	f.Add("GET", "/v1/sessions?limit=x&status=y&context=z", "", "", "")
+	f.Add("GET", "/v1/messages?limit=1e3&from=1&to=2026-02-30T00:00:00Z&order=up", "", "", "")
+	f.Add("PUT", "/v1/preferences", `{"contexts":{"x":{"share":1}},"timezone":"Moon","memory":0}`, "", "application/json")
+	f.Add("POST", "/v1/sessions", `[1]`, "", "application/json")
+	f.Add("POST", "/v1/sessions/s1/messages", `{"messages":{"role":1}}`, "", "application/json")
 	f.Add("DELETE", "/v1/sessions/s1/messages/%00%ff", "", "", "")
 	h, _, _ := newMessages(f)
 	newSession(f, h, "s1")
@@ -151,12 +160,29 @@ func FuzzHandler(f *testing.F) {
 		if r.status >= 500 {
 			t.Fatalf("%s %q %q: %d %s", method, path, body, r.status, r.body)
 		}
-		if r.status >= 400 {
+		if r.status >= 400 && method != "HEAD" {
 			var p problem
 			r.decode(t, &p)
 			if p.Status != r.status || p.Code == "" || r.header.Get("Content-Type") != "application/problem+json" {
 				t.Fatalf("%s %q %q: %d %s", method, path, body, r.status, r.body)
 			}
+			if word := goWord(p, path+body+key+contentType); word != "" {
+				t.Fatalf("%s %q %q: %s in %s", method, path, body, word, r.body)
+			}
 		}
 	})
+}
+
+// goWord returns a word of Go's own, rather than of the API's, that a problem holds and the request does not.
+func goWord(p problem, request string) string {
+	text := p.Title + p.Detail
+	for _, e := range p.Errors {
+		text += " " + e.Message
+	}
+	for _, word := range []string{"json:", "strconv", "time.", "time:", "unmarshal", "Unmarshal", "reflect", "int64", "float64", "Go ", "parse ", "mail:", "interface", "map[", "nil", "0x", "%!", "expected"} {
+		if strings.Contains(text, word) && !strings.Contains(request, word) {
+			return word
+		}
+	}
+	return ""
 }

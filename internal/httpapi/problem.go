@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -25,13 +24,19 @@ type problem struct {
 	Type   string `json:"type" doc:"Names the kind of problem." example:"urn:throughline:problem:invalid"`
 	Title  string `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
 	Status int    `json:"status" doc:"The HTTP status." example:"422"`
-	Detail string `json:"detail" doc:"What was wrong this time." example:"the input is not valid"`
+	Detail string `json:"detail" doc:"What was wrong this time." example:"messages[3].role must be one of \"user, assistant, system\""`
 	Code   string `json:"code" enum:"invalid,unauthorized,forbidden,not_found,method_not_allowed,conflict,too_large,idempotency_mismatch,rate_limited,unavailable,internal" doc:"The kind of problem for programs."`
 	//nolint:lll // the tags are the documentation
 	Errors []fieldProblem `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
 
 	retryAfter time.Duration
+	// anonymous is set where no credentials came at all.
+	anonymous bool
 }
+
+// errNoToken is the error of a request without a bearer token. It stands apart from that of a bad token: no error is
+// named to whom has not tried (RFC 6750, section 3.1).
+var errNoToken = fault.New(fault.Unauthorized, "a bearer token is needed")
 
 // fieldProblem is one wrong part of the input.
 type fieldProblem struct {
@@ -47,7 +52,7 @@ func (p *problem) ContentType(string) string { return problemType }
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", challenge(p.Detail))
+		h.Set("WWW-Authenticate", p.challenge())
 	}
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
@@ -56,9 +61,12 @@ func (p *problem) GetHeaders() http.Header {
 }
 
 // challenge is the WWW-Authenticate value of RFC 6750.
-func challenge(detail string) string {
+func (p *problem) challenge() string {
+	if p.anonymous {
+		return `Bearer realm="throughline"`
+	}
 	return `Bearer realm="throughline", error="invalid_token", error_description="` +
-		strings.NewReplacer(`"`, `'`, `\`, ``).Replace(detail) + `"`
+		strings.NewReplacer(`"`, `'`, `\`, ``).Replace(p.Detail) + `"`
 }
 
 // kind is how one code is told to clients.
@@ -118,6 +126,10 @@ func problemOf(err error) *problem {
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, fieldProblem{Field: clip(field.Field), Message: clip(field.Message)})
 	}
+	if len(p.Errors) > 0 && p.Detail == k.detail {
+		p.Detail = sentence(p.Errors)
+	}
+	p.anonymous = errors.Is(err, errNoToken)
 	if f.RetryAfter > 0 {
 		p.retryAfter = f.RetryAfter
 	}
@@ -156,7 +168,19 @@ func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 		seen[f.Field] = true
 	}
 	slices.SortStableFunc(p.Errors, func(a, b fieldProblem) int { return strings.Compare(a.Field, b.Field) })
+	if len(p.Errors) > 0 {
+		p.Detail = sentence(p.Errors)
+	}
 	return p, nil
+}
+
+// sentence is the detail of a problem with errors.
+func sentence(wrong []fieldProblem) string {
+	fields := make([]fault.Field, len(wrong))
+	for i, w := range wrong {
+		fields[i] = fault.Field(w)
+	}
+	return fault.Sentence(fields)
 }
 
 // problemOfStatus is the problem of a status that the framework chose itself.
@@ -172,36 +196,6 @@ func problemOfStatus(status int) *problem {
 	k := kindOf(fault.Invalid)
 	k.status = status
 	return newProblem(fault.Invalid, k)
-}
-
-// fieldOf names a field as the client wrote it: "messages[3].role", not "body.messages[3]" with a sentence about role.
-func fieldOf(d *huma.ErrorDetail) fieldProblem {
-	field, message := d.Location, d.Message
-	for _, source := range []string{"body", "query", "path", "header"} {
-		if rest, ok := strings.CutPrefix(field, source+"."); ok {
-			field = rest
-			break
-		}
-	}
-	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
-	if rest, ok := strings.CutPrefix(message, before); ok && strings.HasSuffix(rest, after) {
-		field, message = join(field, strings.TrimSuffix(rest, after)), "is required"
-	}
-	if message == validation.MsgUnexpectedProperty {
-		message = "is not a field of this call"
-	}
-	if name, ok := strings.CutPrefix(message, misfit); ok {
-		field, message = name, "is not written as its type is: whole numbers have neither a fraction nor an exponent"
-	}
-	return fieldProblem{Field: clip(field), Message: clip(message)}
-}
-
-// join appends a name to a path; the whole body has no name of its own.
-func join(path, name string) string {
-	if path == "" || path == "body" {
-		return name
-	}
-	return path + "." + name
 }
 
 // clip keeps an echo of the input short.

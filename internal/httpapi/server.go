@@ -43,6 +43,7 @@ type server struct {
 var strict = sync.OnceFunc(func() {
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
+	wordValidation()
 })
 
 func newServer(b Base) *server {

@@ -248,3 +248,24 @@ func TestIDsAreThoseOfTheDomain(t *testing.T) {
 		})
 	}
 }
+
+func TestDetailSaysWhatIsWrong(t *testing.T) {
+	h, _, _ := newMessages(t)
+	for body, want := range map[string]string{
+		`{"context":"coach_conversation"}`:                     `coachId is required`,
+		`{"context":"coach_conversation","coachId":""}`:        `coachId must be 1 to 128 of A-Z a-z 0-9 _ . : - and neither "." nor ".."`,
+		`{"context":"coach_conversation","coachId":1}`:         `coachId must be a string`,
+		`{"context":"coach_conversation","coachId":"c","x":1}`: `x is not a field of this call`,
+		`{}`:          `coachId is required; and one more field is wrong`,
+		`{"title":1}`: `coachId is required; and 2 more fields are wrong`,
+		`{"context":"coach_conversation","coachId":"c","coachId":"d"}`:    `coachId stands twice in one object`,
+		`{"context":"coach_conversation","coachId":"c","mode":""}`:        `mode must have 1 or more characters`,
+		`{"context":"coach_conversation","coachId":"c","attributes":[1]}`: `attributes must be an object`,
+	} {
+		r := expect(t, h, 422, call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
+		var p problem
+		if r.decode(t, &p); p.Detail != want {
+			t.Errorf("%s: %q, want %q", body, p.Detail, want)
+		}
+	}
+}

@@ -74,11 +74,16 @@ func TestBodiesWhereNoneIsTaken(t *testing.T) {
 func TestNoCaller(t *testing.T) {
 	h, _, _ := newMessages(t)
 	expectProblem(t, h, 401, "unauthorized", "", call{method: "GET", path: "/v1/sessions"})
-	r := expect(t, h, 401, call{method: "POST", path: "/v1/sessions", body: "not even JSON"})
-	if challenge := r.header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, "Bearer ") {
-		t.Errorf("WWW-Authenticate %q", challenge)
+	for user, want := range map[string]string{
+		"": `Bearer realm="throughline"`,
+		"a\x00b": `Bearer realm="throughline", error="invalid_token", ` +
+			`error_description="the token's sub is not 1 to 128 printable characters"`,
+	} {
+		r := expect(t, h, 401, call{method: "POST", path: "/v1/sessions", body: "not even JSON", user: user})
+		if challenge := r.header.Get("WWW-Authenticate"); challenge != want {
+			t.Errorf("WWW-Authenticate %q, want %q", challenge, want)
+		}
 	}
-	expectProblem(t, h, 401, "unauthorized", "", call{method: "GET", path: "/v1/sessions", user: "a\x00b"})
 }
 
 func TestHeadersOfEveryAnswer(t *testing.T) {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,13 +23,16 @@ type Verifier interface {
 	Verify(ctx context.Context, token string) (conversation.UserID, []string, error)
 }
 
+// errNoToken is the error of a request without a bearer token.
+var errNoToken = fault.New(fault.Unauthorized, "a bearer token is needed")
+
 // authorize is the JWT authorizer: it checks the bearer token and hands its claims on. Only for a route that needs
 // scopes does the service say which the token has; the function finds them in the claims.
 func (g *Gateway) authorize(r *http.Request, needed []string) (*events.APIGatewayV2HTTPRequestContextAuthorizerDescription, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return nil, fault.New(fault.Unauthorized, "a bearer token is needed")
+		return nil, errNoToken
 	}
 	_, scopes, err := g.verifier.Verify(r.Context(), token)
 	if err != nil {
@@ -48,9 +52,12 @@ func (g *Gateway) authorize(r *http.Request, needed []string) (*events.APIGatewa
 	return &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: jwtContext}, nil
 }
 
-// refuse answers a request that the authorizer did not let pass.
+// refuse answers a request that the authorizer did not let pass. Without a token the challenge names no error.
 func refuse(w http.ResponseWriter, err error) {
-	if f := fault.From(err); f.Code == fault.Unauthorized {
+	switch f := fault.From(err); {
+	case errors.Is(err, errNoToken):
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case f.Code == fault.Unauthorized:
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(
 			`Bearer scope="" error="invalid_token" error_description=%q`, f.Message,
 		))

@@ -235,8 +235,9 @@ func TestAuthorizer(t *testing.T) {
 			if p.Code != want || p.Type != "about:blank" || p.Detail == "" || len(h.events) != 0 {
 				t.Errorf("problem %+v, events %d", p, len(h.events))
 			}
-			if c.status == 401 && !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer ") {
-				t.Errorf("WWW-Authenticate %q", resp.Header.Get("WWW-Authenticate"))
+			challenge, named := resp.Header.Get("WWW-Authenticate"), p.Detail != "a bearer token is needed"
+			if c.status == 401 && (!strings.HasPrefix(challenge, "Bearer") || strings.Contains(challenge, `error="invalid_token"`) != named) {
+				t.Errorf("WWW-Authenticate %q, where the problem is that %s", challenge, p.Detail)
 			}
 		})
 	}

@@ -3,10 +3,12 @@
 package problem
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/throughline/throughline/internal/fault"
@@ -31,10 +33,14 @@ func Write(w http.ResponseWriter, err error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
+	detail := f.Message
+	if len(f.Fields) > 0 {
+		detail = fault.Sentence(f.Fields)
+	}
 	w.WriteHeader(status)
 	// The status is sent; a client that is gone cannot be told anything.
 	_ = json.NewEncoder(w).Encode(body{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: f.Message,
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail,
 		Code: string(code), Errors: f.Fields,
 	})
 }
@@ -63,12 +69,29 @@ func Read(r *http.Request, v any) error {
 	case err == nil, errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.New(fault.NotJSON, "the body is not one JSON value")
 	case errors.As(err, &kind):
-		return fault.InvalidField(kind.Field, "must be "+kind.Type.String()+", not "+kind.Value)
+		return fault.InvalidField(cmp.Or(kind.Field, "body"), "must be "+kindName(kind.Type.Kind()))
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return fault.InvalidField(strings.Trim(field, `"`), "is not a field of this call")
 	}
 	return fault.New(fault.NotJSON, "the body could not be read")
+}
+
+// kindName is what a Go kind is called in JSON.
+func kindName(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	}
+	return "an object"
 }
 
 func statusOf(code fault.Code) (int, fault.Code) {
