@@ -30,7 +30,8 @@ func drawn(w *world) (prompt.Request, *person) {
 	p.snapshot.Memories = []longterm.Memory{
 		memory("of the designer", "msg_designer_1", "msg_designer_2"), memory("of the coach", "msg_coach_1"),
 		memory("of both", "msg_coach_1", "msg_designer_1"), memory("of here", "msg_here_1"), memory("of nowhere"),
-		memory("of the deleted", "msg_gone_1"), {ID: "seeded", Content: "seeded", Type: longterm.ProfileMemory, Source: longterm.Seeded},
+		memory("of the deleted", "msg_gone_1"),
+		{ID: "seeded", Content: "seeded", Type: longterm.ProfileMemory, Source: longterm.Seeded},
 	}
 	found := memory("found in the designer", "msg_designer_2")
 	p.hits = []recall.Hit{{ID: "found", Memory: &found, Score: 1}}
