@@ -21,42 +21,58 @@ import (
 const eraseReserve = 5 * time.Second
 
 // BeginErasure raises the user's generation, or goes on with an erasure that is not done. One caller at a time has
-// the user, so that what is deleted is counted once.
+// the user, so that what is deleted is counted once. The generation is guessed and checked by the transaction.
 func (s *Store) BeginErasure(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Progress, bool, error) {
-	k, now := generationKey(user), s.now()
-	lease := value(moment(until.Add(eraseReserve)))
-	idle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(flag(false))))
-	begin := expression.Set(field(attrGeneration), expression.Plus(field(attrGeneration).IfNotExists(value(whole(0))), value(whole(1)))).
+	now, lease := conversation.Milliseconds(s.now()), value(moment(until.Add(eraseReserve)))
+	generation := s.known.generation(user)
+	for p := s.patience(); ; {
+		t, place := s.raising(user, generation, now, lease)
+		refused, err := s.commit(ctx, "begin erasure", t, p)
+		if err != nil {
+			return erasure.Progress{}, false, err
+		}
+		if refused == nil {
+			s.known.keepGeneration(user, generation+1)
+			return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: generation + 1}, true, nil
+		}
+		met, _ := refused.met(place)
+		generation = met.whole(attrGeneration)
+		s.known.keepGeneration(user, generation)
+		if met.flag(attrErasing) {
+			return s.resumeErasure(ctx, user, met, now, lease)
+		}
+	}
+}
+
+// raising is the transaction that raises a generation. A mark with it tells the readers of long-term memory from then
+// on which generation counts: they read no generation besides. It goes when nothing of before is left.
+func (s *Store) raising(user conversation.UserID, generation int64, now time.Time, lease expression.ValueBuilder) (t *transaction, place int) {
+	next := whole(generation + 1)
+	begin := expression.Set(field(attrGeneration), value(next)).
 		Set(field(attrErasing), value(flag(true))).Set(field(attrErasedAt), value(moment(now))).
 		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(whole(0))).
 		Set(field(attrLeaseUntil), lease)
-	it, err := s.updateItem(ctx, k, begin, idle)
-	if met, running := conditionFailed(err); running {
-		free := field(attrErasing).Equal(value(flag(true))).
-			And(field(attrLeaseUntil).LessThanEqual(value(moment(now))))
-		it, err = s.updateItem(ctx, k, expression.Set(field(attrLeaseUntil), lease), free)
-		if _, held := conditionFailed(err); held {
-			return progress(met), false, nil
-		}
+	idle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(flag(false))))
+	t = s.transaction()
+	place = t.update(generationKey(user), begin, isGeneration(generation).And(idle))
+	mark := key{partition(user), erasingSK}.attributes()
+	mark[attrGeneration] = next
+	t.set(mark)
+	return t, place
+}
+
+// resumeErasure takes the user from a caller whose time is over; met is how far that one had come.
+func (s *Store) resumeErasure(ctx context.Context, user conversation.UserID, met item, now time.Time, lease expression.ValueBuilder) (erasure.Progress, bool, error) {
+	free := field(attrErasing).Equal(value(flag(true))).
+		And(field(attrLeaseUntil).LessThanEqual(value(moment(now))))
+	it, err := s.updateItem(ctx, generationKey(user), expression.Set(field(attrLeaseUntil), lease), free)
+	if _, held := conditionFailed(err); held {
+		return progress(met), false, nil
 	}
 	if err != nil {
 		return erasure.Progress{}, false, failed("begin erasure", err)
 	}
-	s.known.keepGeneration(user, it.whole(attrGeneration))
-	if err := s.markErasing(ctx, user, it.whole(attrGeneration)); err != nil {
-		return erasure.Progress{}, false, err
-	}
 	return progress(it), true, nil
-}
-
-// markErasing tells the readers of long-term memory which generation counts from now on: they read no generation
-// besides. The mark goes when nothing of before is left.
-func (s *Store) markErasing(ctx context.Context, user conversation.UserID, generation int64) error {
-	u := expression.Set(field(attrGeneration), value(whole(generation)))
-	later := expression.AttributeNotExists(field(attrGeneration)).
-		Or(field(attrGeneration).LessThanEqual(value(whole(generation))))
-	_, err := s.updateItem(ctx, key{partition(user), erasingSK}, u, later)
-	return failed("begin erasure", err)
 }
 
 func progress(it item) erasure.Progress {
