@@ -179,7 +179,7 @@ func goWord(p problem, request string) string {
 	for _, e := range p.Errors {
 		text += " " + e.Message
 	}
-	for _, word := range []string{"json:", "strconv", "time.", "time:", "unmarshal", "Unmarshal", "reflect", "int64", "float64", "Go ", "parse ", "mail:", "interface", "map[", "nil", "0x", "%!", "expected"} {
+	for _, word := range []string{"json:", "strconv", "time.", "time:", "unmarshal", "Unmarshal", "reflect", "int64", "float64", "Go ", "parse ", "mail:", "interface", "map[", "nil", "0x", "%!", "expected string", "expected value", "expected number"} {
 		if strings.Contains(text, word) && !strings.Contains(request, word) {
 			return word
 		}
