@@ -270,6 +270,39 @@ func wantNothingOf(t *testing.T, api *client.Client, word string) {
 	}
 }
 
+// TestDeletingASessionLeavesNothingOfIt deletes a session that a prompt of another one has quoted.
+func TestDeletingASessionLeavesNothingOfIt(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", "I want marzipan bridges in my program.")
+	open(t, api, "coach_conversation", "coach")
+	settle(t)
+	var built builtPrompt
+	body := map[string]any{"context": "coach_conversation", "sessionId": "coach", "message": "What did I want in my program?"}
+	if err := api.Do(t.Context(), http.MethodPost, "/v1/prompts", body, &built); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(built.System, "marzipan") {
+		t.Fatalf("the coach does not know what the designer heard:\n%s", built.System)
+	}
+	if err := api.Do(t.Context(), http.MethodDelete, "/v1/sessions/designer", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.New(shared.Base).Do(t.Context(), http.MethodPost, "/dev/redeliver", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	settle(t)
+	wantNothingOf(t, api, "arzipan")
+	var kept builtPrompt
+	if err := api.Do(t.Context(), http.MethodGet, "/v1/prompts/"+built.PromptID, nil, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if kept.System != "" || len(kept.Messages) != 0 || len(kept.Manifest.Blocks) == 0 {
+		t.Errorf("the kept prompt holds %d bytes of system, %d messages, %d blocks; want only the manifest",
+			len(kept.System), len(kept.Messages), len(kept.Manifest.Blocks))
+	}
+}
+
 // TestPreferencesHoldAtOnce switches sharing off and on again.
 func TestPreferencesHoldAtOnce(t *testing.T) {
 	api := newUser(t)
@@ -336,6 +369,13 @@ func TestNotesAndMemoriesReachPrompts(t *testing.T) {
 	}
 	if system := tells("Is the knee all right on stairs?"); !strings.Contains(system, "clicks on stairs") {
 		t.Errorf("the prompt lacks the check-in's note:\n%s", system)
+	}
+	var found struct{ Messages []struct{ Content, Role, Context string } }
+	if err := api.Do(t.Context(), http.MethodPost, "/v1/recall", map[string]any{"query": "knee on stairs", "limit": 1}, &found); err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Messages) != 1 || found.Messages[0].Content != note["note"] || found.Messages[0].Context != "check_in" {
+		t.Errorf("the recall brings %+v, not the check-in's note", found.Messages)
 	}
 	if system := tells("Who was the physiotherapist?"); !strings.Contains(system, "sister Ana") {
 		t.Errorf("the prompt lacks the memory:\n%s", system)
