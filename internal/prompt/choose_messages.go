@@ -47,6 +47,9 @@ const (
 	// year still answers a question about last year.
 	memoryHalfLife = 30 * 24 * time.Hour
 	oldShare       = 0.6
+	// leastShare is the part of the best score below which a message has nothing to do with the current one: a short
+	// history's search answers with all of it.
+	leastShare = 0.2
 	// referenced is how many messages of the session that the user refers to are told.
 	referenced = 6
 )
@@ -60,20 +63,10 @@ func fade(score float64, age time.Duration) float64 {
 }
 
 // chooseMessages tells messages and check-in notes from elsewhere: first those of the session that the user refers to
-// ("as we said"), whatever their rank, then the search's hits in the contexts that this one reads.
+// ("as we said"), whatever their rank, then the search's hits in the contexts that this one reads, as far as they have
+// to do with the message.
 func chooseMessages(v *view, s *Slot) []*entry {
-	entries := v.referredTo(s)
-	hits := v.elsewhere()
-	slices.SortStableFunc(hits, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
-	for _, e := range hits {
-		key := told(e.id)
-		if e.kind == "check_in" {
-			key = "check_in:" + e.id
-		}
-		if v.used[key] != s.Block { // what the user refers to stands there already
-			entries = append(entries, v.once(e, key, s.Block))
-		}
-	}
+	entries := append(v.referredTo(s), v.nearby(s)...)
 	entries = capItems(entries, s)
 	for _, e := range entries {
 		e.label = v.whose(e)
@@ -81,6 +74,41 @@ func chooseMessages(v *view, s *Slot) []*entry {
 	}
 	placeByTime(entries)
 	return entries
+}
+
+// nearby are the search's hits, best first, without what the block tells already; those too far behind the best one that
+// nothing else tells are out.
+func (v *view) nearby(s *Slot) []*entry {
+	hits := v.elsewhere()
+	slices.SortStableFunc(hits, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
+	least := 0.0
+	var entries []*entry
+	for _, e := range hits {
+		by, taken := v.used[e.key()]
+		if by == s.Block {
+			continue // what the user refers to stands there already
+		}
+		entries = append(entries, e)
+		if !taken && (e.score <= 0 || e.score < least) {
+			e.out(notRelevant)
+			continue
+		}
+		if v.once(e, e.key(), s.Block); !taken {
+			least = max(least, e.score*leastShare)
+		}
+	}
+	return entries
+}
+
+// notRelevant is the reason of what the search found too far from the message.
+const notRelevant = "not relevant enough"
+
+// key is what a message or a note is told once by.
+func (e *entry) key() string {
+	if e.kind == "check_in" {
+		return "check_in:" + e.id
+	}
+	return told(e.id)
 }
 
 // elsewhere are the hits that are messages or notes, with faded scores.

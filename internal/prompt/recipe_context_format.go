@@ -95,7 +95,7 @@ func choosePrevious(v *view, s *Slot) []*entry {
 		e.place = i
 		top = max(top, e.score)
 		if e.decision == "" && e.score < top*relevantShare {
-			e.out("not relevant enough")
+			e.out(notRelevant)
 		}
 	}
 	return capItems(entries, s)

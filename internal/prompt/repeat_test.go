@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // exchanges are n questions with their answers, each word padded to some ten tokens.
@@ -133,5 +136,36 @@ func TestBusyDay(t *testing.T) {
 	}
 	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != prompt.Dropped || item.Reason != "it has no summary yet" {
 		t.Errorf("line %+v", item)
+	}
+}
+
+// A short history's search answers with all of it: what lies far behind the best, or has nothing of the message, is left
+// to the transcripts. What another block tells already sets no measure.
+func TestOnlyNearMessagesAreRelevant(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("old", "coach_conversation", "c", now.Add(-100*time.Hour),
+		says(0, "asked before"), says(minute, "near"), says(2*minute, "near enough"), says(3*minute, "far"), says(4*minute, "of no likeness"))
+	p.converse("morning", "coach_conversation", "c", now.Add(-3*time.Hour), says(0, "far, of today"))
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "the same again"))
+	for id, score := range map[string]float64{
+		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.09, "msg_morning_1": 0.05, "msg_old_5": -0.1,
+	} {
+		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
+	}
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	decided := map[string]string{}
+	for _, i := range blockOf(t, got, "relevant_messages").Items {
+		decided[i.ID] = i.Reason
+	}
+	want := map[string]string{
+		"msg_here_1": "repeats recent_messages", "msg_old_2": "fits whole", "msg_old_3": "fits whole", "msg_old_4": "not relevant enough",
+		"msg_morning_1": "not relevant enough", "msg_old_5": "not relevant enough",
+	}
+	if diff := cmp.Diff(want, decided); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if item := itemOf(t, got, "thread_history", "morning"); item.Decision != prompt.Included {
+		t.Errorf("transcript %+v", item)
 	}
 }
