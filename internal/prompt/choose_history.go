@@ -97,6 +97,18 @@ func (v *view) summedThrough(sessionID string) int {
 	return v.sessions[i].Summary.CoveredThrough
 }
 
+// tierOf is the tier of a session by its id, tierNone where it is not known.
+func (v *view) tierOf(sessionID string) tier {
+	if v.thread.sessions[sessionID] {
+		return tierThread
+	}
+	i := slices.IndexFunc(v.sessions, func(s conversation.Session) bool { return s.ID == sessionID })
+	if i < 0 {
+		return tierNone
+	}
+	return v.thread.tierOf(v.sessions[i], v.now, v.place)
+}
+
 // placesPerConversation keeps the messages of one conversation together.
 const placesPerConversation = 1 << 20
 

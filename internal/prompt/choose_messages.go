@@ -50,6 +50,8 @@ const (
 	// leastShare is the part of the best score below which a message has nothing to do with the current one: a short
 	// history's search answers with all of it.
 	leastShare = 0.2
+	// standsOut is that part for a message that a transcript tells in its place.
+	standsOut = 0.5
 	// referenced is how many messages of the session that the user refers to are told.
 	referenced = 6
 )
@@ -81,7 +83,7 @@ func chooseMessages(v *view, s *Slot) []*entry {
 func (v *view) nearby(s *Slot) []*entry {
 	hits := v.elsewhere()
 	slices.SortStableFunc(hits, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
-	least := 0.0
+	best := 0.0
 	var entries []*entry
 	for _, e := range hits {
 		by, taken := v.used[e.key()]
@@ -89,15 +91,24 @@ func (v *view) nearby(s *Slot) []*entry {
 			continue // what the user refers to stands there already
 		}
 		entries = append(entries, e)
-		if !taken && (e.score <= 0 || e.score < least) {
+		if !taken && (e.score <= 0 || e.score < best*v.share(e)) {
 			e.out(notRelevant)
 			continue
 		}
 		if v.once(e, e.key(), s.Block); !taken {
-			least = max(least, e.score*leastShare)
+			best = max(best, e.score)
 		}
 	}
 	return entries
+}
+
+// share is the part of the best score that a message needs to be told as relevant.
+func (v *view) share(e *entry) float64 {
+	transcript := slices.ContainsFunc(v.bySession[e.sessionID], func(m conversation.Message) bool { return m.ID == e.id })
+	if !transcript || !v.recipe.has(blockThread) || v.tierOf(e.sessionID) > tierToday {
+		return leastShare
+	}
+	return standsOut
 }
 
 // notRelevant is the reason of what the search found too far from the message.

@@ -140,16 +140,17 @@ func TestBusyDay(t *testing.T) {
 }
 
 // A short history's search answers with all of it: what lies far behind the best, or has nothing of the message, is left
-// to the transcripts. What another block tells already sets no measure.
+// to the transcripts; what a transcript tells in its place has to stand out. What another block tells already sets no
+// measure.
 func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 	w := newWorld()
 	p := w.user("u")
 	p.converse("old", "coach_conversation", "c", now.Add(-100*time.Hour),
 		says(0, "asked before"), says(minute, "near"), says(2*minute, "near enough"), says(3*minute, "far"), says(4*minute, "of no likeness"))
-	p.converse("morning", "coach_conversation", "c", now.Add(-3*time.Hour), says(0, "far, of today"))
+	p.converse("morning", "coach_conversation", "c", now.Add(-3*time.Hour), says(0, "far, of today"), answers(minute, "near, of today"))
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "the same again"))
 	for id, score := range map[string]float64{
-		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.09, "msg_morning_1": 0.05, "msg_old_5": -0.1,
+		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.09, "msg_morning_1": 0.2, "msg_morning_2": 0.4, "msg_old_5": -0.1,
 	} {
 		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
 	}
@@ -160,12 +161,12 @@ func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 	}
 	want := map[string]string{
 		"msg_here_1": "repeats recent_messages", "msg_old_2": "fits whole", "msg_old_3": "fits whole", "msg_old_4": "not relevant enough",
-		"msg_morning_1": "not relevant enough", "msg_old_5": "not relevant enough",
+		"msg_morning_1": "not relevant enough", "msg_morning_2": "fits whole", "msg_old_5": "not relevant enough",
 	}
 	if diff := cmp.Diff(want, decided); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if item := itemOf(t, got, "thread_history", "morning"); item.Decision != prompt.Included {
+	if item := itemOf(t, got, "thread_history", "morning"); item.Reason != "1 of its 2 messages; the others: repeats relevant_messages" {
 		t.Errorf("transcript %+v", item)
 	}
 }
