@@ -160,6 +160,13 @@ func testResolve(t *testing.T, s *stand) {
 	}
 }
 
+func keptAt(at time.Time, random string) prompt.Kept {
+	return prompt.Kept{
+		ID: fmt.Sprintf("prompt_%d_%s", at.UnixMilli(), random), Recipe: "unified", CreatedAt: at,
+		ExpiresAt: at.Truncate(time.Second).Add(farAhead), Manifest: []byte{1, 2, 0, 3},
+	}
+}
+
 // keep stores the prompt of a session that is made now, in the user's generation.
 func (s *stand) keep(t *testing.T, session string) prompt.Kept {
 	t.Helper()
@@ -168,10 +175,8 @@ func (s *stand) keep(t *testing.T, session string) prompt.Kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := prompt.Kept{
-		ID: fmt.Sprintf("prompt_%d_r", s.clock().UnixMilli()), SessionID: session, Recipe: "unified", CreatedAt: s.clock(),
-		ExpiresAt: s.clock().Truncate(time.Second).Add(farAhead), Manifest: []byte{1, 2, 0, 3}, Generation: access.Generation,
-	}
+	k := keptAt(s.clock(), "r")
+	k.SessionID, k.Generation = session, access.Generation
 	if err := s.Keep(t.Context(), alice, k); err != nil {
 		t.Fatal(err)
 	}

@@ -113,6 +113,7 @@ var (
 		"Paging":              testPaging,
 		"PageBytes":           testPageBytes,
 		"PagingWhileWriting":  testPagingWhileWriting,
+		"PagesWhileWriting":   testPagesWhileWriting,
 		"Timeline":            testTimeline,
 	}
 	turnTests = map[string]func(*testing.T, *stand){
