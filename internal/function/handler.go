@@ -36,7 +36,7 @@ func HTTPOrDirect(http HTTP, direct Payload) Payload {
 		}
 		isHTTP := json.Unmarshal(payload, &event) == nil && event.RequestContext != nil && event.RequestContext.HTTP != nil
 		if !isHTTP {
-			out, err := direct(ctx, payload)
+			out, err := direct(invoked(ctx), payload)
 			if err != nil {
 				return nil, invoke.Error(err)
 			}

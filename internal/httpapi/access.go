@@ -22,6 +22,11 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
+// WithRequestID returns a context of the request with that id.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
 // LogHandler returns a handler that puts the request's id into every record logged with the request's context.
 func LogHandler(h slog.Handler) slog.Handler { return logHandler{h} }
 
@@ -72,11 +77,11 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(RequestIDHeader)
-		if !validRequestID(id) {
+		if !ValidRequestID(id) {
 			id = s.newID()
 		}
 		started := s.now()
-		r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+		r = r.WithContext(WithRequestID(r.Context(), id))
 		secure(w.Header())
 		w.Header().Set(RequestIDHeader, id)
 		a := &answer{ResponseWriter: w}
@@ -112,8 +117,8 @@ func secure(h http.Header) {
 	h.Set("Strict-Transport-Security", "max-age=63072000; includeSubDomains")
 }
 
-// validRequestID reports whether a client's request id may be echoed and logged: 1 to 128 of a few plain characters.
-func validRequestID(id string) bool {
+// ValidRequestID reports whether a client's request id may be echoed and logged: 1 to 128 of a few plain characters.
+func ValidRequestID(id string) bool {
 	if len(id) < 1 || len(id) > 128 {
 		return false
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -133,7 +134,7 @@ func sourceIP(r *http.Request) string {
 
 // answer writes what a function returned: a response with a status, or any other JSON, which the service answers as
 // it is with 200.
-func (g *Gateway) answer(w http.ResponseWriter, out []byte) {
+func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, out []byte) {
 	var response events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(out, &response); err != nil || response.StatusCode == 0 {
 		w.Header().Set("Content-Type", "application/json")
@@ -144,7 +145,7 @@ func (g *Gateway) answer(w http.ResponseWriter, out []byte) {
 	if response.IsBase64Encoded {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(response.Body); err != nil {
-			g.logger.Error("integration: the body is not base64", "error", err)
+			g.logger.ErrorContext(ctx, "integration: the body is not base64", "error", err)
 			problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 			return
 		}

@@ -4,7 +4,6 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 // The service's limits: of a request's body, of the event that a function takes, and of the time it may take.
@@ -55,9 +55,6 @@ type Gateway struct {
 	now      func() time.Time
 }
 
-// requestIDHeader names a request; a function's answer has its own.
-const requestIDHeader = "X-Request-Id"
-
 // New returns a gateway.
 func New(opts Options) *Gateway {
 	g := &Gateway{
@@ -71,9 +68,22 @@ func New(opts Options) *Gateway {
 	return g
 }
 
+// Identify gives a request its id, the client's or one of its own: in the answer, in the context for log lines, and in
+// the request, so that the function behind takes the same.
+func Identify(w http.ResponseWriter, r *http.Request) *http.Request {
+	id := r.Header.Get(httpapi.RequestIDHeader)
+	if !httpapi.ValidRequestID(id) {
+		id = "req_" + rand.Text()
+	}
+	w.Header().Set(httpapi.RequestIDHeader, id)
+	r = r.Clone(httpapi.WithRequestID(r.Context(), id))
+	r.Header.Set(httpapi.RequestIDHeader, id)
+	return r
+}
+
 // ServeHTTP answers one request. Errors of the gateway itself are problem+json too, and carry the request's id.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set(requestIDHeader, cmp.Or(r.Header.Get(requestIDHeader), "req_"+rand.Text()))
+	r = Identify(w, r)
 	if function, ok := g.urlPaths[r.URL.Path]; ok {
 		g.serveURL(w, r, function)
 		return
@@ -124,6 +134,6 @@ func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, function str
 		g.logger.ErrorContext(ctx, "integration", "function", function, "error", err)
 		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 	default:
-		g.answer(w, out)
+		g.answer(ctx, w, out)
 	}
 }

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -254,5 +255,39 @@ func TestAuthorizer(t *testing.T) {
 	}
 	if own.Scopes != nil || !slices.Equal(scoped.Scopes, []string{"throughline/user", "throughline/app"}) {
 		t.Errorf("scopes %q without and %q with scopes on the route", own.Scopes, scoped.Scopes)
+	}
+}
+
+// TestRequestIDs looks for one id in the answer, in what the function gets, and in the gateway's log.
+func TestRequestIDs(t *testing.T) {
+	h := start(t, []template.Route{{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true}})
+	for _, given := range []string{"", "mine-1", "a b", strings.Repeat("x", 129)} {
+		valid := given == "mine-1"
+		for path, status := range map[string]int{"/free": 200, "/own": 401, "/none": 404} {
+			h.events = nil
+			resp := h.do(t, "GET", path, nil, http.Header{"X-Request-Id": {given}})
+			id := resp.Header.Get("X-Request-Id")
+			if resp.StatusCode != status || (id == given) != valid || !valid && !strings.HasPrefix(id, "req_") {
+				t.Errorf("%s: %d with id %q, asked with %q", path, resp.StatusCode, id, given)
+			}
+			if len(h.events) > 0 && h.events[0].Headers["x-request-id"] != id {
+				t.Errorf("the function got the id %q, the client %q", h.events[0].Headers["x-request-id"], id)
+			}
+		}
+	}
+	h.answer = func() (any, error) { return nil, errors.New("down") }
+	h.stream = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		return nil, errors.New("down")
+	}
+	for path, message := range map[string]string{"/free": "msg=integration", "/v1/chat": `msg="function URL"`} {
+		id := h.do(t, "GET", path, nil, nil).Header.Get("X-Request-Id")
+		for line := range strings.Lines(h.log.String()) {
+			if strings.Contains(line, message) && !strings.Contains(line, "requestId="+id) {
+				t.Errorf("the line of the request %s: %s", id, line)
+			}
+		}
+		if !strings.Contains(h.log.String(), "requestId="+id) {
+			t.Errorf("%s: the log has no line of the request %s:\n%s", path, id, &h.log)
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 // harness is a gateway before a function that keeps its events, and before a function URL.
@@ -27,12 +30,31 @@ type harness struct {
 	events []events.APIGatewayV2HTTPRequest
 	answer func() (any, error)
 	stream lambdaapi.URLHandler
+	log    journal
+}
+
+// journal is a log to read back, safe for concurrent use.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 func start(t *testing.T, routes []template.Route) *harness {
 	t.Helper()
 	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
-	logger := slog.New(slog.DiscardHandler)
+	logger := slog.New(httpapi.LogHandler(slog.NewTextHandler(&h.log, nil)))
 	runtime := lambdaapi.NewRuntime(logger)
 	runtime.Register("f", func(_ context.Context, e events.APIGatewayV2HTTPRequest) (any, error) {
 		h.events = append(h.events, e)

@@ -2,6 +2,7 @@ package lambdaapi
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
 const (
@@ -40,7 +43,13 @@ func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 	}
 	switch kind {
 	case "", "RequestResponse":
-		r.serveSync(w, req, name, payload)
+		ctx, err := withClientContext(req.Context(), req.Header.Get("X-Amz-Client-Context"))
+		if err != nil {
+			writeAPIError(w, http.StatusBadRequest, "InvalidRequestContentException",
+				"Client context must be a valid Base64-encoded JSON object.")
+			return
+		}
+		r.serveSync(w, req.WithContext(ctx), name, payload)
 	case "Event":
 		r.invokeAsync(name, payload)
 		w.WriteHeader(http.StatusAccepted)
@@ -50,6 +59,29 @@ func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 		writeAPIError(w, http.StatusBadRequest, "InvalidParameterValueException",
 			fmt.Sprintf("unknown invocation type %q", kind))
 	}
+}
+
+type clientContextKey struct{}
+
+// withClientContext notes what the caller tells of itself. The service passes it on with synchronous invocations only.
+func withClientContext(ctx context.Context, header string) (context.Context, error) {
+	if header == "" {
+		return ctx, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(header)
+	if err != nil {
+		return nil, err
+	}
+	var client lambdacontext.ClientContext
+	if err := json.Unmarshal(text, &client); err != nil {
+		return nil, err
+	}
+	return context.WithValue(ctx, clientContextKey{}, client), nil
+}
+
+func clientContextOf(ctx context.Context) lambdacontext.ClientContext {
+	client, _ := ctx.Value(clientContextKey{}).(lambdacontext.ClientContext)
+	return client
 }
 
 func (r *Runtime) serveSync(w http.ResponseWriter, req *http.Request, name string, payload []byte) {

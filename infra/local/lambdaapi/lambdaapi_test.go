@@ -298,3 +298,26 @@ func decode(t *testing.T, raw []byte) map[string]any {
 	}
 	return out
 }
+
+func TestClientContext(t *testing.T) {
+	client, runtime := serve(t)
+	runtime.Register("f", func(ctx context.Context) (map[string]string, error) {
+		lc, _ := lambdacontext.FromContext(ctx)
+		return lc.ClientContext.Custom, nil
+	}, time.Minute)
+	for given, want := range map[string]string{
+		"": "null", "eyJjdXN0b20iOnsiYSI6ImIifX0=": `{"a":"b"}`, "not base64": "", "bm8gSlNPTg==": "",
+	} {
+		in := lambda.InvokeInput{FunctionName: aws.String("f")}
+		if given != "" {
+			in.ClientContext = &given
+		}
+		out, err := client.Invoke(t.Context(), &in)
+		if bad := new(types.InvalidRequestContentException); want == "" && !errors.As(err, &bad) {
+			t.Errorf("%q: %v, want a refusal", given, err)
+		}
+		if want != "" && (err != nil || strings.TrimSpace(string(out.Payload)) != want) {
+			t.Errorf("%q: %+v, %v", given, out, err)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func (c *call) invoke(payload []byte) ([]byte, error) {
 // Invoke calls a function and waits for its answer, a *FunctionError, ErrNotFound, or the end of ctx, which leaves
 // the function running.
 func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
-	call, err := r.begin(name)
+	call, err := r.begin(name, clientContextOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ type answer struct {
 // Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed;
 // the caller reads it to its end, whatever becomes of the client, and closes it.
 func (r *Runtime) Stream(name string, request *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-	call, err := r.begin(name)
+	call, err := r.begin(name, lambdacontext.ClientContext{})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ type call struct {
 	log     sync.Once
 }
 
-func (r *Runtime) begin(name string) (*call, error) {
+func (r *Runtime) begin(name string, client lambdacontext.ClientContext) (*call, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f, ok := r.functions[name]
@@ -207,7 +207,7 @@ func (r *Runtime) begin(name string) (*call, error) {
 	c := &call{function: f, runtime: r, name: name, id: newID()}
 	ctx, cancel := context.WithTimeout(r.base, f.timeout)
 	c.ctx, c.cancel = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
-		AwsRequestID: c.id, InvokedFunctionArn: arn(name),
+		AwsRequestID: c.id, InvokedFunctionArn: arn(name), ClientContext: client,
 	}), cancel
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/throughline/throughline/infra/local/gateway"
 	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/internal/fault"
@@ -33,6 +34,7 @@ func (s *Stack) handler() http.Handler {
 	own.HandleFunc("POST /dev/redeliver", s.whenReady(s.serveRedeliver))
 	own.HandleFunc("GET /dev/dead-letters", s.whenReady(s.serveDeadLetters))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = gateway.Identify(w, r)
 		if isOwn(r.URL.Path) {
 			s.serveOwn(own, w, r)
 			return

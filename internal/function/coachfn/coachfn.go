@@ -70,7 +70,7 @@ func chats(cfg config.Config, rt function.Runtime, store *dynamo.Store) (*chat.S
 		return nil, err
 	}
 	return chat.New(chat.Deps{
-		Turns: store, Prompts: invoke.NewPrompts(function.Lambda(cfg), cfg.PromptFunction), Model: openai.New(cfg.OpenAI),
+		Turns: store, Prompts: invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction), Model: openai.New(cfg.OpenAI),
 		Recall: recaller, Archive: store, Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
 		KeepText: cfg.KeepPromptText, KeepFor: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),
