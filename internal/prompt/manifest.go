@@ -91,8 +91,10 @@ func (b *block) accountGroup(g *group) Item {
 		}
 	}
 	switch {
+	case in == total && g.kind == "summary":
+		item.Decision, item.Reason = Included, "its summary"
 	case in == total:
-		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %d messages", total)
+		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %s", plural(total, "message"))
 	case in > 0:
 		item.Decision, item.Reason = Trimmed, fmt.Sprintf("%d of its %d messages; the others: %s", in, total, out)
 	default:

@@ -53,7 +53,7 @@ var quoting = []string{
 }
 
 // messagesOf finds how many messages of a conversation stand in the prompt.
-var messagesOf = regexp.MustCompile(`^(?:all of its )?(\d+) (?:of its \d+ )?messages`)
+var messagesOf = regexp.MustCompile(`^(?:all of its )?(\d+) (?:of its \d+ )?messages?`)
 
 // included counts what a block of the manifest tells, in the units that its format separates: fields count alone, and
 // tools stand beside the text.
