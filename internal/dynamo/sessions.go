@@ -123,7 +123,8 @@ func (s *Store) madeSince(ctx context.Context, user conversation.UserID, then ti
 		if err != nil {
 			return nil, err
 		}
-		if sk, ok := sessionSKOfFresh(it.text(attrSK)); ok {
+		// While an earlier session of the id is being erased, its mark is there, too.
+		if sk, ok := sessionSKOfFresh(it.text(attrSK)); ok && !made.fresh[sk] {
 			made.fresh[sk] = true
 			marked = append(marked, key{partition(user), sk}.attributes())
 		}

@@ -215,6 +215,28 @@ func testTimelineWhileErasing(t *testing.T, s *stand) {
 	}
 }
 
+// testSameIDWhileErasing makes a session under the id of one that is being erased.
+func testSameIDWhileErasing(t *testing.T, s *stand) {
+	talk(t, s, coach, "a", "1", "2")
+	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(time.Minute)
+	talk(t, s, coach, "a", "new")
+	check := func() {
+		t.Helper()
+		if diff := cmp.Diff([]string{"a"}, listIDs(t, s, conversation.SessionFilter{}, 10)); diff != "" {
+			t.Errorf("sessions (-want +got):\n%s", diff)
+		}
+		checkSeqs(t, s, "a", 1)
+	}
+	check()
+	if out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
+		t.Fatalf("erase to the end: %+v, %v", out, err)
+	}
+	check()
+}
+
 // testLateWritersAreRefused lets workers write that began before the user was erased, once while the erasure runs and
 // once after it has ended.
 func testLateWritersAreRefused(t *testing.T, s *stand) {

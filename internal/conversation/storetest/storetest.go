@@ -161,6 +161,7 @@ var (
 		"EraseInSteps":            testEraseInSteps,
 		"NothingOfBeforeIsRead":   testNothingOfBeforeIsRead,
 		"TimelineWhileErasing":    testTimelineWhileErasing,
+		"SameIDWhileErasing":      testSameIDWhileErasing,
 		"LateWritersAreRefused":   testLateWritersAreRefused,
 		"KeysAreFreeAfterErasing": testKeysAreFreeAfterErasing,
 	}
