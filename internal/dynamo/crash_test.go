@@ -23,17 +23,32 @@ import (
 // door decides what becomes of the remote calls of one process, to the table and to the index. A process that has
 // crashed makes no further call.
 type door struct {
-	mu    sync.Mutex
-	fates map[int]int // by call, from 0; what is not named is carried out
-	calls int
-	dead  bool
-	die   context.CancelFunc
+	mu            sync.Mutex
+	fates         map[nth]int // what is not named is carried out
+	calls, writes int
+	dead          bool
+	die           context.CancelFunc
 }
 
-func (d *door) call(_ string, run func() error) error {
-	d.mu.Lock()
-	fate := d.fates[d.calls]
+// nth is one of the remote calls of a client's call, or one of those that write, counted from 0.
+type nth struct {
+	write bool
+	at    int
+}
+
+func (d *door) fate(op string) int {
+	fate := d.fates[nth{false, d.calls}]
 	d.calls++
+	if op != "Query" && op != "BatchGetItem" {
+		fate = max(fate, d.fates[nth{true, d.writes}])
+		d.writes++
+	}
+	return fate
+}
+
+func (d *door) call(op string, run func() error) error {
+	d.mu.Lock()
+	fate := d.fate(op)
 	if d.dead {
 		d.mu.Unlock()
 		return errCrash
@@ -105,7 +120,7 @@ type world struct {
 }
 
 // start returns the process that runs, another one after a crash, with what becomes of its next calls.
-func (w *world) start(drawn map[int]int) (*process, context.Context) {
+func (w *world) start(drawn map[nth]int) (*process, context.Context) {
 	if w.now == nil {
 		d := &door{}
 		s := withSeam(w.t, w.table, seam{call: d.call, forgetful: w.forgetful}, w.clock.option())
@@ -118,7 +133,7 @@ func (w *world) start(drawn map[int]int) (*process, context.Context) {
 	d := w.now.door
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.fates, d.calls, d.die = drawn, 0, die
+	d.fates, d.calls, d.writes, d.die = drawn, 0, 0, die
 	return w.now, ctx
 }
 
@@ -147,11 +162,12 @@ var errGivenUp = errors.New("given up")
 // have been carried out.
 func (w *world) make(c call) (again bool, err error) {
 	for try := 1; ; try++ {
-		drawn := map[int]int{}
+		drawn := map[nth]int{}
 		if try < tries {
 			for range rapid.SampledFrom([]int{1, 0, 2, 1}).Draw(w.rt, "troubles") {
-				at := rapid.IntRange(0, c.depth).Draw(w.rt, "at")
-				drawn[at] = rapid.IntRange(notCarriedOut, fates-1).Draw(w.rt, "fate")
+				n := nth{write: rapid.Bool().Draw(w.rt, "write")}
+				n.at = rapid.IntRange(0, map[bool]int{false: c.depth, true: c.depth / 3}[n.write]).Draw(w.rt, "at")
+				drawn[n] = rapid.IntRange(notCarriedOut, fates-1).Draw(w.rt, "fate")
 			}
 		}
 		p, ctx := w.start(drawn)
