@@ -4,8 +4,10 @@ package storetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -75,6 +77,7 @@ func (s *stand) advance(d time.Duration) {
 
 // Run runs the suite. open returns an empty store that takes now for the present.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
+	fewerChecks(t)
 	all := map[string]func(*testing.T, *stand){}
 	for _, section := range []map[string]func(*testing.T, *stand){
 		sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests, erasureTests,
@@ -90,6 +93,22 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 			test(t, s)
 		})
 	}
+}
+
+// fewerChecks has properties checked a fifth as often as rapid's flag asks for, while the suite runs: each check makes
+// many remote calls.
+func fewerChecks(t *testing.T) {
+	t.Helper()
+	const name, part = "rapid.checks", 5
+	asked := flag.Lookup(name).Value.String()
+	n, err := strconv.Atoi(asked)
+	if err == nil {
+		err = flag.Set(name, strconv.Itoa(max(1, n/part)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set(name, asked) })
 }
 
 var (
