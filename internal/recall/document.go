@@ -90,11 +90,14 @@ func memoryDocument(m longterm.Memory) document {
 }
 
 func checkInDocument(c longterm.CheckIn) document {
-	text := fmt.Sprintf("%s, check-in. User: %s", day(c.Timestamp), c.Note)
-	return document{id: c.ID, text: clip(text, maxPartBytes), metadata: map[string]any{
+	return document{id: c.ID, text: clip(checkInText(c), maxPartBytes), metadata: map[string]any{
 		fieldRecordType: vector.CheckInRecord, fieldSource: c.ID, fieldTime: epoch(c.Timestamp),
 		fieldText: clipChars(c.Note, maxMetadataChars),
 	}}
+}
+
+func checkInText(c longterm.CheckIn) string {
+	return fmt.Sprintf("%s, check-in. User: %s", day(c.Timestamp), c.Note)
 }
 
 func day(t time.Time) string { return t.UTC().Format("Monday, 2 January 2006") }

@@ -78,7 +78,8 @@ type Messages struct {
 }
 
 // Messages returns the user's messages and check-in notes that are most relevant to a query, of every role and age
-// unless limited; limits to contexts leave the notes out. When the embedding or the index does not answer, the newest messages are ranked by their words and the answer says so.
+// unless limited; limits to contexts leave the notes out. When the embedding or the index does not answer, the newest
+// messages are ranked by their words and the answer says so.
 // Its errors are Invalid, with the fields, NotFound for an unknown SessionID, and the store's.
 func (s *Service) Messages(ctx context.Context, user conversation.UserID, q MessageQuery) (Messages, error) {
 	search, err := q.search()
@@ -187,7 +188,7 @@ func (q MessageQuery) search() (Search, error) {
 		return Search{}, fault.InvalidFields(wrong...)
 	}
 	return Search{
-		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit, SessionID: q.SessionID,
+		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit, Rerank: true, SessionID: q.SessionID,
 		ExcludeSessionID: q.ExcludeSessionID, Contexts: q.Contexts, From: q.From, To: q.To,
 	}, nil
 }

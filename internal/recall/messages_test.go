@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,20 @@ func TestMessagesFindsWhatIsMeant(t *testing.T) {
 		if diff := cmp.Diff([]string{want}, contents(got)); diff != "" || len(got.Degraded) > 0 {
 			t.Errorf("%s: degraded %v (-want +got)\n%s", query, got.Degraded, diff)
 		}
+	}
+}
+
+// TestAnAnswerIsFoundBesideItsQuestion has an answer that shares no word with what is asked, among messages that do.
+func TestAnAnswerIsFoundBesideItsQuestion(t *testing.T) {
+	s := newStand(t)
+	for i, text := range []string{"My blue shoes are worn out.", "The kettlebell class was full.", "I bought a new mat."} {
+		s.say("ann", "coach_conversation", fmt.Sprint("a", i), 3*time.Hour, text)
+	}
+	s.say("ann", "workout_log", "b", time.Hour, "Where did you find that blue kettlebell?", "At the market in Porto.", "It was raining.")
+	got := contents(s.recall("ann", recall.MessageQuery{Query: "Where was the blue kettlebell bought?", Limit: new(2)}))
+	want := []string{"Where did you find that blue kettlebell?", "At the market in Porto."}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -52,8 +52,10 @@ type Search struct {
 	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord, or the record
 	// types of summaries. Empty means all.
 	RecordTypes []string
-	// Limit is at most how many hits to return.
-	Limit int
+	// Limit is at most how many hits to return. Rerank has more of the index's answers compared, with each other too,
+	// which costs a larger read of the table; it is for messages and check-ins.
+	Limit  int
+	Rerank bool
 	// Context and SessionID are where the asker stands: preferences decide what is seen from there. Empty means
 	// outside every session, where sharing between contexts is not a question.
 	Context   string

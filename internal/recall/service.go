@@ -52,6 +52,15 @@ const (
 	maxMatches   = 1000
 )
 
+// pool is how many answers of the index are looked at.
+func (q Search) pool() int {
+	pool := 2*q.Limit + spareMatches
+	if q.Rerank {
+		pool = max(pool, candidates)
+	}
+	return min(pool, maxMatches)
+}
+
 // Search finds what is nearest to a text, best first, by one embedding, one query of the index and the records behind
 // its answer. An embedding or an index that does not answer in its time is a degradation; a table that does not is an
 // error. Session makes it NotFound where Context is not given and the session does not exist.
@@ -63,7 +72,7 @@ func (s *Service) Search(ctx context.Context, user conversation.UserID, q Search
 // search is Search; it also returns from where the search saw what it saw.
 func (s *Service) search(ctx context.Context, user conversation.UserID, q Search) (Found, view, error) {
 	found := Found{Timings: map[string]time.Duration{}}
-	ask := vector.Query{TopK: min(2*q.Limit+spareMatches, maxMatches)}
+	ask := vector.Query{TopK: q.pool()}
 	var from view
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -155,6 +164,9 @@ func (s *Service) resolve(ctx context.Context, user conversation.UserID, from vi
 			h.Score = from.aged(scores[h.ID], h.OccurredAt())
 			found.Hits = append(found.Hits, h)
 		}
+	}
+	if from.Rerank {
+		found.Hits = reranked(from.Text, found.Hits)
 	}
 	found.Hits = ranked(found.Hits)
 	found.Hits = found.Hits[:min(len(found.Hits), from.Limit)]

@@ -1,0 +1,64 @@
+package recall
+
+import (
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// candidates is how many of the index's answers are ranked again at least: one batch read of the table.
+const candidates = 100
+
+// What is added to a hit's likeness, in shares that were tuned on LoCoMo's development half.
+const (
+	// wordShare is of the words that it shares with the query, rare ones more, the best hit's being 1. The index cannot
+	// know which words are rare with this user.
+	wordShare = 0.7
+	// beforeShare and behindShare are of the likeness of the message in front of it and of the one behind it: what is
+	// asked for often stands beside what sounds like the question.
+	beforeShare = 0.35
+	behindShare = 0.45
+)
+
+// reranked ranks the hits of a search again, among themselves.
+func reranked(query string, hits []Hit) []Hit {
+	texts := make([]string, len(hits))
+	for i, h := range hits {
+		texts[i] = h.text()
+	}
+	words := lexical(query, texts)
+	best := slices.Max(append(words, 0))
+	own := make(map[beside]float64, len(hits))
+	for i, h := range hits {
+		if best > 0 {
+			hits[i].Score += wordShare * words[i] / best
+		}
+		if h.Message != nil {
+			own[besideOf(*h.Message, 0)] = hits[i].Score
+		}
+	}
+	for i, h := range hits {
+		if h.Message != nil {
+			hits[i].Score += beforeShare*own[besideOf(*h.Message, -1)] + behindShare*own[besideOf(*h.Message, 1)]
+		}
+	}
+	return hits
+}
+
+// text is what a hit is compared with the query by.
+func (h Hit) text() string {
+	if h.Message != nil {
+		return messageText(*h.Message, h.Message.Content, "")
+	}
+	return checkInText(*h.CheckIn)
+}
+
+// beside is a place in a session.
+type beside struct {
+	context, session string
+	seq              int
+}
+
+func besideOf(m conversation.Message, by int) beside {
+	return beside{m.Context, m.SessionID, m.Seq + by}
+}
