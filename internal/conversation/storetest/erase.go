@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -205,11 +206,11 @@ func testTimelineWhileErasing(t *testing.T, s *stand) {
 	s.advance(time.Second)
 	talk(t, s, coach, "new", "a", "b", "c")
 	for _, descending := range []bool{false, true} {
-		var got string
+		var got []string
 		for _, m := range timeline(t, s, conversation.Range{}, conversation.Page{Limit: 2, Descending: descending}) {
-			got += m.Content
+			got = append(got, m.Content)
 		}
-		if want := map[bool]string{false: "abc", true: "cba"}[descending]; got != want {
+		if want := map[bool][]string{false: {"a", "b", "c"}, true: {"c", "b", "a"}}[descending]; !slices.Equal(got, want) {
 			t.Errorf("descending %v: %q, want %q", descending, got, want)
 		}
 	}
