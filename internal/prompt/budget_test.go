@@ -144,6 +144,26 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	}
 }
 
+// TestABlockThatEndsInALongWord ends each block in a word whose joint with a line break the tally can't count exactly.
+func TestABlockThatEndsInALongWord(t *testing.T) {
+	word := "squat" + strings.Repeat("a", 74) + "दौड़"
+	for _, recipe := range prompt.Recipes {
+		w := newWorld()
+		p := w.user("u")
+		p.converse("s", "coach_conversation", "mia", now.Add(-10*minute), says(0, "Morning!"))
+		for i, content := range []string{word, "2026"} {
+			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+				ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: content, Source: longterm.Seeded,
+				CreatedAt: now.Add(-time.Duration(i) * time.Hour), Tokens: tokens.Count(content),
+			})
+		}
+		r := prompt.Request{Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", Message: "Hello"}
+		if p := build(t, w.service(now), "u", r); realTokens(p) > p.Tokens.Total {
+			t.Errorf("%s: %d real tokens, %d accounted", recipe.Name, realTokens(p), p.Tokens.Total)
+		}
+	}
+}
+
 func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Prompt) {
 	real := realTokens(p)
 	if real > p.Tokens.Total {

@@ -236,7 +236,9 @@ func (p page) write(blocks []*block) rendering {
 func (p page) settle(b *block, text, separator string) {
 	body := trimEnd(text)
 	ends := text[len(body):]
-	b.cost.tokens += p.tally.tailDelta(body, separator) - p.tally.tailDelta(body, ends) - endReserve
+	was, _ := p.tally.tailDelta(body, ends) // no more is taken off than was surely counted
+	_, is := p.tally.tailDelta(body, separator)
+	b.cost.tokens += is - was - endReserve
 	b.cost.chars += len(separator) - len(ends) - endReserve
 }
 

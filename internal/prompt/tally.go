@@ -84,7 +84,8 @@ func (t tally) framed(lead, body, tail string, stored int) int {
 	if stored == 0 || len(body) <= shortBody {
 		return leadTokens + t.count(space+body+tail)
 	}
-	return leadTokens + stored + t.headDelta(space, body) + t.tailDelta(body, tail)
+	_, end := t.tailDelta(body, tail)
+	return leadTokens + stored + t.headDelta(space, body) + end
 }
 
 // joint counts the beginning or the end of a text, once a prompt.
@@ -115,24 +116,26 @@ func (t tally) headDelta(space, body string) int {
 	return t.joint(space+body[:i]) - t.joint(body[:i])
 }
 
-// tailDelta is what a line feed behind the body adds to its count.
-func (t tally) tailDelta(body, tail string) int {
+// tailDelta is what line feeds behind the body add to its count, at least and at most: the two differ where no boundary
+// is near.
+func (t tally) tailDelta(body, tail string) (least, most int) {
 	if tail == "" {
-		return 0
+		return 0, 0
 	}
 	last, size := utf8.DecodeLastRuneInString(body)
 	if unicode.IsLetter(last) || unicode.IsDigit(last) {
-		return 1
+		return 1, 1
 	}
 	before, _ := utf8.DecodeLastRuneInString(body[:len(body)-size])
 	if (last == '.' || last == '!' || last == '?') && unicode.IsLetter(before) {
-		return 0 // ".\n", "!\n" and "?\n" are one token each, as are the signs alone
+		return 0, 0 // ".\n", "!\n" and "?\n" are one token each, as are the signs alone
 	}
 	i := lastBoundary(body)
 	if i < 0 {
-		return slack
+		return 0, slack
 	}
-	return t.joint(body[i:]+tail) - t.joint(body[i:])
+	delta := t.joint(body[i:]+tail) - t.joint(body[i:])
+	return delta, delta
 }
 
 // reach is how far from a text's ends a boundary is looked for.

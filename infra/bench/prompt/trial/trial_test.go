@@ -61,7 +61,7 @@ func checkChat(t *testing.T, c trial.Chat) {
 		t.Errorf("a turn: %+v", c)
 	}
 	want := []trial.Follower{
-		{Function: "remember", Service: "DynamoDB", Call: "UpdateItem", Mean: 2},
+		{Function: "remember", Service: "DynamoDB", Call: "UpdateItem", Mean: 1},
 		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 2},
 		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 2},
 	}
