@@ -65,7 +65,7 @@ func checkChat(t *testing.T, c trial.Chat) {
 		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 2},
 		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 2},
 	}
-	if diff := cmp.Diff(want, c.Followers); diff != "" || c.Behind != 6 {
+	if diff := cmp.Diff(want, c.Followers); diff != "" || c.Behind != 5 {
 		t.Errorf("%v behind a turn (-want +got):\n%s", c.Behind, diff)
 	}
 }
