@@ -271,7 +271,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 				}
 			}
 		}
-		for range rapid.IntRange(1, 20).Draw(t, "sessions") {
+		for range rapid.IntRange(1, 8).Draw(t, "sessions") {
 			create()
 			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "pause"))
 			follow()
@@ -279,7 +279,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		want := len(ids)
 		times := map[string]int{}
 		var last time.Time
-		for page := (conversation.Page{Limit: rapid.IntRange(1, 12).Draw(t, "limit")}); ; {
+		for page := (conversation.Page{Limit: rapid.IntRange(1, 4).Draw(t, "limit")}); ; {
 			sessions, next, err := s.Sessions(t.Context(), user, conversation.SessionFilter{}, page)
 			if err != nil {
 				t.Fatal(err)

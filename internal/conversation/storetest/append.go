@@ -209,7 +209,7 @@ func testAppendSameKeyAtOnce(t *testing.T, s *stand) {
 }
 
 func testAppendManyWriters(t *testing.T, s *stand) {
-	const writers, each = 20, 100
+	const writers, each = 20, 25
 	create(t, s, alice, coach, "w")
 	var wg sync.WaitGroup
 	for w := range writers {
