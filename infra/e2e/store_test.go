@@ -370,7 +370,9 @@ func TestNotesAndMemoriesReachPrompts(t *testing.T) {
 	if system := tells("Is the knee all right on stairs?"); !strings.Contains(system, "clicks on stairs") {
 		t.Errorf("the prompt lacks the check-in's note:\n%s", system)
 	}
-	var found struct{ Messages []struct{ Content, Role, Context string } }
+	var found struct {
+		Messages []struct{ Content, Role, Context string }
+	}
 	if err := api.Do(t.Context(), http.MethodPost, "/v1/recall", map[string]any{"query": "knee on stairs", "limit": 1}, &found); err != nil {
 		t.Fatal(err)
 	}
