@@ -11,7 +11,7 @@ from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
-PUBLIC = {("/openapi.json", "get"), ("/docs", "get")}
+PUBLIC = {(path, method) for path in ("/openapi.json", "/docs") for method in ("get", "head")}
 
 
 def transformed(path):
