@@ -12,6 +12,8 @@ type sample struct {
 	ID       string
 	SpeakerA string
 	Sessions []session
+	// Questions are those that have an answer among the turns.
+	Questions []question
 }
 
 // session is one sitting of the two speakers.
@@ -22,6 +24,7 @@ type session struct {
 }
 
 type turn struct {
+	ID      string `json:"dia_id"`
 	Speaker string `json:"speaker"`
 	Text    string `json:"text"`
 	Caption string `json:"blip_caption"`
@@ -44,6 +47,7 @@ func readSamples(path string) ([]sample, error) {
 	var file []struct {
 		ID           string                     `json:"sample_id"`
 		Conversation map[string]json.RawMessage `json:"conversation"`
+		QA           json.RawMessage            `json:"qa"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, fmt.Errorf("parse data: %w", err)
@@ -57,9 +61,23 @@ func readSamples(path string) ([]sample, error) {
 		if s.Sessions, err = readSessions(entry.Conversation); err != nil {
 			return nil, fmt.Errorf("parse sessions of %s: %w", entry.ID, err)
 		}
+		if s.Questions, err = readQuestions(entry.QA, s.turns()); err != nil {
+			return nil, fmt.Errorf("%s: %w", entry.ID, err)
+		}
 		samples = append(samples, s)
 	}
 	return samples, nil
+}
+
+// turns are the places that the sample's turns have once they are replayed, by their ids in the file.
+func (s sample) turns() map[string]place {
+	places := map[string]place{}
+	for _, sitting := range s.Sessions {
+		for i, t := range sitting.Turns {
+			places[t.ID] = place{sessionID(sitting), i + 1}
+		}
+	}
+	return places
 }
 
 func readSessions(conversation map[string]json.RawMessage) ([]session, error) {

@@ -1,8 +1,9 @@
 // Command replay plays real multi-session conversations through the public HTTP API, as a user of the app would
 // produce them: each session in its context, with its own times, two contexts in turn. It ends with what that took
-// and with the prompt that a coach would get now.
+// and with the prompt that a coach would get now. With -recall it asks the recall the file's questions, and prints the
+// share of the turns that hold the answers among the first k messages (R@k) and in so many tokens of them (B).
 //
-//	go run ./infra/replay -data locomo.json [-sample conv-26] [-base http://127.0.0.1:8080]
+//	go run ./infra/replay -data locomo.json [-sample conv-26] [-recall] [-base http://127.0.0.1:8080]
 //
 // The file has the shape of LoCoMo's (snap-research/locomo). Replaying the same file twice into one stack changes
 // nothing: every call carries an idempotency key.
@@ -24,6 +25,7 @@ func main() {
 	base := flag.String("base", "http://127.0.0.1:8080", "address of the stack")
 	parallel := flag.Int("parallel", 4, "how many users at once")
 	question := flag.String("ask", "What do you remember about me?", "message of the prompt that is shown at the end")
+	ask := flag.Bool("recall", false, "ask the recall the file's questions, and say how much of their evidence it brings")
 	flag.Parse()
 	if *data == "" {
 		fmt.Fprintln(os.Stderr, "replay: -data is missing: name a LoCoMo file")
@@ -31,7 +33,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	r := &replay{api: client.New(*base), parallel: *parallel, question: *question, out: os.Stdout}
+	r := &replay{api: client.New(*base), parallel: *parallel, question: *question, ask: *ask, out: os.Stdout}
 	if err := r.run(ctx, *data, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "replay:", err)
 		os.Exit(1)

@@ -27,7 +27,9 @@ type replay struct {
 	api      *client.Client
 	parallel int
 	question string
-	out      io.Writer
+	// ask has the recall asked the file's own questions.
+	ask bool
+	out io.Writer
 
 	messages, sessions atomic.Int64
 }

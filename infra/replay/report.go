@@ -38,6 +38,13 @@ func (r *replay) report(ctx context.Context, samples []sample, took time.Duratio
 	fmt.Fprintf(r.out, "summaries    %d\n", summaries)
 	fmt.Fprintf(r.out, "caught up    %v after %.1f s more (%d stream records, %d pending)\n",
 		settled.Settled, behind.Seconds(), settled.Records, settled.Pending)
+	if r.ask {
+		total, err := r.evidence(ctx, samples)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(r.out, "evidence     %s\n", total)
+	}
 	return r.showPrompt(ctx, samples[len(samples)-1])
 }
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// question has the turns that hold its answer.
+type question struct {
+	text     string
+	evidence map[place]bool
+}
+
+// place is a turn of a conversation, by its session's id and its seq there.
+type place struct {
+	session string
+	seq     int
+}
+
+// adversarial is the category of questions that have no answer.
+const adversarial = 5
+
+// turnID finds the turns in an evidence string; some strings hold several, or stray characters.
+var turnID = regexp.MustCompile(`D\d+:\d+`)
+
+// readQuestions reads the questions that have an answer among the turns.
+func readQuestions(raw json.RawMessage, turns map[string]place) ([]question, error) {
+	var records []struct {
+		Question string   `json:"question"`
+		Evidence []string `json:"evidence"`
+		Category int      `json:"category"`
+	}
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &records); err != nil {
+		return nil, fmt.Errorf("parse questions: %w", err)
+	}
+	var questions []question
+	for _, r := range records {
+		q := question{text: r.Question, evidence: map[place]bool{}}
+		for _, text := range r.Evidence {
+			for _, id := range turnID.FindAllString(text, -1) {
+				if at, ok := turns[id]; ok {
+					q.evidence[at] = true
+				}
+			}
+		}
+		if r.Category != adversarial && len(q.evidence) > 0 {
+			questions = append(questions, q)
+		}
+	}
+	return questions, nil
+}
+
+// The cutoffs of evidence recall: the first k messages, and those that are packed, best first, into so many tokens of
+// four characters.
+var (
+	ranks   = [...]int{5, 10, 25}
+	budgets = [...]int{500, 1000, 2000}
+)
+
+// score sums, over questions, the share of their evidence that each cutoff holds.
+type score struct {
+	questions int
+	ranks     [len(ranks)]float64
+	budgets   [len(budgets)]float64
+}
+
+// recalled is one message of a recall.
+type recalled struct {
+	SessionID string
+	Seq       int
+	Content   string
+}
+
+func (s *score) add(q question, found []recalled) {
+	s.questions++
+	share := 1 / float64(len(q.evidence))
+	var used [len(budgets)]int
+	for i, m := range found {
+		here := 0.0
+		if q.evidence[place{m.SessionID, m.Seq}] {
+			here = share
+		}
+		for c, k := range ranks {
+			if i < k {
+				s.ranks[c] += here
+			}
+		}
+		for c, tokens := range budgets {
+			if used[c]+len(m.Content) <= 4*tokens {
+				used[c] += len(m.Content)
+				s.budgets[c] += here
+			}
+		}
+	}
+}
+
+// String is one line of percentages.
+func (s *score) String() string {
+	text := fmt.Sprintf("%d questions:", s.questions)
+	for i, k := range ranks {
+		text += fmt.Sprintf(" R@%d %.1f", k, 100*s.ranks[i]/float64(max(s.questions, 1)))
+	}
+	for i, tokens := range budgets {
+		text += fmt.Sprintf(" B%d %.1f", tokens, 100*s.budgets[i]/float64(max(s.questions, 1)))
+	}
+	return text
+}
+
+// evidence asks the recall each question, and returns how much of the evidence it brings.
+func (r *replay) evidence(ctx context.Context, samples []sample) (*score, error) {
+	found := make([][][]recalled, len(samples))
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(r.parallel)
+	for i, s := range samples {
+		found[i] = make([][]recalled, len(s.Questions))
+		api, err := r.api.As(ctx, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		for j, q := range s.Questions {
+			work.Go(func() error {
+				var answer struct{ Messages []recalled }
+				body := map[string]any{"query": q.text, "limit": 100}
+				if err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer); err != nil {
+					return fmt.Errorf("recall: %w", err)
+				}
+				found[i][j] = answer.Messages
+				return nil
+			})
+		}
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	total := &score{}
+	for i, s := range samples {
+		for j, q := range s.Questions {
+			total.add(q, found[i][j])
+		}
+	}
+	return total, nil
+}
