@@ -147,6 +147,13 @@ func TestReferencePullsTheSession(t *testing.T) {
 	if len(block.Items) != 2 || block.Items[0].SessionID != "far" || !strings.Contains(block.Items[0].Reason, "refers back") {
 		t.Errorf("the related session: %+v", block.Items)
 	}
+	for _, message := range []string{"Like we discussed.", "As I told you before", "Let us pick up where we left off", "Continue where we left off."} {
+		request.Message = message
+		items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items
+		if len(items) != 1 || items[0].SessionID != "newer" {
+			t.Errorf("%q names no topic, and pulls %+v", message, items)
+		}
+	}
 	request.Message = "Keep the taper."
 	if items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items; len(items) != 0 {
 		t.Errorf("without a reference: %+v", items)

@@ -9,7 +9,7 @@ const (
 	// breakAfter is how many failures in a row open a breaker.
 	breakAfter = 5
 	// breakFor is how long it then stays open, until one call tries again.
-	breakFor = 10 * time.Second
+	breakFor = 2 * time.Second
 )
 
 // breaker spares a source that keeps failing, and the user the wait for it. It is safe for concurrent use.

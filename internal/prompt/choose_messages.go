@@ -192,8 +192,12 @@ func (v *view) referredTo(s *Slot) []*entry {
 }
 
 // related is the newest other session among those that the search finds near to the message, or the newest of all
-// where it finds none. Sessions that the store lists are newer than those that it doesn't.
+// where it finds none, or where the message says nothing but that it points back: then the words of that are no topic.
+// Sessions that the store lists are newer than those that it doesn't.
 func (v *view) related() (string, bool) {
+	if len(v.sessions) > 0 && !besidesReference(v.Message) {
+		return v.sessions[0].ID, true
+	}
 	best, top := v.sessionScores()
 	for _, s := range v.sessions {
 		if score, found := best[s.ID]; found && score >= top/2 {

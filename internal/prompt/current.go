@@ -25,6 +25,7 @@ func (g *gathering) checkCurrent(ctx context.Context) error {
 	case m.Content != g.Message:
 		return fault.InvalidField("messageId", "names a message whose content is another one")
 	}
+	g.got.currentSeq = m.Seq
 	return nil
 }
 

@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,9 @@ func TestMessageIDIsFound(t *testing.T) {
 					if m.Content == r.Message {
 						told++
 					}
+				}
+				if text := p.System + p.Text + fmt.Sprint(p.Messages); strings.Contains(text, fmt.Sprint("answer ", tt.named+1)) {
+					t.Errorf("%s: tells what was said behind the current message", recipe.Name)
 				}
 				if last := p.Messages[len(p.Messages)-1]; told != 1 || last.Content != r.Message {
 					t.Errorf("%s: told %d times, the last is %q", recipe.Name, told, last.Content)

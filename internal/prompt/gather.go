@@ -53,6 +53,8 @@ type gathered struct {
 	// origins are the sessions of the messages behind extracted memories, where the user keeps contexts apart.
 	origins  map[string]origin
 	degraded []recall.Degradation
+	// currentSeq is the current message's, 0 where it is not stored.
+	currentSeq int
 	// messageTokens is the count of the current message.
 	messageTokens int
 	timings       map[string]time.Duration

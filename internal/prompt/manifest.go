@@ -31,6 +31,9 @@ func account(blocks []*block, limit cost, got gathered, degraded []recall.Degrad
 		if b.slot.Required && b.limit > 0 && b.cost.tokens > b.limit {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.limit))
 		}
+		if left := b.dropped(); b.slot.Protected && left > 0 {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.entries), b.slot.Block))
+		}
 	}
 	if system*100 > limit.tokens*warnShare {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the system blocks take %d of %d tokens, more than %d%% of the budget",
@@ -40,6 +43,17 @@ func account(blocks []*block, limit cost, got gathered, degraded []recall.Degrad
 		m.Timings[source] = math.Round(float64(took)/float64(10*time.Microsecond)) / 100
 	}
 	return m
+}
+
+// dropped is how many entries of the block are not in.
+func (b *block) dropped() int {
+	n := 0
+	for _, e := range b.entries {
+		if !e.in() {
+			n++
+		}
+	}
+	return n
 }
 
 func (b *block) account() Block {

@@ -90,7 +90,11 @@ func (v *view) visible(sessionID, context string) bool {
 }
 
 func (v *view) readMessages(got gathered) {
-	tell := func(m conversation.Message) bool { return tellable(m.Role) && m.ID != v.MessageID }
+	// What was said behind the current message is no part of the conversation that leads to it.
+	behind := func(m conversation.Message) bool {
+		return got.currentSeq > 0 && m.SessionID == v.SessionID && m.Seq >= got.currentSeq
+	}
+	tell := func(m conversation.Message) bool { return tellable(m.Role) && m.ID != v.MessageID && !behind(m) }
 	v.timeline = make([]conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
 		v.read[m.SessionID]++

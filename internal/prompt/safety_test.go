@@ -1,0 +1,36 @@
+package prompt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// TestSafetyGivesWayLast has a long conversation and a pinned memory in a small budget; and one so small that the
+// memory can't go in, which the manifest warns of.
+func TestSafetyGivesWayLast(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	var lines []line
+	for i := range 10 {
+		lines = append(lines, says(0, strings.Repeat("squats ", 100)), answers(0, strings.Repeat("lunges ", 100)))
+		lines[2*i].text += string(rune('a' + i))
+	}
+	p.converse("s", "coach_conversation", "c", now.Add(-30*minute), lines...)
+	fact := "Allergic to peanuts, " + strings.Repeat("severely ", 30)
+	p.snapshot.Memories = []longterm.Memory{{
+		ID: "m", Type: longterm.ProfileMemory, Content: fact, Pinned: true, Source: longterm.Seeded, Tokens: tokens.Count(fact),
+	}}
+	r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Snacks?"}
+	for budget, want := range map[int]bool{prompt.MinBudget: false, 400: true, 900: true} {
+		r.Budget = &prompt.Budget{Tokens: budget}
+		got := build(t, w.service(now), "u", r)
+		warned := slices.ContainsFunc(got.Manifest.Warnings, func(s string) bool { return strings.Contains(s, "safety") })
+		if told := strings.Contains(got.System, "peanuts"); told != want || warned == want {
+			t.Errorf("budget %d: told %v, warned %v", budget, told, warned)
+		}
+	}
+}
