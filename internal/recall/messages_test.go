@@ -54,6 +54,20 @@ func TestMessagesFindsWhatIsMeant(t *testing.T) {
 	}
 }
 
+// TestWhatIsSaidWordForWordComesFirst asks with messages of common words alone.
+func TestWhatIsSaidWordForWordComesFirst(t *testing.T) {
+	s := newStand(t)
+	said := []string{"To be or not to be", "What is it?", "🙂🙂🎉", "It was what it was."}
+	for i, text := range slices.Concat(said, []string{"Is it what it is?", "Who are you to me?", "So it was.", "🙂🎉", "!!!"}) {
+		s.say("ann", "coach_conversation", fmt.Sprint("s", i), time.Hour, text)
+	}
+	for _, text := range said {
+		if got := contents(s.recall("ann", recall.MessageQuery{Query: " " + strings.ToUpper(text), Limit: new(1)})); !slices.Equal(got, []string{text}) {
+			t.Errorf("%q brings %q", text, got)
+		}
+	}
+}
+
 // TestAnAnswerIsFoundBesideItsQuestion has an answer that shares no word with what is asked, among messages that do.
 func TestAnAnswerIsFoundBesideItsQuestion(t *testing.T) {
 	s := newStand(t)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
 )
 
 // candidates is how many of the index's answers are ranked again at least: one batch read of the table.
@@ -18,6 +19,8 @@ const (
 	// asked for often stands beside what sounds like the question.
 	beforeShare = 0.35
 	behindShare = 0.45
+	// wordForWord is for what is said just as it is asked, were it in common words alone, which no index tells apart.
+	wordForWord = 1
 )
 
 // reranked ranks the hits of a search again, among themselves.
@@ -28,6 +31,7 @@ func reranked(query string, hits []Hit) []Hit {
 	}
 	words := lexical(query, texts)
 	best := slices.Max(append(words, 0))
+	asked := longterm.Normalize(query)
 	own := make(map[beside]float64, len(hits))
 	for i, h := range hits {
 		if best > 0 {
@@ -36,6 +40,9 @@ func reranked(query string, hits []Hit) []Hit {
 		if h.Message != nil {
 			own[besideOf(*h.Message, 0)] = hits[i].Score
 		}
+		if longterm.Normalize(h.content()) == asked {
+			hits[i].Score += wordForWord
+		}
 	}
 	for i, h := range hits {
 		if h.Message != nil {
@@ -43,6 +50,14 @@ func reranked(query string, hits []Hit) []Hit {
 		}
 	}
 	return hits
+}
+
+// content is what was said or noted.
+func (h Hit) content() string {
+	if h.Message != nil {
+		return h.Message.Content
+	}
+	return h.CheckIn.Note
 }
 
 // text is what a hit is compared with the query by.
