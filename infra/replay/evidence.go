@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -104,14 +105,15 @@ func (s *score) add(q question, found []recalled) {
 
 // String is one line of percentages.
 func (s *score) String() string {
-	text := fmt.Sprintf("%d questions:", s.questions)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d questions:", s.questions)
 	for i, k := range ranks {
-		text += fmt.Sprintf(" R@%d %.1f", k, 100*s.ranks[i]/float64(max(s.questions, 1)))
+		fmt.Fprintf(&text, " R@%d %.1f", k, 100*s.ranks[i]/float64(max(s.questions, 1)))
 	}
 	for i, tokens := range budgets {
-		text += fmt.Sprintf(" B%d %.1f", tokens, 100*s.budgets[i]/float64(max(s.questions, 1)))
+		fmt.Fprintf(&text, " B%d %.1f", tokens, 100*s.budgets[i]/float64(max(s.questions, 1)))
 	}
-	return text
+	return text.String()
 }
 
 // evidence asks the recall each question, and returns how much of the evidence it brings.

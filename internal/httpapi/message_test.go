@@ -228,6 +228,7 @@ func TestCursorsAreBound(t *testing.T) {
 		"cut":           {path: "/v1/sessions?context=coach_conversation&cursor=" + good[:len(good)-1], user: "ann"},
 		"long":          {path: "/v1/sessions?context=coach_conversation&cursor=" + good + "AA", user: "ann"},
 		"no version":    {path: "/v1/sessions?context=coach_conversation&cursor=" + good[2:], user: "ann"},
+		"with a break":  {path: "/v1/sessions?context=coach_conversation&cursor=" + good + "%0A", user: "ann"},
 		"old version":   {path: "/v1/sessions?context=coach_conversation&cursor=0" + good[1:], user: "ann"},
 	}
 	for i := 2; i < len(good); i++ {

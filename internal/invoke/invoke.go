@@ -136,7 +136,7 @@ func Decode(payload []byte, into any) error {
 func decodeFault(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		// An embedded request stands in the path by its Go name.
-		return fault.InvalidField(strings.TrimPrefix(wrong.Field, "Request."), "must not be a "+wrong.Value)
+		return fault.InvalidField(strings.TrimPrefix(wrong.Field, "Request."), "must not be of the type "+wrong.Value)
 	}
 	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
 		return fault.InvalidField(strings.Trim(name, `"`), "is not a field of this request")
