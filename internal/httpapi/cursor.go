@@ -71,10 +71,8 @@ func (k CursorKey) open(l listing, cursor string) (conversation.Position, error)
 	wrong := fault.InvalidField("cursor", "is not a cursor of this list")
 	version, encoded, _ := strings.Cut(cursor, ".")
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	if strings.ContainsAny(encoded, "\r\n") { // which decoding passes over
-		return "", wrong
-	}
-	if err != nil || version != k.version || len(raw) <= macSize {
+	breaks := strings.ContainsAny(encoded, "\r\n") // which decoding passes over
+	if err != nil || breaks || version != k.version || len(raw) <= macSize {
 		return "", wrong
 	}
 	at := conversation.Position(raw[macSize:])
