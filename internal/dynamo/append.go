@@ -23,6 +23,9 @@ func (s *Store) Append(ctx context.Context, user conversation.UserID, in convers
 		ext.account = s.account(user, in.Idempotency)
 	}
 	out, met, err := s.extend(ctx, ext)
+	if fault.Is(err, fault.NotFound) && in.Idempotency.Set() {
+		met, err = s.accounted(ctx, user, in.Idempotency)
+	}
 	if err != nil || met == nil {
 		return out, err
 	}

@@ -40,7 +40,7 @@ func TestCalls(t *testing.T) {
 		}, []string{write}},
 		{"append warm", func() error { return appendKey("") }, []string{write}},
 		{"append warm with a key", func() error { return appendKey("k") }, []string{write}},
-		{"append again with the key", func() error { return appendKey("k") }, []string{write, batch}},
+		{"append again with the key", func() error { return appendKey("k") }, []string{write, batch, query}},
 		{"append cold", func() error { cold(); return appendKey("") }, []string{batch, write}},
 		{"turn", func() error {
 			turn, err := warm.BeginTurn(t.Context(), alice, conversation.Append{
@@ -79,7 +79,7 @@ func TestCalls(t *testing.T) {
 		{"change", func() error {
 			title := "t"
 			return second(warm.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title}))
-		}, []string{batch, update}},
+		}, []string{batch, write}},
 		{"put profile", func() error { return second(warm.Profiles().Put(t.Context(), alice, longterm.Profile{})) }, []string{write}},
 		{"save summary", func() error {
 			return warm.SaveSummary(t.Context(), alice, session, summaryOf(session, 1))

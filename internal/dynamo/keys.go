@@ -3,6 +3,7 @@ package dynamo
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"strconv"
@@ -16,16 +17,17 @@ import (
 // whole, all other parts are checked to be free of it before they are stored.
 
 const (
-	userPrefix    = "user#"
-	messagePrefix = "msg#"
-	summaryPrefix = "summary#"
-	livePrefix    = "ltm#"
-	pastPrefix    = "past#"
-	controlPrefix = "control#"
-	idemPrefix    = "idem#"
-	promptPrefix  = "prompt#"
-	parkedPrefix  = "legacy#"
-	freshPrefix   = "fresh#"
+	userPrefix      = "user#"
+	messagePrefix   = "msg#"
+	summaryPrefix   = "summary#"
+	livePrefix      = "ltm#"
+	pastPrefix      = "past#"
+	controlPrefix   = "control#"
+	idemPrefix      = "idem#"
+	promptPrefix    = "prompt#"
+	parkedPrefix    = "legacy#"
+	freshPrefix     = "fresh#"
+	describedPrefix = "described#"
 
 	generationSK  = controlPrefix + "generation"
 	preferencesSK = controlPrefix + "preferences"
@@ -237,6 +239,15 @@ func sessionGraveSK(sessionSK string, s conversation.Session) string {
 
 func sessionGravePrefix(sessionSK string) string { return gravePrefix + sessionSK + "#" }
 
+// descriptionSK is the sk of how a session was described until one of its versions; versions sort as numbers do.
+func descriptionSK(sessionSK string, s conversation.Session, version int64) string {
+	return descriptionPrefixOf(sessionSK, s) + fmt.Sprintf("%019d", version)
+}
+
+func descriptionPrefixOf(sessionSK string, s conversation.Session) string {
+	return describedPrefix + sessionSK + "#" + conversation.FormatTime(s.CreatedAt) + "#"
+}
+
 // messageGraveSK is the sk of a deleted message's grave.
 func messageGraveSK(messageSK string) string { return gravePrefix + messageSK }
 
@@ -308,5 +319,5 @@ func longtermKind(rest string) string {
 
 var ownPrefixes = map[string]string{
 	messagePrefix: "message", summaryPrefix: "summary", controlPrefix: "control", idemPrefix: "idempotency",
-	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh",
+	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh", describedPrefix: "description",
 }

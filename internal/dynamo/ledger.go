@@ -43,6 +43,8 @@ func recordAppend(it item, sessionKey key, a conversation.Appended) {
 		keys[i] = messageSK(m.Timestamp, m.ID[len(m.ID)-shortMillis-shortRandom:])
 	}
 	it[attrSessionSK] = text(sessionKey.sk)
+	it[attrBorn] = whole(a.Session.CreatedAt.UnixMilli())
+	it[attrCoachID] = text(a.Session.CoachID)
 	it.setTexts(attrKeys, keys)
 	it[attrMode], it[attrStatus] = text(a.Session.Mode), text(string(a.Session.Status))
 	it[attrMessageCount] = whole(a.Session.MessageCount)
@@ -61,22 +63,52 @@ func sameBody(it item, idem conversation.Idempotency) error {
 }
 
 // replay answers a repeated append as the first call was answered, from the repeat's own messages and the keys that
-// the ledger record has: what was deleted since is in the answer and stays deleted. The session's title and
-// attributes are as they are now, because the record holds no contents.
+// the ledger record has: what was deleted since is in the answer and stays deleted.
 func (s *Store) replay(ctx context.Context, user conversation.UserID, in conversation.Append, it item) (conversation.Appended, error) {
-	session, err := s.pick(ctx, user, []key{{partition(user), it.text(attrSessionSK)}})
+	session, err := s.appendedTo(ctx, user, it)
 	if err != nil {
 		return conversation.Appended{}, err
 	}
-	out := conversation.Appended{Session: sessionAfter(session, it), Replayed: true}
+	out := conversation.Appended{Session: session, Replayed: true}
 	keys := it.texts(attrKeys)
 	for i, m := range in.Messages[:min(len(in.Messages), len(keys))] {
 		at, short, _ := parseMessageSK(keys[i])
-		again := out.Session.Message(m, out.Session.LastSeq-len(keys)+i+1, at)
+		again := session.Message(m, session.LastSeq-len(keys)+i+1, at)
 		again.ID = messageID(user, at, short)
 		out.Messages = append(out.Messages, again)
 	}
 	return out, nil
+}
+
+// accounted looks for the ledger record of an append to a session that is gone: a repeat is answered all the same. It
+// returns a NotFound error where there is none.
+func (s *Store) accounted(ctx context.Context, user conversation.UserID, idem conversation.Idempotency) (item, error) {
+	k := key{partition(user), idempotencySK(idem)}
+	f, err := s.readOf(ctx, "read idempotency record", user, k)
+	if err != nil {
+		return nil, err
+	}
+	it, ok := f.of(user, k)
+	if !ok {
+		return nil, fault.Missing("session")
+	}
+	return it, nil
+}
+
+// appendedTo is the session as it was after the append of a ledger record. Of one that is gone since, or made anew
+// under the same id, title and attributes are gone too.
+func (s *Store) appendedTo(ctx context.Context, user conversation.UserID, it item) (conversation.Session, error) {
+	session, err := s.pick(ctx, user, []key{{partition(user), it.text(attrSessionSK)}})
+	if err == nil && session.CreatedAt.UnixMilli() == it.whole(attrBorn) {
+		session, err = s.describedAt(ctx, user, session, it.whole(attrVersion))
+		return sessionAfter(session, it), err
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return conversation.Session{}, err
+	}
+	gone := conversation.Session{CoachID: it.text(attrCoachID)}
+	gone.Context, gone.ID, _ = parseSessionSK(it.text(attrSessionSK))
+	return sessionAfter(gone, it), nil
 }
 
 // sessionAfter puts what a ledger record has of a session in place of what it has become since.

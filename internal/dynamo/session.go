@@ -66,16 +66,17 @@ func (s *Store) UpdateSession(ctx context.Context, user conversation.UserID, id 
 		if err != nil {
 			return conversation.Session{}, err
 		}
-		u, k, err := s.edit(user, before, after)
+		t, err := s.edit(user, before, after)
 		if err != nil {
 			return conversation.Session{}, failed("update session", err)
 		}
-		stored, err := s.updateItem(ctx, k, u, standsAs(before))
-		if err == nil {
-			return s.kept(user, stored)
+		refused, err := s.commit(ctx, "update session", t, p)
+		if err != nil {
+			return conversation.Session{}, err
 		}
-		if _, lost := conditionFailed(err); !lost {
-			return conversation.Session{}, failed("update session", err)
+		if refused == nil {
+			s.known.keep(user, after)
+			return after, nil
 		}
 		if err := p.wait(ctx); err != nil {
 			return conversation.Session{}, failed("update session", err)
@@ -83,24 +84,16 @@ func (s *Store) UpdateSession(ctx context.Context, user conversation.UserID, id 
 	}
 }
 
-func (s *Store) kept(user conversation.UserID, it item) (conversation.Session, error) {
-	session, ok := decodeSession(it)
-	if !ok {
-		return conversation.Session{}, fault.Missing("session")
-	}
-	s.known.keep(user, session)
-	return session, nil
-}
-
-func (s *Store) edit(user conversation.UserID, before, after conversation.Session) (expression.UpdateBuilder, key, error) {
+// edit is the transaction that changes a session.
+func (s *Store) edit(user conversation.UserID, before, after conversation.Session) (*transaction, error) {
 	sk, ok := sessionSK(after.Context, after.ID)
 	if !ok {
-		return expression.UpdateBuilder{}, key{}, errBadKey
+		return nil, errBadKey
 	}
 	k := key{partition(user), sk}
 	doc := item{}
 	if err := doc.setDocument(attrAttributes, after.Attributes); err != nil {
-		return expression.UpdateBuilder{}, k, err
+		return nil, err
 	}
 	u := expression.Set(field(attrVersion), value(whole(after.Version))).
 		Set(field(attrStatus), value(text(string(after.Status)))).
@@ -110,7 +103,10 @@ func (s *Store) edit(user conversation.UserID, before, after conversation.Sessio
 	if after.Status == conversation.Completed && before.Status != conversation.Completed && after.LastSeq > 0 {
 		u = s.due(u, k)
 	}
-	return u, k, nil
+	t := s.transaction()
+	t.update(k, u, standsAs(before))
+	s.describe(t, k, before, after)
+	return t, nil
 }
 
 func setOrRemove(u expression.UpdateBuilder, name string, v types.AttributeValue, set bool) expression.UpdateBuilder {

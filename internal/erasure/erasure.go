@@ -58,6 +58,8 @@ type SessionStore interface {
 	DeleteMessages(ctx context.Context, user conversation.UserID, messages []conversation.Message) error
 	// DeleteSummaries deletes a session's summaries and returns their vector ids.
 	DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session) (vectors []string, err error)
+	// DeleteDescriptions deletes the titles and attributes that a session had before, which are kept for repeats.
+	DeleteDescriptions(ctx context.Context, user conversation.UserID, session conversation.Session) error
 }
 
 // GraveStore keeps graves until they have been swept.

@@ -40,6 +40,9 @@ func (s *Service) empty(ctx context.Context, g Grave) error {
 	if err := s.Index.Delete(ctx, g.User, g.Generation, summaries); err != nil {
 		return err
 	}
+	if err := s.Store.DeleteDescriptions(ctx, g.User, *g.Session); err != nil {
+		return err
+	}
 	if err := s.forgetPrompts(ctx, g); err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ func TestDeleteSession(t *testing.T) {
 	byHand := s.remember(longterm.Seeded, gone[0])
 	s.keepPrompt("gone")
 	s.keepPrompt("kept")
+	s.rename(ann, "gone")
+	s.rename(ann, "kept")
 	if err := s.DeleteSession(t.Context(), ann, "gone"); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("a fact drawn only from it: %v", err)
 	}
 	keys := s.keys(ann)
-	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 {
+	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 || count(keys, "described#") != 1 {
 		t.Errorf("left are %v", keys)
 	}
 	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {

@@ -196,6 +196,15 @@ func (s *stand) remember(source longterm.MemorySource, messages ...conversation.
 	return stored
 }
 
+// rename gives a session another title: the one before is kept for repeats.
+func (s *stand) rename(user conversation.UserID, session string) {
+	s.t.Helper()
+	title := "another"
+	if _, err := s.store.UpdateSession(s.t.Context(), user, session, conversation.SessionChange{Title: &title}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func (s *stand) keepPrompt(session string) (id string) {
 	s.t.Helper()
 	s.advance(time.Millisecond)

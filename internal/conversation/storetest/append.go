@@ -115,64 +115,6 @@ func testAppendRefuses(t *testing.T, s *stand) {
 	}
 }
 
-func testAppendReplays(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "i")
-	in := conversation.Append{
-		SessionID: "i", Messages: say("one", "two"),
-		Idempotency: conversation.Idempotency{Scope: "POST /v1/sessions/i/messages", Key: "k", BodyHash: "h"},
-	}
-	first, err := s.Append(t.Context(), alice, in)
-	if err != nil || first.Replayed {
-		t.Fatalf("first: replayed %v, %v", first.Replayed, err)
-	}
-	add(t, s, alice, "i", say("three")...)
-	again, err := s.Append(t.Context(), alice, in)
-	if err != nil || !again.Replayed {
-		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
-	}
-	checkSameAnswer(t, first, again)
-	other := in
-	other.Idempotency.BodyHash = "h2"
-	if _, err := s.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
-		t.Errorf("another body: %v", err)
-	}
-	other.Idempotency.Key = "k2"
-	if a, err := s.Append(t.Context(), alice, other); err != nil || a.Replayed {
-		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
-	}
-	got, err := readAll(t.Context(), s, alice, "i", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkWhole(t, got, 5)
-	if _, err := s.BuryMessage(t.Context(), alice, first.Messages[1], nil, Now); err != nil {
-		t.Fatal(err)
-	}
-	if again, err = s.Append(t.Context(), alice, in); err != nil || !again.Replayed {
-		t.Fatalf("repeat after a message was deleted: replayed %v, %v", again.Replayed, err)
-	}
-	checkSameAnswer(t, first, again)
-	checkSeqs(t, s, "i", 1, 3, 4, 5)
-}
-
-// checkSameAnswer compares what a client sees of two answers.
-func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
-	t.Helper()
-	if diff := cmp.Diff(a.Messages, b.Messages); diff != "" {
-		t.Errorf("messages differ:\n%s", diff)
-	}
-	seen := func(s conversation.Session) conversation.Session {
-		return conversation.Session{
-			ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
-			Attributes: s.Attributes, MessageCount: s.MessageCount, StartedAt: s.StartedAt,
-			LastMessageAt: s.LastMessageAt, Summary: s.Summary,
-		}
-	}
-	if diff := cmp.Diff(seen(a.Session), seen(b.Session)); diff != "" {
-		t.Errorf("sessions differ:\n%s", diff)
-	}
-}
-
 func testAppendSameKeyAtOnce(t *testing.T, s *stand) {
 	create(t, s, alice, coach, "k")
 	in := conversation.Append{
