@@ -34,7 +34,9 @@ const (
 // SessionSummary is what a session came to so far.
 type SessionSummary struct {
 	Text string
-	Kind SummaryKind
+	// Tokens is what the text takes of a prompt, 0 where it was not counted.
+	Tokens int
+	Kind   SummaryKind
 	// InProgress is true while the session it covers is not completed.
 	InProgress bool
 	// CoveredThrough is the seq of the last message that it covers.

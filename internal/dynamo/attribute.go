@@ -50,6 +50,7 @@ const (
 
 	// A session's copy of its summary.
 	attrSummary           = "summary"
+	attrSummaryTokens     = "summaryTokens"
 	attrSummaryKind       = "summaryKind"
 	attrSummaryInProgress = "summaryInProgress"
 	attrSummaryCoveredSeq = "summaryCoveredSeq"

@@ -114,7 +114,7 @@ func (s *Store) dropSummary(ctx context.Context, user conversation.UserID, befor
 		b.tx.delete(keyIn(it), field(attrSessionID).Equal(value(text(before.ID))).Or(expression.AttributeNotExists(field(attrPK))))
 		b.grave.Vectors = append(b.grave.Vectors, strings.TrimPrefix(it.text(attrSK), summaryPrefix))
 	}
-	for _, name := range []string{attrSummary, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq, attrSummaryUpdatedAt} {
+	for _, name := range []string{attrSummary, attrSummaryTokens, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq, attrSummaryUpdatedAt} {
 		u = u.Remove(field(name))
 	}
 	return u, nil

@@ -66,7 +66,7 @@ func decodeSessionSummary(it item) *conversation.SessionSummary {
 		return nil
 	}
 	return &conversation.SessionSummary{
-		Text: it.text(attrSummary), Kind: conversation.SummaryKind(it.text(attrSummaryKind)),
+		Text: it.text(attrSummary), Tokens: int(it.whole(attrSummaryTokens)), Kind: conversation.SummaryKind(it.text(attrSummaryKind)),
 		InProgress:     it.flag(attrSummaryInProgress),
 		CoveredThrough: int(it.whole(attrSummaryCoveredSeq)),
 		UpdatedAt:      it.time(attrSummaryUpdatedAt),

@@ -58,6 +58,7 @@ func summaryCopy(sum summary.Summary) expression.UpdateBuilder {
 		u = watermark
 	}
 	return u.Set(field(attrSummary), value(text(sum.Text))).
+		Set(field(attrSummaryTokens), value(whole(sum.Tokens))).
 		Set(field(attrSummaryKind), value(text(string(sum.Kind)))).
 		Set(field(attrSummaryInProgress), value(flag(sum.InProgress))).
 		Set(field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))).

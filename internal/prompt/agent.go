@@ -16,7 +16,7 @@ type Agent struct {
 	// Messages is how many of the session's last messages it sees (working-context-builder, DEFAULT_SCOPING_CONFIGS).
 	Messages int
 	// Relevant, where set, lets a message through to it (working-context-builder, relevanceFilter).
-	Relevant func(conversation.Message) bool
+	Relevant func(*conversation.Message) bool
 	// Expertise names its Markdown modules under expertise/, in the order in which they are told.
 	Expertise []string
 }

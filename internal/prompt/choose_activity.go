@@ -21,7 +21,7 @@ const (
 )
 
 // summed is the key under which a session's summary is told once.
-func summed(sessionID string) string { return "summary:" + sessionID }
+func summed(sessionID string) telling { return telling{"summary", sessionID} }
 
 // chooseActivity tells what the user did in the other contexts that this one reads. The store's summaries are the
 // freshest and come first; the search says which matter now. What a summary does not cover yet is told from the last
@@ -95,7 +95,7 @@ func (v *view) tellActivity(e *entry, other conversation.Session) {
 		covered = sum.CoveredThrough
 		parts = append(parts, sum.Text)
 	}
-	fresh := slices.DeleteFunc(slices.Clone(v.bySession[other.ID]), func(m conversation.Message) bool { return m.Seq <= covered })
+	fresh := slices.DeleteFunc(slices.Clone(v.bySession[other.ID]), func(m *conversation.Message) bool { return m.Seq <= covered })
 	fresh = fresh[max(len(fresh)-freshMessages, 0):]
 	if len(fresh) > 0 {
 		if covered > 0 {
@@ -109,6 +109,9 @@ func (v *view) tellActivity(e *entry, other conversation.Session) {
 	switch {
 	case len(fresh) == 0:
 		e.why = "its summary"
+		if covered > 0 {
+			e.tokens = other.Summary.Tokens
+		}
 	case covered > 0:
 		e.why = "its summary and the messages behind it"
 	default:

@@ -58,7 +58,7 @@ func (v *view) withOwn() []conversation.Session {
 }
 
 // messagesOf are the known messages of a session, oldest first.
-func (v *view) messagesOf(sessionID string) []conversation.Message {
+func (v *view) messagesOf(sessionID string) []*conversation.Message {
 	if sessionID == v.session.ID && len(v.own) > len(v.bySession[sessionID]) {
 		return v.own
 	}
@@ -115,7 +115,8 @@ const placesPerConversation = 1 << 20
 // summaryEntry tells a session by its summary.
 func (v *view) summaryEntry(s conversation.Session) *entry {
 	return &entry{
-		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: s.LastMessageAt, text: s.Summary.Text,
+		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: s.LastMessageAt,
+		text: s.Summary.Text, tokens: s.Summary.Tokens,
 		label: label(s.Context) + " - " + conversation.Age(s.LastMessageAt, v.now, v.place),
 	}
 }

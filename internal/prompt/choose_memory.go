@@ -13,10 +13,10 @@ func memoryEntry(m longterm.Memory) *entry {
 }
 
 // fact is the key under which a content is told once.
-func fact(content string) string { return "fact:" + longterm.Normalize(content) }
+func fact(content string) telling { return telling{"fact", longterm.Normalize(content)} }
 
 // once marks an entry as dropped where a block of higher value tells the same.
-func (v *view) once(e *entry, key, block string) *entry {
+func (v *view) once(e *entry, key telling, block string) *entry {
 	if by, first := v.use(key, block); !first {
 		e.out("repeats " + by)
 	}

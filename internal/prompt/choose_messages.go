@@ -9,7 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-func messageEntry(m conversation.Message) *entry {
+func messageEntry(m *conversation.Message) *entry {
 	return &entry{
 		kind: kindMessage, id: m.ID, sessionID: m.SessionID, context: m.Context, at: m.Timestamp,
 		role: m.Role, text: m.Content, tokens: m.Tokens,
@@ -17,7 +17,7 @@ func messageEntry(m conversation.Message) *entry {
 }
 
 // told is the key under which a message is told once.
-func told(id string) string { return "message:" + id }
+func told(id string) telling { return telling{kindMessage, id} }
 
 // chooseRecent tells the session's own last messages, as its scoping strategy chooses them; the newest are the last to
 // go.
@@ -34,7 +34,7 @@ func chooseRecent(v *view, s *Slot) []*entry {
 }
 
 // scope are the session's own messages that the recipe's strategy chooses, and what stands for the older ones.
-func (v *view) scope() (chosen []conversation.Message, older string) {
+func (v *view) scope() (chosen []*conversation.Message, older string) {
 	return v.recipe.strategy().SelectMessages(v.own, ScopingConfig{
 		MaxMessages: v.agent.Messages, MaxTokens: v.budget.tokens / 2, Relevant: v.agent.Relevant, Summary: v.session.Summary,
 	})
@@ -104,7 +104,7 @@ func (v *view) nearby(s *Slot) []*entry {
 
 // share is the part of the best score that a message needs to be told as relevant.
 func (v *view) share(e *entry) float64 {
-	transcript := slices.ContainsFunc(v.bySession[e.sessionID], func(m conversation.Message) bool { return m.ID == e.id })
+	transcript := slices.ContainsFunc(v.bySession[e.sessionID], func(m *conversation.Message) bool { return m.ID == e.id })
 	if !transcript || !v.recipe.has(blockThread) || v.tierOf(e.sessionID) > tierToday {
 		return leastShare
 	}
@@ -115,12 +115,7 @@ func (v *view) share(e *entry) float64 {
 const notRelevant = "not relevant enough"
 
 // key is what a message or a note is told once by.
-func (e *entry) key() string {
-	if e.kind == "check_in" {
-		return "check_in:" + e.id
-	}
-	return told(e.id)
-}
+func (e *entry) key() telling { return telling{e.kind, e.id} }
 
 // elsewhere are the hits that are messages or notes, with faded scores.
 func (v *view) elsewhere() []*entry {
@@ -128,7 +123,7 @@ func (v *view) elsewhere() []*entry {
 	for _, h := range v.hits {
 		switch {
 		case h.Message != nil && v.reads(h.Message.Context):
-			e := messageEntry(*h.Message)
+			e := messageEntry(h.Message)
 			e.score = fade(h.Score, v.now.Sub(h.Message.Timestamp))
 			entries = append(entries, e)
 		case h.CheckIn != nil:
@@ -227,13 +222,13 @@ func (v *view) unlisted(best map[string]float64, least float64) string {
 }
 
 // hitsOf are the messages of a session that the search found, oldest first.
-func (v *view) hitsOf(sessionID string) []conversation.Message {
-	var messages []conversation.Message
+func (v *view) hitsOf(sessionID string) []*conversation.Message {
+	var messages []*conversation.Message
 	for _, h := range v.hits {
 		if h.Message != nil && h.Message.SessionID == sessionID {
-			messages = append(messages, *h.Message)
+			messages = append(messages, h.Message)
 		}
 	}
-	slices.SortFunc(messages, func(a, b conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(messages, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	return messages
 }

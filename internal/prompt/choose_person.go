@@ -168,7 +168,7 @@ func (v *view) todos(s *Slot, status longterm.TodoStatus, at func(longterm.Todo)
 	var entries []*entry
 	for i, t := range mine {
 		e := &entry{kind: "todo", id: t.ID, at: at(t), text: t.Content, tokens: t.Tokens, place: i}
-		entries = append(entries, v.once(e, s.Block+longterm.Normalize(t.Content), s.Block))
+		entries = append(entries, v.once(e, telling{s.Block, longterm.Normalize(t.Content)}, s.Block))
 	}
 	return capItems(entries, s)
 }

@@ -32,10 +32,10 @@ func (g *gathering) checkCurrent(ctx context.Context) error {
 // storedCurrent finds the message that the request names: among what was read, or by its id where many others have
 // come in since.
 func (g *gathering) storedCurrent(ctx context.Context) (m conversation.Message, found bool, err error) {
-	for _, read := range [][]conversation.Message{g.got.tail, g.got.timeline} {
+	for _, read := range [][]*conversation.Message{g.got.tail, g.got.timeline} {
 		for _, m := range read {
 			if m.ID == g.MessageID {
-				return m, true, nil
+				return *m, true, nil
 			}
 		}
 	}

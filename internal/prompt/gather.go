@@ -44,8 +44,8 @@ const (
 type gathered struct {
 	session  conversation.Session
 	access   longterm.Access
-	tail     []conversation.Message
-	timeline []conversation.Message
+	tail     []*conversation.Message
+	timeline []*conversation.Message
 	snapshot *longterm.Snapshot
 	// sessions is nil where the source is missing.
 	sessions []conversation.Session
@@ -91,7 +91,7 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o order,
 	if err := wave.Wait(); err != nil {
 		return gathered{}, unavailable("gather prompt", err)
 	}
-	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m conversation.Message) bool {
+	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m *conversation.Message) bool {
 		return m.Generation < g.got.access.Generation // an unfinished erasure has left it behind
 	})
 	if g.needsTail() {
@@ -232,8 +232,8 @@ func (g *gathering) readTimeline(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		g.got.timeline = append(g.got.timeline, messages...)
-		for _, m := range messages {
+		g.got.timeline = append(g.got.timeline, pointers(messages)...)
+		for _, m := range g.got.timeline[len(g.got.timeline)-len(messages):] {
 			chars += utf8.RuneCountInString(m.Content)
 		}
 		if next == "" || len(messages) == 0 || chars >= g.recipe.Reads.Chars || g.tooOld(messages[len(messages)-1]) {
@@ -333,7 +333,20 @@ func (g *gathering) needsTail() bool {
 	return false
 }
 
-func (g *gathering) readTail(ctx context.Context) (err error) {
-	g.got.tail, err = g.Store.Tail(ctx, g.user, g.got.session, g.ownNeeded())
+func (g *gathering) readTail(ctx context.Context) error {
+	messages, err := g.Store.Tail(ctx, g.user, g.got.session, g.ownNeeded())
+	g.got.tail = pointers(messages)
 	return err
+}
+
+// pointers lets long histories be passed on without copying their messages, which nothing changes.
+func pointers(messages []conversation.Message) []*conversation.Message {
+	if messages == nil {
+		return nil
+	}
+	out := make([]*conversation.Message, len(messages))
+	for i := range messages {
+		out[i] = &messages[i]
+	}
+	return out
 }

@@ -64,7 +64,7 @@ var plainText = &Format{
 	Group:     func(*group) (open, end string) { return "", "\n" },
 	Separator: "\n\n",
 	Assemble: func(sections []section, _ []Message) rendering {
-		return rendering{text: joinSections(sections)}
+		return rendering{text: joinSections(sections, "")}
 	},
 }
 

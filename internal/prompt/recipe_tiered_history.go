@@ -67,6 +67,6 @@ var tagged = &Format{
 	Separator: "\n\n",
 	End:       "\n",
 	Assemble: func(sections []section, messages []Message) rendering {
-		return rendering{system: joinSections(sections) + "\n</conversation-history>", messages: messages}
+		return rendering{system: joinSections(sections, "\n</conversation-history>"), messages: messages}
 	},
 }

@@ -39,7 +39,7 @@ func chooseOlder(v *view, s *Slot) []*entry {
 		return nil
 	}
 	e := v.summaryEntry(v.session)
-	e.text = older
+	e.text, e.tokens = older, 0
 	return []*entry{capChars(e, s.Cap)}
 }
 

@@ -14,7 +14,7 @@ type MessageScopingStrategy interface {
 	Reach(agent Agent) int
 	// SelectMessages returns the chosen messages, oldest first, and a text that stands for older ones, empty for
 	// none. messages are oldest first, user's and assistant's only.
-	SelectMessages(messages []conversation.Message, config ScopingConfig) (chosen []conversation.Message, older string)
+	SelectMessages(messages []*conversation.Message, config ScopingConfig) (chosen []*conversation.Message, older string)
 }
 
 // ScopingConfig is what a strategy chooses by.
@@ -22,7 +22,7 @@ type ScopingConfig struct {
 	// MaxMessages is the agent's number of messages, MaxTokens what they may take together.
 	MaxMessages, MaxTokens int
 	// Relevant, where set, lets a message through.
-	Relevant func(conversation.Message) bool
+	Relevant func(*conversation.Message) bool
 	// Summary is what the session came to so far, nil where there is no summary.
 	Summary *conversation.SessionSummary
 }
@@ -60,7 +60,7 @@ type lastN struct{}
 
 func (lastN) Reach(agent Agent) int { return reachOf(agent, agent.Messages) }
 
-func (lastN) SelectMessages(messages []conversation.Message, config ScopingConfig) ([]conversation.Message, string) {
+func (lastN) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
 	relevant := filter(messages, config.Relevant)
 	return relevant[max(len(relevant)-config.MaxMessages, 0):], ""
 }
@@ -73,7 +73,7 @@ const windowReach = 50
 
 func (tokenWindow) Reach(Agent) int { return windowReach }
 
-func (tokenWindow) SelectMessages(messages []conversation.Message, config ScopingConfig) ([]conversation.Message, string) {
+func (tokenWindow) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
 	relevant := filter(messages, config.Relevant)
 	from, tokens := len(relevant), 0
 	for from > 0 {
@@ -92,7 +92,7 @@ type compaction struct{}
 
 func (compaction) Reach(agent Agent) int { return reachOf(agent, 2*agent.Messages) }
 
-func (compaction) SelectMessages(messages []conversation.Message, config ScopingConfig) ([]conversation.Message, string) {
+func (compaction) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
 	relevant := filter(messages, config.Relevant)
 	from := max(len(relevant)-config.MaxMessages, 0)
 	if config.Summary == nil || config.Summary.Text == "" {
@@ -119,11 +119,11 @@ func reachOf(agent Agent, n int) int {
 	return n
 }
 
-func filter(messages []conversation.Message, keep func(conversation.Message) bool) []conversation.Message {
+func filter(messages []*conversation.Message, keep func(*conversation.Message) bool) []*conversation.Message {
 	if keep == nil {
 		return messages
 	}
-	var kept []conversation.Message
+	var kept []*conversation.Message
 	for _, m := range messages {
 		if keep(m) {
 			kept = append(kept, m)

@@ -27,14 +27,14 @@ func drawStrategy(t *rapid.T) string {
 }
 
 func TestScopingStrategies(t *testing.T) {
-	var messages []conversation.Message
+	var messages []*conversation.Message
 	for i := range 20 {
-		messages = append(messages, conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
+		messages = append(messages, &conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
 	}
 	covered := func(through int) *conversation.SessionSummary {
 		return &conversation.SessionSummary{Text: "what came before", CoveredThrough: through}
 	}
-	even := func(m conversation.Message) bool { return m.Seq%2 == 0 }
+	even := func(m *conversation.Message) bool { return m.Seq%2 == 0 }
 	tests := map[string]struct {
 		strategy    string
 		config      prompt.ScopingConfig
@@ -65,7 +65,7 @@ func TestScopingStrategies(t *testing.T) {
 			if len(got) != tt.size || got[0].Seq != tt.first || older != tt.older {
 				t.Errorf("%d messages from %d, older %q", len(got), got[0].Seq, older)
 			}
-			if !slices.IsSortedFunc(got, func(a, b conversation.Message) int { return a.Seq - b.Seq }) {
+			if !slices.IsSortedFunc(got, func(a, b *conversation.Message) int { return a.Seq - b.Seq }) {
 				t.Error("not in order")
 			}
 		})
@@ -122,7 +122,7 @@ func TestAgentsFilterWhatIsRelevant(t *testing.T) {
 	before := prompt.Agents
 	t.Cleanup(func() { prompt.Agents = before })
 	prompt.Agents = append(slices.Clone(before), prompt.Agent{
-		ID: "listener", Messages: 4, Relevant: func(m conversation.Message) bool { return m.Role == conversation.User },
+		ID: "listener", Messages: 4, Relevant: func(m *conversation.Message) bool { return m.Role == conversation.User },
 	})
 	w := newWorld()
 	r := talkative(w, 30, "listener")

@@ -25,9 +25,9 @@ type view struct {
 
 	// own are the session's own messages, timeline those of all contexts, both oldest first, without the current one
 	// and without system messages.
-	own, timeline []conversation.Message
+	own, timeline []*conversation.Message
 	// bySession are the timeline's messages by session, read how many it has of each, those that are not told included.
-	bySession map[string][]conversation.Message
+	bySession map[string][]*conversation.Message
 	read      map[string]int
 	// sessions are the other sessions of this coach, latest first.
 	sessions []conversation.Session
@@ -37,9 +37,12 @@ type view struct {
 	origins map[string]origin
 
 	messageTokens int
-	// used holds what a block of higher value tells already, by kind and id or normalised content.
-	used map[string]string
+	// used holds what a block of higher value tells already, and which.
+	used map[telling]string
 }
+
+// telling is what is told once: of a kind, an id or normalised content.
+type telling struct{ kind, of string }
 
 // tellable reports whether prompts tell messages of a role: stored system messages never enter them.
 func tellable(role conversation.Role) bool {
@@ -50,7 +53,8 @@ func tellable(role conversation.Role) bool {
 func look(o order, got gathered, now time.Time) *view {
 	v := &view{
 		order: o, now: now, prefs: got.access.Preferences, session: got.session, messageTokens: got.messageTokens,
-		origins: got.origins, used: map[string]string{}, bySession: map[string][]conversation.Message{}, read: map[string]int{},
+		origins: got.origins, used: make(map[telling]string, len(got.timeline)),
+		bySession: map[string][]*conversation.Message{}, read: map[string]int{},
 	}
 	if v.place == nil {
 		v.place = time.UTC
@@ -91,11 +95,11 @@ func (v *view) visible(sessionID, context string) bool {
 
 func (v *view) readMessages(got gathered) {
 	// What was said behind the current message is no part of the conversation that leads to it.
-	behind := func(m conversation.Message) bool {
+	behind := func(m *conversation.Message) bool {
 		return got.currentSeq > 0 && m.SessionID == v.SessionID && m.Seq >= got.currentSeq
 	}
-	tell := func(m conversation.Message) bool { return tellable(m.Role) && m.ID != v.MessageID && !behind(m) }
-	v.timeline = make([]conversation.Message, 0, len(got.timeline))
+	tell := func(m *conversation.Message) bool { return tellable(m.Role) && m.ID != v.MessageID && !behind(m) }
+	v.timeline = make([]*conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
 		v.read[m.SessionID]++
 		if !tell(m) || !v.visible(m.SessionID, m.Context) {
@@ -112,7 +116,7 @@ func (v *view) readMessages(got gathered) {
 	if got.tail == nil {
 		v.own = slices.Clone(v.bySession[v.session.ID])
 	}
-	slices.SortFunc(v.own, func(a, b conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(v.own, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
 // divide gives each session its messages of the timeline. Long histories are counted first: they are most of what a
@@ -123,7 +127,7 @@ func (v *view) divide() {
 		sizes[v.timeline[i].SessionID]++
 	}
 	for id, n := range sizes {
-		v.bySession[id] = make([]conversation.Message, 0, n)
+		v.bySession[id] = make([]*conversation.Message, 0, n)
 	}
 	for _, m := range v.timeline {
 		v.bySession[m.SessionID] = append(v.bySession[m.SessionID], m)
@@ -187,7 +191,7 @@ func (v *view) sessionsOfHits(known map[string]int) {
 			ID: h.Summary.SessionID, Context: h.Summary.Context, CoachID: h.Summary.CoachID,
 			StartedAt: h.Summary.OccurredAt, LastMessageAt: h.Summary.OccurredAt,
 			Summary: &conversation.SessionSummary{
-				Text: h.Summary.Text, Kind: h.Summary.Kind, InProgress: h.Summary.InProgress,
+				Text: h.Summary.Text, Tokens: h.Summary.Tokens, Kind: h.Summary.Kind, InProgress: h.Summary.InProgress,
 				CoveredThrough: h.Summary.CoveredThrough, UpdatedAt: h.Summary.UpdatedAt,
 			},
 		})
@@ -195,7 +199,7 @@ func (v *view) sessionsOfHits(known map[string]int) {
 }
 
 // shown is a session as its messages show it.
-func shown(messages []conversation.Message) conversation.Session {
+func shown(messages []*conversation.Message) conversation.Session {
 	first := messages[0]
 	return conversation.Session{
 		ID: first.SessionID, Context: first.Context, CoachID: first.CoachID, StartedAt: first.Timestamp,
@@ -236,7 +240,7 @@ func label(context string) string {
 }
 
 // use marks something as told by a block, and reports false, with the block that told it, where one did before.
-func (v *view) use(key, block string) (string, bool) {
+func (v *view) use(key telling, block string) (string, bool) {
 	if by, taken := v.used[key]; taken {
 		return by, false
 	}

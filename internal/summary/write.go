@@ -156,7 +156,7 @@ func (s *Service) save(ctx context.Context, user conversation.UserID, session co
 		return session, nil
 	}
 	session.Summary = &conversation.SessionSummary{
-		Text: record.Text, Kind: record.Kind, InProgress: record.InProgress,
+		Text: record.Text, Tokens: record.Tokens, Kind: record.Kind, InProgress: record.InProgress,
 		CoveredThrough: record.CoveredThrough, UpdatedAt: record.UpdatedAt,
 	}
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {

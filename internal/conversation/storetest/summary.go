@@ -85,7 +85,7 @@ func checkSummary(t *testing.T, s *stand, want summary.Summary, watermark int) {
 		t.Fatal(err)
 	}
 	copied := &conversation.SessionSummary{
-		Text: want.Text, Kind: want.Kind, InProgress: want.InProgress, CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
+		Text: want.Text, Tokens: want.Tokens, Kind: want.Kind, InProgress: want.InProgress, CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
 	}
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.SummarizedSeq, watermark, diff)
