@@ -4,8 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"runtime/debug"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/httpapi"
@@ -18,6 +20,7 @@ type Constructor[H any] func(ctx context.Context, cfg config.Config, rt Runtime)
 // function that cannot begin says why in one log line and ends, which Lambda reports as a failed start.
 func Start[H any](build Constructor[H]) {
 	ctx := context.Background()
+	TuneCollector()
 	cfg, err := config.FromEnvironment()
 	log := Logger(cfg.LogLevel)
 	if err != nil {
@@ -28,6 +31,21 @@ func Start[H any](build Constructor[H]) {
 		fail(ctx, log, err)
 	}
 	lambda.StartWithOptions(handler, lambda.WithContext(ctx))
+}
+
+// heapGrowth is by how many percent of what is live the heap may grow before it is collected.
+const heapGrowth = 400
+
+// TuneCollector has memory collected less often than Go does by itself, within three quarters of what Lambda gives.
+// Nearly all that is live is the tokenizer's vocabulary, which each collection walks through, beside one invocation at
+// a time: collections were half of a prompt's CPU time. GOGC and GOMEMLIMIT, where they are set, have the last word.
+func TuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(heapGrowth)
+	}
+	if given := int64(lambdacontext.MemoryLimitInMB) << 20; given > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(given / 4 * 3)
+	}
 }
 
 // Logger writes JSON lines to standard output, each with the request it belongs to.

@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/prompt/trial"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
+	"github.com/throughline/throughline/internal/function"
 )
 
 const table = "bench-prompt"
@@ -33,6 +34,7 @@ func main() {
 	numbers := flag.String("json", "", "file to write the results to as JSON")
 	docs := flag.String("docs", "", "folder of the documents to put the results into")
 	flag.Parse()
+	function.TuneCollector() // as each function does when it starts
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	s := trial.Settings{Repeats: *repeats, Starts: *starts, Turns: *turns, Latency: trial.Real}

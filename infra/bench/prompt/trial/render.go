@@ -121,7 +121,8 @@ while the model generates.
 - **Critical path**: the slowest chain of remote calls of the same prompt, by the clock, from each request's first byte
   to its answer's last; a call can follow on another when it began after that one had ended. Signing, encoding and
   decoding are not in it, but for gRPC's. The ratios are of single prompts.
-- **Own CPU** is that of the whole process, the garbage collector's included, as the median over batches of ten prompts:
+- **Own CPU** is that of the whole process, the garbage collector's included, which is set as in the functions
+  (TuneCollector), as the median over batches of ten prompts:
   **from records** answers every read with decoded records; **with decoding** answers every request with the bytes of
   DynamoDB's answer, so that signing, encoding and decoding are in it and the network is not.
 - **The length of the history**: the newest 100 messages are in 20 sessions of 5, what lies before them in sessions of

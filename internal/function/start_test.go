@@ -1,0 +1,38 @@
+package function_test
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/throughline/throughline/internal/function"
+)
+
+func TestTuneCollector(t *testing.T) {
+	percent, limit, given := debug.SetGCPercent(100), debug.SetMemoryLimit(-1), lambdacontext.MemoryLimitInMB
+	t.Cleanup(func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+		lambdacontext.MemoryLimitInMB = given
+	})
+	lambdacontext.MemoryLimitInMB = 1024
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	function.TuneCollector()
+	if got := debug.SetGCPercent(100); got != 400 {
+		t.Errorf("the heap may grow by %d%%", got)
+	}
+	if got := debug.SetMemoryLimit(limit); got != 768<<20 {
+		t.Errorf("the limit is %d bytes of 1024 MB", got)
+	}
+	t.Setenv("GOGC", "50")
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	function.TuneCollector()
+	if got := debug.SetGCPercent(100); got != 100 {
+		t.Errorf("GOGC does not have the last word: %d%%", got)
+	}
+	if got := debug.SetMemoryLimit(-1); got != limit {
+		t.Errorf("GOMEMLIMIT does not have the last word: %d bytes", got)
+	}
+}
