@@ -30,7 +30,8 @@ type fitter struct {
 // Reasons of the manifest, in plain words.
 const (
 	whole        = "fits whole"
-	cutToFit     = "cut to what its block may take"
+	cutToBlock   = "cut to what its block may take"
+	cutToBudget  = "cut to what the budget leaves"
 	leftByBudget = "the budget left room for it"
 	toldWhole    = "its messages are told whole"
 )
@@ -129,14 +130,17 @@ func (f *fitter) offer(b *block, e *entry) (capped bool) {
 	}
 	price := f.price(b, e)
 	if b.limit > 0 && b.cost.add(price).tokens > b.limit {
-		if !b.slot.Cap.Cut || !f.shorten(b, e) {
+		if !b.slot.Cap.Cut || !f.shorten(b, e, b.limit-b.cost.tokens, cutToBlock) {
 			e.overCap = true
 			e.out(capReason(b))
 		}
 		return true
 	}
 	if !f.spent.add(price).within(f.limit) {
-		e.out(f.fillUp(price))
+		reason := f.fillUp(price)
+		if !b.slot.Cap.Cut || !f.shorten(b, e, f.limit.tokens, cutToBudget) {
+			e.out(reason)
+		}
 		return false
 	}
 	f.admit(b, e, price, whole)
@@ -226,12 +230,11 @@ func (f *fitter) squeeze(b *block, e *entry) bool {
 // leastCut is the fewest tokens that a shortened entry is worth telling in.
 const leastCut = 24
 
-// shorten cuts an entry to what its block's cap leaves, and reports whether it went in.
-func (f *fitter) shorten(b *block, e *entry) bool {
-	room := b.limit - b.cost.tokens - f.price(b, e).tokens + e.cost.tokens
-	if left := f.limit.tokens - f.spent.tokens; left < room {
-		room = left
-	}
+// shorten cuts an entry to the tokens that are left to it, its heading and frame included, and reports whether it went
+// in.
+func (f *fitter) shorten(b *block, e *entry, left int, why string) bool {
+	frame := f.price(b, e).tokens - e.cost.tokens
+	room := min(left, f.limit.tokens-f.spent.tokens) - frame
 	if room < leastCut || len(e.fields) > 0 {
 		return false
 	}
@@ -240,9 +243,9 @@ func (f *fitter) shorten(b *block, e *entry) bool {
 	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > 1; n = n * 9 / 10 {
 		e.text, e.tokens = shortened(whole, n), 0
 		f.compose(b.slot.Style, e)
-		if e.cost.tokens <= room && f.spent.add(f.price(b, e)).within(f.limit) {
-			e.cut = cutToFit
-			f.admit(b, e, f.price(b, e), "")
+		if price := f.price(b, e); e.cost.tokens <= room && f.spent.add(price).within(f.limit) {
+			e.cut = why
+			f.admit(b, e, price, "")
 			return true
 		}
 	}

@@ -222,7 +222,7 @@ func TestMessageThatCannotFit(t *testing.T) {
 	r.Budget = &prompt.Budget{Tokens: 300}
 	_, err := w.service(now).Build(t.Context(), "ann", r)
 	f := fault.From(err)
-	if f == nil || f.Code != fault.Invalid || !strings.Contains(f.Fields[0].Message, "300") || !strings.Contains(f.Fields[0].Message, "1198") {
+	if f == nil || f.Code != fault.Invalid || !strings.Contains(f.Fields[0].Message, "300") || !strings.Contains(f.Fields[0].Message, "1166") {
 		t.Errorf("error %v", err)
 	}
 }

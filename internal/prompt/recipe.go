@@ -105,7 +105,7 @@ type Cap struct {
 	Tokens, Percent int
 	// Fill gives the block what the budget leaves in the end, whatever Percent says.
 	Fill bool
-	// Cut shortens the first entry that Tokens keeps out, where there is room for a part of it.
+	// Cut shortens the first entry that Tokens or the budget keeps out, where there is room for a part of it.
 	Cut bool
 }
 

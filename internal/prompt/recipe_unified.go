@@ -14,11 +14,11 @@ var unified = Recipe{
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: paragraphs},
 		{Block: blockCurrent, Required: true, Style: verbatim},
-		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 800}},
+		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 800, Cut: true}},
 		{Block: blockSafety, Protected: true, Style: bullet, Heading: "# SAFETY\nAlways respect these facts about the user."},
 		{Block: blockNow, Style: bullet, Heading: "# NOW"},
 		{Block: blockFoundation, Style: bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER", Cap: Cap{Items: 12}},
-		{Block: blockActivity, Style: labelled, Heading: activityHeading, Cap: Cap{Items: 5}},
+		{Block: blockActivity, Style: labelled, Heading: activityHeading, Cap: Cap{Items: 5, Cut: true}},
 		{Block: blockLoops, Style: bullet, Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.", Cap: Cap{Items: 5}},
 		{Block: blockGoals, Style: bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
 		{Block: blockRelevantMemories, Style: bullet, Heading: "# MEMORIES THAT MAY MATTER NOW", Cap: Cap{Items: 8}},

@@ -85,7 +85,7 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 		reason string
 	}{
 		"room for it":       {3 * time.Hour, 4000, prompt.Included, "all of its 10 messages"},
-		"no room":           {3 * time.Hour, 360, prompt.Dropped, summedUp},
+		"no room":           {3 * time.Hour, 328, prompt.Dropped, summedUp},
 		"the active thread": {20 * minute, 4000, prompt.Included, "all of its 10 messages"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	w := newWorld()
 	r, p := today(w, "program_designer", 3*time.Hour, 20)
 	p.sessions[0].Summary.CoveredThrough = 10
-	r.Budget = &prompt.Budget{Tokens: 545}
+	r.Budget = &prompt.Budget{Tokens: 513}
 	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "earlier")
 	if got.Decision != prompt.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
 		t.Errorf("transcript %+v", got)

@@ -20,7 +20,7 @@ func TestSafetyGivesWayLast(t *testing.T) {
 		lines[2*i].text += string(rune('a' + i))
 	}
 	p.converse("s", "coach_conversation", "c", now.Add(-30*minute), lines...)
-	fact := "Allergic to peanuts, " + strings.Repeat("severely ", 30)
+	fact := "Allergic to peanuts, " + strings.Repeat("severely ", 60)
 	p.snapshot.Memories = []longterm.Memory{{
 		ID: "m", Type: longterm.ProfileMemory, Content: fact, Pinned: true, Source: longterm.Seeded, Tokens: tokens.Count(fact),
 	}}

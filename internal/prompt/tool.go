@@ -14,10 +14,8 @@ const SearchConversations = "search_conversations"
 var tools = map[string]llm.Tool{
 	SearchConversations: {
 		Name: SearchConversations,
-		Description: "Search everything this user has said and been told, in all conversations and screens. " +
-			"Use it before saying that you don't know or remember something.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string",` +
-			`"description":"What to look for, in a few words, with the names and terms the user would have used."}},` +
+		Description: "Search all of this user's conversations by a few words, before saying that you don't know or remember.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},` +
 			`"required":["query"],"additionalProperties":false}`),
 	},
 }
