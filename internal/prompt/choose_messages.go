@@ -50,6 +50,8 @@ const (
 	// leastShare is the part of the best score below which a message has nothing to do with the current one: a short
 	// history's search answers with all of it.
 	leastShare = 0.2
+	// leastScore is about what the vectors of two texts come to that have nothing in common.
+	leastScore = 0.05
 	// standsOut is that part for a message that a transcript tells in its place.
 	standsOut = 0.5
 	// referenced is how many messages of the session that the user refers to are told.
@@ -91,7 +93,7 @@ func (v *view) nearby(s *Slot) []*entry {
 			continue // what the user refers to stands there already
 		}
 		entries = append(entries, e)
-		if !taken && (e.score <= 0 || e.score < best*v.share(e)) {
+		if !taken && (e.score < leastScore || e.score < best*v.share(e)) {
 			e.out(notRelevant)
 			continue
 		}

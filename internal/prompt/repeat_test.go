@@ -139,6 +139,22 @@ func TestBusyDay(t *testing.T) {
 	}
 }
 
+// A message that nothing was ever said about brings nothing, however little its best hit is behind.
+func TestNothingIsRelevantToAGreeting(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	p.converse("old", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "a long run"), says(minute, "oatmeal"))
+	p.converse("here", "coach_conversation", "c", now.Add(-minute))
+	for i, score := range []float64{0.04, 0.03} {
+		id := fmt.Sprintf("msg_old_%d", i+1)
+		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
+	}
+	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "hello"})
+	if b := blockOf(t, got, "relevant_messages"); b.Tokens != 0 || len(b.Items) != 2 {
+		t.Errorf("relevant messages %+v", b)
+	}
+}
+
 // A short history's search answers with all of it: what lies far behind the best, or has nothing of the message, is left
 // to the transcripts; what a transcript tells in its place has to stand out. What another block tells already sets no
 // measure.
