@@ -115,7 +115,8 @@ func (s *Service) newest(ctx context.Context, user conversation.UserID, search S
 	return from.summaries(hits[:min(len(hits), search.Limit)], nil), nil
 }
 
-// recentBeside reads the latest sessions, while it sees that the session that asks is the user's, and while beside runs.
+// recentBeside reads the latest sessions, while it sees that the session that asks is the user's and of
+// its context, and while beside runs.
 func (s *Service) recentBeside(ctx context.Context, user conversation.UserID, search Search, beside func(context.Context) error) ([]conversation.Session, error) {
 	var sessions []conversation.Session
 	group, ctx := errgroup.WithContext(ctx)
@@ -125,7 +126,10 @@ func (s *Service) recentBeside(ctx context.Context, user conversation.UserID, se
 	})
 	if search.SessionID != "" {
 		group.Go(func() error {
-			_, err := s.store.Session(ctx, user, search.SessionID)
+			session, err := s.store.Session(ctx, user, search.SessionID)
+			if err == nil && session.Context != search.Context {
+				return fault.Missing("session") // preferences decide by the context what it may see
+			}
 			return err
 		})
 	}

@@ -156,7 +156,8 @@ func TestQueryRefusesSpans(t *testing.T) {
 func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
 	s := screens(t)
 	s.write("bob", "coach_conversation", "bobs", time.Hour, "hello")
-	for _, id := range []string{"bobs", "none"} {
+	s.write("ann", "workout_log", "elsewhere", time.Hour, "hello")
+	for _, id := range []string{"bobs", "none", "elsewhere"} {
 		for _, words := range []string{"", "squats"} {
 			got, err := s.Query(t.Context(), "ann", recall.ContextQuery{Context: "coach_conversation", SessionID: id, Query: words})
 			if !fault.Is(err, fault.NotFound) || len(got.Summaries) > 0 {
