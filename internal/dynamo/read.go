@@ -3,40 +3,56 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// batchGetLimit is DynamoDB's, of one BatchGetItem.
-const batchGetLimit = 100
+const (
+	batchGetLimit = 100 // DynamoDB's, of one BatchGetItem
+	parallelReads = 8
+)
 
 // found are records by their keys.
 type found map[key]item
 
-// read gets records consistently, a hundred in a call. What has expired is absent.
+// read gets records consistently, a hundred in a call, the calls side by side. What has expired is absent.
 func (s *Store) read(ctx context.Context, op string, keys ...key) (found, error) {
-	out, p := make(found, len(keys)), s.patience()
-	for chunk := range slices.Chunk(keys, batchGetLimit) {
-		if err := s.readChunk(ctx, chunk, out, p); err != nil {
-			return nil, failed(op, err)
-		}
+	chunks := slices.Collect(slices.Chunk(keys, batchGetLimit))
+	parts := make([]found, len(chunks))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelReads)
+	for i, chunk := range chunks {
+		parts[i] = make(found, len(chunk))
+		g.Go(func() error { return s.readChunk(ctx, chunk, parts[i]) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, failed(op, err)
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	out := make(found, len(keys))
+	for _, part := range parts {
+		maps.Copy(out, part)
 	}
 	return out, nil
 }
 
-func (s *Store) readChunk(ctx context.Context, chunk []key, out found, p *patience) error {
+func (s *Store) readChunk(ctx context.Context, chunk []key, out found) error {
 	asked := make([]map[string]types.AttributeValue, len(chunk))
 	for i, k := range chunk {
 		asked[i] = k.attributes()
 	}
 	want := map[string]types.KeysAndAttributes{s.table: {Keys: asked, ConsistentRead: aws.Bool(true)}}
 	now := s.now()
-	for {
+	for p := s.patience(); ; {
 		got, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: want})
 		if err != nil {
 			return err

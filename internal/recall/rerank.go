@@ -7,8 +7,8 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// candidates is how many of the index's answers are ranked again at least: one batch read of the table.
-const candidates = 100
+// candidates is how many of the index's answers are ranked again at least: two batch reads of the table, side by side.
+const candidates = 200
 
 // What is added to a hit's likeness, in shares that were tuned on LoCoMo's development half.
 const (
