@@ -4,7 +4,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -86,20 +90,59 @@ type Auth struct {
 }
 
 // Parse reads the configuration from an environment, given as a map so that several stacks can run in one process.
-// Its error names every variable that is missing or malformed.
+// Its error names every variable that is missing or malformed, and what it has to be.
 func Parse(environ map[string]string) (Config, error) {
 	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: environ})
-	if err != nil {
-		return Config{}, fmt.Errorf("parse environment: %w", err)
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return cfg, err
 	}
-	return cfg, nil
+	wrong := make([]string, len(all.Errors))
+	for i, e := range all.Errors {
+		wrong[i] = inWords(e, environ)
+	}
+	return Config{}, errors.New(strings.Join(wrong, "; "))
 }
 
 // FromEnvironment reads the configuration from the process's environment.
-func FromEnvironment() (Config, error) {
-	cfg, err := env.ParseAs[Config]()
-	if err != nil {
-		return Config{}, fmt.Errorf("parse environment: %w", err)
+func FromEnvironment() (Config, error) { return Parse(env.ToMap(os.Environ())) }
+
+// inWords says which variable is wrong with the environment, and what it has to be.
+func inWords(err error, environ map[string]string) string {
+	var missing env.VarIsNotSetError
+	var empty env.EmptyVarError
+	var malformed env.ParseError
+	switch {
+	case errors.As(err, &missing):
+		return missing.Key + " is not set"
+	case errors.As(err, &empty):
+		return empty.Key + " is empty"
+	case errors.As(err, &malformed):
+		name := variable(reflect.TypeFor[Config](), malformed.Name)
+		return fmt.Sprintf("%s=%s: must be %s", name, environ[name], kinds[malformed.Type])
 	}
-	return cfg, nil
+	return err.Error()
+}
+
+// kinds are the types of variables that are not just text, as they have to be written.
+var kinds = map[reflect.Type]string{
+	reflect.TypeFor[int]():           "a whole number",
+	reflect.TypeFor[bool]():          "true or false",
+	reflect.TypeFor[time.Duration](): "a span such as 90s or 15m",
+}
+
+// variable is the name of the variable that a field is read from. Fields of those kinds have names of their own.
+func variable(of reflect.Type, field string) string {
+	for f := range of.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+		switch {
+		case f.Name == field && name != "":
+			return name
+		case f.Type.Kind() == reflect.Struct:
+			if name := variable(f.Type, field); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
