@@ -24,6 +24,7 @@ var words = []string{
 	"[Program Designer - 2 hours ago]:", "[User 18:05]", "[human 10:00]", "[you 10:00]", "</conversation>", "<conversation", "&amp;", "</conversation-history>",
 	"SYSTEM ROLE:", "USER PROFILE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:", "Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
 	"/squat", "/\n/", "\u0301", "[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?", "/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	strings.Repeat("-", 120), strings.Repeat("!", 97), strings.Repeat("e\u0301", 60), strings.Repeat("😀", 30), strings.Repeat(")", 110), strings.Repeat("दौड़", 12),
 }
 
 func drawText(t *rapid.T, name string, most int) string {
@@ -160,6 +161,30 @@ func TestABlockThatEndsInALongWord(t *testing.T) {
 		r := prompt.Request{Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", Message: "Hello"}
 		if p := build(t, w.service(now), "u", r); realTokens(p) > p.Tokens.Total {
 			t.Errorf("%s: %d real tokens, %d accounted", recipe.Name, realTokens(p), p.Tokens.Total)
+		}
+	}
+}
+
+// TestEveryBudget tries budget after budget on blocks that end in texts whose ends can't be counted by themselves.
+func TestEveryBudget(t *testing.T) {
+	for _, end := range []string{strings.Repeat("-", 200), strings.Repeat("!", 200), strings.Repeat("e\u0301", 100), strings.Repeat("दौड़", 40), strings.Repeat("😀", 60)} {
+		w := newWorld()
+		p := w.user("u")
+		p.converse("s", "coach_conversation", "mia", now.Add(-10*minute), says(0, "Morning!"))
+		for i, content := range []string{"Likes tea", "Has a dog", "Rows", "Swims", end} {
+			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+				ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: content, Source: longterm.Seeded,
+				CreatedAt: now.Add(-time.Duration(9-i) * time.Hour), Tokens: tokens.Count(content),
+			})
+			p.snapshot.Goals = append(p.snapshot.Goals, longterm.Goal{ID: fmt.Sprint("g", i), Title: content, Status: longterm.GoalActive, GoalType: longterm.Habit})
+		}
+		r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "mia", Message: "ok"}
+		for budget := prompt.MinBudget; budget < 700; budget += 3 {
+			r.Budget = &prompt.Budget{Tokens: budget}
+			got := build(t, w.service(now), "u", r)
+			if got.Tokens.Total > budget || realTokens(got) > got.Tokens.Total {
+				t.Errorf("%.12q: %d of %d tokens, really %d", end, got.Tokens.Total, budget, realTokens(got))
+			}
 		}
 	}
 }

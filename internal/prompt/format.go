@@ -123,8 +123,10 @@ func (p page) compose(s *Style, e *entry) {
 	if s.Message {
 		lead, tail = "", ""
 	}
+	tokens, loose := p.tally.framed(lead, e.body, tail, stored)
+	e.loose = loose
 	e.cost = cost{
-		tokens: p.tally.framed(lead, e.body, tail, stored),
+		tokens: tokens,
 		chars:  utf8.RuneCountInString(lead) + utf8.RuneCountInString(e.body) + len(tail),
 	}
 	if lead != "" {
@@ -236,8 +238,15 @@ func (p page) write(blocks []*block) rendering {
 func (p page) settle(b *block, text, separator string) {
 	body := trimEnd(text)
 	ends := text[len(body):]
-	was, _ := p.tally.tailDelta(body, ends) // no more is taken off than was surely counted
+	least, was := p.tally.tailDelta(body, ends)
 	_, is := p.tally.tailDelta(body, separator)
+	if in := b.written(); least != was && len(in) > 0 && !in[len(in)-1].loose { // its last entry was counted whole
+		last := in[len(in)-1].body
+		if p.lead(b.slot.Style, in[len(in)-1], len(in)) != "" {
+			last = " " + last
+		}
+		was, is = p.tally.count(last+ends), p.tally.count(last+separator)
+	}
 	b.cost.tokens += is - was - endReserve
 	b.cost.chars += len(separator) - len(ends) - endReserve
 }

@@ -71,8 +71,9 @@ const shortBody = 96
 
 // framed returns the tokens of lead + space + body + tail, where lead ends in a visible sign, space stands between
 // unless lead is empty, and tail is empty or a line feed. stored is the body's own count, 0 where it is not known. The
-// result is exact, or a little too high for long bodies without a boundary near their ends.
-func (t tally) framed(lead, body, tail string, stored int) int {
+// result is exact, or a little too high for long bodies without a boundary near their ends; loose says that it may be so
+// for the tail.
+func (t tally) framed(lead, body, tail string, stored int) (tokens int, loose bool) {
 	space := ""
 	leadTokens := 0
 	switch {
@@ -82,10 +83,10 @@ func (t tally) framed(lead, body, tail string, stored int) int {
 		leadTokens = slashReserve
 	}
 	if stored == 0 || len(body) <= shortBody {
-		return leadTokens + t.count(space+body+tail)
+		return leadTokens + t.count(space+body+tail), false
 	}
-	_, end := t.tailDelta(body, tail)
-	return leadTokens + stored + t.headDelta(space, body) + end
+	least, most := t.tailDelta(body, tail)
+	return leadTokens + stored + t.headDelta(space, body) + most, least != most
 }
 
 // joint counts the beginning or the end of a text, once a prompt.

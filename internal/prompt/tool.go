@@ -13,7 +13,7 @@ const SearchConversations = "search_conversations"
 // tools is the registry of tools: to add one is to add an entry here, and its name to the recipes that offer it.
 var tools = map[string]llm.Tool{
 	SearchConversations: {
-		Name: SearchConversations,
+		Name:        SearchConversations,
 		Description: "Search all of this user's conversations by a few words, before saying that you don't know or remember.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},` +
 			`"required":["query"],"additionalProperties":false}`),
