@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -93,6 +95,20 @@ func timed(c *token.Counter, unit string, size int) time.Duration {
 	began := time.Now()
 	c.Count(text)
 	return time.Since(began)
+}
+
+func TestEveryCharacterCounts(t *testing.T) {
+	c := token.New()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if utf8.ValidRune(r) && c.Count(string(r)) < 1 {
+			t.Errorf("%U counts nothing", r)
+		}
+	}
+	for text, want := range map[string]int{"\x7f": 1, "\x7f\x7f": 2, "a\x7fb": 3, "!\x7f": 2} {
+		if n := c.Count(text); n != want {
+			t.Errorf("Count(%q) = %d, want %d", text, n, want)
+		}
+	}
 }
 
 func TestCountIsConcurrent(t *testing.T) {
