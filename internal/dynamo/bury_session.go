@@ -18,7 +18,7 @@ func (s *Store) BurySession(ctx context.Context, user conversation.UserID, id st
 	for p := s.patience(); ; {
 		session, err := s.Session(ctx, user, id)
 		if fault.Is(err, fault.NotFound) {
-			return s.openGrave(ctx, user, id)
+			return s.OpenGrave(ctx, user, id)
 		}
 		if err != nil {
 			return erasure.Grave{}, err
@@ -45,8 +45,8 @@ func (s *Store) burySession(ctx context.Context, user conversation.UserID, sessi
 	return g, refused, err
 }
 
-// openGrave returns the grave of a session of that id whose deletion is not finished.
-func (s *Store) openGrave(ctx context.Context, user conversation.UserID, id string) (erasure.Grave, error) {
+// OpenGrave returns the grave of a session of that id whose deletion is not finished.
+func (s *Store) OpenGrave(ctx context.Context, user conversation.UserID, id string) (erasure.Grave, error) {
 	if !conversation.ValidID(id) {
 		return erasure.Grave{}, fault.Missing("session")
 	}

@@ -81,6 +81,16 @@ func (s *Store) KeepGrave(ctx context.Context, g erasure.Grave, due time.Time) e
 	return s.tend(ctx, "keep grave", g, u)
 }
 
+// LeaveGrave stores the grave of vectors, on condition that the user's generation is still theirs.
+func (s *Store) LeaveGrave(ctx context.Context, g erasure.Grave, due time.Time) error {
+	g.ID = vectorGraveSK(g.Vectors)
+	t := s.transaction()
+	t.set(encodeGrave(g, due))
+	t.check(generationKey(g.User), isGeneration(g.Generation))
+	_, err := s.commit(ctx, "leave grave", t, s.patience())
+	return err
+}
+
 // CloseGrave removes a grave that has been swept. The user's generation stays and is no longer due.
 func (s *Store) CloseGrave(ctx context.Context, g erasure.Grave) error {
 	if g.Namespace {

@@ -251,6 +251,11 @@ func descriptionPrefixOf(sessionSK string, s conversation.Session) string {
 // messageGraveSK is the sk of a deleted message's grave.
 func messageGraveSK(messageSK string) string { return gravePrefix + messageSK }
 
+// vectorGraveSK is the sk of the grave of vectors that outlive what they were of.
+func vectorGraveSK(ids []string) string {
+	return gravePrefix + "vectors#" + shortHash(strings.Join(ids, "\n"))
+}
+
 // promptSK is the sk of a kept prompt; the time in it is the id's own, "prompt_<epoch milliseconds>_<random>".
 func promptSK(id string) (string, bool) {
 	rest, ok := strings.CutPrefix(id, promptIDPrefix)

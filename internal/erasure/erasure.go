@@ -53,6 +53,8 @@ type SessionStore interface {
 	// BurySession deletes the session's record, after which nothing can be appended, and leaves a grave. A session that
 	// is deleted already but not emptied has its grave returned; otherwise NotFound.
 	BurySession(ctx context.Context, user conversation.UserID, id string, due time.Time) (Grave, error)
+	// OpenGrave returns the grave of a session of that id that is not emptied, NotFound where there is none.
+	OpenGrave(ctx context.Context, user conversation.UserID, id string) (Grave, error)
 	// BuriedMessages returns one page of the messages that are left of a buried session, read consistently.
 	BuriedMessages(ctx context.Context, g Grave, page conversation.Page) ([]conversation.Message, conversation.Position, error)
 	DeleteMessages(ctx context.Context, user conversation.UserID, messages []conversation.Message) error
@@ -64,6 +66,9 @@ type SessionStore interface {
 
 // GraveStore keeps graves until they have been swept.
 type GraveStore interface {
+	// LeaveGrave makes the grave of vectors that could not be deleted, unless the user has been erased since. It is the
+	// store that names it; the same vectors have one grave.
+	LeaveGrave(ctx context.Context, g Grave, due time.Time) error
 	KeepGrave(ctx context.Context, g Grave, due time.Time) error
 	CloseGrave(ctx context.Context, g Grave) error
 	// GravesBefore lists the graves that are due, earliest first.
@@ -163,6 +168,8 @@ const (
 	// that was being built at the time takes to be kept.
 	quotedBefore = time.Hour
 	quotedAfter  = 10 * time.Minute
+	// indexTime is how long one deletion of vectors may take before it is left to the sweep.
+	indexTime = 5 * time.Second
 	// maxGraveVectors bounds a grave's record; the newest vectors are the likeliest to come back.
 	maxGraveVectors = 2000
 )

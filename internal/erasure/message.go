@@ -16,16 +16,16 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 	if err != nil {
 		return err
 	}
-	vectors := recall.MessageVectorIDs(m)
-	forgotten, err := s.forget(ctx, user, m.Generation, func(id, _ string) bool { return id == m.ID })
+	index := &vectors{Service: s, user: user, generation: m.Generation}
+	forgotten, err := s.forget(ctx, index, func(id, _ string) bool { return id == m.ID })
 	if err != nil {
 		return err
 	}
-	g, err := s.Store.BuryMessage(ctx, user, m, append(vectors, forgotten...), s.Now())
+	g, err := s.Store.BuryMessage(ctx, user, m, append(recall.MessageVectorIDs(m), forgotten...), s.Now())
 	if err != nil {
 		return err
 	}
-	if err := s.Index.Delete(ctx, user, g.Generation, g.Vectors); err != nil {
+	if err := index.delete(ctx, g.Vectors); err != nil {
 		return err
 	}
 	return s.forgetPrompts(ctx, g)
@@ -36,20 +36,20 @@ const memoryPage = 200
 
 // forget deletes the extracted memories all of whose messages are being deleted or are gone, and returns their ids.
 // deleted is asked about each message that is there, with its session.
-func (s *Service) forget(ctx context.Context, user conversation.UserID, generation int64, deleted func(message, session string) bool) ([]string, error) {
+func (s *Service) forget(ctx context.Context, index *vectors, deleted func(message, session string) bool) ([]string, error) {
 	var ids []string
 	for page := (conversation.Page{Limit: memoryPage}); ; {
-		memories, next, err := s.Memories.List(ctx, user, page)
+		memories, next, err := s.Memories.List(ctx, index.user, page)
 		if err != nil {
 			return nil, err
 		}
-		some, err := s.forgetSome(ctx, user, memories, deleted)
+		some, err := s.forgetSome(ctx, index.user, memories, deleted)
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, some...)
 		if page.After = next; next == "" {
-			return ids, s.Index.Delete(ctx, user, generation, ids)
+			return ids, index.delete(ctx, ids)
 		}
 	}
 }

@@ -13,23 +13,32 @@ const buriedPage = 500
 
 // DeleteSession deletes a session, its messages, summaries, kept prompts and vectors, the facts drawn only from it, and
 // what other kept prompts may quote of it.
-// When it fails in between, a repeat or the sweep goes on; the session itself is gone from the first moment.
+// When it fails in between, a repeat or the sweep goes on; the session itself is gone from the first moment. Sessions of
+// the same id that were deleted before and not emptied are emptied with it.
 func (s *Service) DeleteSession(ctx context.Context, user conversation.UserID, id string) error {
 	g, err := s.Store.BurySession(ctx, user, id, s.Now().Add(resumeAfter))
 	if err != nil {
 		return err
 	}
-	return s.empty(ctx, g)
+	for {
+		if err := s.empty(ctx, g); err != nil {
+			return err
+		}
+		if g, err = s.Store.OpenGrave(ctx, user, id); err != nil {
+			return gone(err)
+		}
+	}
 }
 
 // empty deletes what is left of a buried session. Vectors go before the messages that their ids follow from.
 func (s *Service) empty(ctx context.Context, g Grave) error {
-	forgotten, err := s.forget(ctx, g.User, g.Generation, func(_, session string) bool { return session == g.Session.ID })
+	index := &vectors{Service: s, user: g.User, generation: g.Generation}
+	forgotten, err := s.forget(ctx, index, func(_, session string) bool { return session == g.Session.ID })
 	if err != nil {
 		return err
 	}
 	g.Vectors = append(g.Vectors, forgotten...)
-	buried, err := s.emptyOfMessages(ctx, g)
+	buried, err := s.emptyOfMessages(ctx, index, g)
 	if err != nil {
 		return err
 	}
@@ -37,7 +46,7 @@ func (s *Service) empty(ctx context.Context, g Grave) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Index.Delete(ctx, g.User, g.Generation, summaries); err != nil {
+	if err := index.delete(ctx, summaries); err != nil {
 		return err
 	}
 	if err := s.Store.DeleteDescriptions(ctx, g.User, *g.Session); err != nil {
@@ -51,7 +60,7 @@ func (s *Service) empty(ctx context.Context, g Grave) error {
 }
 
 // emptyOfMessages deletes a page of messages after the other and returns their vectors' ids, the last ones of them.
-func (s *Service) emptyOfMessages(ctx context.Context, g Grave) ([]string, error) {
+func (s *Service) emptyOfMessages(ctx context.Context, index *vectors, g Grave) ([]string, error) {
 	var buried []string
 	for page := (conversation.Page{Limit: buriedPage}); ; {
 		messages, next, err := s.Store.BuriedMessages(ctx, g, page)
@@ -62,7 +71,7 @@ func (s *Service) emptyOfMessages(ctx context.Context, g Grave) ([]string, error
 		for _, m := range messages {
 			ids = append(ids, recall.MessageVectorIDs(m)...)
 		}
-		if err := s.Index.Delete(ctx, g.User, g.Generation, ids); err != nil {
+		if err := index.delete(ctx, ids); err != nil {
 			return nil, err
 		}
 		if err := s.Store.DeleteMessages(ctx, g.User, messages); err != nil {

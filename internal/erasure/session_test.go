@@ -80,32 +80,82 @@ func checkRoundsOfGraves(t *testing.T, s *stand, m conversation.Message) {
 }
 
 func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
-	for _, how := range []string{"repeat", "sweep"} {
+	for how, goOn := range map[string]func(s *stand) error{
+		"repeat": func(s *stand) error { return s.DeleteSession(t.Context(), ann, "s") },
+		"sweep": func(s *stand) error {
+			s.advance(time.Hour)
+			n, err := s.Sweep(t.Context(), 10)
+			if n != 1 {
+				t.Errorf("swept %d", n)
+			}
+			return err
+		},
+		"another of its id": func(s *stand) error {
+			s.advance(time.Second)
+			s.say(ann, "s", "new")
+			return s.DeleteSession(t.Context(), ann, "s")
+		},
+	} {
 		t.Run(how, func(t *testing.T) {
 			s := newStand(t)
 			s.say(ann, "s", "1", "2")
-			s.index.fail = errIndex
-			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errIndex) {
-				t.Fatalf("delete without an index: %v", err)
+			s.records.fail = errTable
+			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errTable) {
+				t.Fatalf("delete without a table: %v", err)
 			}
 			if _, err := s.store.Append(t.Context(), ann, conversation.Append{
 				SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
 			}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("append while it is deleted: %v", err)
 			}
-			s.index.fail = nil
-			if how == "repeat" {
-				if err := s.DeleteSession(t.Context(), ann, "s"); err != nil {
-					t.Fatal(err)
-				}
-			} else {
-				s.advance(time.Hour)
-				if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
-					t.Fatalf("swept %d, %v", n, err)
-				}
+			s.records.fail = nil
+			if err := goOn(s); err != nil {
+				t.Fatal(err)
 			}
 			if left := count(s.keys(ann), "msg#"); left != 0 || len(s.vectors(ann, 0)) != 0 {
 				t.Errorf("%d messages and vectors %v are left", left, s.vectors(ann, 0))
+			}
+		})
+	}
+}
+
+// TestDeletionsDoWithoutTheIndex deletes while the index is down: nothing is left in the table, and the vectors go when
+// the index is back.
+func TestDeletionsDoWithoutTheIndex(t *testing.T) {
+	for name, remove := range map[string]func(s *stand, m []conversation.Message) error{
+		"session": func(s *stand, _ []conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
+		"message": func(s *stand, m []conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m[0].ID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t)
+			m := s.say(ann, "s", "only")
+			fact := s.remember(longterm.Extracted, m[0])
+			s.index.fail = errIndex
+			if err := remove(s, m); err != nil {
+				t.Fatalf("delete without an index: %v", err)
+			}
+			if keys := s.keys(ann); count(keys, "msg#")+count(keys, "ltm#memory#") != 0 {
+				t.Errorf("left are %v", keys)
+			}
+			s.advance(2 * time.Minute)
+			if _, err := s.Sweep(t.Context(), 10); !errors.Is(err, errIndex) {
+				t.Errorf("sweep without an index: %v", err)
+			}
+			if left := s.vectors(ann, 0); !left[m[0].ID] || !left[fact.ID] {
+				t.Fatalf("vectors %v: the index was not down", left)
+			}
+			s.index.fail = nil
+			for range 3 {
+				if _, err := s.Sweep(t.Context(), 10); err != nil {
+					t.Fatal(err)
+				}
+				if left := s.vectors(ann, 0); len(left) != 0 {
+					t.Errorf("vectors %v are left", left)
+				}
+				s.advance(26 * time.Hour)
+			}
+			if keys := s.keys(ann); count(keys, "control#grave#") != 0 {
+				t.Errorf("left are %v", keys)
 			}
 		})
 	}

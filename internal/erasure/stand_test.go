@@ -38,11 +38,25 @@ type stand struct {
 	t        *testing.T
 	table    string
 	store    *dynamo.Store
+	records  *records
 	index    *index
 	embedded *embedder
 
 	mu  sync.Mutex
 	now time.Time
+}
+
+// records is the table, where the deletion of messages can be made to fail.
+type records struct {
+	*dynamo.Store
+	fail error
+}
+
+func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, messages []conversation.Message) error {
+	if r.fail != nil {
+		return r.fail
+	}
+	return r.Store.DeleteMessages(ctx, user, messages)
 }
 
 // index is the engine, where it can be made to fail.
@@ -82,9 +96,10 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: pineconetest.Client(t, 2)}, embedded: &embedder{}, table: dynamotest.Table(t)}
 	s.store = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
+	s.records = &records{Store: s.store}
 	messages := memory.New(s.store, recall.NewIndexer(s.embedded, s.index, "m"))
 	s.Sweeper = erasure.NewSweeper(erasure.New(erasure.Deps{
-		Store: s.store, Memories: s.store.Memories(), Index: s.index, Now: s.clock, Backups: erasure.DefaultBackups,
+		Store: s.records, Memories: s.store.Memories(), Index: s.index, Now: s.clock, Backups: erasure.DefaultBackups,
 	}), messages)
 	return s
 }
@@ -179,7 +194,10 @@ func (s *stand) keys(user conversation.UserID) []string {
 	return dynamotest.Keys(s.t, s.table, user)
 }
 
-var errIndex = errors.New("no index")
+var (
+	errIndex = errors.New("no index")
+	errTable = errors.New("no table")
+)
 
 // remember stores a memory drawn from messages, and its vector.
 func (s *stand) remember(source longterm.MemorySource, messages ...conversation.Message) longterm.Memory {

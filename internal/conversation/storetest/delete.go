@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -357,5 +358,27 @@ func testForgetPrompts(t *testing.T, s *stand) {
 	want := []prompt.Kept{kept[5], kept[4], kept[3], kept[1], kept[0]}
 	if diff := cmp.Diff(want, keptOf(t, s, "", 50)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+// testVectorGraves leaves the grave of vectors twice, and one of a generation that is not the user's.
+func testVectorGraves(t *testing.T, s *stand) {
+	g := erasure.Grave{User: alice, Vectors: []string{"v1", "v2"}, Emptied: true, BuriedAt: Now}
+	other := g
+	other.Generation, other.Vectors = 7, []string{"v3"}
+	for _, left := range []erasure.Grave{g, g, other} {
+		if err := s.LeaveGrave(t.Context(), left, Now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	due, err := s.GravesBefore(t.Context(), Now.Add(time.Hour), 10)
+	if err != nil || len(due) != 1 || !slices.Equal(due[0].Vectors, g.Vectors) || !due[0].Emptied || due[0].User != alice {
+		t.Fatalf("due are %+v, %v", due, err)
+	}
+	if err := s.CloseGrave(t.Context(), due[0]); err != nil {
+		t.Fatal(err)
+	}
+	if due, err = s.GravesBefore(t.Context(), Now.Add(time.Hour), 10); err != nil || len(due) != 0 {
+		t.Errorf("due after it was closed: %+v, %v", due, err)
 	}
 }

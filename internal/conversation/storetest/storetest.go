@@ -174,6 +174,7 @@ var (
 		"DeleteSession":     testDeleteSession,
 		"DeletionGoesOn":    testDeletionGoesOn,
 		"Graves":            testGraves,
+		"VectorGraves":      testVectorGraves,
 		"ForgetPrompts":     testForgetPrompts,
 		"SourcesOfMemories": testSourcesOfMemories,
 	}
