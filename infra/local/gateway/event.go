@@ -156,6 +156,10 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, out []byte)
 
 func writeHead(w http.ResponseWriter, status int, headers map[string]string, cookies []string) {
 	for name, value := range headers {
+		if http.CanonicalHeaderKey(name) == "Vary" {
+			w.Header().Add(name, value) // beside the gateway's own
+			continue
+		}
 		w.Header().Set(name, value)
 	}
 	for _, cookie := range cookies {

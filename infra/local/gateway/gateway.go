@@ -39,6 +39,8 @@ type Options struct {
 	Functions []template.Function
 	// URLPaths are paths that go to a function's URL, by the function's physical name.
 	URLPaths map[string]string
+	// CORS is for the API's routes alone; a function URL's function answers browsers itself.
+	CORS     *template.CORS
 	Verifier Verifier
 	Invoker  Invoker
 	Logger   *slog.Logger
@@ -47,6 +49,7 @@ type Options struct {
 
 // Gateway is an http.Handler; safe for concurrent use.
 type Gateway struct {
+	api      http.Handler
 	routes   []route
 	urlPaths map[string]string
 	verifier Verifier
@@ -65,6 +68,7 @@ func New(opts Options) *Gateway {
 			g.routes = append(g.routes, newRoute(r, f.PhysicalName))
 		}
 	}
+	g.api = CORS(opts.CORS, http.HandlerFunc(g.serveAPI))
 	return g
 }
 
@@ -88,6 +92,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serveURL(w, r, function)
 		return
 	}
+	g.api.ServeHTTP(w, r)
+}
+
+// serveAPI is the HTTP API: it finds the route, checks the token where the route needs one, and calls the function.
+func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 	route, parameters, ok := match(g.routes, r.Method, r.URL.Path)
 	if !ok {
 		problem.Write(w, fault.New(fault.NotFound, "no such route"))

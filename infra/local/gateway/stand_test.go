@@ -53,6 +53,12 @@ func (j *journal) String() string {
 
 func start(t *testing.T, routes []template.Route) *harness {
 	t.Helper()
+	return startFor(t, routes, nil)
+}
+
+// startFor starts a gateway that lets pages of other origins in.
+func startFor(t *testing.T, routes []template.Route, cors *template.CORS) *harness {
+	t.Helper()
 	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
 	logger := slog.New(httpapi.LogHandler(slog.NewTextHandler(&h.log, nil)))
 	runtime := lambdaapi.NewRuntime(logger)
@@ -78,6 +84,7 @@ func start(t *testing.T, routes []template.Route) *harness {
 	mux.Handle("/", gateway.New(gateway.Options{
 		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
 		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/export": "coach"},
+		CORS:      cors,
 		Verifier:  verifier, Invoker: runtime, Logger: logger, Now: time.Now,
 	}))
 	t.Cleanup(func() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ type Config struct {
 	Triggers Triggers `env:"TRIGGERS"`
 	// InitialStage is the migration stage of a table that has no state yet.
 	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
+	// CORSOrigins are the origins, or "*", whose pages may use the stack.
+	CORSOrigins Origins `env:"CORS_ORIGINS"`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT" envDefault:"true"`
 
@@ -69,6 +72,21 @@ func (s *Stage) UnmarshalText(text []byte) error {
 		return fmt.Errorf("INITIAL_STAGE=%s: this release has no migration yet, leave it out or set INITIAL_STAGE=shared", text)
 	}
 	*s = Stage(text)
+	return nil
+}
+
+// Origins are origins of pages, as a browser names them.
+type Origins []string
+
+// UnmarshalText reads "http://localhost:3000,https://app.example", or "*" for all.
+func (o *Origins) UnmarshalText(text []byte) error {
+	for part := range strings.SplitSeq(string(text), ",") {
+		part = strings.TrimSpace(part)
+		if u, err := url.Parse(part); part != "*" && (err != nil || !isURL(part) || part != u.Scheme+"://"+u.Host) {
+			return fmt.Errorf("CORS_ORIGINS=%s: must be origins such as http://localhost:3000,https://app.example, or *", text)
+		}
+		*o = append(*o, part)
+	}
 	return nil
 }
 

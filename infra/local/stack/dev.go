@@ -33,10 +33,14 @@ func (s *Stack) handler() http.Handler {
 	own.HandleFunc("POST /dev/faults", s.whenReady(s.serveFaults))
 	own.HandleFunc("POST /dev/redeliver", s.whenReady(s.serveRedeliver))
 	own.HandleFunc("GET /dev/dead-letters", s.whenReady(s.serveDeadLetters))
+	// A page that may use the API needs a token, and what else only the local stack has.
+	ownForPages := gateway.CORS(s.template.CORS, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serveOwn(own, w, r)
+	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = gateway.Identify(w, r)
 		if isOwn(r.URL.Path) {
-			s.serveOwn(own, w, r)
+			ownForPages.ServeHTTP(w, r)
 			return
 		}
 		s.whenReady(func(w http.ResponseWriter, r *http.Request) { s.gateway.Load().ServeHTTP(w, r) })(w, r)

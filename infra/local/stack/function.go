@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -94,7 +95,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"PINECONE_INDEX_HOST": s.pinecone.behindDoor, "OPENAI_BASE_URL": s.openai.behindDoor,
 		"OPENAI_EMBEDDING_BASE_URL": s.embedding.behindDoor,
 		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
-		"CURSOR_KEY": cursorKey, "SECRET_NAME": "", "KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
+		"CURSOR_KEY": cursorKey, "SECRET_NAME": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","), "KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
 	}
 	if s.pinecone.door != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
 		out["PINECONE_API_KEY"] = "local"

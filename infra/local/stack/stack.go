@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +104,8 @@ func newStack(cfg Config) *Stack {
 }
 
 func (s *Stack) start(ctx context.Context) (err error) {
-	if s.template, err = template.Parse(throughline.Template, nil); err != nil {
+	parameters := map[string]string{"CorsOrigins": strings.Join(s.cfg.CORSOrigins, ",")}
+	if s.template, err = template.Parse(throughline.Template, parameters); err != nil {
 		return err
 	}
 	if err := s.openDataDir(); err != nil {
@@ -188,7 +190,8 @@ func (s *Stack) openDoor() error {
 		}
 	}
 	s.gateway.Store(gateway.New(gateway.Options{
-		Functions: s.template.Functions, URLPaths: paths, Verifier: verifier, Invoker: s.runtime, Logger: s.logger, Now: time.Now,
+		Functions: s.template.Functions, URLPaths: paths, CORS: s.template.CORS, Verifier: verifier, Invoker: s.runtime,
+		Logger: s.logger, Now: time.Now,
 	}))
 	s.say("api", s.url, "HTTP API, chat stream, tokens at /dev/tokens")
 	return nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,15 +291,22 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %+v, %v", c.triggers, cfg, err)
 		}
 	}
+	cfg, err := stack.Parse(map[string]string{"CORS_ORIGINS": "http://localhost:3000, https://app.example"})
+	if want := (stack.Origins{"http://localhost:3000", "https://app.example"}); err != nil || !slices.Equal(cfg.CORSOrigins, want) {
+		t.Errorf("origins %q, %v", cfg.CORSOrigins, err)
+	}
 	for want, environ := range map[string]map[string]string{
-		`TRIGGERS knows messages, idle and sweep, not "moon"`:                                   {"TRIGGERS": "moon=full"},
-		`TRIGGERS: idle="0s" is not a positive value such as messages=20,idle=15m,sweep=1m`:     {"TRIGGERS": "idle=0s"},
-		`TRIGGERS: messages="-1" is not a positive value such as messages=20,idle=15m,sweep=1m`: {"TRIGGERS": "messages=-1"},
-		`TRIGGERS: sweep="" is not a positive value such as messages=20,idle=15m,sweep=1m`:      {"TRIGGERS": "sweep"},
-		"PORT=x: must be a port from 1 to 65535, or 0 for any that is free":                     {"PORT": "x"},
-		"PORT=70000: must be a port from 1 to 65535, or 0 for any that is free":                 {"PORT": "70000"},
-		"PORT=1e99: must be a port from 1 to 65535, or 0 for any that is free":                  {"PORT": "1e99"},
-		"DYNAMODB_PORT=-1: must be a port from 1 to 65535, or 0 for any that is free":           {"DYNAMODB_PORT": "-1"},
+		"CORS_ORIGINS=http://a/: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "http://a/"},
+		"CORS_ORIGINS=localhost: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "localhost"},
+		"CORS_ORIGINS=http://a,: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "http://a,"},
+		`TRIGGERS knows messages, idle and sweep, not "moon"`:                                             {"TRIGGERS": "moon=full"},
+		`TRIGGERS: idle="0s" is not a positive value such as messages=20,idle=15m,sweep=1m`:               {"TRIGGERS": "idle=0s"},
+		`TRIGGERS: messages="-1" is not a positive value such as messages=20,idle=15m,sweep=1m`:           {"TRIGGERS": "messages=-1"},
+		`TRIGGERS: sweep="" is not a positive value such as messages=20,idle=15m,sweep=1m`:                {"TRIGGERS": "sweep"},
+		"PORT=x: must be a port from 1 to 65535, or 0 for any that is free":                               {"PORT": "x"},
+		"PORT=70000: must be a port from 1 to 65535, or 0 for any that is free":                           {"PORT": "70000"},
+		"PORT=1e99: must be a port from 1 to 65535, or 0 for any that is free":                            {"PORT": "1e99"},
+		"DYNAMODB_PORT=-1: must be a port from 1 to 65535, or 0 for any that is free":                     {"DYNAMODB_PORT": "-1"},
 		"KEEP_PROMPT_TEXT=maybe: must be true or false; PORT=x: must be a port from 1 to 65535, or 0 for any that is free": {
 			"KEEP_PROMPT_TEXT": "maybe", "PORT": "x",
 		},

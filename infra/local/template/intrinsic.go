@@ -63,7 +63,11 @@ func parameter(declared map[string]any, given map[string]string, name string) an
 		value = v
 	}
 	if kind, _ := declared["Type"].(string); kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<") {
-		return anys(strings.Split(value, ","))
+		members := strings.Split(value, ",")
+		for i, member := range members {
+			members[i] = strings.TrimSpace(member) // as CloudFormation does
+		}
+		return anys(members)
 	}
 	return value
 }

@@ -1,5 +1,5 @@
 // Package template reads from the SAM template what the local stack has to reproduce: each function's environment,
-// timeout and triggers. The stack is wired from the file that is deployed, so that the two agree by construction.
+// timeout and triggers, and whom the API lets in. The stack is wired from the file that is deployed, so that the two agree by construction.
 package template
 
 import (
@@ -23,6 +23,7 @@ const (
 // Template is what the local stack needs of a SAM template.
 type Template struct {
 	Functions []Function // sorted by name
+	CORS      *CORS      // nil where the API lets no other origin in
 }
 
 // Function is one deployed function.
@@ -92,6 +93,9 @@ func Parse(source []byte, parameters map[string]string) (*Template, error) {
 		return nil, fmt.Errorf("parse template: Globals: %w", err)
 	}
 	t := &Template{}
+	if t.CORS, err = doc.cors(); err != nil {
+		return nil, fmt.Errorf("parse template: %w", err)
+	}
 	for id, resource := range doc.resources("AWS::Serverless::Function") {
 		properties, err := decode[functionProperties](resource)
 		if err != nil {

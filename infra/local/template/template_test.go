@@ -122,11 +122,42 @@ func TestParseRefuses(t *testing.T) {
 		"unknown event": strings.Replace(function, "%s", "SQS", 1),
 		"cron":          strings.Replace(function, "%s", `Schedule, Properties: {Schedule: "cron(0 12 * * ? *)"}`, 1),
 		"no path":       strings.Replace(function, "%s", `HttpApi, Properties: {Method: GET}`, 1),
+		"cors no list":  "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {CorsConfiguration: {AllowOrigins: x}}}}",
 		"no number":     strings.Replace(function, "%s", `DynamoDB, Properties: {BatchSize: many}`, 1),
 	}
 	for name, source := range cases {
 		if _, err := template.Parse([]byte(source), nil); err == nil {
 			t.Errorf("%s: parsed", name)
+		}
+	}
+}
+
+func TestParseCORS(t *testing.T) {
+	const api = `
+Parameters: { Origins: { Type: CommaDelimitedList, Default: "" } }
+Conditions: { HasCors: !Not [!Equals [!Join ["", !Ref Origins], ""]] }
+Resources:
+  Api:
+    Type: AWS::Serverless::HttpApi
+    Properties:
+      CorsConfiguration: !If
+        - HasCors
+        - { AllowOrigins: !Ref Origins, AllowMethods: [GET, PUT], AllowHeaders: [a], ExposeHeaders: [b], MaxAge: 60, AllowCredentials: true }
+        - !Ref AWS::NoValue
+`
+	for origins, want := range map[string]*template.CORS{
+		"": nil,
+		"http://a, http://b:1": {
+			AllowOrigins: []string{"http://a", "http://b:1"}, AllowMethods: []string{"GET", "PUT"}, AllowHeaders: []string{"a"},
+			ExposeHeaders: []string{"b"}, MaxAge: 60, AllowCredentials: true,
+		},
+	} {
+		got, err := template.Parse([]byte(api), map[string]string{"Origins": origins})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.CORS); diff != "" {
+			t.Errorf("origins %q (-want +got):\n%s", origins, diff)
 		}
 	}
 }
