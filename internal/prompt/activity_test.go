@@ -113,6 +113,12 @@ func TestRefersBack(t *testing.T) {
 		"as discussed":                                   true,
 		"In our last conversation you had a plan":        true,
 		"pick up where we stopped":                       true,
+		"Last week we talked about kettlebells":          true,
+		"WHERE WERE WE?":                                 true,
+		"We left off at swings":                          true,
+		"same as before, please":                         true,
+		"yesterday you said 45 g":                        true,
+		"Last week was hard":                             false,
 		"I lasted ten minutes":                           false,
 		"What should I do tomorrow?":                     false,
 		"The last set was hard":                          false,
@@ -243,5 +249,36 @@ func TestReferenceToAnOldSession(t *testing.T) {
 	items := blockOf(t, got, "relevant_messages").Items
 	if len(items) != 1 || items[0].ID != far.ID || items[0].Decision != prompt.Included {
 		t.Errorf("items %+v", items)
+	}
+}
+
+// A message that names a day points at a session of that day, in the user's time zone, however near another one is.
+func TestReferenceToADay(t *testing.T) {
+	w := newWorld()
+	p := w.user("u")
+	day := func(id string, ago time.Duration) {
+		p.converse(id, "coach_conversation", "c", now.Add(-ago), says(0, "said "+id))
+	}
+	day("weeks", 20*24*time.Hour)
+	day("lastweek", 6*24*time.Hour) // now is a Thursday
+	day("monday", 3*24*time.Hour)
+	day("yesterday", 20*time.Hour)
+	day("morning", 9*time.Hour)
+	p.hits = append(p.hits, recall.Hit{ID: "msg_weeks_1", Message: p.message(t, "msg_weeks_1"), Score: 0.9})
+	p.converse("here", "coach_conversation", "c", now)
+	for message, want := range map[string]string{
+		"What did we agree, as we said yesterday?": "yesterday", "Go on with what we said this morning.": "morning",
+		"Last week we talked about squats.": "lastweek", "As we said about squats.": "weeks", "Like last time.": "morning",
+	} {
+		got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message})
+		var pulled string
+		for _, i := range blockOf(t, got, "relevant_messages").Items {
+			if i.Reason == "the message refers back to this conversation" {
+				pulled = i.SessionID
+			}
+		}
+		if pulled != want {
+			t.Errorf("%q pulls %q, want %q", message, pulled, want)
+		}
 	}
 }

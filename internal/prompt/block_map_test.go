@@ -181,15 +181,15 @@ func TestSessionStateIsBounded(t *testing.T) {
 	}
 }
 
-// The latest session summary is the one written last, whichever session was used last.
-func TestLatestSummaryIsTheNewest(t *testing.T) {
+// The latest session summary is that of the session that was used last, whichever was written last.
+func TestLatestSummaryIsOfTheLatestSession(t *testing.T) {
 	w := newWorld()
 	r := mapped(w)
 	p := w.user("u")
 	p.converse("between", "workout_log", "c", now.Add(-50*time.Hour), says(0, "hi"))
-	summarize(&p.sessions[len(p.sessions)-1], "written first").Summary.UpdatedAt = now.Add(-49 * time.Hour)
+	summarize(&p.sessions[len(p.sessions)-1], "used last").Summary.UpdatedAt = now.Add(-49 * time.Hour)
 	p.sessions[0].Summary.Text, p.sessions[0].Summary.UpdatedAt = "written last", now.Add(-time.Hour)
-	if got := systemBlock(t, build(t, w.service(now), "u", r), "LATEST SESSION SUMMARY: "); !slices.Equal(got, []string{"written last"}) {
+	if got := systemBlock(t, build(t, w.service(now), "u", r), "LATEST SESSION SUMMARY: "); !slices.Equal(got, []string{"used last"}) {
 		t.Errorf("the latest is %q", got)
 	}
 }

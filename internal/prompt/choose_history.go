@@ -157,28 +157,23 @@ func (v *view) summed(other conversation.Session, s *Slot) *entry {
 	return capChars(v.once(v.summaryEntry(other), summed(other.ID), s.Block), s.Cap)
 }
 
-// chooseLatest tells the newest session summary of this coach that no other block tells: of this session, where it has
-// messages that the prompt leaves out, or else of another one, unless its transcript tells it.
+// chooseLatest tells the summary of this coach's latest session that no other block tells: of this session, where it has
+// messages that the prompt leaves out, or else of another one, unless its transcript tells it. In which order summaries
+// were written says nothing: history may be imported, and sessions are summarised late.
 func chooseLatest(v *view, s *Slot) []*entry {
 	if e := v.earlier(s); e != nil {
 		return []*entry{e}
 	}
-	var latest *conversation.Session
-	for i, other := range v.sessions {
+	for _, other := range v.sessions { // the latest first
 		if _, taken := v.used[summed(other.ID)]; taken || !hasSummary(other) {
 			continue
 		}
-		if latest == nil || other.Summary.UpdatedAt.After(latest.Summary.UpdatedAt) {
-			latest = &v.sessions[i]
-		}
+		v.use(summed(other.ID), s.Block)
+		e := v.summaryEntry(other)
+		e.stands = v.transcribed(other)
+		return []*entry{capChars(e, s.Cap)}
 	}
-	if latest == nil {
-		return nil
-	}
-	v.use(summed(latest.ID), s.Block)
-	e := v.summaryEntry(*latest)
-	e.stands = v.transcribed(*latest)
-	return []*entry{capChars(e, s.Cap)}
+	return nil
 }
 
 // transcribed is how many messages tell a session whole, 0 where it is not one of those that are told by transcripts or

@@ -82,7 +82,7 @@ func countOpen(entries []*entry) int {
 }
 
 // memoryCaps are how many memories of each type are told as relevant, and rawMemories how many of the search's are
-// looked at (prompt-assembly-map, selectRelevantMemories).
+// looked at that no other block tells (prompt-assembly-map, selectRelevantMemories).
 var memoryCaps = map[longterm.MemoryType]int{
 	longterm.ProfileMemory: 2, longterm.PeopleMemory: 3, longterm.ProjectMemory: 3,
 }
@@ -93,9 +93,12 @@ const rawMemories = 12
 // (prompt-assembly-map, "Block Map Table": caps 2, 3, 3, and 8 in all).
 func chooseRelevantMemories(v *view, s *Slot) []*entry {
 	var entries []*entry
-	perType := map[longterm.MemoryType]int{}
+	perType, raw := map[longterm.MemoryType]int{}, 0
 	for _, h := range v.relevantMemories() {
-		if len(entries) == rawMemories {
+		if _, told := v.used[fact(h.Memory.Content)]; !told {
+			raw++
+		}
+		if raw > rawMemories {
 			break
 		}
 		e := memoryEntry(*h.Memory)

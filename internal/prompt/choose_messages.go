@@ -49,7 +49,7 @@ const (
 	oldShare       = 0.6
 	// leastShare is the part of the best score below which a message has nothing to do with the current one: a short
 	// history's search answers with all of it.
-	leastShare = 0.2
+	leastShare = 0.15
 	// leastScore is about what the vectors of two texts come to that have nothing in common.
 	leastScore = 0.05
 	// standsOut is that part for a message that a transcript tells in its place.
@@ -126,12 +126,12 @@ func (v *view) elsewhere() []*entry {
 		switch {
 		case h.Message != nil && v.reads(h.Message.Context):
 			e := messageEntry(h.Message)
-			e.score = fade(h.Score, v.now.Sub(h.Message.Timestamp))
+			e.score = fade(h.Value(), v.now.Sub(h.Message.Timestamp))
 			entries = append(entries, e)
 		case h.CheckIn != nil:
 			entries = append(entries, &entry{
 				kind: "check_in", id: h.CheckIn.ID, at: h.CheckIn.Timestamp, role: conversation.User, text: h.CheckIn.Note,
-				tokens: h.CheckIn.Tokens, score: fade(h.Score, v.now.Sub(h.CheckIn.Timestamp)),
+				tokens: h.CheckIn.Tokens, score: fade(h.Value(), v.now.Sub(h.CheckIn.Timestamp)),
 			})
 		}
 	}
@@ -190,24 +190,42 @@ func (v *view) referredTo(s *Slot) []*entry {
 
 // related is the newest other session among those that the search finds near to the message, or the newest of all
 // where it finds none, or where the message says nothing but that it points back: then the words of that are no topic.
-// Sessions that the store lists are newer than those that it doesn't.
+// Where the message names a day on which there were sessions, it is one of them. Sessions that the store lists are newer
+// than those that it doesn't.
 func (v *view) related() (string, bool) {
-	if len(v.sessions) > 0 && !besidesReference(v.Message) {
-		return v.sessions[0].ID, true
+	sessions := v.ofNamedDay()
+	named := len(sessions) > 0
+	if !named {
+		sessions = v.sessions
+	}
+	if len(sessions) > 0 && !besidesReference(v.Message) {
+		return sessions[0].ID, true
 	}
 	best, top := v.sessionScores()
-	for _, s := range v.sessions {
+	for _, s := range sessions {
 		if score, found := best[s.ID]; found && score >= top/2 {
 			return s.ID, true
 		}
 	}
-	if id := v.unlisted(best, top/2); id != "" {
+	if id := v.unlisted(best, top/2); id != "" && !named {
 		return id, true
 	}
-	if len(v.sessions) > 0 {
-		return v.sessions[0].ID, true
+	if len(sessions) > 0 {
+		return sessions[0].ID, true
 	}
 	return "", false
+}
+
+// ofNamedDay are the sessions of the day or week that the message names, latest first.
+func (v *view) ofNamedDay() []conversation.Session {
+	least, most, named := daysNamed(v.Message, v.now.In(v.place).Weekday())
+	if !named {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(v.sessions), func(s conversation.Session) bool {
+		days := conversation.CalendarDays(s.LastMessageAt, v.now, v.place)
+		return days < least || days > most
+	})
 }
 
 // unlisted is this coach's session of the newest message that the search found with such a score, where the session is

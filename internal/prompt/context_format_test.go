@@ -126,17 +126,25 @@ func TestContextFormatWithoutSearch(t *testing.T) {
 	}
 }
 
-// Summaries far less relevant than the best stay out, and what a section has no room for is cut, but not to a stump
+// Two summaries are told, and a third where it is not far less relevant than the best; what has nothing of the message is
+// not told at all; and what a section has no room for is cut, but not to a stump
 // (maas-context-format, "only if relevant memories exist", "Max tokens").
 func TestContextFormatPrevious(t *testing.T) {
 	w := newWorld()
 	r := japanTraveller(w, true)
-	hits := w.user("u").hits
-	hits[1].Score = hits[0].Score * 0.39
-	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, blossoms) || strings.Contains(text, budget) {
-		t.Errorf("an irrelevant summary: %s", text)
+	p := w.user("u")
+	third := *p.hits[1].Summary
+	third.SessionID, third.Text = "third", "User has a cat."
+	p.hits = append(p.hits, recall.Hit{ID: third.ID(), Summary: &third})
+	hits := p.hits
+	for scores, told := range map[[2]float64]int{{0.39, 0.3}: 2, {0.45, 0.41}: 3, {0.01, 0.005}: 1} {
+		hits[1].Score, hits[2].Score = hits[0].Score*scores[0], hits[0].Score*scores[1]
+		text := build(t, w.service(now), "u", r).Text
+		if !strings.Contains(text, blossoms) || strings.Contains(text, budget) != (told > 1) || strings.Contains(text, third.Text) != (told > 2) {
+			t.Errorf("%v: want %d summaries: %s", scores, told, text)
+		}
 	}
-	hits[1].Score = hits[0].Score * 0.41
+	p.hits, hits[1].Score = hits[:2], hits[0].Score*0.41
 	for words, want := range map[int]prompt.Decision{200: prompt.Included, 285: prompt.Dropped} {
 		hits[0].Summary.Text = strings.Repeat("word ", words)
 		items := blockOf(t, build(t, w.service(now), "u", r), "session_summaries").Items

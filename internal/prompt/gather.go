@@ -270,8 +270,8 @@ func (g *gathering) readSessions(ctx context.Context) error {
 
 func (g *gathering) search(ctx context.Context) error {
 	found, err := g.Search.Search(ctx, g.user, recall.Search{
-		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID,
-		Access: g.access,
+		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits, Rerank: true,
+		Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID, Access: g.access,
 	})
 	if err != nil {
 		return err

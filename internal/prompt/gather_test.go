@@ -116,7 +116,7 @@ func TestSearchIsAsked(t *testing.T) {
 	if n := len(asked.Text); n > 6100 || !strings.HasPrefix(asked.Text, "begin ") || !strings.HasSuffix(asked.Text, " end") || !utf8.ValidString(asked.Text) {
 		t.Errorf("asked for %d bytes, %.20q", n, asked.Text)
 	}
-	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 32 {
+	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 80 || !asked.Rerank {
 		t.Errorf("asked %+v", asked)
 	}
 	if asked.Access == nil || !w.access.Preferences.CrossContext {

@@ -80,8 +80,14 @@ var (
 	exchangeLine = &Style{Lead: func(e *entry, _ int, _ *time.Location) string { return speaker(e.role) + ":" }}
 )
 
-// relevantShare is the part of the best score that a summary must reach to count as relevant.
-const relevantShare = 0.4
+const (
+	// fewestSummaries are told whatever the best one's score (maas-context-format, "Previous Context": two or three), as
+	// long as they have anything of the message; more of them have to reach relevantShare of it.
+	fewestSummaries = 2
+	relevantShare   = 0.4
+	// leastLikeness is about what the vectors of a message and of a summary come to that have nothing in common.
+	leastLikeness = 0.02
+)
 
 // choosePrevious tells the summaries most relevant to the message: those that the search found, or, where it found
 // none, those that share words with it (maas-context-format, "Retrieval": keyword search in v0.1).
@@ -94,7 +100,7 @@ func choosePrevious(v *view, s *Slot) []*entry {
 	for i, e := range entries {
 		e.place = i
 		top = max(top, e.score)
-		if e.decision == "" && e.score < top*relevantShare {
+		if e.decision == "" && (e.score < leastLikeness || i >= fewestSummaries && e.score < top*relevantShare) {
 			e.out(notRelevant)
 		}
 	}

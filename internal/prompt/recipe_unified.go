@@ -9,7 +9,7 @@ var unified = Recipe{
 	Rules:         unifiedRules,
 	Format:        markdown,
 	Scoping:       LastN,
-	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 32},
+	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 80},
 	Tools:         []string{SearchConversations},
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: paragraphs},

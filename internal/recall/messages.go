@@ -108,7 +108,7 @@ func (q MessageQuery) fit(hits []Hit) []ScoredMessage {
 			continue
 		}
 		used += m.Tokens
-		out = append(out, ScoredMessage{m, h.Score})
+		out = append(out, ScoredMessage{m, h.Value()})
 	}
 	return out
 }
@@ -188,7 +188,7 @@ func (q MessageQuery) search() (Search, error) {
 		return Search{}, fault.InvalidFields(wrong...)
 	}
 	return Search{
-		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit, Rerank: true, SessionID: q.SessionID,
-		ExcludeSessionID: q.ExcludeSessionID, Contexts: q.Contexts, From: q.From, To: q.To,
+		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit, Rerank: true, Widely: true,
+		SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID, Contexts: q.Contexts, From: q.From, To: q.To,
 	}, nil
 }

@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,14 +16,19 @@ import (
 // Hit is one thing found, resolved from the table; exactly one of the pointers is set.
 type Hit struct {
 	// ID is the record's id in the vector index.
-	ID    string
-	Score float64
+	ID string
+	// Score is its likeness to the text. Rank is what it comes to when a search ranks its messages and check-ins again,
+	// among themselves; 0 where it does not.
+	Score, Rank float64
 
 	Message *conversation.Message
 	Summary *summary.Summary
 	Memory  *longterm.Memory
 	CheckIn *longterm.CheckIn
 }
+
+// Value is what hits are ordered by.
+func (h Hit) Value() float64 { return cmp.Or(h.Rank, h.Score) }
 
 // OccurredAt is when what was found happened: a message's and a check-in's own time, the last message that a summary
 // covers, the last change of a memory.
@@ -52,10 +58,11 @@ type Search struct {
 	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord, or the record
 	// types of summaries. Empty means all.
 	RecordTypes []string
-	// Limit is at most how many hits to return. Rerank has more of the index's answers compared, with each other too,
-	// which costs a larger read of the table; it is for messages and check-ins.
-	Limit  int
-	Rerank bool
+	// Limit is at most how many hits to return.
+	Limit int
+	// Rerank has messages and check-ins ranked again, among themselves. Widely has more of the index's answers looked at
+	// for that, which costs a larger read of the table.
+	Rerank, Widely bool
 	// Context and SessionID are where the asker stands: preferences decide what is seen from there. Empty means
 	// outside every session, where sharing between contexts is not a question.
 	Context   string

@@ -23,33 +23,36 @@ const (
 	wordForWord = 1
 )
 
-// reranked ranks the hits of a search again, among themselves.
-func reranked(query string, hits []Hit) []Hit {
-	texts := make([]string, len(hits))
-	for i, h := range hits {
-		texts[i] = h.text()
+// rerank ranks the messages and check-ins of a search again, among themselves.
+func rerank(query string, hits []Hit) {
+	var said []*Hit
+	var texts []string
+	for i := range hits {
+		if h := &hits[i]; h.Message != nil || h.CheckIn != nil {
+			said, texts = append(said, h), append(texts, h.text())
+		}
 	}
 	words := lexical(query, texts)
 	best := slices.Max(append(words, 0))
 	asked := longterm.Normalize(query)
-	own := make(map[beside]float64, len(hits))
-	for i, h := range hits {
+	own := make(map[beside]float64, len(said))
+	for i, h := range said {
+		h.Rank = h.Score
 		if best > 0 {
-			hits[i].Score += wordShare * words[i] / best
+			h.Rank += wordShare * words[i] / best
 		}
 		if h.Message != nil {
-			own[besideOf(*h.Message, 0)] = hits[i].Score
+			own[besideOf(*h.Message, 0)] = h.Rank
 		}
 		if longterm.Normalize(h.content()) == asked {
-			hits[i].Score += wordForWord
+			h.Rank += wordForWord
 		}
 	}
-	for i, h := range hits {
+	for _, h := range said {
 		if h.Message != nil {
-			hits[i].Score += beforeShare*own[besideOf(*h.Message, -1)] + behindShare*own[besideOf(*h.Message, 1)]
+			h.Rank += beforeShare*own[besideOf(*h.Message, -1)] + behindShare*own[besideOf(*h.Message, 1)]
 		}
 	}
-	return hits
 }
 
 // content is what was said or noted.

@@ -49,16 +49,18 @@ func New(store Store, embedder Embedder, index Index, o Options) *Service {
 // A search asks the index for more than its limit: parts of one text meet in one hit, and the table drops some.
 const (
 	spareMatches = 10
-	maxMatches   = 1000
+	// oneRead is how many answers' records one batch read of the table surely brings, some of two keys among them.
+	oneRead    = 80
+	maxMatches = 1000
 )
 
 // pool is how many answers of the index are looked at.
 func (q Search) pool() int {
 	pool := 2*q.Limit + spareMatches
-	if q.Rerank {
-		pool = max(pool, candidates)
+	if q.Widely {
+		return min(max(pool, candidates), maxMatches)
 	}
-	return min(pool, maxMatches)
+	return min(pool, max(q.Limit, oneRead))
 }
 
 // Search finds what is nearest to a text, best first, by one embedding, one query of the index and the records behind
@@ -166,7 +168,7 @@ func (s *Service) resolve(ctx context.Context, user conversation.UserID, from vi
 		}
 	}
 	if from.Rerank {
-		found.Hits = reranked(from.Text, found.Hits)
+		rerank(from.Text, found.Hits)
 	}
 	found.Hits = ranked(found.Hits)
 	found.Hits = found.Hits[:min(len(found.Hits), from.Limit)]
@@ -192,7 +194,7 @@ func records(matches []vector.Match) ([]string, map[string]float64) {
 // ranked orders hits by score; equal ones by time, the newest first, and by id.
 func ranked(hits []Hit) []Hit {
 	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), b.OccurredAt().Compare(a.OccurredAt()), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Value(), a.Value()), b.OccurredAt().Compare(a.OccurredAt()), cmp.Compare(a.ID, b.ID))
 	})
 	return hits
 }
