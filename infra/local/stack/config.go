@@ -97,10 +97,15 @@ type Triggers struct {
 	Sweep    time.Duration
 }
 
-// UnmarshalText reads "messages=20,idle=15m,sweep=1m", any part of it.
+// UnmarshalText reads "messages=20,idle=15m,sweep=1m", any part of it, each at most once.
 func (t *Triggers) UnmarshalText(text []byte) error {
+	given := map[string]bool{}
 	for part := range strings.SplitSeq(string(text), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if given[name] {
+			return fmt.Errorf("TRIGGERS=%s: %s is given more than once", text, name)
+		}
+		given[name] = true
 		if err := t.set(name, value); err != nil {
 			return err
 		}
@@ -111,8 +116,6 @@ func (t *Triggers) UnmarshalText(text []byte) error {
 func (t *Triggers) set(name, value string) (err error) {
 	var positive bool
 	switch name {
-	case "":
-		return nil
 	case "messages":
 		t.Messages, err = strconv.Atoi(value)
 		positive = t.Messages > 0
@@ -123,7 +126,7 @@ func (t *Triggers) set(name, value string) (err error) {
 		t.Sweep, err = time.ParseDuration(value)
 		positive = t.Sweep > 0
 	default:
-		return fmt.Errorf("TRIGGERS knows messages, idle and sweep, not %q", name)
+		return fmt.Errorf("TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not %q", name)
 	}
 	if err != nil || !positive {
 		return fmt.Errorf("TRIGGERS: %s=%q is not a positive value such as messages=20,idle=15m,sweep=1m", name, value)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -14,7 +15,9 @@ import (
 // Parse reads a configuration from an environment. Its error is one line that names every variable that cannot be used,
 // and says what would do.
 func Parse(environ map[string]string) (Config, error) {
-	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: environ})
+	cfg, err := env.ParseAsWithOptions[Config](env.Options{
+		Environment: environ, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch},
+	})
 	wrong := unreadable(err, environ)
 	if err == nil {
 		wrong = cfg.unusable()
@@ -25,6 +28,17 @@ func Parse(environ map[string]string) (Config, error) {
 	}
 	cfg.Environment = environ
 	return cfg, nil
+}
+
+// parseSwitch reads on and off (api 6) beside what Go takes for true and false.
+func parseSwitch(text string) (any, error) {
+	switch strings.ToLower(text) {
+	case "on":
+		return true, nil
+	case "off":
+		return false, nil
+	}
+	return strconv.ParseBool(text)
 }
 
 // unreadable words the errors of the parser, which knows fields and Go's types, in variables and their values.
@@ -45,7 +59,7 @@ func unreadable(err error, environ map[string]string) (wrong []string) {
 		case reflect.Int:
 			wrong = append(wrong, fmt.Sprintf("%s=%s: must be %s", name, environ[name], numberRule(name)))
 		case reflect.Bool:
-			wrong = append(wrong, fmt.Sprintf("%s=%s: must be true or false", name, environ[name]))
+			wrong = append(wrong, fmt.Sprintf("%s=%s: must be on or off, or true or false", name, environ[name]))
 		default: // a type of this package, whose error says all
 			wrong = append(wrong, parse.Err.Error())
 		}

@@ -291,15 +291,25 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %+v, %v", c.triggers, cfg, err)
 		}
 	}
+	for text, want := range map[string]bool{"on": true, "off": false, "ON": true, "true": true, "false": false, "": true} {
+		if cfg, err := stack.Parse(map[string]string{"KEEP_PROMPT_TEXT": text}); err != nil || cfg.KeepPromptText != want {
+			t.Errorf("KEEP_PROMPT_TEXT=%s: %v, %v", text, cfg.KeepPromptText, err)
+		}
+	}
 	cfg, err := stack.Parse(map[string]string{"CORS_ORIGINS": "http://localhost:3000, https://app.example"})
 	if want := (stack.Origins{"http://localhost:3000", "https://app.example"}); err != nil || !slices.Equal(cfg.CORSOrigins, want) {
 		t.Errorf("origins %q, %v", cfg.CORSOrigins, err)
 	}
+}
+
+func TestParseRefuses(t *testing.T) {
 	for want, environ := range map[string]map[string]string{
 		"CORS_ORIGINS=http://a/: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "http://a/"},
 		"CORS_ORIGINS=localhost: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "localhost"},
 		"CORS_ORIGINS=http://a,: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "http://a,"},
-		`TRIGGERS knows messages, idle and sweep, not "moon"`:                                             {"TRIGGERS": "moon=full"},
+		`TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not "moon"`:        {"TRIGGERS": "moon=full"},
+		`TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not ""`:            {"TRIGGERS": ","},
+		`TRIGGERS=messages=20, messages=30: messages is given more than once`:                             {"TRIGGERS": "messages=20, messages=30"},
 		`TRIGGERS: idle="0s" is not a positive value such as messages=20,idle=15m,sweep=1m`:               {"TRIGGERS": "idle=0s"},
 		`TRIGGERS: messages="-1" is not a positive value such as messages=20,idle=15m,sweep=1m`:           {"TRIGGERS": "messages=-1"},
 		`TRIGGERS: sweep="" is not a positive value such as messages=20,idle=15m,sweep=1m`:                {"TRIGGERS": "sweep"},
@@ -307,7 +317,7 @@ func TestParse(t *testing.T) {
 		"PORT=70000: must be a port from 1 to 65535, or 0 for any that is free":                           {"PORT": "70000"},
 		"PORT=1e99: must be a port from 1 to 65535, or 0 for any that is free":                            {"PORT": "1e99"},
 		"DYNAMODB_PORT=-1: must be a port from 1 to 65535, or 0 for any that is free":                     {"DYNAMODB_PORT": "-1"},
-		"KEEP_PROMPT_TEXT=maybe: must be true or false; PORT=x: must be a port from 1 to 65535, or 0 for any that is free": {
+		"KEEP_PROMPT_TEXT=maybe: must be on or off, or true or false; PORT=x: must be a port from 1 to 65535, or 0 for any that is free": {
 			"KEEP_PROMPT_TEXT": "maybe", "PORT": "x",
 		},
 		"OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0":                     {"OPENAI_EMBEDDING_DIMENSIONS": "0"},
