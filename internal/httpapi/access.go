@@ -124,7 +124,7 @@ func ValidRequestID(id string) bool {
 	}
 	for _, c := range []byte(id) {
 		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', isDigit(c):
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		case c == '-', c == '_', c == '.', c == ':', c == '/', c == '=', c == '+':
 		default:
 			return false

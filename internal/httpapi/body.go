@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/strictjson"
 )
 
 // maxBody is how large a body may be (api 1).
@@ -53,7 +54,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 	if len(body) > maxBody {
 		return nil, tooLarge
 	}
-	return body, inspect(body)
+	return body, strictjson.Check(body)
 }
 
 // noBody says what is wrong with a body where none is taken.

@@ -37,7 +37,7 @@ func validVersion(v string) bool {
 		return false
 	}
 	for _, c := range []byte(v) {
-		if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
 			return false
 		}
 	}

@@ -2,12 +2,6 @@ package httpapi
 
 import "github.com/throughline/throughline/internal/conversation"
 
-// What the external tests fuzz.
-var (
-	Inspect  = inspect
-	Storable = storable
-)
-
 // Seal and Open are the cursors of one list.
 func (k CursorKey) Seal(user, path, query, at string) string {
 	return k.seal(listing{conversation.UserID(user), path, query}, conversation.Position(at))

@@ -4,12 +4,10 @@
 package invoke
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/strictjson"
 )
 
 // Client is the one method of the Lambda API that is used.
@@ -119,29 +118,20 @@ func Error(err error) error {
 	return messages.InvokeResponse_Error{Type: string(code), Message: message}
 }
 
-// Decode reads a direct invocation's payload into a request. Unknown fields and anything behind the object are
-// errors, as on the HTTP API.
-func Decode(payload []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(payload))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return decodeFault(err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return fault.New(fault.Invalid, "the payload must be one JSON object")
-	}
-	return nil
-}
+// Decode reads a direct invocation's payload into a request, as strictly as the HTTP API reads a body: everything that is
+// wrong with it is an Invalid error, which names the fields that are.
+func Decode(payload []byte, into any) error { return invalid(strictjson.Unmarshal(payload, into)) }
 
-func decodeFault(err error) error {
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		// An embedded request stands in the path by its Go name.
-		return fault.InvalidField(strings.TrimPrefix(wrong.Field, "Request."), "must not be of the type "+wrong.Value)
+// Check refuses a payload that Decode would refuse whatever it is read into. It is for a function that has to take a
+// payload apart before it knows the request: what is read loosely first is lost to a Decode behind it.
+func Check(payload []byte) error { return invalid(strictjson.Check(payload)) }
+
+// invalid is the error as a direct invocation has it, where no status tells a text that is not JSON apart.
+func invalid(err error) error {
+	if !fault.Is(err, fault.NotJSON) {
+		return err
 	}
-	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
-		return fault.InvalidField(strings.Trim(name, `"`), "is not a field of this request")
-	}
-	return fault.New(fault.Invalid, "the payload must be one JSON object")
+	return fault.New(fault.Invalid, fault.From(err).Message)
 }
 
 var _ Client = (*lambda.Client)(nil)

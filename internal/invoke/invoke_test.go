@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 
@@ -88,8 +89,17 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 	tests := []struct{ name, payload, field string }{
 		{"unknown field", `{"userId":"ann","mood":"x"}`, "mood"},
 		{"wrong kind", `{"userId":"ann","context":7}`, "context"},
+		{"nested unknown field", `{"userId":"ann","budget":{"chars":1}}`, "budget.chars"},
+		{"another case", `{"USERID":"ann"}`, "USERID"},
+		{"nested, another case", `{"userId":"ann","budget":{"Tokens":256}}`, "budget.Tokens"},
+		{"twice", `{"userId":"ann","message":"a","message":"b"}`, "message"},
+		{"half a surrogate pair", `{"userId":"ann","message":"\ud83d"}`, "message"},
+		{"not UTF-8", "{\"userId\":\"ann\",\"message\":\"\xff\"}", "message"},
+		{"a number that would change", `{"userId":"ann","budget":{"tokens":1e999}}`, "budget.tokens"},
+		{"nested without need", `{"userId":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "userId" + strings.Repeat("[0]", 7)},
 		{"two values", `{"userId":"ann"} {}`, ""},
 		{"no JSON", `hello`, ""},
+		{"no end", strings.Repeat("[", 200_000), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -97,10 +107,34 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 			if !fault.Is(err, fault.Invalid) {
 				t.Fatalf("got %v, want an invalid error", err)
 			}
+			if code := errorType(t, err); code != "invalid" {
+				t.Errorf("the function answers with the error type %q", code)
+			}
 			if fields := fault.From(err).Fields; test.field != "" && (len(fields) != 1 || fields[0].Field != test.field) {
 				t.Errorf("got fields %v, want %s", fields, test.field)
 			}
 		})
+	}
+}
+
+// errorType is what a caller of the Lambda API reads as the kind of an error.
+func errorType(t *testing.T, err error) string {
+	t.Helper()
+	crossed, ok := errors.AsType[messages.InvokeResponse_Error](invoke.Error(err))
+	if !ok {
+		t.Fatalf("%v does not cross as an error of a function", err)
+	}
+	return crossed.Type
+}
+
+func TestCheckRefusesWhatNoRequestMayHold(t *testing.T) {
+	for _, payload := range []string{`{"operation":"query","query":"a","query":"b"}`, "{\"\xff\":1}", `{"query":"\ud83d"}`, `{`} {
+		if err := invoke.Check([]byte(payload)); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q: %v", payload, err)
+		}
+	}
+	if err := invoke.Check([]byte(`{"operation":"query","anything":{}}`)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,4 @@
+package strictjson
+
+// Storable is what the external tests fuzz.
+var Storable = storable

@@ -1,0 +1,91 @@
+package strictjson_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/strictjson"
+)
+
+// common stands for a request that others share.
+type common struct {
+	Name  string    `json:"name"`
+	From  time.Time `json:"from,omitzero"`
+	Inner *inner    `json:"inner,omitempty"`
+	Lost  bool      `json:"-"`
+}
+
+type inner struct {
+	Tokens int `json:"tokens"`
+}
+
+type request struct {
+	User   string   `json:"userId"`
+	Lost   bool     `json:"lost"`
+	Words  []string `json:"words"`
+	Inners []inner  `json:"inners"`
+	Plain  float64
+	common
+}
+
+func TestUnmarshalReadsEveryField(t *testing.T) {
+	var got request
+	err := strictjson.Unmarshal([]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,
+		"name":null,"from":"2026-02-05T11:00:00Z","inner":{"tokens":1}} `), &got)
+	want := request{
+		User: "ann", Lost: true, Words: []string{"é😀", ""}, Inners: []inner{{2}}, Plain: 1.5,
+		common: common{From: time.Date(2026, 2, 5, 11, 0, 0, 0, time.UTC), Inner: &inner{1}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}), cmp.AllowUnexported(inner{})); diff != "" || err != nil {
+		t.Errorf("request (-want +got):\n%s%v", diff, err)
+	}
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for _, test := range []struct{ name, text, fields string }{
+		{"unknown fields", `{"mood":"x","inner":{"chars":1},"inners":[{},{"x":1}]}`, "inner.chars inners[1].x mood"},
+		{"names in another case", `{"USERID":"ann","Name":"x","inner":{"Tokens":1},"plain":1}`, "Name USERID inner.Tokens plain"},
+		{"a field that is none in JSON", `{"Lost":true}`, "Lost"},
+		{"other types", `{"userId":7,"lost":"x","words":["a",1],"Plain":"1","inner":[],"inners":{}}`, "Plain inner inners lost userId words[1]"},
+		{"a fraction, and an exponent", `{"inner":{"tokens":1.0},"inners":[{"tokens":1e1}]}`, "inner.tokens inners[0].tokens"},
+		{"no time", `{"from":"yesterday"}`, "from"},
+		{"half a surrogate pair", `{"name":"\ud83d"}`, "name"},
+		{"the other half", `{"words":["a","\ude00"]}`, "words[1]"},
+		{"bytes that are not UTF-8", "{\"name\":\"\xff\"}", "name"},
+		{"a field twice", `{"inner":{"tokens":1,"tokens":2}}`, "inner.tokens"},
+		{"a field twice, once escaped", `{"name":"a","\u006eame":"b"}`, "name"},
+		{"a number that would change", `{"inner":{"tokens":9007199254740993}}`, "inner.tokens"},
+		{"nesting", `{"x":` + nested(100) + `}`, "x" + strings.Repeat("[0]", 7)},
+		{"nesting without end", `{"x":` + nested(200_000) + `}`, "x" + strings.Repeat("[0]", 7)},
+		{"a list", `[1]`, "body"},
+		{"null", `null`, "body"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := strictjson.Unmarshal([]byte(test.text), &request{})
+			var names []string
+			for _, f := range fault.From(err).Fields {
+				names = append(names, f.Field)
+			}
+			if got := strings.Join(names, " "); !fault.Is(err, fault.Invalid) || got != test.fields {
+				t.Errorf("got %v with the fields %q, want %q", err, got, test.fields)
+			}
+		})
+	}
+}
+
+// TestWhatIsNotJSONIsToldApart holds for a text that is wrong in another way before it stops being JSON, too.
+func TestWhatIsNotJSONIsToldApart(t *testing.T) {
+	for _, text := range []string{
+		"", " ", "hello", `{"userId":"ann"} {}`, `{"a":1,}`, `{"a":1`, `{'a':1}`, "01", `"a`, `"\x"`, "\"\n\"",
+		`{"a":1,"a":2`, "[\"\xff\",", strings.Repeat("[", 40), strings.Repeat("[", 200_000), strings.Repeat(`{"a":`, 100_000),
+	} {
+		if err := strictjson.Unmarshal([]byte(text), &request{}); !fault.Is(err, fault.NotJSON) {
+			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+}
