@@ -107,12 +107,22 @@ type created[T any] struct {
 	Body     T
 }
 
+// noted is the answer of an operation that creates what has no path of its own.
+type noted[T any] struct {
+	Replayed string `header:"Idempotency-Replayed" enum:"true" doc:"true where an earlier call with the same key had created it."`
+	Body     T
+}
+
 func newCreated[T any](body T, location string, replayed bool) *created[T] {
-	out := &created[T]{Body: body, Location: location}
+	return &created[T]{Body: body, Location: location, Replayed: replayedText(replayed)}
+}
+
+// replayedText is the Idempotency-Replayed of an answer, none on a call's first.
+func replayedText(replayed bool) string {
 	if replayed {
-		out.Replayed = "true"
+		return "true"
 	}
-	return out
+	return ""
 }
 
 // pathOf joins escaped segments to the path of a record.

@@ -32,7 +32,7 @@ func (l LongTerm) register(s *server, tokens Counter) {
 	preferences(s, l.Preferences).register()
 	coaches{s, l.Coaches}.register()
 	goals(s, l.Goals).register()
-	checkIns(s, l.CheckIns, tokens).registerList()
+	checkIns(s, l.CheckIns, tokens).registerNotes()
 	memories(s, l.Memories, tokens).register()
 	todos(s, l.Todos, tokens).register()
 }
@@ -117,6 +117,7 @@ type (
 
 func (k collection[T, New, Patch, View]) register() {
 	k.registerList()
+	register(k.server, k.creation(), k.create)
 	register(k.server, operation{
 		method: http.MethodGet, path: "/v1/" + k.path + "/{id}", id: "get" + k.id, tag: recordTag, summary: "Get a " + k.one,
 	}, k.get)
@@ -130,16 +131,24 @@ func (k collection[T, New, Patch, View]) register() {
 	}, k.delete)
 }
 
-// registerList adds the operations of a kind whose records are made and listed only.
+// registerNotes adds the operations of a kind whose records are made and listed only.
+func (k collection[T, New, Patch, View]) registerNotes() {
+	k.registerList()
+	register(k.server, k.creation(), k.note)
+}
+
 func (k collection[T, New, Patch, View]) registerList() {
 	register(k.server, operation{
 		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + k.id + "s", tag: recordTag,
 		summary: "List " + k.path, detail: "Newest first, live and past alike.",
 	}, k.list)
-	register(k.server, operation{
+}
+
+func (k collection[T, New, Patch, View]) creation() operation {
+	return operation{
 		method: http.MethodPost, path: "/v1/" + k.path, id: "create" + k.id, tag: recordTag, status: http.StatusCreated,
 		summary: "Create a " + k.one, detail: k.detail, errors: []int{http.StatusConflict},
-	}, k.create)
+	}
 }
 
 func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in *ListInput) (*listOutput[View], error) {
@@ -155,19 +164,32 @@ func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in 
 }
 
 func (k collection[T, New, Patch, View]) create(ctx context.Context, c Caller, in *newInput[New]) (*created[View], error) {
-	record, err := k.read(in.Body)
-	if err != nil {
-		return nil, err
-	}
-	idem, err := in.idempotency(in.Body)
-	if err != nil {
-		return nil, err
-	}
-	stored, replayed, err := k.store.Create(ctx, c.User, record, idem)
+	stored, replayed, err := k.add(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
 	return newCreated(k.view(stored), pathOf(k.path, k.key(stored)), replayed), nil
+}
+
+// note is create of records that have no path of their own.
+func (k collection[T, New, Patch, View]) note(ctx context.Context, c Caller, in *newInput[New]) (*noted[View], error) {
+	stored, replayed, err := k.add(ctx, c, in)
+	if err != nil {
+		return nil, err
+	}
+	return &noted[View]{Body: k.view(stored), Replayed: replayedText(replayed)}, nil
+}
+
+func (k collection[T, New, Patch, View]) add(ctx context.Context, c Caller, in *newInput[New]) (stored T, replayed bool, err error) {
+	record, err := k.read(in.Body)
+	if err != nil {
+		return stored, false, err
+	}
+	idem, err := in.idempotency(in.Body)
+	if err != nil {
+		return stored, false, err
+	}
+	return k.store.Create(ctx, c.User, record, idem)
 }
 
 func (k collection[T, New, Patch, View]) get(ctx context.Context, c Caller, in *RecordPath) (*docOutput[View], error) {

@@ -217,7 +217,11 @@ func TestPendingTodoHasNoCompletion(t *testing.T) {
 
 func TestCheckIns(t *testing.T) {
 	h, _, _ := newMessages(t)
-	got := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"note": "slept well"}}))
+	made := expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"note": "slept well"}})
+	if at, ok := made.header["Location"]; ok {
+		t.Errorf("Location %q, where nothing is", at)
+	}
+	got := decodeObject(t, made)
 	if diff := cmp.Diff(object{"id": "rec_ann_1", "timestamp": "2026-02-05T12:00:00.000Z", "note": "slept well"}, got); diff != "" {
 		t.Errorf("check-in (-want +got):\n%s", diff)
 	}
