@@ -39,7 +39,7 @@ type (
 	streamOutput struct {
 		ContentType  string `header:"Content-Type" hidden:"true"`
 		CacheControl string `header:"Cache-Control" hidden:"true"`
-		Replayed     string `header:"Idempotency-Replayed" hidden:"true"`
+		Replayed     string `header:"Idempotency-Replayed" enum:"true" doc:"true where an earlier call with the same key had begun it: its events come again."`
 		Body         func(huma.Context)
 	}
 )
@@ -89,14 +89,13 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 		cancel()
 		return nil, err
 	}
-	out := &streamOutput{ContentType: "text/event-stream", CacheControl: "no-store, no-transform", Body: func(hc huma.Context) {
-		defer cancel()
-		s.stream(ctx, hc, answer.Events)
-	}}
-	if answer.Replayed {
-		out.Replayed = "true"
-	}
-	return out, nil
+	return &streamOutput{
+		ContentType: "text/event-stream", CacheControl: "no-store, no-transform", Replayed: replayedText(answer.Replayed),
+		Body: func(hc huma.Context) {
+			defer cancel()
+			s.stream(ctx, hc, answer.Events)
+		},
+	}, nil
 }
 
 // detached keeps a context's values and deadline, but not the cancellation that a client's leaving brings.

@@ -24,6 +24,7 @@ type document struct {
 			Content map[string]struct{ Schema schema }
 		}
 		Responses map[string]struct {
+			Headers map[string]struct{ Schema schema }
 			Content map[string]struct{ Schema schema }
 		}
 	}
@@ -229,6 +230,25 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 		if len(s.Type) == 0 {
 			t.Errorf("schema %s has no type", name)
 		}
+	}
+}
+
+func TestDocumentSaysWhenToCallAgain(t *testing.T) {
+	h, _, _ := newMessages(t)
+	d := serveDocument(t, h)
+	for path, operations := range d.Paths {
+		for method, op := range operations {
+			for status, response := range op.Responses {
+				_, got := response.Headers["Retry-After"]
+				want := slices.Contains([]string{"409", "429", "503"}, status) || (status == "202" && path == "/v1/user")
+				if got != want {
+					t.Errorf("%s %s: %s has Retry-After: %v, want %v", method, path, status, got, want)
+				}
+			}
+		}
+	}
+	if _, ok := d.Paths["/v1/chat"]["post"].Responses["200"].Headers["Idempotency-Replayed"]; !ok {
+		t.Error("a chat does not say that it was replayed")
 	}
 }
 

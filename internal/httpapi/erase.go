@@ -45,7 +45,7 @@ type erasedSoFar struct {
 
 type erasureOutput struct {
 	Status     int
-	RetryAfter string `header:"Retry-After" doc:"With 202: after how many seconds to call again."`
+	RetryAfter string `header:"Retry-After" hidden:"true"`
 	Body       any
 }
 
@@ -58,8 +58,11 @@ type users struct {
 func (s users) register() {
 	register(s.server, operation{
 		method: http.MethodDelete, path: "/v1/user", id: "eraseUser", tag: recordTag, summary: "Erase the user",
-		detail:  "Deletes everything held about the user. A receipt comes when that is done within 20 s; otherwise 202: repeat until 200.",
-		answers: []answerOf{{http.StatusOK, typeOf[receipt]()}, {http.StatusAccepted, typeOf[erasing]()}},
+		detail: "Deletes everything held about the user. A receipt comes when that is done within 20 s; otherwise 202: repeat until 200.",
+		answers: []answerOf{
+			{status: http.StatusOK, body: typeOf[receipt]()},
+			{http.StatusAccepted, typeOf[erasing](), retryHeader("After how many seconds to call again.")},
+		},
 	}, s.erase)
 }
 

@@ -56,6 +56,16 @@ func (c *contract) expect(t *testing.T, h http.Handler, status int, request call
 		return r
 	}
 	c.done[fmt.Sprintf("%s %s %d", request.method, path, status)] = true
+	for _, name := range []string{"Location", "Retry-After", "Idempotency-Replayed"} {
+		if _, documented := response.Headers[name]; !documented && r.header.Get(name) != "" {
+			t.Errorf("%s %s: the document's %d has no header %s", request.method, path, status, name)
+		}
+	}
+	if at := r.header.Get("Location"); at != "" {
+		if _, served := c.Paths[c.operation(at)]["get"]; !served {
+			t.Errorf("%s %s: Location %s is of no operation", request.method, path, at)
+		}
+	}
 	media, documented := response.Content[r.header.Get("Content-Type")]
 	if !documented {
 		if len(response.Content) > 0 || len(r.body) > 0 {

@@ -33,10 +33,11 @@ type operation struct {
 	answers []answerOf
 }
 
-// answerOf is the body that comes with a status.
+// answerOf is the body that comes with a status, and its headers.
 type answerOf struct {
-	status int
-	body   reflect.Type
+	status  int
+	body    reflect.Type
+	headers map[string]*huma.Param
 }
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
@@ -128,17 +129,35 @@ func errorResponses(registry huma.Registry, op operation, hasBody bool) map[stri
 	responses := map[string]*huma.Response{}
 	for _, status := range statuses {
 		responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+			Description: http.StatusText(status), Headers: errorHeaders(status),
+			Content: map[string]*huma.MediaType{problemType: {Schema: schema}},
 		}
 	}
 	return responses
 }
 
+// errorHeaders are the headers that a problem of that status bears.
+func errorHeaders(status int) map[string]*huma.Param {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return retryHeader("After how many seconds to call again.")
+	case http.StatusConflict:
+		return retryHeader("Where the same call may succeed later: after how many seconds.")
+	}
+	return nil
+}
+
+func retryHeader(doc string) map[string]*huma.Param {
+	least := 1.0
+	return map[string]*huma.Param{
+		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Description: doc}},
+	}
+}
+
 func jsonResponse(registry huma.Registry, a answerOf) *huma.Response {
 	return &huma.Response{
-		Description: http.StatusText(a.status),
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(a.body, true, "")}},
+		Description: http.StatusText(a.status), Headers: a.headers,
+		Content: map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(a.body, true, "")}},
 	}
 }
 
