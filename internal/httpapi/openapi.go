@@ -21,9 +21,9 @@ const about = `One memory for every AI surface of an app: every message stored o
 goes quiet, facts and promises remembered, and each model call's prompt built from all of it within a token budget.
 
 Every call bears a JWT whose sub is the user; no field or path names one. JSON in and out, UTF-8, camelCase; times are
-RFC 3339 in UTC with milliseconds. Unknown fields and query parameters, names that stand twice in one object, and bytes
-or escapes that are not UTF-8 are errors. An optional field that is null is taken as absent, unless its text says
-otherwise. A body has at most 3 MiB.
+RFC 3339 in UTC with milliseconds, from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z. Unknown fields and query
+parameters, names that stand twice in one object, and bytes or escapes that are not UTF-8 are errors. An optional field
+that is null is taken as absent, unless its text says otherwise. A body has at most 3 MiB.
 
 Errors are application/problem+json (RFC 9457) with a code: invalid, unauthorized, forbidden, not_found,
 method_not_allowed, conflict, too_large, idempotency_mismatch, rate_limited, unavailable, internal. What belongs to

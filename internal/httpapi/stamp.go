@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -17,7 +18,7 @@ import (
 type stamp time.Time
 
 // stampRule says in words what a time has to be.
-const stampRule = "an RFC 3339 time in the years 1 to 9999, such as 2026-02-05T18:30:00.000Z"
+const stampRule = "an RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z"
 
 // MarshalText, UnmarshalText, UnmarshalJSON and Schema make a stamp a date-time in JSON, in a query and in the document.
 func (s stamp) MarshalText() ([]byte, error) {
@@ -25,7 +26,7 @@ func (s stamp) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText takes the two letters in either case (RFC 3339, section 5.6), and as text times have to sort as they
-// follow each other, which those of the years 1 to 9999 do. The first moment of all stands for no time.
+// follow each other, which those of the years 1 to 9999 do. Their first millisecond is left out: it stands for no time.
 func (s *stamp) UnmarshalText(text []byte) error {
 	var t time.Time
 	err := t.UnmarshalText(bytes.ToUpper(text)) // unlike time.Parse, it takes what the RFC does and nothing else
@@ -53,6 +54,7 @@ func (s *stamp) UnmarshalJSON(text []byte) error {
 func (stamp) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Extensions: map[string]any{"format": "date-time"}, PatternDescription: stampRule,
+		Description: strings.ToUpper(stampRule[:1]) + stampRule[1:] + ".",
 		Pattern:  `^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`,
 		Examples: []any{"2026-02-05T18:30:00.000Z"},
 	}
