@@ -117,7 +117,10 @@ func decodeCheckIn(it item) longterm.CheckIn {
 func encodeMemory(m longterm.Memory) item {
 	it := item{
 		attrType: text(string(m.Type)), attrContent: text(m.Content), attrPinned: flag(m.Pinned),
-		attrSource: text(string(m.Source)), attrTokens: whole(m.Tokens), attrConfidence: number(m.Confidence),
+		attrSource: text(string(m.Source)), attrTokens: whole(m.Tokens),
+	}
+	if m.Rated {
+		it[attrConfidence] = number(m.Confidence)
 	}
 	it.setTexts(attrMessageIDs, m.MessageIDs)
 	it.setTime(attrValidUntil, m.ValidUntil)
@@ -131,7 +134,7 @@ func decodeMemory(it item) longterm.Memory {
 	return longterm.Memory{
 		ID: idIn(it), Type: longterm.MemoryType(it.text(attrType)), Content: it.text(attrContent),
 		Pinned: it.flag(attrPinned), Source: longterm.MemorySource(it.text(attrSource)),
-		Confidence: it.number(attrConfidence), MessageIDs: it.texts(attrMessageIDs),
+		Confidence: it.number(attrConfidence), Rated: it.has(attrConfidence), MessageIDs: it.texts(attrMessageIDs),
 		ValidUntil: it.time(attrValidUntil), SupersededBy: it.text(attrSupersededBy),
 		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.whole(attrTokens)),
 	}

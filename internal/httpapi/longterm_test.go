@@ -173,6 +173,38 @@ func TestCollections(t *testing.T) {
 	}
 }
 
+// TestConfidence tells no confidence from none at all, over a table of a real engine.
+func TestConfidence(t *testing.T) {
+	h := whole(t, real(t))
+	at := "/v1/memories/"
+	for _, step := range []struct{ method, confidence, want string }{
+		{"POST", ``, ``},
+		{"POST", `,"confidence":null`, ``},
+		{"POST", `,"confidence":0`, `0`},
+		{"PATCH", ``, `0`},
+		{"PATCH", `,"confidence":null`, ``},
+		{"PATCH", `,"confidence":0.0`, `0`},
+		{"PATCH", `,"confidence":0.5`, `0.5`},
+		{"PATCH", `,"confidence":0`, `0`},
+		{"POST", `,"confidence":1`, `1`},
+	} {
+		body := `{"type":"PROFILE","content":"x"` + step.confidence + `}`
+		change := call{method: step.method, path: at, user: "ann", body: body}
+		status := 200
+		if step.method == "POST" {
+			change.path, status = "/v1/memories", 201
+		}
+		stored := decodeObject(t, expect(t, h, status, change))
+		at = "/v1/memories/" + stored["id"].(string)
+		for _, memory := range []object{stored, decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"}))} {
+			got, given := memory["confidence"]
+			if given != (step.want != "") || (given && got != number(step.want)) {
+				t.Errorf("%s %s: confidence %v, given %v, want %q", step.method, body, got, given, step.want)
+			}
+		}
+	}
+}
+
 func TestTodoOpensAgain(t *testing.T) {
 	h, _, _ := newMessages(t)
 	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{

@@ -79,7 +79,7 @@ type memory struct {
 	Content      string   `json:"content"`
 	Pinned       bool     `json:"pinned" doc:"Whether it stands in every prompt, as injuries and allergies do."`
 	Source       string   `json:"source" enum:"seeded,extracted"`
-	Confidence   float64  `json:"confidence,omitempty" minimum:"0" maximum:"1"`
+	Confidence   *float64 `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"How sure its source is; absent where that is not known."`
 	MessageIDs   []string `json:"messageIds,omitempty" doc:"The messages that it was drawn from."`
 	ValidUntil   *stamp   `json:"validUntil,omitempty" doc:"From then on it reaches no prompt."`
 	SupersededBy string   `json:"supersededBy,omitempty" doc:"The id of the memory that took its place."`
@@ -92,7 +92,7 @@ type newMemory struct {
 	Content      string   `json:"content" minLength:"1" maxLength:"8000"`
 	Pinned       bool     `json:"pinned,omitempty" doc:"Whether it stands in every prompt, as injuries and allergies do."`
 	Source       string   `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
-	Confidence   float64  `json:"confidence,omitempty" minimum:"0" maximum:"1"`
+	Confidence   *float64 `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"How sure its source is."`
 	MessageIDs   []string `json:"messageIds,omitempty" maxItems:"100"`
 	ValidUntil   *stamp   `json:"validUntil,omitempty"`
 	SupersededBy string   `json:"supersededBy,omitempty" maxLength:"1024"`
@@ -113,12 +113,14 @@ func memories(s *server, store longterm.Collection[longterm.Memory], tokens Coun
 	return collection[longterm.Memory, newMemory, changedMemory, memory]{
 		server: s, store: store, path: "memories", id: "Memory", one: "memory",
 		read: func(n newMemory) (longterm.Memory, error) {
-			return longterm.Memory{
+			m := longterm.Memory{
 				Type: longterm.MemoryType(n.Type), Content: n.Content, Pinned: n.Pinned,
-				Source: longterm.MemorySource(cmp.Or(n.Source, string(longterm.Seeded))), Confidence: n.Confidence,
+				Source:     longterm.MemorySource(cmp.Or(n.Source, string(longterm.Seeded))),
 				MessageIDs: n.MessageIDs, ValidUntil: timeOf(n.ValidUntil), SupersededBy: n.SupersededBy,
 				Tokens: tokens.Count(n.Content),
-			}, wrongOr(n.ValidUntil.check("validUntil"))
+			}
+			rate(&m, n.Confidence)
+			return m, wrongOr(n.ValidUntil.check("validUntil"))
 		},
 		alter: func(p changedMemory, m *longterm.Memory) error { return s.alterMemory(p, m, tokens) },
 		view:  viewMemory,
@@ -134,7 +136,9 @@ func (s *server) alterMemory(p changedMemory, m *longterm.Memory, tokens Counter
 	set((*longterm.MemorySource)(p.Source), &m.Source)
 	set(p.Pinned, &m.Pinned)
 	set(p.MessageIDs, &m.MessageIDs)
-	p.Confidence.apply(&m.Confidence)
+	if p.Confidence.set {
+		rate(m, p.Confidence.value)
+	}
 	p.SupersededBy.apply(&m.SupersededBy)
 	if p.ValidUntil.set {
 		m.ValidUntil = timeOf(p.ValidUntil.value)
@@ -146,12 +150,22 @@ func (s *server) alterMemory(p changedMemory, m *longterm.Memory, tokens Counter
 	return nil
 }
 
+// rate gives a memory a confidence, or takes it away.
+func rate(m *longterm.Memory, confidence *float64) {
+	m.Confidence, m.Rated = 0, confidence != nil
+	set(confidence, &m.Confidence)
+}
+
 func viewMemory(m longterm.Memory) memory {
-	return memory{
+	out := memory{
 		ID: m.ID, Type: string(m.Type), Content: m.Content, Pinned: m.Pinned, Source: string(m.Source),
-		Confidence: m.Confidence, MessageIDs: m.MessageIDs, ValidUntil: stampOf(m.ValidUntil),
+		MessageIDs: m.MessageIDs, ValidUntil: stampOf(m.ValidUntil),
 		SupersededBy: m.SupersededBy, CreatedAt: stampOf(m.CreatedAt), UpdatedAt: stampOf(m.UpdatedAt),
 	}
+	if m.Rated {
+		out.Confidence = &m.Confidence
+	}
+	return out
 }
 
 type todo struct {

@@ -55,8 +55,8 @@ func (stamp) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Extensions: map[string]any{"format": "date-time"}, PatternDescription: stampRule,
 		Description: strings.ToUpper(stampRule[:1]) + stampRule[1:] + ".",
-		Pattern:  `^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`,
-		Examples: []any{"2026-02-05T18:30:00.000Z"},
+		Pattern:     `^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`,
+		Examples:    []any{"2026-02-05T18:30:00.000Z"},
 	}
 }
 

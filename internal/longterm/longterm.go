@@ -123,12 +123,15 @@ const (
 // Memory is a lasting fact about the user. One with a ValidUntil that has passed is kept but no longer reaches
 // prompts.
 type Memory struct {
-	ID           string
-	Type         MemoryType
-	Content      string
-	Pinned       bool
-	Source       MemorySource
+	ID      string
+	Type    MemoryType
+	Content string
+	Pinned  bool
+	Source  MemorySource
+	// Confidence, from 0 to 1, is how sure the source is. It counts where Rated says that the source gave one: 0 is a
+	// confidence too.
 	Confidence   float64
+	Rated        bool
 	MessageIDs   []string
 	ValidUntil   time.Time
 	SupersededBy string

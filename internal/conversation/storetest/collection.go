@@ -22,10 +22,13 @@ func testCollections(t *testing.T, s *stand) {
 		longterm.CheckIn{Timestamp: Now, Note: "slept", Tokens: 2}, func(c *longterm.CheckIn) { c.Note = "" })
 	checkCollection(t, "memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
 		longterm.Memory{
-			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted, Confidence: 0.75,
+			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted, Confidence: 0.75, Rated: true,
 			MessageIDs: []string{"a", "b"}, ValidUntil: Now.Add(time.Hour), CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
 		},
 		func(m *longterm.Memory) { m.SupersededBy, m.ValidUntil = "another", Now })
+	checkCollection(t, "unsure memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
+		longterm.Memory{Type: longterm.ProjectMemory, Content: "may move", Source: longterm.Seeded, Rated: true, CreatedAt: Now, UpdatedAt: Now},
+		func(m *longterm.Memory) { m.Rated = false })
 	checkCollection(t, "todo", s.Todos(), func(t *longterm.Todo) *string { return &t.ID },
 		longterm.Todo{Content: "call", CoachID: "c", Status: longterm.Pending, CreatedAt: Now, UpdatedAt: Now, Tokens: 1},
 		func(t *longterm.Todo) { t.Status, t.CompletedAt = longterm.TodoCompleted, Now })
