@@ -44,7 +44,7 @@ func rerank(query string, hits []Hit) {
 		if h.Message != nil {
 			own[besideOf(*h.Message, 0)] = h.Rank
 		}
-		if longterm.Normalize(h.content()) == asked {
+		if said := h.content(); len(said) <= 4*len(asked) && longterm.Normalize(said) == asked {
 			h.Rank += wordForWord
 		}
 	}

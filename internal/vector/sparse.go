@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
 )
@@ -44,33 +45,104 @@ func Terms(text string) []string {
 			terms = append(terms, strings.Split(word, "")...)
 			continue
 		}
-		if term, ok := stem(word); ok {
-			terms = append(terms, term)
+		if word, ok := tells(word); ok {
+			terms = append(terms, stem(word))
 		}
 	}
 	return terms
+}
+
+// Finder counts some terms in texts. It stems only words that may come to one of them, for a small part of what Terms
+// costs, and each but once. It is not for concurrent use.
+type Finder struct {
+	places map[string]int
+	// stems are those of the words that it has met.
+	stems map[string]string
+	// begins are the bytes that a term begins with: stemming leaves a word's beginning as it is.
+	begins [256]bool
+}
+
+// NewFinder returns a finder of those terms, each there once.
+func NewFinder(terms []string) *Finder {
+	f := &Finder{places: make(map[string]int, len(terms)), stems: map[string]string{}}
+	for i, term := range terms {
+		f.places[term] = i
+		if term != "" {
+			f.begins[term[0]] = true
+		}
+	}
+	return f
+}
+
+// Count returns how often each term is in the text, by its place, and how many terms the text has.
+func (f *Finder) Count(text string) (counts []int, terms int) {
+	counts = make([]int, len(f.places))
+	found := func(term string) {
+		if i, ok := f.places[term]; ok {
+			counts[i]++
+		}
+	}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
+		if word = strings.Trim(word, "'"); ideographic(word) {
+			for _, r := range word {
+				terms++
+				found(string(r))
+			}
+			continue
+		}
+		if word, ok := tells(word); ok {
+			terms++
+			if f.begins[word[0]] {
+				found(f.stem(word))
+			}
+		}
+	}
+	return counts, terms
 }
 
 func separates(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
 }
 
-func stem(word string) (string, bool) {
-	word, _, _ = strings.Cut(word, "'")
-	if word == "" || english.IsStopWord(word) {
-		return "", false
+func (f *Finder) stem(word string) string {
+	term, known := f.stems[word]
+	if !known {
+		term = stem(word)
+		f.stems[word] = term
 	}
+	return term
+}
+
+// tells returns what of a word is compared, where it is no stop word.
+func tells(word string) (string, bool) {
+	word, _, _ = strings.Cut(word, "'")
+	return word, word != "" && !english.IsStopWord(word)
+}
+
+func stem(word string) string {
 	if len(word) > maxTermLength {
 		word = strings.ToValidUTF8(word[:maxTermLength], "")
 	}
-	return english.Stem(word, false), true
+	return english.Stem(word, false)
 }
 
 // ideographic reports whether a run of text has no spaces between its words.
 func ideographic(word string) bool {
+	if isASCII(word) {
+		return false
+	}
 	return strings.ContainsFunc(word, func(r rune) bool {
 		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 	})
+}
+
+func isASCII(word string) bool {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // index is a term's place: a 32-bit hash. Two terms in one place are as one, which a vocabulary of 100,000 terms

@@ -95,3 +95,24 @@ func TestHybrid(t *testing.T) {
 		t.Errorf("a query without terms was weighed down: %v %v", alone, none)
 	}
 }
+
+// TestFinder holds that a finder counts what Terms would.
+func TestFinder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom([]string{"squat", "Squats", "squatting", "the", "dying", "dies", "skis", "knee's", "東京", "東", "'", "don't", "2026", "Kniebeuge", "naïve", "e\u0301t\u00e9"})
+		text := strings.Join(rapid.SliceOf(word).Draw(t, "text"), " ")
+		asked := slices.Compact(slices.Sorted(slices.Values(vector.Terms(strings.Join(rapid.SliceOf(word).Draw(t, "query"), " ")))))
+		want := make([]int, len(asked))
+		all := vector.Terms(text)
+		for i, term := range asked {
+			for _, other := range all {
+				if other == term {
+					want[i]++
+				}
+			}
+		}
+		if got, n := vector.NewFinder(asked).Count(text); !slices.Equal(got, want) || n != len(all) {
+			t.Fatalf("%q in %q: %v of %d, want %v of %d", asked, text, got, n, want, len(all))
+		}
+	})
+}

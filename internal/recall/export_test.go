@@ -1,0 +1,4 @@
+package recall
+
+// Rerank is for benchmarks.
+var Rerank = rerank
