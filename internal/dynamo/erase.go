@@ -2,10 +2,12 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -17,8 +19,13 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// eraseReserve is how long after its time an erasing call may still hold the user.
-const eraseReserve = 5 * time.Second
+const (
+	// eraseReserve is how long after its time an erasing call may still hold the user: longer than one takes to end what
+	// it had begun, and to save how far it came.
+	eraseReserve = 10 * time.Second
+	// parallelErasures is how many deletions of an erasure are under way at once.
+	parallelErasures = 16
+)
 
 // BeginErasure raises the user's generation, or goes on with an erasure that is not done. One caller at a time has
 // the user, so that what is deleted is counted once. The generation is guessed and checked by the transaction.
@@ -61,7 +68,8 @@ func (s *Store) raising(user conversation.UserID, generation int64, now time.Tim
 	return t, place
 }
 
-// resumeErasure takes the user from a caller whose time is over; met is how far that one had come.
+// resumeErasure takes the user from a caller whose time is over; met is how far that one had come, which is told with
+// an error too.
 func (s *Store) resumeErasure(ctx context.Context, user conversation.UserID, met item, now time.Time, lease expression.ValueBuilder) (erasure.Progress, bool, error) {
 	free := field(attrErasing).Equal(value(flag(true))).
 		And(field(attrLeaseUntil).LessThanEqual(value(moment(now))))
@@ -70,7 +78,7 @@ func (s *Store) resumeErasure(ctx context.Context, user conversation.UserID, met
 		return progress(met), false, nil
 	}
 	if err != nil {
-		return erasure.Progress{}, false, failed("begin erasure", err)
+		return progress(met), false, failed("begin erasure", err)
 	}
 	return progress(it), true, nil
 }
@@ -115,28 +123,34 @@ func (s *Store) SaveErasure(ctx context.Context, user conversation.UserID, p era
 	return failed("save erasure", err)
 }
 
-// erased are the prefixes under which records are erased, in order: sessions first, because every append is
-// conditioned on its session.
-func erased() []string {
-	var prefixes []string
+// erased are the prefixes under which records are erased: those of sessions, which have to be gone before the others
+// are listed, because every append is conditioned on its session.
+func erased() [][]string {
+	var sessions []string
 	for _, surface := range conversation.Surfaces {
-		prefixes = append(prefixes, surface.Prefix)
+		sessions = append(sessions, surface.Prefix)
 	}
-	prefixes = append(prefixes, livePrefix, pastPrefix)
-	return append(prefixes, slices.Sorted(maps.Keys(ownPrefixes))...)
+	return [][]string{sessions, append(slices.Collect(maps.Keys(ownPrefixes)), livePrefix, pastPrefix)}
 }
 
 // EraseRecords deletes every record of Throughline's that is of an earlier generation, and an app's own sessions,
 // until a pass over all of them finds nothing or the time has come. Other records in the partition are not touched,
-// nor is what the user has stored since.
+// nor is what the user has stored since. Nothing is begun once the time has come; the deletions under way then have
+// until the context's end, for one that is cut off may have been carried out and would not be counted.
 func (s *Store) EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time, deleted func(kind string, n int)) (bool, error) {
+	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.now()))
+	defer cancel()
 	for {
-		found := 0
-		for _, prefix := range erased() {
-			n, inTime, err := s.erasePrefix(ctx, user, prefix, generation, until, deleted)
-			if found += n; err != nil || !inTime {
+		found := int64(0)
+		for _, prefixes := range erased() {
+			listing, stop := context.WithCancel(inTime)
+			e := eraser{Store: s, user: user, generation: generation, listing: listing, stop: stop, deleted: deleted}
+			err := e.erase(ctx, prefixes)
+			stop()
+			if err != nil || inTime.Err() != nil {
 				return false, err
 			}
+			found += e.found.Load()
 		}
 		if found == 0 {
 			return true, nil
@@ -144,36 +158,64 @@ func (s *Store) EraseRecords(ctx context.Context, user conversation.UserID, gene
 	}
 }
 
-// eraseChunk is how many records are deleted between two looks at the clock.
-const eraseChunk = 1000
+// eraser lists the records of some prefixes, all at once, and deletes them as they are found.
+type eraser struct {
+	*Store
+	user       conversation.UserID
+	generation int64
+	// listing ends when the time has come, or by stop, when a deletion has failed. Nothing is begun after it.
+	listing context.Context //nolint:containedctx // beside the context that deletions have
+	stop    context.CancelFunc
+	deletes errgroup.Group
+	found   atomic.Int64
+	mu      sync.Mutex // deleted hears of one deletion at a time
+	deleted func(kind string, n int)
+}
 
-func (s *Store) erasePrefix(ctx context.Context, user conversation.UserID, prefix string, generation int64, until time.Time, deleted func(kind string, n int)) (n int, inTime bool, err error) {
-	e := eraser{Store: s, generation: generation, deleted: deleted}
-	q := query{where: beginning(user, prefix), only: []string{attrPK, attrSK, attrGeneration}}
-	for it, err := range s.queryAll(ctx, "list records", q) {
+// erase returns when all is deleted, or when what was begun in time has ended.
+func (e *eraser) erase(ctx context.Context, prefixes []string) error {
+	e.deletes.SetLimit(parallelErasures)
+	var lists errgroup.Group
+	for _, prefix := range prefixes {
+		lists.Go(func() error { return e.list(ctx, prefix) })
+	}
+	listed := lists.Wait()
+	if err := e.deletes.Wait(); err != nil {
+		return failed("erase records", err)
+	}
+	if e.listing.Err() != nil {
+		return nil // the time has come, which cut the listing off
+	}
+	return listed
+}
+
+// list deletes what it finds under a prefix: messages and prompts, whose keys are never used again, together.
+func (e *eraser) list(ctx context.Context, prefix string) error {
+	var together []key
+	q := query{where: beginning(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration}}
+	for it, err := range e.queryAll(e.listing, "list records", q) {
 		if err != nil {
-			return n, false, err
+			return err
 		}
 		if !e.concerns(it) {
 			continue
 		}
-		n++
-		if e.batch = append(e.batch, it); len(e.batch) == eraseChunk {
-			if err := e.flush(ctx); err != nil || !s.now().Before(until) {
-				return n, false, err
-			}
+		e.found.Add(1)
+		k := keyIn(it)
+		if kind, _ := kindOf(k.sk); kind != "message" && kind != "prompt" {
+			e.delete(k, 1, func() error { return e.deleteEarlier(ctx, k) })
+			continue
+		}
+		if together = append(together, k); len(together) == batchWriteLimit {
+			chunk := together
+			e.delete(k, len(chunk), func() error { return e.deleteChunk(ctx, chunk) })
+			together = nil
 		}
 	}
-	err = e.flush(ctx)
-	return n, err == nil && s.now().Before(until), err
-}
-
-// eraser deletes records in batches.
-type eraser struct {
-	*Store
-	generation int64
-	deleted    func(kind string, n int)
-	batch      []item
+	if len(together) > 0 {
+		e.delete(together[0], len(together), func() error { return e.deleteChunk(ctx, together) })
+	}
+	return nil
 }
 
 // concerns reports whether a record is to be erased: ours of an earlier generation, or an app's own session.
@@ -188,52 +230,37 @@ func (e *eraser) concerns(it item) bool {
 	return it.whole(attrGeneration) < e.generation
 }
 
-// flush deletes the batch: messages and prompts, whose keys are never used again, together; every other record on
-// condition that it is still of an earlier generation, for the user may have come back and written it anew.
-func (e *eraser) flush(ctx context.Context) error {
-	counts := map[string]int{}
-	var together []key
-	var mu sync.Mutex
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelDeletes)
-	for _, it := range e.batch {
-		k := keyIn(it)
-		kind, _ := kindOf(k.sk)
-		if kind == "message" || kind == "prompt" {
-			together = append(together, k)
-			counts[kind]++
-			continue
+// errAnew is the error of a record that the user, who is back, has written anew.
+var errAnew = errors.New("written anew")
+
+// delete waits for its turn, deletes n records of k's kind unless the time has come, and counts them.
+func (e *eraser) delete(k key, n int, remove func() error) {
+	e.deletes.Go(func() error {
+		if e.listing.Err() != nil {
+			return nil
 		}
-		g.Go(func() error {
-			gone, err := e.eraseOne(gctx, k)
-			mu.Lock()
-			defer mu.Unlock()
-			if gone {
-				counts[kind]++
-			}
+		switch err := remove(); {
+		case errors.Is(err, errAnew):
+			return nil
+		case err != nil:
+			e.stop()
 			return err
-		})
-	}
-	err := g.Wait()
-	if err == nil {
-		err = e.deleteAll(ctx, together)
-	}
-	if err != nil {
-		return failed("erase records", err)
-	}
-	for kind, n := range counts {
+		}
+		kind, _ := kindOf(k.sk)
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		e.deleted(kind, n)
-	}
-	e.batch = e.batch[:0]
-	return nil
+		return nil
+	})
 }
 
-func (e *eraser) eraseOne(ctx context.Context, k key) (bool, error) {
+// deleteEarlier deletes a record on condition that it is still of an earlier generation.
+func (e *eraser) deleteEarlier(ctx context.Context, k key) error {
 	earlier := expression.AttributeNotExists(field(attrGeneration)).
 		Or(field(attrGeneration).LessThan(value(whole(e.generation))))
 	err := e.deleteItem(ctx, k, exists().And(earlier))
 	if _, anew := conditionFailed(err); anew {
-		return false, nil
+		return errAnew
 	}
-	return err == nil, err
+	return err
 }

@@ -1,6 +1,7 @@
 package erasure_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -106,8 +107,11 @@ func TestEraseInSteps(t *testing.T) {
 		s.say(ann, "s", fmt.Sprint(i))
 	}
 	s.index.fail = errIndex
-	if _, err := s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); !errors.Is(err, errIndex) {
-		t.Fatalf("erase without an index: %v", err)
+	for range 2 {
+		out, err := s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+		if !errors.Is(err, errIndex) || out.Done || out.Generation != 1 || out.Counts["message"] != 30 {
+			t.Fatalf("erase without an index: %+v, %v", out, err)
+		}
 	}
 	s.index.fail = nil
 	out, err := s.Erase(t.Context(), ann, s.clock())
@@ -127,6 +131,63 @@ func TestEraseInSteps(t *testing.T) {
 		t.Errorf("erase to the end: %+v, %v", out, err)
 	}
 	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || out.Generation != 2 || len(out.Counts) != 0 {
+		t.Errorf("erase again: %+v, %v", out, err)
+	}
+}
+
+// stuckIndex answers nothing before the caller gives up, and tells how long that one would have waited at most.
+type stuckIndex struct {
+	erasure.Index
+	patience time.Duration
+}
+
+func (i *stuckIndex) Drop(ctx context.Context, _ conversation.UserID, _ int64) (int, error) {
+	end, _ := ctx.Deadline()
+	i.patience = time.Until(end)
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// TestEraseCutsOffWhatTakesTooLong erases where the index hangs: the time cuts it off, and what was deleted is saved.
+func TestEraseCutsOffWhatTakesTooLong(t *testing.T) {
+	s := newStand(t)
+	s.say(ann, "s", "1", "2")
+	stuck := &stuckIndex{}
+	deps := s.Deps
+	deps.Index, deps.Now = stuck, time.Now
+	// The table's clock stands, so that the erasure's own time is all that passes.
+	out, err := erasure.New(deps).Erase(t.Context(), ann, time.Now().Add(2*time.Second))
+	if !errors.Is(err, context.DeadlineExceeded) || out.Done || out.Generation != 1 || out.Counts["message"] != 2 {
+		t.Errorf("erase with an index that hangs: %+v, %v", out, err)
+	}
+	if stuck.patience > 2*time.Second {
+		t.Errorf("the index had %v", stuck.patience)
+	}
+	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 2 || out.Vectors != 2 {
+		t.Errorf("erase with an index that answers: %+v, %v", out, err)
+	}
+}
+
+// forgetfulStore cannot save how far an erasure has come.
+type forgetfulStore struct{ erasure.Store }
+
+func (forgetfulStore) SaveErasure(context.Context, conversation.UserID, erasure.Progress, time.Time) error {
+	return errIndex
+}
+
+// TestEraseTellsNoMoreThanIsSaved erases all, and cannot say so in the table: the user is told to come again.
+func TestEraseTellsNoMoreThanIsSaved(t *testing.T) {
+	s := newStand(t)
+	s.say(ann, "s", "1", "2")
+	deps := s.Deps
+	deps.Store = forgetfulStore{deps.Store}
+	out, err := erasure.New(deps).Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	if !errors.Is(err, errIndex) || out.Done || out.Generation != 1 || len(out.Counts) != 0 {
+		t.Errorf("erase without saving: %+v, %v", out, err)
+	}
+	s.advance(2 * time.Minute)
+	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
 }

@@ -29,7 +29,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
 		Base: httpapi.Base{Log: rt.Log}, Sessions: store, SessionRemover: eraser, Messages: store, MessageRemover: eraser,
-		LongTerm: function.LongTerm(store), Eraser: eraser, Tokens: token.New(), Cursors: cursors,
+		LongTerm: function.LongTerm(store), Eraser: patientEraser{eraser, function.Report(rt.Log)}, Tokens: token.New(),
+		Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
 }
