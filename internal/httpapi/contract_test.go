@@ -45,6 +45,8 @@ type schema struct {
 	Items                *schema
 	AdditionalProperties *additional
 	Minimum, Maximum     *float64
+	MaxLength, MaxItems  *int
+	Description          string
 }
 
 // types is one type, or a list of them.

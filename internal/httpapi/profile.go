@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -41,10 +44,25 @@ func seed(s *server, store longterm.Singleton[longterm.Seed]) singleton[longterm
 }
 
 type userSummaryDoc struct {
-	Patterns    []string `json:"patterns" required:"false" maxItems:"200"`
-	Wins        []string `json:"wins" required:"false" maxItems:"200"`
-	Struggles   []string `json:"struggles" required:"false" maxItems:"200"`
+	Patterns    []remark `json:"patterns" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
+	Wins        []remark `json:"wins" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
+	Struggles   []remark `json:"struggles" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
 	LastUpdated *stamp   `json:"lastUpdated,omitempty"`
+}
+
+// maxRemarksBytes is what the remarks of one list take together at most, so that a summary of three lists stays within the
+// 400 KB of a record.
+const maxRemarksBytes = 96 << 10
+
+// remark is one entry of a user summary.
+type remark string
+
+// Schema bounds a remark's length.
+func (remark) Schema(huma.Registry) *huma.Schema { return textOf(4000) }
+
+// textOf is the schema of a text of at most so many characters.
+func textOf(longest int) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, MaxLength: &longest}
 }
 
 func userSummary(s *server, store longterm.Singleton[longterm.UserSummary]) singleton[longterm.UserSummary, userSummaryDoc] {
@@ -52,21 +70,34 @@ func userSummary(s *server, store longterm.Singleton[longterm.UserSummary]) sing
 		server: s, store: store, path: "user-summary", id: "UserSummary", one: "user summary",
 		read: func(d userSummaryDoc) (longterm.UserSummary, error) {
 			return longterm.UserSummary{
-				Patterns: d.Patterns, Wins: d.Wins, Struggles: d.Struggles, LastUpdated: timeOf(d.LastUpdated),
-			}, wrongOr(d.LastUpdated.check("lastUpdated"))
+				Patterns: texts(d.Patterns), Wins: texts(d.Wins), Struggles: texts(d.Struggles), LastUpdated: timeOf(d.LastUpdated),
+			}, wrongOr(checkRemarks("patterns", d.Patterns), checkRemarks("wins", d.Wins), checkRemarks("struggles", d.Struggles), d.LastUpdated.check("lastUpdated"))
 		},
 		view: func(u longterm.UserSummary) userSummaryDoc {
-			return userSummaryDoc{orNone(u.Patterns), orNone(u.Wins), orNone(u.Struggles), stampOf(u.LastUpdated)}
+			return userSummaryDoc{remarksOf(u.Patterns), remarksOf(u.Wins), remarksOf(u.Struggles), stampOf(u.LastUpdated)}
 		},
 	}
 }
 
-// orNone is a list that is written as [] where it is empty.
-func orNone(list []string) []string {
-	if list == nil {
-		return []string{}
+// checkRemarks says that the remarks of a field are too long together.
+func checkRemarks(field string, remarks []remark) []fault.Field {
+	size := 0
+	for _, r := range remarks {
+		size += len(r)
 	}
-	return list
+	if size <= maxRemarksBytes {
+		return nil
+	}
+	return []fault.Field{{Field: field, Message: fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)}}
+}
+
+// remarksOf is a list that is written as [] where it is empty.
+func remarksOf(list []string) []remark {
+	remarks := make([]remark, len(list))
+	for i, text := range list {
+		remarks[i] = remark(text)
+	}
+	return remarks
 }
 
 type preferencesDoc struct {

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"cmp"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -93,10 +95,16 @@ type newMemory struct {
 	Pinned       bool     `json:"pinned,omitempty" doc:"Whether it stands in every prompt, as injuries and allergies do."`
 	Source       string   `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
 	Confidence   *float64 `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"How sure its source is."`
-	MessageIDs   []string `json:"messageIds,omitempty" maxItems:"100"`
+	MessageIDs   []source `json:"messageIds,omitempty" maxItems:"100" doc:"The messages that it was drawn from."`
 	ValidUntil   *stamp   `json:"validUntil,omitempty"`
 	SupersededBy string   `json:"supersededBy,omitempty" maxLength:"1024"`
 }
+
+// source is the id of a message that a memory was drawn from.
+type source string
+
+// Schema bounds the id's length: with a user's id of 128 characters in it, one of ours has fewer.
+func (source) Schema(huma.Registry) *huma.Schema { return textOf(512) }
 
 type changedMemory struct {
 	Type         *string           `json:"type,omitempty" enum:"PROFILE,PEOPLE,PROJECT"`
@@ -104,7 +112,7 @@ type changedMemory struct {
 	Pinned       *bool             `json:"pinned,omitempty"`
 	Source       *string           `json:"source,omitempty" enum:"seeded,extracted"`
 	Confidence   optional[float64] `json:"confidence,omitzero" minimum:"0" maximum:"1" doc:"null removes it."`
-	MessageIDs   *[]string         `json:"messageIds,omitempty" maxItems:"100"`
+	MessageIDs   *[]source         `json:"messageIds,omitempty" maxItems:"100"`
 	ValidUntil   optional[stamp]   `json:"validUntil,omitzero" doc:"null makes it valid again."`
 	SupersededBy optional[string]  `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`
 }
@@ -116,7 +124,7 @@ func memories(s *server, store longterm.Collection[longterm.Memory], tokens Coun
 			m := longterm.Memory{
 				Type: longterm.MemoryType(n.Type), Content: n.Content, Pinned: n.Pinned,
 				Source:     longterm.MemorySource(cmp.Or(n.Source, string(longterm.Seeded))),
-				MessageIDs: n.MessageIDs, ValidUntil: timeOf(n.ValidUntil), SupersededBy: n.SupersededBy,
+				MessageIDs: texts(n.MessageIDs), ValidUntil: timeOf(n.ValidUntil), SupersededBy: n.SupersededBy,
 				Tokens: tokens.Count(n.Content),
 			}
 			rate(&m, n.Confidence)
@@ -135,7 +143,9 @@ func (s *server) alterMemory(p changedMemory, m *longterm.Memory, tokens Counter
 	set((*longterm.MemoryType)(p.Type), &m.Type)
 	set((*longterm.MemorySource)(p.Source), &m.Source)
 	set(p.Pinned, &m.Pinned)
-	set(p.MessageIDs, &m.MessageIDs)
+	if p.MessageIDs != nil {
+		m.MessageIDs = texts(*p.MessageIDs)
+	}
 	if p.Confidence.set {
 		rate(m, p.Confidence.value)
 	}

@@ -66,7 +66,7 @@ type changedSession struct {
 	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed triggers the session's summary."`
 	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
 	Title      optional[string] `json:"title,omitzero" maxLength:"1024" doc:"null removes it."`
-	Attributes object           `json:"attributes,omitempty" doc:"Merged key by key; a null value removes its key."`
+	Attributes object           `json:"attributes,omitempty" doc:"Merged key by key, at most 64 KiB then; a null value removes its key."`
 }
 
 // SessionPath is the path of what belongs to one session.
