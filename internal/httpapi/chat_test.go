@@ -88,6 +88,23 @@ func chatRequest(t *testing.T, url, token, body string) *http.Request {
 
 const hello = `{"sessionId":"s1","message":"hello"}`
 
+func TestChatTakesOneKey(t *testing.T) {
+	h, _ := newCoach(t, &script{events: say(event("done", text{}))})
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r := chatRequest(t, server.URL, "user:ann", hello)
+	r.Header.Add("Idempotency-Key", "k")
+	r.Header.Add("Idempotency-Key", "k")
+	res, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body := readAll(t, res.Body); res.StatusCode != 422 || !strings.Contains(body, `"field":"Idempotency-Key"`) {
+		t.Errorf("two keys: %d %s", res.StatusCode, body)
+	}
+}
+
 func TestChatStream(t *testing.T) {
 	turn := &script{events: say(event("prompt", map[string]string{"promptId": "p"}), event("token", text{"<b>\n&"}), event("done", text{"x"}), event("token", text{"too late"}))}
 	h, _ := newCoach(t, turn)
