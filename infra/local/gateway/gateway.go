@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/fault"
@@ -140,9 +141,18 @@ func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, function str
 	case errors.Is(err, context.DeadlineExceeded):
 		problem.Write(w, fault.New(fault.Unavailable, "the function took too long"))
 	case err != nil:
-		g.logger.ErrorContext(ctx, "integration", "function", function, "error", err)
-		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
+		g.fail(ctx, w, "integration", function, err)
 	default:
 		g.answer(ctx, w, out)
 	}
+}
+
+// fail answers for a function that did not: one that a stop of the stack cut off is there again when that is.
+func (g *Gateway) fail(ctx context.Context, w http.ResponseWriter, integration, function string, err error) {
+	if errors.Is(err, lambdaapi.ErrStopping) {
+		problem.Write(w, fault.New(fault.Unavailable, "the local stack is stopping"))
+		return
+	}
+	g.logger.ErrorContext(ctx, integration, "function", function, "error", err)
+	problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 }

@@ -168,6 +168,39 @@ func TestFunctionsThatFail(t *testing.T) {
 	}
 }
 
+// TestFunctionsCutOffByAStop closes the runtime while functions work, and asks once more behind that.
+func TestFunctionsCutOffByAStop(t *testing.T) {
+	for _, path := range []string{"/x", "/v1/chat"} {
+		t.Run(path, func(t *testing.T) {
+			h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+			begun, release, stopped := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			go func() {
+				<-begun
+				stopped <- h.runtime.Close(context.WithoutCancel(t.Context()))
+			}()
+			h.answer = func() (any, error) { close(begun); <-release; return nil, nil }
+			h.stream = func(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+				close(begun)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			check := func() {
+				t.Helper()
+				resp := h.do(t, "POST", path, nil, nil)
+				if p := problemOf(t, resp); p.Status != 503 || p.Code != "unavailable" || resp.Header.Get("Retry-After") == "" {
+					t.Errorf("problem %+v, headers %v", p, resp.Header)
+				}
+			}
+			check()
+			close(release)
+			if err := <-stopped; err != nil {
+				t.Error(err)
+			}
+			check()
+		})
+	}
+}
+
 func TestTooLarge(t *testing.T) {
 	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
 	for name, size := range map[string]int{"more than the gateway takes": 10<<20 + 1, "more than the function takes": 7 << 20} {

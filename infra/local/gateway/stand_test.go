@@ -25,12 +25,13 @@ import (
 
 // harness is a gateway before a function that keeps its events, and before a function URL.
 type harness struct {
-	url    string
-	issuer *issuer.Issuer
-	events []events.APIGatewayV2HTTPRequest
-	answer func() (any, error)
-	stream lambdaapi.URLHandler
-	log    journal
+	url     string
+	issuer  *issuer.Issuer
+	runtime *lambdaapi.Runtime
+	events  []events.APIGatewayV2HTTPRequest
+	answer  func() (any, error)
+	stream  lambdaapi.URLHandler
+	log     journal
 }
 
 // journal is a log to read back, safe for concurrent use.
@@ -62,6 +63,7 @@ func startFor(t *testing.T, routes []template.Route, cors *template.CORS) *harne
 	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
 	logger := slog.New(httpapi.LogHandler(slog.NewTextHandler(&h.log, nil)))
 	runtime := lambdaapi.NewRuntime(logger)
+	h.runtime = runtime
 	runtime.Register("f", func(_ context.Context, e events.APIGatewayV2HTTPRequest) (any, error) {
 		h.events = append(h.events, e)
 		return h.answer()

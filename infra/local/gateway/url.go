@@ -25,8 +25,7 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 	}
 	response, err := g.invoker.Stream(function, event)
 	if err != nil {
-		g.logger.ErrorContext(r.Context(), "function URL", "function", function, "error", err)
-		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
+		g.fail(r.Context(), w, "function URL", function, err)
 		return
 	}
 	defer func() { _ = response.Close() }()

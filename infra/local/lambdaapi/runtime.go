@@ -34,8 +34,15 @@ const (
 // URLHandler is the handler of a function URL that streams its response.
 type URLHandler = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 
-// ErrNotFound is the error for a function that is not registered.
-var ErrNotFound = errors.New("function not found")
+var (
+	// ErrNotFound is the error for a function that is not registered.
+	ErrNotFound = errors.New("function not found")
+	// ErrStopping is the error for a function that was cut off, or not begun, because the runtime closed.
+	ErrStopping = errors.New("the stack is stopping")
+)
+
+// shutdown is the type of the function error that a closing runtime leaves.
+const shutdown = "Extension.Shutdown"
 
 // FunctionError is what a function that did not succeed answered. Payload is the JSON object the service returns with
 // X-Amz-Function-Error: errorMessage, errorType and, after a panic, stackTrace.
@@ -47,6 +54,9 @@ type FunctionError struct {
 
 // Error names the type and the message of the function's error.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+// Is reports whether the function was cut off, for ErrStopping.
+func (e *FunctionError) Is(target error) bool { return target == ErrStopping && e.Type == shutdown }
 
 // Runtime invokes registered handlers. An invocation's context has the function's timeout as its deadline and ends
 // with the runtime, never with the caller: a caller that goes away does not stop a Lambda. All methods may be called
@@ -200,7 +210,7 @@ func (r *Runtime) begin(name string, client lambdacontext.ClientContext) (*call,
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
 	}
 	if r.closed {
-		return nil, errors.New("the stack is stopping")
+		return nil, ErrStopping
 	}
 	r.running.Add(1)
 	r.active.Add(1)
@@ -235,8 +245,8 @@ func (c *call) finish(out []byte, err error) ([]byte, error) {
 		err = messages.InvokeResponse_Error{Type: "Sandbox.Timedout", Message: fmt.Sprintf(
 			"RequestId: %s Error: Task timed out after %.2f seconds", c.id, c.timeout.Seconds(),
 		)}
-	case err == nil && c.ctx.Err() != nil:
-		err = messages.InvokeResponse_Error{Type: "Extension.Shutdown", Message: "the stack is stopping"}
+	case c.runtime.base.Err() != nil: // whatever the function made of it
+		err = messages.InvokeResponse_Error{Type: shutdown, Message: ErrStopping.Error()}
 	case err == nil && len(out) > maxResponse:
 		err = messages.InvokeResponse_Error{Type: "Function.ResponseSizeTooLarge", Message: fmt.Sprintf(
 			"Response payload size exceeded maximum allowed payload size (%d bytes).", maxResponse,
