@@ -69,7 +69,7 @@ const keyHeader = "Idempotency-Key"
 
 // Keyed is part of the input of every operation that creates.
 type Keyed struct {
-	Key string `header:"Idempotency-Key" doc:"1 to 128 characters, none a comma: a repeat with the same key and body within 24 hours gets the first call's answer."`
+	Key string `header:"Idempotency-Key" doc:"1 to 128 characters: a repeat with the same key and body within 24 hours gets the first call's answer."`
 
 	scope string
 }
@@ -87,14 +87,14 @@ func (k *Keyed) Resolve(ctx huma.Context) []error {
 	if len(given) == 0 || (len(given) == 1 && validKey(given[0])) {
 		return nil
 	}
-	return []error{&huma.ErrorDetail{Location: "header." + keyHeader, Message: "must be one value of 1 to 128 characters, none of them a comma"}}
+	return []error{&huma.ErrorDetail{Location: "header." + keyHeader, Message: "must be one value of 1 to 128 characters"}}
 }
 
-// validKey reports whether a header holds one key. API Gateway and function URLs hand over a header that comes twice as
-// one, with a comma between its values (RFC 9110, section 5.3).
+// validKey reports whether a header's value is a key. It may hold a comma: API Gateway hands over a header that comes
+// twice as one, with a comma between its values (RFC 9110, section 5.3), and two of them are then one key.
 func validKey(key string) bool {
 	n := utf8.RuneCountInString(key)
-	return 1 <= n && n <= 128 && utf8.ValidString(key) && !strings.Contains(key, ",")
+	return 1 <= n && n <= 128 && utf8.ValidString(key)
 }
 
 // idempotency is what the store needs to recognise a repeat of the call with that body.

@@ -196,7 +196,7 @@ func TestIdempotency(t *testing.T) {
 	if string(a.body) != string(b.body) || b.header.Get("Idempotency-Replayed") != "true" || len(store.messages["ann"]) != 1 {
 		t.Errorf("repeat of an append: %s, then %s; %d messages", a.body, b.body, len(store.messages["ann"]))
 	}
-	for name, key := range map[string]string{"empty": "", "long": strings.Repeat("x", 129), "not UTF-8": "\xff", "two": "a,b", "the same twice": "a,a"} {
+	for name, key := range map[string]string{"empty": "", "long": strings.Repeat("x", 129), "not UTF-8": "\xff"} {
 		t.Run(name, func(t *testing.T) {
 			c := post(one(nil))
 			c.headers = map[string]string{"Idempotency-Key": key}

@@ -41,6 +41,9 @@ type operation struct {
 // direct answers api 5: the bodies of POST /v1/context/query and /v1/recall with user and operation added.
 func direct(service *recall.Service) function.Payload {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		if err := invoke.Check(payload); err != nil {
+			return nil, err
+		}
 		var op operation
 		if err := json.Unmarshal(payload, &op); err != nil {
 			return nil, fault.New(fault.Invalid, "the payload must be one JSON object")

@@ -164,7 +164,7 @@ func (w writer) note(ctx context.Context, i int) error {
 	}
 	fact := fmt.Sprintf("Fact %d: likes the %s before the %s.", i, parts[i], parts[i+1])
 	_, _, err = w.store.Memories().Create(ctx, w.user, longterm.Memory{
-		Type: longterm.ProfileMemory, Content: fact, Confidence: 0.9, Pinned: i == 0, Tokens: w.tokens.Count(fact),
+		Type: longterm.ProfileMemory, Content: fact, Confidence: 0.9, Rated: true, Pinned: i == 0, Tokens: w.tokens.Count(fact),
 	}, conversation.Idempotency{})
 	if err != nil {
 		return err
