@@ -175,20 +175,60 @@ func (r *Runtime) Stream(name string, request *events.LambdaFunctionURLRequest) 
 		call.end()
 		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
 	}
-	var response *events.LambdaFunctionURLStreamingResponse
-	_, err = call.guard(func() ([]byte, error) {
+	begun, gone := make(chan opened), make(chan struct{})
+	go func() {
+		o := call.open(request)
+		select {
+		case begun <- o:
+		case <-gone:
+			call.abandon(o)
+		}
+	}()
+	select {
+	case o := <-begun:
+		if o.err != nil {
+			call.end()
+			return nil, o.err
+		}
+		return o.response, nil
+	case <-call.ctx.Done(): // its time is over; what it still does is its own
+		close(gone)
+		_, err := call.finish(nil, nil)
+		return nil, err
+	}
+}
+
+// opened is what a streaming function returned: a response whose body ends the invocation, or why there is none.
+type opened struct {
+	response *events.LambdaFunctionURLStreamingResponse
+	err      error
+}
+
+// open runs a streaming function up to its body.
+func (c *call) open(request *events.LambdaFunctionURLRequest) (o opened) {
+	_, err := c.guard(func() ([]byte, error) {
 		copied, err := throughJSON(request)
 		if err == nil {
-			response, err = call.stream(call.ctx, copied)
+			o.response, err = c.stream(c.ctx, copied)
+		}
+		if err == nil && o.response == nil {
+			err = errors.New("the function returned no response")
 		}
 		return nil, err
 	})
-	if _, err = call.finish(nil, err); err != nil {
-		call.end()
-		return nil, err
+	if _, o.err = c.finish(nil, err); o.err == nil {
+		o.response.Body = &streamBody{reader: o.response.Body, call: c}
 	}
-	response.Body = &streamBody{reader: response.Body, call: call}
-	return response, nil
+	return o
+}
+
+// abandon ends an invocation whose answer nobody waits for any more.
+func (c *call) abandon(o opened) {
+	if o.err != nil {
+		c.end()
+		return
+	}
+	_ = o.response.Close()
 }
 
 // call is one invocation under way.

@@ -219,7 +219,9 @@ func (s *Stack) shutDown() error {
 	s.end()
 	functions, cancel := context.WithTimeout(context.Background(), functionGrace)
 	defer cancel()
-	err := s.runtime.Close(functions)
+	if err := s.runtime.Close(functions); err != nil {
+		s.logger.WarnContext(functions, "stop cuts functions off", "error", err)
+	}
 	answers, cancel := context.WithTimeout(context.Background(), answerGrace)
 	defer cancel()
 	var closing sync.WaitGroup
@@ -231,6 +233,7 @@ func (s *Stack) shutDown() error {
 		})
 	}
 	closing.Wait()
+	var err error
 	if s.lag != nil {
 		err = errors.Join(err, s.lag.Close(answers))
 	}

@@ -71,6 +71,32 @@ func TestStopCutsOffWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// TestStopDoesNotWaitForWhatGoesOn stops a stack whose function does not hear that it is over, as the coach's does not,
+// which generates an answer to its end: a clean end all the same, and the client is told.
+func TestStopDoesNotWaitForWhatGoesOn(t *testing.T) {
+	h := startOwn(t, nil)
+	begun, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	h.chat = func(context.Context) io.Reader {
+		close(begun)
+		<-release
+		return strings.NewReader("event: done\n")
+	}
+	status := make(chan int, 1)
+	go func() { status <- h.call(t, http.MethodPost, "/v1/chat", "", nil) }()
+	<-begun
+	began := time.Now()
+	if err := h.stack.Stop(); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("stopping took %s", took)
+	}
+	if got := <-status; got != http.StatusServiceUnavailable {
+		t.Errorf("the client got %d", got)
+	}
+}
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	h := start(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
