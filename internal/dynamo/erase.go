@@ -144,8 +144,8 @@ func (s *Store) EraseRecords(ctx context.Context, user conversation.UserID, gene
 		found := int64(0)
 		for _, prefixes := range erased() {
 			listing, stop := context.WithCancel(inTime)
-			e := eraser{Store: s, user: user, generation: generation, listing: listing, stop: stop, deleted: deleted}
-			err := e.erase(ctx, prefixes)
+			e := eraser{Store: s, user: user, generation: generation, stop: stop, deleted: deleted}
+			err := e.erase(listing, ctx, prefixes)
 			stop()
 			if err != nil || inTime.Err() != nil {
 				return false, err
@@ -163,37 +163,36 @@ type eraser struct {
 	*Store
 	user       conversation.UserID
 	generation int64
-	// listing ends when the time has come, or by stop, when a deletion has failed. Nothing is begun after it.
-	listing context.Context //nolint:containedctx // beside the context that deletions have
-	stop    context.CancelFunc
-	deletes errgroup.Group
-	found   atomic.Int64
-	mu      sync.Mutex // deleted hears of one deletion at a time
-	deleted func(kind string, n int)
+	stop       context.CancelFunc // ends the listing
+	deletes    errgroup.Group
+	found      atomic.Int64
+	mu         sync.Mutex // deleted hears of one deletion at a time
+	deleted    func(kind string, n int)
 }
 
-// erase returns when all is deleted, or when what was begun in time has ended.
-func (e *eraser) erase(ctx context.Context, prefixes []string) error {
+// erase returns when all is deleted, or when what was begun in time has ended. Listing ends when the time has come, or
+// when a deletion has failed, and no deletion is begun after it; deleting ends later.
+func (e *eraser) erase(listing, deleting context.Context, prefixes []string) error {
 	e.deletes.SetLimit(parallelErasures)
 	var lists errgroup.Group
 	for _, prefix := range prefixes {
-		lists.Go(func() error { return e.list(ctx, prefix) })
+		lists.Go(func() error { return e.list(listing, deleting, prefix) })
 	}
 	listed := lists.Wait()
 	if err := e.deletes.Wait(); err != nil {
 		return failed("erase records", err)
 	}
-	if e.listing.Err() != nil {
-		return nil // the time has come, which cut the listing off
+	if listing.Err() != nil {
+		listed = nil // the time has come, which cut it off
 	}
 	return listed
 }
 
 // list deletes what it finds under a prefix: messages and prompts, whose keys are never used again, together.
-func (e *eraser) list(ctx context.Context, prefix string) error {
+func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 	var together []key
 	q := query{where: beginning(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration}}
-	for it, err := range e.queryAll(e.listing, "list records", q) {
+	for it, err := range e.queryAll(listing, "list records", q) {
 		if err != nil {
 			return err
 		}
@@ -203,17 +202,17 @@ func (e *eraser) list(ctx context.Context, prefix string) error {
 		e.found.Add(1)
 		k := keyIn(it)
 		if kind, _ := kindOf(k.sk); kind != "message" && kind != "prompt" {
-			e.delete(k, 1, func() error { return e.deleteEarlier(ctx, k) })
+			e.delete(listing, k, 1, func() error { return e.deleteEarlier(deleting, k) })
 			continue
 		}
 		if together = append(together, k); len(together) == batchWriteLimit {
 			chunk := together
-			e.delete(k, len(chunk), func() error { return e.deleteChunk(ctx, chunk) })
+			e.delete(listing, k, len(chunk), func() error { return e.deleteChunk(deleting, chunk) })
 			together = nil
 		}
 	}
 	if len(together) > 0 {
-		e.delete(together[0], len(together), func() error { return e.deleteChunk(ctx, together) })
+		e.delete(listing, together[0], len(together), func() error { return e.deleteChunk(deleting, together) })
 	}
 	return nil
 }
@@ -233,10 +232,10 @@ func (e *eraser) concerns(it item) bool {
 // errAnew is the error of a record that the user, who is back, has written anew.
 var errAnew = errors.New("written anew")
 
-// delete waits for its turn, deletes n records of k's kind unless the time has come, and counts them.
-func (e *eraser) delete(k key, n int, remove func() error) {
+// delete waits for its turn, deletes n records of k's kind unless the listing has ended, and counts them.
+func (e *eraser) delete(listing context.Context, k key, n int, remove func() error) {
 	e.deletes.Go(func() error {
-		if e.listing.Err() != nil {
+		if listing.Err() != nil {
 			return nil
 		}
 		switch err := remove(); {

@@ -28,6 +28,9 @@ const (
 	integrationTimeout = 30 * time.Second
 )
 
+// errStopping is the answer for a function that a stop of the stack cut off: it is there again when the stack is.
+var errStopping = fault.New(fault.Unavailable, "the local stack is stopping")
+
 // Invoker calls functions: with an event for the HTTP API, and streaming for a function URL.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) ([]byte, error)
@@ -140,19 +143,12 @@ func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, function str
 	case r.Context().Err() != nil: // nobody is there to answer; the function goes on
 	case errors.Is(err, context.DeadlineExceeded):
 		problem.Write(w, fault.New(fault.Unavailable, "the function took too long"))
+	case errors.Is(err, lambdaapi.ErrStopping):
+		problem.Write(w, errStopping)
 	case err != nil:
-		g.fail(ctx, w, "integration", function, err)
+		g.logger.ErrorContext(ctx, "integration", "function", function, "error", err)
+		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 	default:
 		g.answer(ctx, w, out)
 	}
-}
-
-// fail answers for a function that did not: one that a stop of the stack cut off is there again when that is.
-func (g *Gateway) fail(ctx context.Context, w http.ResponseWriter, integration, function string, err error) {
-	if errors.Is(err, lambdaapi.ErrStopping) {
-		problem.Write(w, fault.New(fault.Unavailable, "the local stack is stopping"))
-		return
-	}
-	g.logger.ErrorContext(ctx, integration, "function", function, "error", err)
-	problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 }

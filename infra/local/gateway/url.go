@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"net/http"
 
+	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -24,8 +26,13 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 		return
 	}
 	response, err := g.invoker.Stream(function, event)
-	if err != nil {
-		g.fail(r.Context(), w, "function URL", function, err)
+	switch {
+	case errors.Is(err, lambdaapi.ErrStopping):
+		problem.Write(w, errStopping)
+		return
+	case err != nil:
+		g.logger.ErrorContext(r.Context(), "function URL", "function", function, "error", err)
+		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
 		return
 	}
 	defer func() { _ = response.Close() }()
