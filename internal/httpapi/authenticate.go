@@ -47,7 +47,7 @@ func cors(origins []string) func(http.Handler) http.Handler {
 			}
 			h := w.Header()
 			h.Set("Access-Control-Allow-Origin", origin)
-			h.Set("Access-Control-Expose-Headers", "Idempotency-Replayed, Retry-After, X-Request-Id")
+			h.Set("Access-Control-Expose-Headers", "Idempotency-Replayed, Location, Retry-After, X-Request-Id")
 			if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 				next.ServeHTTP(w, r)
 				return
