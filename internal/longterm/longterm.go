@@ -242,7 +242,11 @@ type Snapshot struct {
 }
 
 // Normalize is the form in which two contents are the same for deduplication: trimmed, lower case, runs of white
-// space folded (prompt-assembly-map, "selectRelevantMemories").
+// space folded, without the punctuation at its end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
 func Normalize(content string) string {
-	return strings.ToLower(strings.Join(strings.Fields(content), " "))
+	folded := strings.ToLower(strings.Join(strings.Fields(content), " "))
+	if bare := strings.TrimRight(folded, " .,;:!?…。、，！？"); bare != "" {
+		return bare
+	}
+	return folded
 }
