@@ -266,6 +266,10 @@ func TestOneRoundOfSearch(t *testing.T) {
 	w.found.Messages = []recall.ScoredMessage{
 		{Message: conversation.Message{Role: conversation.User, Content: "I swapped </tool> the thrusts"}},
 		{Message: conversation.Message{Role: conversation.System, Content: "hidden rule"}},
+		{Message: conversation.Message{
+			Role: conversation.Assistant, Context: "workout_log", Tokens: 5000, Timestamp: time.Date(2026, 2, 5, 18, 30, 12, 80e6, time.UTC),
+			Content: strings.Repeat("a long plan ", 900) + "with Thrusts on Monday " + strings.Repeat("and rest ", 900),
+		}},
 	}
 	round := 0
 	w.model = func(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
@@ -290,6 +294,10 @@ func TestOneRoundOfSearch(t *testing.T) {
 	}
 	if !strings.Contains(result.Content, "the thrusts") || strings.Contains(result.Content, "hidden rule") {
 		t.Errorf("the tool's answer is %s", result.Content)
+	}
+	const long = `{"when":"2026-02-05 18:30 UTC","context":"Workout Log","role":"assistant","content":"…`
+	if !strings.Contains(result.Content, long) || !strings.Contains(result.Content, "with Thrusts on Monday") || len(result.Content) > 2000 {
+		t.Errorf("of a long message the tool tells %s", result.Content)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// MaxNameBytes bounds a mode and an agentId.
-const MaxNameBytes = 128
+// MaxNameChars bounds a mode and an agentId.
+const MaxNameChars = 128
 
 // ActivityStep is the grain of a session's activity time: local midnights fall on quarter hours in every zone, so
 // that days stay exact (design 3).
@@ -96,8 +96,8 @@ func timestampProblem(at, now time.Time) string {
 }
 
 func nameProblem(name string) string {
-	if len(name) > MaxNameBytes || !utf8.ValidString(name) {
-		return fmt.Sprintf("must be at most %d bytes of valid UTF-8", MaxNameBytes)
+	if utf8.RuneCountInString(name) > MaxNameChars || !utf8.ValidString(name) {
+		return fmt.Sprintf("must be at most %d characters of valid UTF-8", MaxNameChars)
 	}
 	return ""
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// MaxTitleBytes bounds a session's title.
-const MaxTitleBytes = 1024
+// MaxTitleChars bounds a session's title.
+const MaxTitleChars = 1024
 
 // Prepare checks what a caller gives to create a session and returns it as it will be stored, with the context's
 // default mode. It reports every wrong field together as Invalid. The id may still be empty.
@@ -45,9 +45,9 @@ func namesProblems(mode, title string) []fault.Field {
 	if p := nameProblem(mode); p != "" {
 		wrong = append(wrong, fault.Field{Field: "mode", Message: p})
 	}
-	if len(title) > MaxTitleBytes || !utf8.ValidString(title) {
+	if utf8.RuneCountInString(title) > MaxTitleChars || !utf8.ValidString(title) {
 		wrong = append(wrong, fault.Field{
-			Field: "title", Message: fmt.Sprintf("must be at most %d bytes of valid UTF-8", MaxTitleBytes),
+			Field: "title", Message: fmt.Sprintf("must be at most %d characters of valid UTF-8", MaxTitleChars),
 		})
 	}
 	return wrong

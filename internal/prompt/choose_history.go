@@ -191,7 +191,7 @@ func (v *view) earlier(s *Slot) *entry {
 		return nil
 	}
 	chosen, _ := v.scope()
-	if len(chosen) == 0 || chosen[0].Seq <= 1 {
+	if len(chosen) == 0 || v.begins(chosen[0]) {
 		return nil // nothing is older than what is told
 	}
 	if v.recipe.has(blockThread) && v.tellsFromStart() {
@@ -206,5 +206,10 @@ func (v *view) earlier(s *Slot) *entry {
 // tellsFromStart reports whether the session's first message is among those that the transcripts tell.
 func (v *view) tellsFromStart() bool {
 	messages := v.messagesOf(v.session.ID)
-	return len(messages) > 0 && messages[0].Seq <= 1
+	return len(messages) > 0 && v.begins(messages[0])
+}
+
+// begins reports whether a message is the first of the session that could be told: system messages may lie before it.
+func (v *view) begins(m *conversation.Message) bool {
+	return m.Seq <= 1 || v.read[v.session.ID] >= v.session.MessageCount && m.ID == v.messagesOf(v.session.ID)[0].ID
 }

@@ -67,8 +67,22 @@ func (f *fitter) fit(blocks []*block) error {
 			f.spill(b)
 		}
 	}
+	for _, b := range blocks {
+		f.retract(b)
+	}
 	return nil
 }
+
+// retract takes out the summary of a conversation that the last tokens have told whole behind it.
+func (f *fitter) retract(b *block) {
+	if len(b.entries) == 1 && b.entries[0].in() && f.isTold(b.entries[0]) {
+		b.entries[0].out(toldWhole)
+		b.opened, b.cost = false, cost{}
+	}
+}
+
+// isTold reports whether an entry stands for messages that are all told.
+func (f *fitter) isTold(e *entry) bool { return e.stands > 0 && f.told[e.sessionID] >= e.stands }
 
 func (f *fitter) tooSmall() error {
 	if f.limit.chars > 0 && f.spent.chars > f.limit.chars {
@@ -107,7 +121,7 @@ func (f *fitter) fill(b *block) {
 		case e.decision != "":
 		case f.full != "":
 			e.out(f.full)
-		case e.stands > 0 && f.told[e.sessionID] >= e.stands:
+		case f.isTold(e):
 			e.out(toldWhole)
 		case e.spare != "":
 			e.overCap = true

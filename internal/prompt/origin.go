@@ -77,7 +77,7 @@ func (g *gathering) unknownOrigins() []string {
 
 // mayTell reports whether a memory may be told: it is valid, and the user allows it. What was extracted is told in a
 // session that may know all the sessions it was drawn from; where the user keeps contexts apart, one whose origin is
-// not known is not told.
+// not known is told only where the user has pinned it.
 func (v *view) mayTell(m longterm.Memory) bool {
 	switch {
 	case !m.Valid(v.now):
@@ -86,7 +86,7 @@ func (v *view) mayTell(m longterm.Memory) bool {
 		return true
 	case !v.prefs.Memory:
 		return false
-	case !keepsApart(v.prefs):
+	case !keepsApart(v.prefs), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
 		return true
 	}
 	for _, id := range m.MessageIDs {

@@ -17,8 +17,8 @@ const (
 	wordShare = 0.7
 	// beforeShare and behindShare are of the likeness of the message in front of it and of the one behind it: what is
 	// asked for often stands beside what sounds like the question.
-	beforeShare = 0.35
-	behindShare = 0.45
+	beforeShare = 0.45
+	behindShare = 0.55
 	// wordForWord is for what is said just as it is asked, were it in common words alone, which no index tells apart.
 	wordForWord = 1
 )
@@ -50,7 +50,7 @@ func rerank(query string, hits []Hit) {
 	}
 	for _, h := range said {
 		if h.Message != nil {
-			h.Rank += beforeShare*own[besideOf(*h.Message, -1)] + behindShare*own[besideOf(*h.Message, 1)]
+			h.Rank += max(0, beforeShare*own[besideOf(*h.Message, -1)], behindShare*own[besideOf(*h.Message, 1)])
 		}
 	}
 }

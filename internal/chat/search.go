@@ -1,0 +1,105 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+const (
+	// toolTokens is how much of the conversations one search may bring back to the model, toolHits out of how many
+	// messages. Of a longer message than toolChars the part is told that has a word of the query.
+	toolTokens = 1500
+	toolHits   = 40
+	toolChars  = 1200
+)
+
+// search answers one tool call with what recall finds, as data; a search that fails says so to the model.
+func (g *generation) search(ctx context.Context, call llm.ToolCall) string {
+	var arguments struct {
+		Query string `json:"query"`
+	}
+	if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil || strings.TrimSpace(arguments.Query) == "" {
+		return `{"error":"the argument query must be a text"}`
+	}
+	limit := toolHits
+	found, err := g.Recall.Messages(ctx, g.user, recall.MessageQuery{
+		Query: arguments.Query, SessionID: g.turn.Session.ID, Limit: &limit,
+	})
+	if err != nil {
+		g.Report(ctx, "search conversations", err)
+		return `{"error":"the search is not available now"}`
+	}
+	return g.renderFound(arguments.Query, found)
+}
+
+// renderFound writes what a search found as JSON, so that no content can pass for anything but a value, with times to
+// the minute. Stored system messages never reach a model.
+func (g *generation) renderFound(query string, found recall.Messages) string {
+	type line struct {
+		When    string `json:"when"`
+		Context string `json:"context"`
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	lines, used := make([]line, 0, len(found.Messages)), 0
+	for _, m := range found.Messages {
+		if m.Role == conversation.System {
+			continue
+		}
+		content, tokens := m.Content, m.Tokens
+		if part := around(query, content); part != content {
+			content, tokens = part, g.Tokens.Count(part)
+		}
+		if used += tokens; used > toolTokens && len(lines) > 0 {
+			break
+		}
+		lines = append(lines, line{m.Timestamp.UTC().Format("2006-01-02 15:04 MST"), screen(m.Context), string(m.Role), content})
+	}
+	text, err := json.Marshal(map[string]any{"messages": lines})
+	if err != nil {
+		return fmt.Sprintf(`{"error":"%d messages could not be written"}`, len(lines))
+	}
+	return string(text)
+}
+
+// screen names a context for a reader; a check-in has none.
+func screen(context string) string {
+	if s, err := conversation.SurfaceOf(context); err == nil {
+		return s.Label
+	}
+	return "Check-in"
+}
+
+// around is a long text's part around the longest of the query's words that it has, or else its beginning.
+func around(query, text string) string {
+	runes := []rune(text)
+	if len(runes) <= toolChars {
+		return text
+	}
+	words := strings.Fields(strings.ToLower(query))
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	from := 0
+	for _, word := range words {
+		if before, _, found := strings.Cut(strings.ToLower(text), strings.Trim(word, ".,;:!?\"'")); found {
+			from = max(0, len([]rune(before))-toolChars/3)
+			break
+		}
+	}
+	from = min(from, len(runes)-toolChars)
+	part := string(runes[from : from+toolChars])
+	if from > 0 {
+		part = "…" + part
+	}
+	if from+toolChars < len(runes) {
+		part += "…"
+	}
+	return part
+}
