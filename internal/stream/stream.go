@@ -59,11 +59,7 @@ func (h handler) handle(ctx context.Context, event events.DynamoDBEvent) (events
 	}
 	next := changes[min(done, len(changes)-1)].Sequence
 	metric.Add(ctx, "BatchesCut", 1, metric.Count)
-	level := slog.LevelWarn
-	if errors.Is(ctx.Err(), context.Canceled) { // the local stack stops; Lambda ends by deadlines
-		level = slog.LevelInfo
-	}
-	h.log.Log(ctx, level, "batch is not finished", "done", done, "of", len(changes), "next", next, "error", fmt.Sprint(err))
+	h.log.WarnContext(ctx, "batch is not finished", "done", done, "of", len(changes), "next", next, "error", fmt.Sprint(err))
 	return events.DynamoDBEventResponse{
 		BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: next}},
 	}, nil
