@@ -43,7 +43,11 @@ func run(ctx context.Context, base string) (err error) {
 		base = stack.Base
 	}
 	s := &story{api: client.New(base), out: os.Stdout, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
-	return s.play(ctx)
+	if err := s.play(ctx); err != nil {
+		return err
+	}
+	// What is under way behind the last turn ends before the stack does.
+	return client.New(base).Do(ctx, http.MethodPost, "/dev/settle", map[string]any{"timeoutMs": 10000}, nil)
 }
 
 func answers(ctx context.Context, base string) bool {
