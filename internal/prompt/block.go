@@ -33,6 +33,8 @@ type entry struct {
 	fixed bool
 	// apart marks what the model is given beside the text, such as a tool: it is counted, and not written.
 	apart bool
+	// least is the fewest characters that it may be cut to.
+	least int
 	// place is where it stands in the rendered block, ascending; entries of equal place stand as they are ranked.
 	place int
 	// group is the conversation that it is told within, nil for most.

@@ -254,7 +254,7 @@ func (f *fitter) shorten(b *block, e *entry, left int, why string) bool {
 	}
 	whole := strings.TrimSpace(clean(e.text))
 	runes := utf8.RuneCountInString(whole)
-	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > 1; n = n * 9 / 10 {
+	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > max(1, e.least); n = n * 9 / 10 {
 		e.text, e.tokens = shortened(whole, n), 0
 		f.compose(b.slot.Style, e)
 		if price := f.price(b, e); e.cost.tokens <= room && f.spent.add(price).within(f.limit) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // queryType sorts a message by what an answer to it needs (maas-context-format, backlog v0.5).
@@ -48,8 +49,11 @@ func wantsPast(v *view) bool { return typeOf(v.Message) != greeting }
 // wantsProfile lets the profile in where the query is about the user.
 func wantsProfile(v *view) bool { return typeOf(v.Message) != general }
 
-// maxTags is how many words of a summary become its tags.
-const maxTags = 3
+// maxTags is how many words of a summary become its tags; longer ones than maxTagChars do not.
+const (
+	maxTags     = 3
+	maxTagChars = 40
+)
 
 // tags are the words that a text uses most, in the order of their first use among equals.
 func tags(text string) []string {
@@ -57,7 +61,7 @@ func tags(text string) []string {
 	counts := map[string]int{}
 	var distinct []string
 	for _, w := range words {
-		if counts[w]++; counts[w] == 1 {
+		if counts[w]++; counts[w] == 1 && utf8.RuneCountInString(w) <= maxTagChars {
 			distinct = append(distinct, w)
 		}
 	}

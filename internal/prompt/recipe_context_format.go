@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // contextFormat is the recipe of maas-context-format v0.1: one plain payload, 700 tokens for all but the current
@@ -150,12 +151,15 @@ func (v *view) keywordSummaries(s *Slot) []*entry {
 	return entries
 }
 
+// leastTagged is how many characters of a summary stand behind its tags at least.
+const leastTagged = 24
+
 // chooseTagged is choosePrevious with each summary's tags in front: its context, and the words that it uses most.
 func chooseTagged(v *view, s *Slot) []*entry {
 	entries := choosePrevious(v, s)
 	for _, e := range entries {
-		e.text = "[" + strings.Join(append([]string{strings.ToLower(label(e.context))}, tags(e.text)...), ", ") + "] " + e.text
-		e.tokens = 0
+		front := "[" + strings.Join(append([]string{strings.ToLower(label(e.context))}, tags(e.text)...), ", ") + "] "
+		e.text, e.tokens, e.least = front+e.text, 0, utf8.RuneCountInString(front)+leastTagged
 	}
 	return entries
 }
