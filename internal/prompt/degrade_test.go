@@ -59,6 +59,7 @@ func checkDegraded(t *testing.T, w *world, r prompt.Request, want []string, slow
 	t.Helper()
 	var observed prompt.Observation
 	deps := w.deps(now)
+	deps.Deadlines = prompt.Deadlines{} // the service's own
 	deps.Observe = func(_ context.Context, o prompt.Observation) { observed = o }
 	began := time.Now()
 	p := build(t, prompt.New(deps), "ann", r)

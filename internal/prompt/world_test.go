@@ -249,6 +249,8 @@ func (w *world) deps(at time.Time) prompt.Deps {
 	ids := 0
 	return prompt.Deps{
 		Store: w, Search: w, Counter: w.counter, Archive: w, KeepText: true,
+		// Tests that are not of deadlines run on machines with other work.
+		Deadlines: prompt.Deadlines{Messages: time.Minute, LongTerm: time.Minute, Sessions: time.Minute, Search: time.Minute},
 		Now: func() time.Time { return at },
 		NewID: func() string {
 			w.mu.Lock()
