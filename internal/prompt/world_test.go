@@ -251,7 +251,7 @@ func (w *world) deps(at time.Time) prompt.Deps {
 		Store: w, Search: w, Counter: w.counter, Archive: w, KeepText: true,
 		// Tests that are not of deadlines run on machines with other work.
 		Deadlines: prompt.Deadlines{Messages: time.Minute, LongTerm: time.Minute, Sessions: time.Minute, Search: time.Minute},
-		Now: func() time.Time { return at },
+		Now:       func() time.Time { return at },
 		NewID: func() string {
 			w.mu.Lock()
 			defer w.mu.Unlock()
