@@ -58,10 +58,12 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 		if part := around(query, content); part != content {
 			content, tokens = part, g.Tokens.Count(part)
 		}
-		if used += tokens; used > toolTokens && len(lines) > 0 {
-			break
+		if used+tokens > toolTokens && len(lines) > 0 {
+			continue // it makes room for those behind it
 		}
-		lines = append(lines, line{m.Timestamp.UTC().Format("2006-01-02 15:04 MST"), screen(m.Context), string(m.Role), content})
+		used += tokens
+		where := conversation.LabelOf(m.Context, "Check-in") // which is in no context
+		lines = append(lines, line{m.Timestamp.UTC().Format("2006-01-02 15:04 MST"), where, string(m.Role), content})
 	}
 	text, err := json.Marshal(map[string]any{"messages": lines})
 	if err != nil {
@@ -70,25 +72,17 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 	return string(text)
 }
 
-// screen names a context for a reader; a check-in has none.
-func screen(context string) string {
-	if s, err := conversation.SurfaceOf(context); err == nil {
-		return s.Label
-	}
-	return "Check-in"
-}
-
 // around is a long text's part around the longest of the query's words that it has, or else its beginning.
 func around(query, text string) string {
 	runes := []rune(text)
 	if len(runes) <= toolChars {
 		return text
 	}
-	words := strings.Fields(strings.ToLower(query))
+	words, lower := strings.Fields(strings.ToLower(query)), strings.ToLower(text)
 	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	from := 0
 	for _, word := range words {
-		if before, _, found := strings.Cut(strings.ToLower(text), strings.Trim(word, ".,;:!?\"'")); found {
+		if before, _, found := strings.Cut(lower, strings.Trim(word, ".,;:!?\"'")); found {
 			from = max(0, len([]rune(before))-toolChars/3)
 			break
 		}

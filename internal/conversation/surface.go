@@ -87,6 +87,17 @@ func SurfaceOf(context string) (Surface, error) {
 	return Surface{}, fault.InvalidField("context", "must be one of "+strings.Join(Contexts(), ", "))
 }
 
+// LabelOf is how a context is called to a reader; what an app has taken out of the registry since is called by the other
+// words.
+func LabelOf(context, unknown string) string {
+	for _, s := range Surfaces {
+		if s.Context == context {
+			return s.Label
+		}
+	}
+	return unknown
+}
+
 // SurfaceWriting returns the registry entry of the context whose summaries have that record type.
 func SurfaceWriting(t RecordType) (Surface, error) {
 	for _, s := range Surfaces {

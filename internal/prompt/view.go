@@ -233,10 +233,7 @@ func (v *view) mayUse(h recall.Hit) bool {
 
 // label names a context for a reader of the prompt.
 func label(context string) string {
-	if s, err := conversation.SurfaceOf(context); err == nil {
-		return s.Label
-	}
-	return "Another screen"
+	return conversation.LabelOf(context, "Another screen")
 }
 
 // use marks something as told by a block, and reports false, with the block that told it, where one did before.

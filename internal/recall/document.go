@@ -103,10 +103,7 @@ func checkInText(c longterm.CheckIn) string {
 func day(t time.Time) string { return t.UTC().Format("Monday, 2 January 2006") }
 
 func label(context string) string {
-	if s, err := conversation.SurfaceOf(context); err == nil {
-		return s.Label
-	}
-	return context
+	return conversation.LabelOf(context, context)
 }
 
 func speaker(r conversation.Role) string {
