@@ -252,6 +252,7 @@ func (f *fitter) shorten(b *block, e *entry, left int, why string) bool {
 	if room < leastCut || len(e.fields) > 0 {
 		return false
 	}
+	text, tokens := e.text, e.tokens
 	whole := strings.TrimSpace(clean(e.text))
 	runes := utf8.RuneCountInString(whole)
 	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > max(1, e.least); n = n * 9 / 10 {
@@ -263,6 +264,8 @@ func (f *fitter) shorten(b *block, e *entry, left int, why string) bool {
 			return true
 		}
 	}
+	e.text, e.tokens = text, tokens // the manifest tells of it as it is
+	f.compose(b.slot.Style, e)
 	return false
 }
 
