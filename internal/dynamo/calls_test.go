@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // TestCalls holds how many remote calls each operation makes (design 4.1, 4.4 and 6).

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 const messageRecord = `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"42","Keys":{"pk":{"S":"user#alice#1"},

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // shelf is one collection as the test works on it: records that have a name, and are live or past.

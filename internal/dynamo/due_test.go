@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 )
 

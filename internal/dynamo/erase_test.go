@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // TestAnErasureBeginsWhollyOrNotAtAll cuts the beginning of an erasure behind each of its remote calls: a prompt reads

@@ -15,9 +15,9 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // lag makes the indexes follow the table late, piece by piece: some records are not there yet, some are there still.

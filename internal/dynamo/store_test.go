@@ -8,10 +8,10 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/conversation/storetest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 const alice, bob = conversation.UserID("alice#1"), conversation.UserID("bob")
