@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/throughline/throughline/infra/bench/prompt/trial"
+	"github.com/throughline/throughline/infra/bench/prompt/promptbench"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/internal/function"
@@ -37,34 +37,34 @@ func main() {
 	function.TuneCollector() // as each function does when it starts
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	s := trial.Settings{Repeats: *repeats, Starts: *starts, Turns: *turns, Latency: trial.Real}
+	s := promptbench.Settings{Repeats: *repeats, Starts: *starts, Turns: *turns, Latency: promptbench.Real}
 	if err := run(ctx, s, *messages, *numbers, *docs); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-prompt:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, s trial.Settings, messages, numbers, docs string) (err error) {
+func run(ctx context.Context, s promptbench.Settings, messages, numbers, docs string) (err error) {
 	if s.Lengths, err = lengths(messages); err != nil {
 		return err
 	}
-	outcome, err := measure(ctx, s)
+	result, err := measure(ctx, s)
 	if err != nil {
 		return err
 	}
-	fmt.Print(outcome.Text())
+	fmt.Print(result.Text())
 	if numbers != "" {
-		if err := report.WriteJSON(numbers, outcome); err != nil {
+		if err := report.WriteJSON(numbers, result); err != nil {
 			return err
 		}
 	}
 	if docs != "" {
-		err := report.WriteSection(filepath.Join(docs, "benchmarks.md"), "# Benchmarks\n", "prompt", outcome.Markdown())
+		err := report.WriteSection(filepath.Join(docs, "benchmarks.md"), "# Benchmarks\n", "prompt", result.Markdown())
 		if err != nil {
 			return err
 		}
 	}
-	if missed := outcome.Missed(); len(missed) > 0 {
+	if missed := result.Missed(); len(missed) > 0 {
 		return fmt.Errorf("not held: %s", strings.Join(missed, "; "))
 	}
 	return nil
@@ -86,7 +86,7 @@ func lengths(messages string) ([]int, error) {
 }
 
 // measure starts an engine for the trial and stops it afterwards.
-func measure(ctx context.Context, s trial.Settings) (o trial.Outcome, err error) {
+func measure(ctx context.Context, s promptbench.Settings) (o promptbench.Result, err error) {
 	if !dynamodblocal.Installed() {
 		fmt.Fprintln(os.Stderr, "installing DynamoDB Local")
 	}
@@ -95,5 +95,5 @@ func measure(ctx context.Context, s trial.Settings) (o trial.Outcome, err error)
 		return o, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	return trial.Run(ctx, server.Endpoint(), table, s, func(line string) { fmt.Fprintln(os.Stderr, line) })
+	return promptbench.Run(ctx, server.Endpoint(), table, s, func(line string) { fmt.Fprintln(os.Stderr, line) })
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench/report"
-	"github.com/throughline/throughline/infra/bench/store/contest"
+	"github.com/throughline/throughline/infra/bench/store/storebench"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/internal/dynamo"
 )
@@ -55,29 +55,29 @@ func run(ctx context.Context, lengths string, repeats int, numbers, docs string)
 	if err != nil {
 		return err
 	}
-	outcome, err := hold(ctx, settings)
+	result, err := hold(ctx, settings)
 	if err != nil {
 		return err
 	}
-	fmt.Print(outcome.Text())
+	fmt.Print(result.Text())
 	if numbers != "" {
-		if err := report.WriteJSON(numbers, outcome); err != nil {
+		if err := report.WriteJSON(numbers, result); err != nil {
 			return err
 		}
 	}
 	if docs != "" {
-		if err := document(docs, outcome); err != nil {
+		if err := document(docs, result); err != nil {
 			return err
 		}
 	}
-	if !outcome.Held() {
+	if !result.Held() {
 		return errors.New("a bar was not held")
 	}
 	return nil
 }
 
-func parse(lengths string, repeats int) (contest.Settings, error) {
-	s := contest.Settings{Repeats: repeats, Seed: seed}
+func parse(lengths string, repeats int) (storebench.Settings, error) {
+	s := storebench.Settings{Repeats: repeats, Seed: seed}
 	for part := range strings.SplitSeq(lengths, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 0 {
@@ -92,7 +92,7 @@ func parse(lengths string, repeats int) (contest.Settings, error) {
 }
 
 // hold starts an engine for the contest and stops it afterwards.
-func hold(ctx context.Context, s contest.Settings) (o contest.Outcome, err error) {
+func hold(ctx context.Context, s storebench.Settings) (o storebench.Result, err error) {
 	if !dynamodblocal.Installed() {
 		fmt.Fprintln(os.Stderr, "installing DynamoDB Local")
 	}
@@ -109,7 +109,7 @@ func hold(ctx context.Context, s contest.Settings) (o contest.Outcome, err error
 	if _, err := client.CreateTable(ctx, dynamo.CreateTableInput(table)); err != nil {
 		return o, fmt.Errorf("create table: %w", err)
 	}
-	return contest.Run(ctx, client, table, s, func(line string) { fmt.Fprintln(os.Stderr, line) })
+	return storebench.Run(ctx, client, table, s, func(line string) { fmt.Fprintln(os.Stderr, line) })
 }
 
 // repeatBrokenReads lets the client repeat nothing, since no repeat is counted, but for one defect of its own: it may
@@ -122,7 +122,7 @@ func repeatBrokenReads(o *retry.StandardOptions) {
 }
 
 // document puts the results where readers find them.
-func document(docs string, o contest.Outcome) error {
+func document(docs string, o storebench.Result) error {
 	const plot = "benchmarks/store.svg"
 	svg, err := o.Plot().SVG()
 	if err != nil {

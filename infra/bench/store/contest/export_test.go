@@ -1,4 +1,0 @@
-package contest
-
-// Bare is what the bare transaction repeats of a store's.
-var Bare = bare

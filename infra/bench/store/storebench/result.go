@@ -1,0 +1,146 @@
+package storebench
+
+import (
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/infra/bench/capacity"
+	"github.com/throughline/throughline/infra/bench/meter"
+	"github.com/throughline/throughline/infra/bench/report"
+)
+
+// turnMessages is a turn: what the user says and what the assistant answers.
+const turnMessages = 2
+
+// PageMessages is a full page (api 1).
+const PageMessages = 50
+
+// Settings say how much is measured.
+type Settings struct {
+	// Lengths are the sessions' lengths in messages, ascending; 0 is a session that is empty yet.
+	Lengths []int `json:"lengths"`
+	// Repeats is how often each contender does each thing at each length.
+	Repeats int `json:"repeats"`
+	// Seed makes the messages; the same seed makes the same ones.
+	Seed uint64 `json:"seed"`
+}
+
+// Kind is what was measured.
+type Kind string
+
+// The kinds of work.
+const (
+	Turn   Kind = "turn"        // two messages stored
+	Newest Kind = "newest page" // the latest messages, with no cursor
+	Last   Kind = "last page"   // the end of a session, reached by a cursor from its beginning
+)
+
+// The contenders.
+const (
+	BareTurn      = "bare transaction"
+	BareTurnKeyed = "bare transaction, key record"
+	BareQuery     = "bare query"
+	Warm          = "Throughline, warm"
+	WarmKeyed     = "Throughline, warm, with key"
+	Cold          = "Throughline, cold"
+	ColdKeyed     = "Throughline, cold, with key"
+	Array         = "embedded array"
+)
+
+// Row is one contender at one length.
+type Row struct {
+	Kind      Kind   `json:"kind"`
+	Contender string `json:"contender"`
+	// Length is the session's, in messages; Messages is how many were stored or returned by one operation.
+	Length   int `json:"length"`
+	Messages int `json:"messages"`
+	Repeats  int `json:"repeats"`
+	// Calls and Units are means over the repeats.
+	Calls      float64 `json:"calls"`
+	MostCalls  int     `json:"mostCalls"`
+	WriteUnits float64 `json:"writeUnits"`
+	ReadUnits  float64 `json:"readUnits"`
+	MedianMS   float64 `json:"medianMs"`
+	P95MS      float64 `json:"p95Ms"`
+}
+
+// Units are all the row's units, reads and writes alike.
+func (r Row) Units() float64 { return r.WriteUnits + r.ReadUnits }
+
+// CurvePoint is the write units of one turn that made the array that many messages long.
+type CurvePoint struct {
+	Messages   int     `json:"messages"`
+	WriteUnits float64 `json:"writeUnits"`
+}
+
+// ArrayEnd is where the embedded array ends.
+type ArrayEnd struct {
+	// Messages and Bytes are the item's after the last turn that DynamoDB took.
+	Messages int    `json:"messages"`
+	Bytes    int    `json:"bytes"`
+	Error    string `json:"error"`
+	// Curve has one point for each turn.
+	Curve []CurvePoint `json:"-"`
+}
+
+// Result is everything that one run measured.
+type Result struct {
+	Date     string         `json:"date"`
+	Machine  report.Machine `json:"machine"`
+	Settings Settings       `json:"settings"`
+	Rows     []Row          `json:"rows"`
+	ArrayEnd ArrayEnd       `json:"arrayEnd"`
+	// Wrong counts the messages that paging through whole sessions missed, repeated or misplaced.
+	Wrong int   `json:"wrong"`
+	Bars  []Bar `json:"bars"`
+}
+
+// Row returns one contender's row of a kind at a length.
+func (o Result) Row(k Kind, contender string, length int) (Row, bool) {
+	for _, r := range o.Rows {
+		if r.Kind == k && r.Contender == contender && r.Length == length {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
+// lengths are those at which a kind of work was done: an empty session has no pages.
+func (o Result) lengths(k Kind) []int {
+	var out []int
+	for _, length := range o.Settings.Lengths {
+		if slices.ContainsFunc(o.Rows, func(r Row) bool { return r.Kind == k && r.Length == length }) {
+			out = append(out, length)
+		}
+	}
+	return out
+}
+
+// samples are the repeats of one contender at one length.
+type samples struct {
+	kind      Kind
+	contender string
+	messages  int
+	wall      []time.Duration
+	calls     int
+	mostCalls int
+	units     capacity.Units
+}
+
+func (s *samples) add(u meter.Usage) {
+	s.wall = append(s.wall, u.Wall)
+	s.calls += u.Calls
+	s.mostCalls = max(s.mostCalls, u.Calls)
+	s.units = s.units.Add(u.Units)
+}
+
+func (s *samples) row(length int) Row {
+	n := float64(len(s.wall))
+	return Row{
+		Kind: s.kind, Contender: s.contender, Length: length, Messages: s.messages, Repeats: len(s.wall),
+		Calls: float64(s.calls) / n, MostCalls: s.mostCalls, WriteUnits: s.units.Write / n, ReadUnits: s.units.Read / n,
+		MedianMS: milliseconds(report.Median(s.wall)), P95MS: milliseconds(report.Quantile(s.wall, 0.95)),
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }

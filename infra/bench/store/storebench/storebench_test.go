@@ -1,0 +1,120 @@
+package storebench_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/throughline/throughline/infra/bench/capacity"
+	"github.com/throughline/throughline/infra/bench/store/storebench"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+func TestProseIsWrittenToSizeAndRepeatsItself(t *testing.T) {
+	messages := storebench.NewProse(1).Messages(201)
+	if len(messages) != 201 {
+		t.Fatalf("%d messages, want 201", len(messages))
+	}
+	roles := []conversation.Role{conversation.User, conversation.Assistant}
+	seen := map[string]bool{}
+	for i, m := range messages {
+		if n := utf8.RuneCountInString(m.Content); n < 200 || n > 600 {
+			t.Errorf("message %d has %d characters", i, n)
+		}
+		if m.Role != roles[i%2] || m.Tokens < 1 || seen[m.Content] {
+			t.Errorf("message %d is %s, %d tokens, seen before: %t", i, m.Role, m.Tokens, seen[m.Content])
+		}
+		seen[m.Content] = true
+	}
+	if diff := cmp.Diff(messages, storebench.NewProse(1).Messages(201)); diff != "" {
+		t.Errorf("the same seed wrote something else:\n%s", diff)
+	}
+	if cmp.Equal(messages, storebench.NewProse(2).Messages(201)) {
+		t.Error("another seed wrote the same")
+	}
+}
+
+func s(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+
+func TestBareTransactionKeepsTheItemsAndNothingElse(t *testing.T) {
+	table := aws.String("t")
+	key := func(sk string) capacity.Item { return capacity.Item{"pk": s("user#ann"), "sk": s(sk)} }
+	message := capacity.Item{
+		"pk": s("user#ann"), "sk": s("msg#1"), "messageId": s("msg_ann_1_x"), "content": s("I am ann"),
+		"seq": &types.AttributeValueMemberN{Value: "1"},
+	}
+	items := []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: table, Key: key("conversation#c"), UpdateExpression: aws.String("SET #0 = :1, #2 = if_not_exists(#2, :3)"),
+			ConditionExpression:       aws.String("#0 = :0 AND #1 = :2"),
+			ExpressionAttributeNames:  map[string]string{"#0": "version", "#1": "placement", "#2": "dueAt"},
+			ExpressionAttributeValues: capacity.Item{":0": s("1"), ":1": s("2"), ":2": s("shared"), ":3": s("now")},
+		}},
+		{Put: &types.Put{TableName: table, Item: message, ConditionExpression: aws.String("attribute_not_exists(pk)")}},
+		{ConditionCheck: &types.ConditionCheck{TableName: table, Key: key("control#generation")}},
+		{Put: &types.Put{TableName: table, Item: key("fresh#1")}},
+		{Put: &types.Put{TableName: table, Item: key("idem#a#b")}},
+	}
+	bob := func(sk string) capacity.Item { return capacity.Item{"pk": s("user#bob"), "sk": s(sk)} }
+	want := []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: table, Key: bob("conversation#c"), UpdateExpression: items[0].Update.UpdateExpression,
+			ExpressionAttributeNames:  map[string]string{"#0": "version", "#2": "dueAt"},
+			ExpressionAttributeValues: capacity.Item{":1": s("2"), ":3": s("now")},
+		}},
+		{Put: &types.Put{TableName: table, Item: capacity.Item{
+			"pk": s("user#bob"), "sk": s("msg#1"), "messageId": s("msg_bob_1_x"), "content": s("I am ann"), "seq": message["seq"],
+		}}},
+		{Put: &types.Put{TableName: table, Item: bob("idem#a#b")}},
+	}
+	got := storebench.Bare(items, "ann", "bob")
+	if diff := cmp.Diff(want, got, unexported); diff != "" {
+		t.Errorf("bare transaction (-want +got):\n%s", diff)
+	}
+}
+
+var unexported = cmp.Options{
+	cmpopts.IgnoreUnexported(types.TransactWriteItem{}, types.Put{}, types.Update{}),
+	cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}),
+}
+
+func TestContestOnTheEngine(t *testing.T) {
+	client := dynamodbtest.Client(t)
+	table := dynamodbtest.Table(t, dynamo.CreateTableInput(""))
+	settings := storebench.Settings{Lengths: []int{0, 10, 60, 120}, Repeats: 3, Seed: 7}
+	o, err := storebench.Run(t.Context(), client, table, settings, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range o.Bars {
+		if !b.Held && !strings.Contains(b.Name, "last page") { // theirs differ in size at these lengths
+			t.Errorf("%s is %v, at most %v", b.Name, b.Value, b.Limit)
+		}
+	}
+	for _, r := range o.Rows {
+		if r.Repeats != settings.Repeats {
+			t.Errorf("%s by %s at %d was measured %d times, not %d", r.Kind, r.Contender, r.Length, r.Repeats, settings.Repeats)
+		}
+	}
+	if o.ArrayEnd.Messages < 500 || o.ArrayEnd.Bytes > capacity.MaxItemBytes || o.ArrayEnd.Bytes < capacity.MaxItemBytes-2000 {
+		t.Errorf("the array ended at %+v", o.ArrayEnd)
+	}
+	text, page := o.Text(), o.Markdown("plot.svg")
+	for _, want := range []string{storebench.Warm, storebench.BareTurn, storebench.Array} {
+		if !strings.Contains(text, want) || !strings.Contains(page, want) {
+			t.Errorf("the report does not name %q", want)
+		}
+	}
+	if _, err := o.Plot().SVG(); err != nil {
+		t.Error(err)
+	}
+}
