@@ -93,6 +93,12 @@ func messageChange(c conversation.Change, r events.DynamoDBStreamRecord) (conver
 	return c, true, nil
 }
 
+// DecodeImage returns the item that an image of a stream record holds, with every attribute. It returns an error for an
+// attribute without a value, of an unknown type, or nested too deep, and never panics.
+func DecodeImage(image map[string]events.DynamoDBAttributeValue) (map[string]types.AttributeValue, error) {
+	return fromStream(image)
+}
+
 // fromStream turns a stream image into an item. The event type's accessors panic on the wrong kind, so that each is
 // asked only for the kind that it is.
 func fromStream(image map[string]events.DynamoDBAttributeValue) (item, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/dynamo"
 )
 
 // pageSize is how many records the follower takes at once.
@@ -144,50 +145,21 @@ func (f *follower) due(now time.Time) (batch []types.WriteRequest, wait time.Dur
 func changeOf(r events.DynamoDBEventRecord, seen time.Time) (change, error) {
 	key, err := json.Marshal(r.Change.Keys)
 	if err != nil {
-		return change{}, fmt.Errorf("read keys: %w", err)
+		return change{}, fmt.Errorf("encode keys: %w", err)
 	}
 	c := change{seen: seen, key: string(key)}
+	image := r.Change.NewImage
+	if image == nil {
+		image = r.Change.Keys
+	}
+	item, err := dynamo.DecodeImage(image)
+	if err != nil {
+		return change{}, err
+	}
 	if r.Change.NewImage == nil {
-		c.request.DeleteRequest = &types.DeleteRequest{Key: item(r.Change.Keys)}
+		c.request.DeleteRequest = &types.DeleteRequest{Key: item}
 	} else {
-		c.request.PutRequest = &types.PutRequest{Item: item(r.Change.NewImage)}
+		c.request.PutRequest = &types.PutRequest{Item: item}
 	}
 	return c, nil
-}
-
-func item(image map[string]events.DynamoDBAttributeValue) map[string]types.AttributeValue {
-	out := make(map[string]types.AttributeValue, len(image))
-	for name, v := range image {
-		out[name] = value(v)
-	}
-	return out
-}
-
-func value(v events.DynamoDBAttributeValue) types.AttributeValue {
-	switch v.DataType() {
-	case events.DataTypeString:
-		return &types.AttributeValueMemberS{Value: v.String()}
-	case events.DataTypeNumber:
-		return &types.AttributeValueMemberN{Value: v.Number()}
-	case events.DataTypeBinary:
-		return &types.AttributeValueMemberB{Value: v.Binary()}
-	case events.DataTypeBoolean:
-		return &types.AttributeValueMemberBOOL{Value: v.Boolean()}
-	case events.DataTypeStringSet:
-		return &types.AttributeValueMemberSS{Value: v.StringSet()}
-	case events.DataTypeNumberSet:
-		return &types.AttributeValueMemberNS{Value: v.NumberSet()}
-	case events.DataTypeBinarySet:
-		return &types.AttributeValueMemberBS{Value: v.BinarySet()}
-	case events.DataTypeList:
-		list := make([]types.AttributeValue, len(v.List()))
-		for i, e := range v.List() {
-			list[i] = value(e)
-		}
-		return &types.AttributeValueMemberL{Value: list}
-	case events.DataTypeMap:
-		return &types.AttributeValueMemberM{Value: item(v.Map())}
-	default:
-		return &types.AttributeValueMemberNULL{Value: true}
-	}
 }
