@@ -39,6 +39,7 @@ var places = map[string]place{
 	"internal/fault":        {layer: domain},
 	"internal/strictjson":   {layer: domain},
 	"internal/parallel":     {layer: domain, outside: []string{"golang.org/x/sync"}},
+	"internal/truncate":     {layer: domain},
 	"internal/llm":          {layer: domain},
 	"internal/conversation": {layer: domain},
 	"internal/longterm":     {layer: domain},

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 const problemType = "application/problem+json"
@@ -204,7 +205,7 @@ func clip(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return truncate.Bytes(s, most) + "…"
 }
 
 // writeProblem answers with an error outside of any operation.

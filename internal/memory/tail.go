@@ -2,9 +2,9 @@ package memory
 
 import (
 	"sync"
-	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 const (
@@ -60,14 +60,5 @@ func (t *tails) keep(r run) {
 	if len(t.young) >= maxTails {
 		t.old, t.young = t.young, map[tailKey]tail{}
 	}
-	t.young[key] = tail{last.Seq, ending(last.Content)}
-}
-
-// ending is the end of a text, cut between two characters.
-func ending(text string) string {
-	from := max(len(text)-tailBytes, 0)
-	for from < len(text) && !utf8.RuneStart(text[from]) {
-		from++
-	}
-	return text[from:]
+	t.young[key] = tail{last.Seq, truncate.LastBytes(last.Content, tailBytes)}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // The sources of a prompt, as the manifest names them. What Search stands on reports under its own names.
@@ -296,7 +297,7 @@ func queryText(message string) string {
 	if len(message) <= queryBytes {
 		return message
 	}
-	return cutBytes(message, queryBytes/2) + "\n" + lastBytes(message, queryBytes/2)
+	return truncate.Bytes(message, queryBytes/2) + "\n" + truncate.LastBytes(message, queryBytes/2)
 }
 
 // ownNeeded is how many of the session's own messages the recipe may tell.

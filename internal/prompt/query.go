@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // queryType sorts a message by what an answer to it needs (maas-context-format, backlog v0.5).
@@ -30,7 +32,7 @@ var (
 )
 
 func typeOf(message string) queryType {
-	text := cutBytes(message, queryBytes)
+	text := truncate.Bytes(message, queryBytes)
 	switch {
 	case greetingWords.MatchString(text) && len(strings.Fields(text)) <= 4:
 		return greeting
@@ -91,7 +93,7 @@ func sharedWords(asked []string, text string) float64 {
 }
 
 func allKeywords(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(cutBytes(text, queryBytes)), func(r rune) bool {
+	words := strings.FieldsFunc(strings.ToLower(truncate.Bytes(text, queryBytes)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
 	})
 	return slices.DeleteFunc(words, func(w string) bool { return len(w) < 4 || slices.Contains(commonWords, w) })

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // backReference matches how people point at an earlier conversation
@@ -21,12 +23,12 @@ var backReference = regexp.MustCompile(`(?i)\b(?:` +
 // RefersBack reports whether a message points at an earlier conversation: "as we said", "like last time", "continue
 // where we left off".
 func RefersBack(message string) bool {
-	return backReference.MatchString(cutBytes(message, queryBytes))
+	return backReference.MatchString(truncate.Bytes(message, queryBytes))
 }
 
 // besidesReference reports whether a message that points at an earlier conversation says what that was about.
 func besidesReference(message string) bool {
-	rest := backReference.ReplaceAllString(cutBytes(message, queryBytes), " ")
+	rest := backReference.ReplaceAllString(truncate.Bytes(message, queryBytes), " ")
 	return len(keywords(namedDay.ReplaceAllString(rest, " "))) > 0
 }
 
@@ -35,7 +37,7 @@ var namedDay = regexp.MustCompile(`(?i)\b(?:yesterday|last night|this morning|ea
 
 // daysNamed are the least and the most days ago that a message means, where it names any.
 func daysNamed(message string, today time.Weekday) (least, most int, named bool) {
-	switch strings.ToLower(namedDay.FindString(cutBytes(message, queryBytes))) {
+	switch strings.ToLower(namedDay.FindString(truncate.Bytes(message, queryBytes))) {
 	case "yesterday", "last night":
 		return 1, 1, true
 	case "this morning", "earlier today":

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -53,7 +54,7 @@ func messageDocuments(m conversation.Message, before string) []document {
 		documents[i] = document{id: partID(m.ID, i), text: messageText(m, part, before), metadata: map[string]any{
 			fieldRecordType: vector.MessageRecord, fieldCoach: m.CoachID, fieldContext: m.Context,
 			fieldSource: m.SessionID, fieldSession: m.SessionID, fieldTime: epoch(m.Timestamp),
-			fieldText: clipChars(part, maxMetadataChars), "role": string(m.Role), "seq": float64(m.Seq),
+			fieldText: truncate.Runes(part, maxMetadataChars), "role": string(m.Role), "seq": float64(m.Seq),
 		}}
 	}
 	return documents
@@ -66,7 +67,7 @@ func messageDocuments(m conversation.Message, before string) []document {
 func messageText(m conversation.Message, part, before string) string {
 	text := fmt.Sprintf("%s, %s. %s: %s", day(m.Timestamp), label(m.Context), speaker(m.Role), part)
 	if before != "" {
-		text += " (after: " + clipFront(before, maxBeforeBytes) + ")"
+		text += " (after: " + truncate.LastBytes(before, maxBeforeBytes) + ")"
 	}
 	return text
 }
@@ -76,23 +77,23 @@ func summaryDocument(s summary.Summary) document {
 	maps.Copy(metadata, map[string]any{
 		fieldRecordType: string(s.RecordType), fieldCoach: s.CoachID, fieldContext: s.Context,
 		fieldSource: s.SessionID, fieldSession: s.SessionID, fieldTime: epoch(s.OccurredAt),
-		fieldText: clipChars(s.Text, maxMetadataChars), "inProgress": s.InProgress, "kind": string(s.Kind),
+		fieldText: truncate.Runes(s.Text, maxMetadataChars), "inProgress": s.InProgress, "kind": string(s.Kind),
 	})
 	text := fmt.Sprintf("%s, %s. %s", day(s.OccurredAt), label(s.Context), s.Text)
-	return document{id: s.ID(), text: clip(text, maxPartBytes), metadata: metadata}
+	return document{id: s.ID(), text: truncate.Bytes(text, maxPartBytes), metadata: metadata}
 }
 
 func memoryDocument(m longterm.Memory) document {
-	return document{id: m.ID, text: clip(m.Content, maxPartBytes), metadata: map[string]any{
+	return document{id: m.ID, text: truncate.Bytes(m.Content, maxPartBytes), metadata: map[string]any{
 		fieldRecordType: vector.MemoryRecord, fieldSource: m.ID, fieldTime: epoch(m.UpdatedAt),
-		fieldText: clipChars(m.Content, maxMetadataChars), "memoryType": string(m.Type), "pinned": m.Pinned,
+		fieldText: truncate.Runes(m.Content, maxMetadataChars), "memoryType": string(m.Type), "pinned": m.Pinned,
 	}}
 }
 
 func checkInDocument(c longterm.CheckIn) document {
-	return document{id: c.ID, text: clip(checkInText(c), maxPartBytes), metadata: map[string]any{
+	return document{id: c.ID, text: truncate.Bytes(checkInText(c), maxPartBytes), metadata: map[string]any{
 		fieldRecordType: vector.CheckInRecord, fieldSource: c.ID, fieldTime: epoch(c.Timestamp),
-		fieldText: clipChars(c.Note, maxMetadataChars),
+		fieldText: truncate.Runes(c.Note, maxMetadataChars),
 	}}
 }
 
@@ -171,35 +172,4 @@ func partEnd(text string) int {
 		chars++
 	}
 	return len(text)
-}
-
-// clip cuts a text to a number of bytes, between two characters.
-func clip(text string, bytes int) string {
-	if len(text) <= bytes {
-		return text
-	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	return text[:bytes]
-}
-
-// clipFront keeps the end of a text, of a number of bytes, between two characters.
-func clipFront(text string, bytes int) string {
-	from := max(len(text)-bytes, 0)
-	for from < len(text) && !utf8.RuneStart(text[from]) {
-		from++
-	}
-	return text[from:]
-}
-
-// clipChars cuts a text to a number of characters.
-func clipChars(text string, chars int) string {
-	for i := range text {
-		if chars == 0 {
-			return text[:i]
-		}
-		chars--
-	}
-	return text
 }

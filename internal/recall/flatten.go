@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // What an app hangs on a session is kept within bounds: the service allows 40 KB of metadata for a record.
@@ -57,7 +59,7 @@ func sizeOf(value any) int {
 func flat(value any) (any, bool) {
 	switch v := value.(type) {
 	case string:
-		return clipChars(v, maxFieldChars), true
+		return truncate.Runes(v, maxFieldChars), true
 	case bool, float64:
 		return v, true
 	case int:
@@ -91,7 +93,7 @@ func texts(list []any) (any, bool) {
 func clipped(list []string) []string {
 	out := slices.Clone(list[:min(len(list), maxListItems)])
 	for i, s := range out {
-		out[i] = clipChars(s, maxFieldChars)
+		out[i] = truncate.Runes(s, maxFieldChars)
 	}
 	return out
 }

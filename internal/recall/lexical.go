@@ -3,6 +3,7 @@ package recall
 import (
 	"math"
 
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -15,13 +16,13 @@ const (
 // lexical scores texts against a query by the words they share (BM25 among these texts alone): what is left to rank
 // by when the embedding or the index does not answer. Scores are at least 0, and 0 says that no word is shared.
 func lexical(query string, texts []string) []float64 {
-	terms := unique(vector.Terms(clip(query, maxQueryBytes)))
+	terms := unique(vector.Terms(truncate.Bytes(query, maxQueryBytes)))
 	finder := vector.NewFinder(terms)
 	counts, lengths, mean := make([][]int, len(texts)), make([]float64, len(texts)), 0.0
 	containing := make([]float64, len(terms))
 	for i, text := range texts {
 		var n int
-		counts[i], n = finder.Count(clip(text, maxPartBytes))
+		counts[i], n = finder.Count(truncate.Bytes(text, maxPartBytes))
 		lengths[i] = float64(n)
 		mean += float64(n) / float64(len(texts))
 		for term, tf := range counts[i] {

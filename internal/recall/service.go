@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -88,7 +89,7 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 	if !embedded || from.seesNothing() {
 		return found, from, nil
 	}
-	ask.Dense, ask.Sparse = vector.Hybrid(dense, vector.Encode(clip(q.Text, maxQueryBytes)))
+	ask.Dense, ask.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)))
 	ask.Filter = from.filter()
 	matches, ok := s.nearest(ctx, user, from.generation, ask, &found)
 	if !ok {
@@ -127,7 +128,7 @@ func (s *Service) embed(ctx context.Context, text string, found *Found) ([]float
 	ctx, cancel := context.WithTimeout(ctx, s.EmbedTimeout)
 	defer cancel()
 	started := time.Now()
-	vectors, err := s.embedder.Embed(ctx, []string{clip(text, maxQueryBytes)})
+	vectors, err := s.embedder.Embed(ctx, []string{truncate.Bytes(text, maxQueryBytes)})
 	found.Timings[EmbeddingSource] = time.Since(started)
 	if err != nil {
 		s.degrade(ctx, found, EmbeddingSource, err)

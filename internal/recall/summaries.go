@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -160,7 +161,7 @@ func (v view) unindexed(found Found, stored []Hit) []Hit {
 		known[h.ID] = true
 	}
 	stored = slices.DeleteFunc(stored, func(h Hit) bool { return known[h.ID] })
-	query := vector.Encode(clip(v.Text, maxQueryBytes))
+	query := vector.Encode(truncate.Bytes(v.Text, maxQueryBytes))
 	for i, h := range stored {
 		likeness := (1 - vector.DenseShare) * query.Dot(vector.Encode(h.Summary.Text))
 		stored[i].Score = v.aged(likeness, h.OccurredAt())

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // Extract makes a summary in process, without a model: the sentences that tell most, in their order, behind the
@@ -108,7 +109,7 @@ func pick(sentences []sentence, room int) string {
 	var taken []sentence
 	for i, s := range sentences {
 		if i == 0 && len(s.text) > room {
-			return cut(s.text, max(room, 0))
+			return truncate.Bytes(s.text, room)
 		}
 		if len(s.text)+1 > room {
 			continue
@@ -138,7 +139,7 @@ func fitSentences(text string, room int) string {
 		kept = strings.TrimSpace(kept + " " + s)
 	}
 	if kept == "" {
-		return cut(text, max(room, 0))
+		return truncate.Bytes(text, room)
 	}
 	return kept
 }

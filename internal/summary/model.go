@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // promptVersion names the wording below; records carry it, so that a better one can rewrite what an older one wrote.
@@ -63,7 +63,7 @@ func newInput(session conversation.Session, messages []conversation.Message) inp
 	for i, m := range messages {
 		in.through, in.at = m.Seq, m.Timestamp
 		if m.Role != conversation.System {
-			line := Line{m.Role, m.Timestamp, cut(oneLine(m.Content), lineChars)}
+			line := Line{m.Role, m.Timestamp, truncate.Bytes(oneLine(m.Content), lineChars)}
 			in.lines = append(in.lines, line)
 			size += len(line.Text)
 		}
@@ -96,7 +96,7 @@ func cutProse(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	text = cut(text, n-len("…"))
+	text = truncate.Bytes(text, n-len("…"))
 	if end := strings.LastIndexAny(text, ".!?"); end > n/2 {
 		return text[:end+1]
 	}
@@ -104,17 +104,6 @@ func cutProse(text string, n int) string {
 		text = text[:space]
 	}
 	return text + "…"
-}
-
-// cut shortens a text to at most n bytes, at a character's boundary.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 type answer struct {

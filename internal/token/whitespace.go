@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // The tokenizer takes white space up to its last line break as one piece: `\s*[\r\n]+`. The library's expression ends
@@ -79,12 +81,9 @@ func (c *Counter) whitespace(piece string) int {
 	c.derive.Do(c.deriveRanks)
 	total := 0
 	for len(piece) > maxPiece {
-		cut := maxPiece
-		for !utf8.RuneStart(piece[cut]) {
-			cut--
-		}
-		total += merge(piece[:cut], c.ranks)
-		piece = piece[cut:]
+		part := truncate.Bytes(piece, maxPiece)
+		total += merge(part, c.ranks)
+		piece = piece[len(part):]
 	}
 	return total + merge(piece, c.ranks)
 }

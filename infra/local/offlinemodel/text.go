@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // wordKind says what a word's place in its sentence tells about it.
@@ -121,14 +123,11 @@ func clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end := max(0, limit-len(ellipsis))
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
+	text = truncate.Bytes(text, limit-len(ellipsis))
+	if space := strings.LastIndexAny(text, " \t\n"); space > len(text)/2 {
+		text = text[:space]
 	}
-	if space := strings.LastIndexAny(text[:end], " \t\n"); space > end/2 {
-		end = space
-	}
-	return strings.TrimRight(text[:end], " \t\n,;:") + ellipsis
+	return strings.TrimRight(text, " \t\n,;:") + ellipsis
 }
 
 // oneLine makes all white space single spaces and drops control characters.

@@ -1,0 +1,39 @@
+// Package truncate shortens text without splitting a character.
+package truncate
+
+import "unicode/utf8"
+
+// Bytes returns the longest beginning of text that has at most n bytes and ends between two characters.
+func Bytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// LastBytes returns the longest end of text that has at most n bytes and begins with a whole character.
+func LastBytes(text string, n int) string {
+	from := len(text) - min(max(n, 0), len(text))
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[from:]
+}
+
+// Runes returns the first n characters of text, or all of it where it has fewer.
+func Runes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for i := range text {
+		if n <= 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

@@ -1,0 +1,62 @@
+package truncate_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/internal/truncate"
+)
+
+func TestTruncate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text               string
+		n                  int
+		bytes, last, runes string
+	}{
+		{"plain", 9, "plain", "plain", "plain"},
+		{"plain", 5, "plain", "plain", "plain"},
+		{"plain", 2, "pl", "in", "pl"},
+		{"müßig", 2, "m", "ig", "mü"},
+		{"müßig", 3, "mü", "ig", "müß"},
+		{"müßig", 4, "mü", "ßig", "müßi"},
+		{"🏋🏽", 4, "🏋", "🏽", "🏋🏽"},
+		{"🏋🏽", 3, "", "", "🏋🏽"},
+		{"é", 0, "", "", ""},
+		{"é", -1, "", "", ""},
+		{"", 0, "", "", ""},
+	} {
+		if got := truncate.Bytes(tt.text, tt.n); got != tt.bytes {
+			t.Errorf("Bytes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.bytes)
+		}
+		if got := truncate.LastBytes(tt.text, tt.n); got != tt.last {
+			t.Errorf("LastBytes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.last)
+		}
+		if got := truncate.Runes(tt.text, tt.n); got != tt.runes {
+			t.Errorf("Runes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.runes)
+		}
+	}
+}
+
+// Every result is a valid beginning or end of the text, within its limit, and one character more would pass it.
+func TestTruncateKeepsCharacters(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text, n := rapid.String().Draw(t, "text"), rapid.IntRange(0, 20).Draw(t, "n")
+		first, last, runes := truncate.Bytes(text, n), truncate.LastBytes(text, n), truncate.Runes(text, n)
+		if !utf8.ValidString(first) || !strings.HasPrefix(text, first) || len(first) > n ||
+			len(first) < min(n-utf8.UTFMax+1, len(text)) {
+			t.Errorf("Bytes: %q", first)
+		}
+		if !utf8.ValidString(last) || !strings.HasSuffix(text, last) || len(last) > n ||
+			len(last) < min(n-utf8.UTFMax+1, len(text)) {
+			t.Errorf("LastBytes: %q", last)
+		}
+		if want := min(n, utf8.RuneCountInString(text)); !strings.HasPrefix(text, runes) || utf8.RuneCountInString(runes) != want {
+			t.Errorf("Runes: %q", runes)
+		}
+	})
+}
