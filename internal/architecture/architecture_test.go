@@ -37,6 +37,7 @@ type place struct {
 // The arrows. A package that is not listed fails the test: decide where it belongs, and add its line.
 var places = map[string]place{
 	"internal/fault":        {layer: domain},
+	"internal/delay":        {layer: domain},
 	"internal/strictjson":   {layer: domain},
 	"internal/parallel":     {layer: domain, outside: []string{"golang.org/x/sync"}},
 	"internal/truncate":     {layer: domain},

@@ -14,6 +14,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // Client implements the model interfaces of the domain packages. It keeps its connections open and is safe for
@@ -45,7 +46,7 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 
 // New builds a client; it makes no call. An embedding side that is not configured is the chat side's service.
 func New(cfg config.OpenAI, opts ...Option) *Client {
-	o := options{transport: newTransport(), retry: retry{sleep: sleep, jitter: rand.Float64}}
+	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
 	for _, apply := range opts {
 		apply(&o)
 	}

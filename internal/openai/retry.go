@@ -22,17 +22,6 @@ type retry struct {
 	jitter func() float64
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // do calls until it succeeds, the error is not worth another try, or the time that is left is too short for one.
 func (r retry) do(ctx context.Context, op string, call func(ctx context.Context) error) error {
 	for attempt := 1; ; attempt++ {
