@@ -24,10 +24,11 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-// TestDynamoDBErrorsAreTheServices: the real client takes the door's errors for the service's.
+// TestDynamoDBErrorsAreTheServices checks that the real client reads the injected errors as the service's own.
 func TestDynamoDBErrorsAreTheServices(t *testing.T) {
-	door, client, table := dynamodbDoor(t)
-	door.Set(faults.Rates{ErrorRate: 1})
+	t.Parallel()
+	injector, client, table := dynamodbInjector(t)
+	injector.Set(faults.Rates{ErrorRate: 1})
 	var broken *types.InternalServerError
 	if err := put(t, client, table, "a"); !errors.As(err, &broken) {
 		t.Errorf("first error: %v", err)
@@ -39,15 +40,16 @@ func TestDynamoDBErrorsAreTheServices(t *testing.T) {
 	if has(t, table, "a") {
 		t.Error("a request that failed was performed")
 	}
-	door.Set(faults.Rates{})
+	injector.Set(faults.Rates{})
 	if err := put(t, client, table, "a"); err != nil || !has(t, table, "a") {
-		t.Errorf("with the door open: %v", err)
+		t.Errorf("with no faults: %v", err)
 	}
 }
 
 func TestDroppedAnswerIsPerformed(t *testing.T) {
-	door, client, table := dynamodbDoor(t)
-	door.Set(faults.Rates{DropRate: 1})
+	t.Parallel()
+	injector, client, table := dynamodbInjector(t)
+	injector.Set(faults.Rates{DropRate: 1})
 	if err := put(t, client, table, "a"); err == nil {
 		t.Error("got an answer")
 	}
@@ -57,8 +59,9 @@ func TestDroppedAnswerIsPerformed(t *testing.T) {
 }
 
 func TestLatency(t *testing.T) {
-	door, client, table := dynamodbDoor(t)
-	door.Set(faults.Rates{Latency: 150 * time.Millisecond})
+	t.Parallel()
+	injector, client, table := dynamodbInjector(t)
+	injector.Set(faults.Rates{Latency: 150 * time.Millisecond})
 	began := time.Now()
 	if err := put(t, client, table, "a"); err != nil {
 		t.Fatal(err)
@@ -75,20 +78,15 @@ func TestLatency(t *testing.T) {
 }
 
 func TestRateIsAShare(t *testing.T) {
-	door := faults.NewDoor(7)
-	door.Set(faults.Rates{ErrorRate: 0.3})
+	t.Parallel()
+	injector := faults.NewInjector(7)
+	injector.Set(faults.Rates{ErrorRate: 0.3})
 	var performed atomic.Int64
-	server := httptest.NewServer(door.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { performed.Add(1) }), faults.OpenAIFailures()))
+	service := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { performed.Add(1) })
+	server := httptest.NewServer(injector.Handler(service, faults.OpenAIFailures()))
 	defer server.Close()
 	for range 500 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := request(t, http.MethodGet, server.URL, nil)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 	}
@@ -98,9 +96,10 @@ func TestRateIsAShare(t *testing.T) {
 }
 
 func TestOpenAIErrorsAreTheServices(t *testing.T) {
-	door := faults.NewDoor(1)
-	door.Set(faults.Rates{ErrorRate: 1})
-	server := httptest.NewServer(door.Handler(http.NotFoundHandler(), faults.OpenAIFailures()))
+	t.Parallel()
+	injector := faults.NewInjector(1)
+	injector.Set(faults.Rates{ErrorRate: 1})
+	server := httptest.NewServer(injector.Handler(http.NotFoundHandler(), faults.OpenAIFailures()))
 	defer server.Close()
 	config := openai.DefaultConfig("any")
 	config.BaseURL = server.URL + "/v1"
@@ -115,6 +114,7 @@ func TestOpenAIErrorsAreTheServices(t *testing.T) {
 }
 
 func TestProxyStreams(t *testing.T) {
+	t.Parallel()
 	next := make(chan string)
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for piece := range next {
@@ -127,32 +127,28 @@ func TestProxyStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(faults.NewDoor(1).Handler(proxy, nil))
+	server := httptest.NewServer(faults.NewInjector(1).Handler(proxy, nil))
 	defer server.Close()
 	go func() { next <- "one" }()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := request(t, http.MethodGet, server.URL, nil)
 	defer resp.Body.Close()
 	buffer := make([]byte, 3)
 	if _, err := io.ReadFull(resp.Body, buffer); err != nil || string(buffer) != "one" {
 		t.Errorf("read %q, %v", buffer, err)
 	}
-	close(next) // the first piece came before the answer was complete
+	close(next) // the first piece arrived before the answer was complete
 	if _, err := faults.Proxy("no url"); err == nil {
 		t.Error("made a proxy to no address")
 	}
 }
 
-// TestProxyReadsRequestsWhole: the service is sent a request when all of it is there, with its length.
+// TestProxyReadsRequestsWhole checks that a request sent in pieces reaches the service in one piece with its length.
 func TestProxyReadsRequestsWhole(t *testing.T) {
+	t.Parallel()
 	lengths := make(chan int64, 1)
-	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { lengths <- r.ContentLength }))
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		lengths <- r.ContentLength
+	}))
 	defer service.Close()
 	proxy, err := faults.Proxy(service.URL)
 	if err != nil {
@@ -166,61 +162,71 @@ func TestProxyReadsRequestsWhole(t *testing.T) {
 		_, _ = io.WriteString(sent, "pieces")
 		_ = sent.Close()
 	}()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
+	_ = request(t, http.MethodPost, server.URL, body).Body.Close()
 	if n := <-lengths; n != int64(len("in pieces")) {
-		t.Errorf("the service was told of %d bytes", n)
+		t.Errorf("the service got a request of %d bytes", n)
 	}
 }
 
 func TestInterceptor(t *testing.T) {
-	door, performed := faults.NewDoor(1), 0
-	intercept := door.Interceptor()
+	t.Parallel()
+	injector, performed := faults.NewInjector(1), 0
+	intercept := injector.Interceptor()
 	call := func() error {
-		_, err := intercept(t.Context(), nil, nil, func(context.Context, any) (any, error) { performed++; return "ok", nil })
+		_, err := intercept(t.Context(), nil, nil, func(context.Context, any) (any, error) {
+			performed++
+			return "ok", nil
+		})
 		return err
 	}
-	door.Set(faults.Rates{ErrorRate: 1})
+	injector.Set(faults.Rates{ErrorRate: 1})
 	for _, want := range []codes.Code{codes.Internal, codes.Unavailable, codes.ResourceExhausted} {
 		if err := call(); status.Code(err) != want || performed != 0 {
 			t.Errorf("error %v, performed %d; want %s", err, performed, want)
 		}
 	}
-	door.Set(faults.Rates{DropRate: 1})
+	injector.Set(faults.Rates{DropRate: 1})
 	if err := call(); status.Code(err) != codes.Unavailable || performed != 1 {
 		t.Errorf("dropped: %v, performed %d", err, performed)
 	}
-	door.Set(faults.Rates{})
+	injector.Set(faults.Rates{})
 	if err := call(); err != nil || performed != 2 {
-		t.Errorf("open: %v, performed %d", err, performed)
+		t.Errorf("without faults: %v, performed %d", err, performed)
 	}
 }
 
-func dynamodbDoor(t *testing.T) (*faults.Door, *dynamodb.Client, string) {
+func dynamodbInjector(t *testing.T) (*faults.Injector, *dynamodb.Client, string) {
 	t.Helper()
+	pk := aws.String("pk")
 	table := dynamodbtest.Table(t, &dynamodb.CreateTableInput{
 		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: pk, AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: pk, KeyType: types.KeyTypeHash}},
 	})
 	proxy, err := faults.Proxy(dynamodbtest.Endpoint(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := faults.NewDoor(1)
-	server := httptest.NewServer(door.Handler(proxy, faults.DynamoDBFailures()))
+	injector := faults.NewInjector(1)
+	server := httptest.NewServer(injector.Handler(proxy, faults.DynamoDBFailures()))
 	t.Cleanup(server.Close)
-	return door, dynamodb.New(dynamodb.Options{
+	return injector, dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	}), table
+}
+
+func request(t *testing.T, method, url string, body io.Reader) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
 }
 
 func put(t *testing.T, client *dynamodb.Client, table, pk string) error {

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // Failure is one of a service's own errors.
@@ -19,7 +21,7 @@ type Failure struct {
 	Body   string
 }
 
-// DynamoDBFailures are what the service answers when it is broken and when it is throttled, in turn.
+// DynamoDBFailures are the answers of a broken and of a throttled DynamoDB, in turn.
 func DynamoDBFailures() []Failure {
 	header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Requestid": {"FAULT"}}
 	return []Failure{
@@ -30,7 +32,7 @@ func DynamoDBFailures() []Failure {
 	}
 }
 
-// OpenAIFailures are what the service answers when it is broken and when it is throttled, in turn.
+// OpenAIFailures are the answers of a broken and of a throttled OpenAI, in turn.
 func OpenAIFailures() []Failure {
 	plain := http.Header{"Content-Type": {"application/json"}}
 	limited := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"1"}}
@@ -42,18 +44,18 @@ func OpenAIFailures() []Failure {
 	}
 }
 
-// Handler puts the door before a service. A dropped answer ends the connection without a byte of it.
-func (d *Door) Handler(service http.Handler, failures []Failure) http.Handler {
+// Handler puts the injector in front of an HTTP service. A lost answer ends the connection without a byte of it.
+func (i *Injector) Handler(service http.Handler, failures []Failure) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		decided := d.decide()
-		if decided.wait(r.Context()) != nil {
-			return
+		d := i.decide()
+		if delay.Sleep(r.Context(), d.latency) != nil {
+			return // the client is gone
 		}
 		switch {
-		case decided.fail:
-			failures[decided.kind%len(failures)].write(w, r)
-		case decided.drop:
-			service.ServeHTTP(&lost{header: http.Header{}}, r)
+		case d.fail:
+			failures[d.turn%len(failures)].write(w, r)
+		case d.drop:
+			service.ServeHTTP(&discardWriter{header: http.Header{}}, r)
 			panic(http.ErrAbortHandler)
 		default:
 			service.ServeHTTP(w, r)
@@ -69,17 +71,17 @@ func (f Failure) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, f.Body)
 }
 
-// lost takes an answer that nobody gets.
-type lost struct{ header http.Header }
+// discardWriter takes an answer that is to be lost.
+type discardWriter struct{ header http.Header }
 
-func (l *lost) Header() http.Header         { return l.header }
-func (l *lost) Write(p []byte) (int, error) { return len(p), nil }
-func (l *lost) WriteHeader(int)             {}
-func (l *lost) Flush()                      {}
+func (w *discardWriter) Header() http.Header         { return w.header }
+func (w *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (w *discardWriter) WriteHeader(int)             {}
+func (w *discardWriter) Flush()                      {}
 
-// Proxy returns a handler that passes requests on to the service at a base URL, streaming its answers. A request is
-// read whole first: the server closes a body once its answer begins, and a transport that looks for the body's end at
-// that moment would drop the connection, and the rest of the answer with it.
+// Proxy returns a handler that forwards requests to the service at a base URL and streams its answers back. It reads
+// each request whole before it forwards it. The server closes a request's body once the answer begins; a transport
+// that still reads the body then would drop the connection and the rest of the answer.
 func Proxy(base string) (http.Handler, error) {
 	target, err := url.Parse(base)
 	if err != nil || target.Host == "" {
@@ -92,7 +94,7 @@ func Proxy(base string) (http.Handler, error) {
 			MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, _ error) {
-			panic(http.ErrAbortHandler) // the service is gone: so is its answer
+			panic(http.ErrAbortHandler) // the service does not answer, so the client gets no answer either
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

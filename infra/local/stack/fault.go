@@ -61,8 +61,8 @@ func duration(ms float64) time.Duration { return time.Duration(ms * float64(time
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func (s *Stack) doors() map[string]*faults.Door {
-	return map[string]*faults.Door{dynamodbName: s.dynamodb.door, "pinecone": s.pinecone.door, "openai": s.openai.door}
+func (s *Stack) doors() map[string]*faults.Injector {
+	return map[string]*faults.Injector{dynamodbName: s.dynamodb.door, "pinecone": s.pinecone.door, "openai": s.openai.door}
 }
 
 func (s *Stack) faultState() map[string]doorSettings {

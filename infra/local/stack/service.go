@@ -22,7 +22,7 @@ import (
 // functions. A service that the door cannot stand before has none.
 type service struct {
 	direct, behindDoor string
-	door               *faults.Door
+	door               *faults.Injector
 	about              string
 }
 
@@ -57,7 +57,7 @@ func (s *Stack) openDynamoDBDoor(ctx context.Context) error {
 	s.lag = indexlag.New(indexlag.Options{
 		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
 	})
-	s.dynamodb.door = faults.NewDoor(1)
+	s.dynamodb.door = faults.NewInjector(1)
 	handler := s.dynamodb.door.Handler(s.lag.Handler(proxy), faults.DynamoDBFailures())
 	s.dynamodb.behindDoor, err = s.serveDoor(ctx, handler)
 	return err
@@ -89,7 +89,7 @@ func (s *Stack) startPinecone(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, direct.Close())
 	}
-	door := faults.NewDoor(2)
+	door := faults.NewInjector(2)
 	s.serveIndex(func() error { return index.Serve(direct) })
 	s.serveIndex(func() error { return index.Serve(behind, door.Interceptor()) })
 	s.pinecone = service{address(direct), address(behind), door, "Pinecone data plane, dotproduct, " + s.where()}
@@ -106,7 +106,7 @@ func (s *Stack) serveIndex(serve func() error) {
 
 // startOpenAI serves the offline model, or passes on to the named services, each behind a door of the same faults.
 func (s *Stack) startOpenAI(ctx context.Context) (err error) {
-	door := faults.NewDoor(3)
+	door := faults.NewInjector(3)
 	s.openai = service{direct: s.cfg.OpenAIBaseURL, door: door, about: "named by OPENAI_BASE_URL"}
 	if s.cfg.OpenAIBaseURL == "" {
 		l, err := listen(ctx, "OPENAI_PORT", s.cfg.OpenAIPort)
@@ -127,7 +127,7 @@ func (s *Stack) startOpenAI(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *Stack) proxyDoor(ctx context.Context, door *faults.Door, base string) (string, error) {
+func (s *Stack) proxyDoor(ctx context.Context, door *faults.Injector, base string) (string, error) {
 	proxy, err := faults.Proxy(base)
 	if err != nil {
 		return "", err
