@@ -13,13 +13,13 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func testAppend(t *testing.T, s *stand) {
-	create(t, s, alice, "program_designer", "p")
+func testAppend(t *testing.T, s *fixture) {
+	createSession(t, s, alice, "program_designer", "p")
 	m := conversation.NewMessage{
 		Role: conversation.Assistant, Content: "Done.", Tokens: 2, AgentID: "coach", Mode: "build",
 		Metadata: map[string]any{"interrupted": true, "n": 1, "list": []string{"a"}},
 	}
-	a := add(t, s, alice, "p", say("swap it")[0], m)
+	a := appendMessages(t, s, alice, "p", userMessages("swap it")[0], m)
 	want := conversation.Message{
 		ID: a.Messages[1].ID, Seq: 2, SessionID: "p", Context: "program_designer", CoachID: "c1", AgentID: "coach",
 		Role: conversation.Assistant, Content: "Done.", Tokens: 2, Timestamp: Now.Add(time.Millisecond), Mode: "build",
@@ -35,7 +35,7 @@ func testAppend(t *testing.T, s *stand) {
 	if x.MessageCount != 2 || x.LastSeq != 2 || !x.StartedAt.Equal(Now) || !x.LastMessageAt.Equal(want.Timestamp) {
 		t.Errorf("session after: %+v", x)
 	}
-	got, err := readAll(t.Context(), s, alice, "p", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +48,13 @@ func testAppend(t *testing.T, s *stand) {
 	}
 }
 
-func testAppendTimes(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "t")
+func testAppendTimes(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "t")
 	at := func(d time.Duration) conversation.NewMessage {
 		return conversation.NewMessage{Role: conversation.User, Content: "x", Timestamp: Now.Add(d)}
 	}
-	add(t, s, alice, "t", at(-time.Hour))
-	a := add(t, s, alice, "t", at(-2*time.Hour), at(-2*time.Hour), at(-30*time.Minute))
+	appendMessages(t, s, alice, "t", at(-time.Hour))
+	a := appendMessages(t, s, alice, "t", at(-2*time.Hour), at(-2*time.Hour), at(-30*time.Minute))
 	want := []time.Time{Now.Add(-time.Hour + time.Millisecond), Now.Add(-time.Hour + 2*time.Millisecond), Now.Add(-30 * time.Minute)}
 	for i, m := range a.Messages {
 		if !m.Timestamp.Equal(want[i]) {
@@ -63,22 +63,22 @@ func testAppendTimes(t *testing.T, s *stand) {
 	}
 	ancient := at(0)
 	ancient.Timestamp = time.Date(1912, 6, 23, 1, 2, 3, 456789000, time.FixedZone("", 3600))
-	create(t, s, alice, coach, "old")
-	add(t, s, alice, "old", ancient)
-	got, err := readAll(t.Context(), s, alice, "old", conversation.Page{Limit: 1})
+	createSession(t, s, alice, coach, "old")
+	appendMessages(t, s, alice, "old", ancient)
+	got, err := allMessages(t.Context(), s, alice, "old", conversation.Page{Limit: 1})
 	if err != nil || len(got) != 1 || !got[0].Timestamp.Equal(ancient.Timestamp.Truncate(time.Millisecond)) {
 		t.Errorf("a time before 1970: %v, %v", got, err)
 	}
 }
 
-func testAppendRefuses(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "r")
+func testInvalidAppends(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "r")
 	deep := map[string]any{}
 	for range 20 {
 		deep = map[string]any{"d": deep}
 	}
 	msg := func(change func(*conversation.NewMessage)) []conversation.NewMessage {
-		m := say("fine", "x")
+		m := userMessages("fine", "x")
 		change(&m[1])
 		return m
 	}
@@ -88,7 +88,7 @@ func testAppendRefuses(t *testing.T, s *stand) {
 		messages    []conversation.NewMessage
 	}{
 		{"none", "messages", fault.Invalid, nil},
-		{"51", "messages", fault.Invalid, say(numbered("m", 51)...)},
+		{"51", "messages", fault.Invalid, userMessages(numbered("m", 51)...)},
 		{"role", "messages[1].role", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Role = "tool" })},
 		{"empty", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = "" })},
 		{"long", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = strings.Repeat("x", 256<<10+1) })},
@@ -97,7 +97,7 @@ func testAppendRefuses(t *testing.T, s *stand) {
 		{"decreasing", "messages[1].timestamp", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Timestamp = Now.Add(-time.Minute) })},
 		{"deep", "messages[1].metadata.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Metadata = deep })},
 		{"number", "messages[1].metadata.n", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Metadata = map[string]any{"n": 1e200} })},
-		{"together", "", fault.TooLarge, say(strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10))},
+		{"together", "", fault.TooLarge, userMessages(strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10))},
 	}
 	for _, c := range cases {
 		_, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "r", Messages: c.messages})
@@ -107,18 +107,18 @@ func testAppendRefuses(t *testing.T, s *stand) {
 			checkField(t, err, c.field)
 		}
 	}
-	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "none", Messages: say("x")}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "none", Messages: userMessages("x")}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to no session: %v", err)
 	}
-	if got, err := readAll(t.Context(), s, alice, "r", conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
+	if got, err := allMessages(t.Context(), s, alice, "r", conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
 		t.Errorf("refused appends left %d messages, %v", len(got), err)
 	}
 }
 
-func testAppendSameKeyAtOnce(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "k")
+func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "k")
 	in := conversation.Append{
-		SessionID: "k", Messages: say("once"),
+		SessionID: "k", Messages: userMessages("once"),
 		Idempotency: conversation.Idempotency{Scope: "POST x", Key: "k", BodyHash: "h"},
 	}
 	const n = 50
@@ -143,21 +143,21 @@ func testAppendSameKeyAtOnce(t *testing.T, s *stand) {
 	if firsts != 1 {
 		t.Errorf("%d answers were no replay, want 1", firsts)
 	}
-	got, err := readAll(t.Context(), s, alice, "k", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s, alice, "k", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkWhole(t, got, 1)
+	checkComplete(t, got, 1)
 }
 
-func testAppendManyWriters(t *testing.T, s *stand) {
+func testConcurrentAppends(t *testing.T, s *fixture) {
 	const writers, each = 20, 25
-	create(t, s, alice, coach, "w")
+	createSession(t, s, alice, coach, "w")
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				m := say(fmt.Sprintf("%d/%d", w, i))
+				m := userMessages(fmt.Sprintf("%d/%d", w, i))
 				if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "w", Messages: m}); err != nil {
 					t.Errorf("writer %d, message %d: %v", w, i, err)
 				}
@@ -165,11 +165,11 @@ func testAppendManyWriters(t *testing.T, s *stand) {
 		})
 	}
 	wg.Wait()
-	got, err := readAll(t.Context(), s, alice, "w", conversation.Page{Limit: 200})
+	got, err := allMessages(t.Context(), s, alice, "w", conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkWhole(t, got, writers*each)
+	checkComplete(t, got, writers*each)
 	next := make([]int, writers)
 	for _, m := range got {
 		var w, i int
@@ -187,21 +187,165 @@ func testAppendManyWriters(t *testing.T, s *stand) {
 	}
 }
 
-func testContentRoundTrip(t *testing.T, s *stand) {
+func testContentRoundTrip(t *testing.T, s *fixture) {
 	contents := []string{
 		"👩🏽‍🚀 👨‍👩‍👧‍👦 🏳️‍🌈", "שלום עולם", "مرحبا", "e\u0301 n\u0303", "\u0000 in the middle \u0000", "\u0000",
 		"line\r\n\ttab\u001b\u202e\ufeff", " ", strings.Repeat("ü", 128<<10),
 	}
-	create(t, s, alice, coach, "c")
-	add(t, s, alice, "c", say(contents...)...)
-	got, err := readAll(t.Context(), s, alice, "c", conversation.Page{Limit: 50})
+	createSession(t, s, alice, coach, "c")
+	appendMessages(t, s, alice, "c", userMessages(contents...)...)
+	got, err := allMessages(t.Context(), s, alice, "c", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkWhole(t, got, len(contents))
+	checkComplete(t, got, len(contents))
 	for i, m := range got {
 		if m.Content != contents[i] {
 			t.Errorf("content %d of %d bytes came back with %d bytes", i, len(contents[i]), len(m.Content))
 		}
 	}
+}
+
+func testAppendReplays(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "i")
+	in := appendWithKey("i", "k")
+	first, err := s.Append(t.Context(), alice, in)
+	if err != nil || first.Replayed {
+		t.Fatalf("first: replayed %v, %v", first.Replayed, err)
+	}
+	appendMessages(t, s, alice, "i", userMessages("three")...)
+	again, err := s.Append(t.Context(), alice, in)
+	if err != nil || !again.Replayed {
+		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
+	}
+	checkSameAnswer(t, first, again)
+	other := in
+	other.Idempotency.BodyHash = "h2"
+	if _, err := s.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
+		t.Errorf("another body: %v", err)
+	}
+	other.Idempotency.Key = "k2"
+	if a, err := s.Append(t.Context(), alice, other); err != nil || a.Replayed {
+		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
+	}
+	got, err := allMessages(t.Context(), s, alice, "i", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkComplete(t, got, 5)
+	if _, err := s.BuryMessage(t.Context(), alice, first.Messages[1], nil, Now); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = s.Append(t.Context(), alice, in); err != nil || !again.Replayed {
+		t.Fatalf("repeat after a message was deleted: replayed %v, %v", again.Replayed, err)
+	}
+	checkSameAnswer(t, first, again)
+	checkSeqs(t, s, "i", 1, 3, 4, 5)
+}
+
+// checkSameAnswer compares what a client sees of two answers.
+func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
+	t.Helper()
+	if diff := cmp.Diff(a.Messages, b.Messages); diff != "" {
+		t.Errorf("messages differ:\n%s", diff)
+	}
+	seen := func(s conversation.Session) conversation.Session {
+		return conversation.Session{
+			ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
+			Attributes: s.Attributes, MessageCount: s.MessageCount, StartedAt: s.StartedAt,
+			LastMessageAt: s.LastMessageAt, Summary: s.Summary,
+		}
+	}
+	if diff := cmp.Diff(seen(a.Session), seen(b.Session)); diff != "" {
+		t.Errorf("sessions differ:\n%s", diff)
+	}
+}
+
+// keyed is an append with an idempotency key.
+func appendWithKey(sessionID, key string) conversation.Append {
+	return conversation.Append{
+		SessionID: sessionID, Messages: userMessages("one", "two"),
+		Idempotency: conversation.Idempotency{Scope: "POST /v1/sessions/" + sessionID + "/messages", Key: key, BodyHash: "h"},
+	}
+}
+
+func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
+	if _, err := s.CreateSession(t.Context(), alice, conversation.NewSession{
+		ID: "i", Context: coach, CoachID: "c", Title: "first", Attributes: map[string]any{"week": "1", "gone": true},
+	}, conversation.Idempotency{}); err != nil {
+		t.Fatal(err)
+	}
+	second, none, completed := "second", "", conversation.Completed
+	edits := []conversation.SessionChange{
+		{Title: &second},
+		{Attributes: map[string]any{"week": "2", "gone": nil}},
+		{Status: &completed},
+		{Title: &none, Attributes: map[string]any{"week": nil}},
+		{Title: &second},
+	}
+	var answers []conversation.Appended
+	for i, edit := range edits {
+		first, err := s.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, first)
+		if _, err := s.UpdateSession(t.Context(), alice, "i", edit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, first := range answers {
+		again, err := s.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
+		if err != nil || !again.Replayed {
+			t.Fatalf("repeat %d: replayed %v, %v", i, again.Replayed, err)
+		}
+		checkSameAnswer(t, first, again)
+	}
+}
+
+func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
+	create := func(title string) {
+		t.Helper()
+		in := conversation.NewSession{ID: "i", Context: coach, CoachID: "c", Title: title}
+		if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("first")
+	first, err := s.Append(t.Context(), alice, appendWithKey("i", "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	title := "second"
+	if _, err := s.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sweeper().DeleteSession(t.Context(), alice, "i"); err != nil {
+		t.Fatal(err)
+	}
+	first.Session.Title = "" // it went with the session
+	checkReplay := func(when string) {
+		t.Helper()
+		again, err := s.Append(t.Context(), alice, appendWithKey("i", "k"))
+		if err != nil || !again.Replayed {
+			t.Fatalf("repeat %s: replayed %v, %v", when, again.Replayed, err)
+		}
+		checkSameAnswer(t, first, again)
+		if _, err := s.Append(t.Context(), bob, appendWithKey("i", "k")); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s, by another user: %v", when, err)
+		}
+	}
+	checkReplay("after the deletion")
+	if _, err := s.Append(t.Context(), alice, appendWithKey("i", "other")); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another key after the deletion: %v", err)
+	}
+	other := appendWithKey("i", "k")
+	other.Idempotency.BodyHash = "h2"
+	if _, err := s.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
+		t.Errorf("another body after the deletion: %v", err)
+	}
+	s.advance(time.Second)
+	create("anew")
+	checkReplay("after the id was used anew")
+	checkSeqs(t, s, "i")
 }

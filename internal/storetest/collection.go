@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-func testCollections(t *testing.T, s *stand) {
+func testCollections(t *testing.T, s *fixture) {
 	checkCollection(t, "goal", s.Goals(), func(g *longterm.Goal) *string { return &g.ID },
 		longterm.Goal{Title: "Run", Status: longterm.GoalActive, GoalType: longterm.Habit, CreatedAt: Now, UpdatedAt: Now},
 		func(g *longterm.Goal) { g.Status = longterm.GoalCompleted })
@@ -37,7 +38,7 @@ func testCollections(t *testing.T, s *stand) {
 // checkCollection leads one record through its life.
 func checkCollection[T any](t *testing.T, kind string, c longterm.Collection[T], id func(*T) *string, want T, change func(*T)) {
 	t.Helper()
-	first, replayed, err := c.Create(t.Context(), alice, want, keyOf("POST", kind))
+	first, replayed, err := c.Create(t.Context(), alice, want, idempotencyKey("POST", kind))
 	if err != nil || replayed || *id(&first) == "" {
 		t.Fatalf("%s: create: %+v, replayed %v, %v", kind, first, replayed, err)
 	}
@@ -76,7 +77,7 @@ func checkCollection[T any](t *testing.T, kind string, c longterm.Collection[T],
 	checkReplay(t, kind, c, want, 0)
 }
 
-func keyOf(scope, key string) conversation.Idempotency {
+func idempotencyKey(scope, key string) conversation.Idempotency {
 	return conversation.Idempotency{Scope: scope, Key: key, BodyHash: "h"}
 }
 
@@ -84,14 +85,14 @@ func keyOf(scope, key string) conversation.Idempotency {
 // record, and nothing is stored.
 func checkReplay[T any](t *testing.T, kind string, c longterm.Collection[T], first T, listed int) {
 	t.Helper()
-	again, replayed, err := c.Create(t.Context(), alice, first, keyOf("POST", kind))
+	again, replayed, err := c.Create(t.Context(), alice, first, idempotencyKey("POST", kind))
 	if err != nil || !replayed {
 		t.Fatalf("%s: repeat: replayed %v, %v", kind, replayed, err)
 	}
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("%s: the repeat answers (-first +repeat):\n%s", kind, diff)
 	}
-	other := keyOf("POST", kind)
+	other := idempotencyKey("POST", kind)
 	other.BodyHash = "another"
 	if _, _, err := c.Create(t.Context(), alice, first, other); !fault.Is(err, fault.IdempotencyMismatch) {
 		t.Errorf("%s: another body: %v", kind, err)
@@ -105,9 +106,9 @@ func checkReplay[T any](t *testing.T, kind string, c longterm.Collection[T], fir
 func checkMissing[T any](t *testing.T, kind string, c longterm.Collection[T], user conversation.UserID, id string) {
 	t.Helper()
 	for op, err := range map[string]error{
-		"get":    second(c.Get(t.Context(), user, id)),
+		"get":    errorOf(c.Get(t.Context(), user, id)),
 		"delete": c.Delete(t.Context(), user, id),
-		"update": second(c.Update(t.Context(), user, id, func(*T) error { return nil })),
+		"update": errorOf(c.Update(t.Context(), user, id, func(*T) error { return nil })),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %s of what %s does not have: %v", kind, op, user, err)
@@ -116,7 +117,7 @@ func checkMissing[T any](t *testing.T, kind string, c longterm.Collection[T], us
 }
 
 // testCollectionPages lists what is live and what is past as one list, newest first.
-func testCollectionPages(t *testing.T, s *stand) {
+func testCollectionPages(t *testing.T, s *fixture) {
 	var want []string
 	for i := range 7 {
 		s.advance(time.Minute)
@@ -132,7 +133,7 @@ func testCollectionPages(t *testing.T, s *stand) {
 	}
 	for _, limit := range []int{1, 3, 7, 50} {
 		var got []string
-		for _, g := range pages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Goal, conversation.Position, error) {
+		for _, g := range allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Goal, conversation.Position, error) {
 			return s.Goals().List(t.Context(), alice, p)
 		}) {
 			got = append(got, g.ID)
@@ -145,7 +146,7 @@ func testCollectionPages(t *testing.T, s *stand) {
 	checkField(t, err, "cursor")
 }
 
-func testUpdatesAtOnce(t *testing.T, s *stand) {
+func testConcurrentUpdates(t *testing.T, s *fixture) {
 	m, _, err := s.Memories().Create(t.Context(), alice, longterm.Memory{Content: "x", CreatedAt: Now}, noKey)
 	if err != nil {
 		t.Fatal(err)
@@ -169,5 +170,137 @@ func testUpdatesAtOnce(t *testing.T, s *stand) {
 	wg.Wait()
 	if got, err := s.Memories().Get(t.Context(), alice, m.ID); err != nil || len(got.MessageIDs) != 8 {
 		t.Errorf("8 updates left %v, %v", got.MessageIDs, err)
+	}
+}
+
+// live reads what a prompt reads of alice.
+func snapshot(t *testing.T, s Store) longterm.Snapshot {
+	t.Helper()
+	snap, err := s.LongTerm(t.Context(), alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+func testGoalsBecomePast(t *testing.T, s *fixture) {
+	g, _, err := s.Goals().Create(t.Context(), alice, longterm.Goal{Title: "x", Status: longterm.GoalActive, CreatedAt: Now, UpdatedAt: Now}, noKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[longterm.GoalStatus]int{
+		longterm.GoalPaused: 0, longterm.GoalActive: 1, longterm.GoalCompleted: 0, longterm.GoalAbandoned: 0,
+	} {
+		if _, err := s.Goals().Update(t.Context(), alice, g.ID, func(g *longterm.Goal) error { g.Status = status; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := snapshot(t, s).Goals; len(got) != want {
+			t.Errorf("%d goals that are %s are live", len(got), status)
+		}
+		if got, err := s.Goals().Get(t.Context(), alice, g.ID); err != nil || got.Status != status {
+			t.Errorf("a goal that is %s reads as %+v, %v", status, got, err)
+		}
+	}
+}
+
+func testTodosBecomePast(t *testing.T, s *fixture) {
+	add := func(status longterm.TodoStatus, completed time.Time) string {
+		t.Helper()
+		todo, _, err := s.Todos().Create(t.Context(), alice, longterm.Todo{
+			CoachID: "c", Content: "x", Status: status, CompletedAt: completed, CreatedAt: Now, UpdatedAt: Now,
+		}, noKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return todo.ID
+	}
+	open, won := add(longterm.Pending, time.Time{}), add(longterm.TodoCompleted, Now.Add(-time.Hour))
+	add(longterm.TodoCompleted, Now.Add(-49*time.Hour))
+	checkTodos(t, s, open, won)
+	s.advance(longterm.WinWindow)
+	checkTodos(t, s, open)
+	later := add(longterm.Pending, time.Time{})
+	checkTodos(t, s, open, later)
+	if all, _, err := s.Todos().List(t.Context(), alice, conversation.Page{Limit: 50}); err != nil || len(all) != 4 {
+		t.Errorf("%d todos are listed, %v", len(all), err)
+	}
+	_, err := s.Todos().Update(t.Context(), alice, won, func(t *longterm.Todo) error {
+		t.Status, t.CompletedAt = longterm.Pending, time.Time{}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTodos(t, s, open, later, won)
+}
+
+func checkTodos(t *testing.T, s *fixture, want ...string) {
+	t.Helper()
+	var got []string
+	for _, todo := range snapshot(t, s).Todos {
+		got = append(got, todo.ID)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("live todos (-want +got):\n%s", diff)
+	}
+}
+
+func testLatestCheckIn(t *testing.T, s *fixture) {
+	for _, d := range []time.Duration{-time.Hour, 0, -time.Minute, -40 * 365 * 24 * time.Hour * 2} {
+		if _, _, err := s.CheckIns().Create(t.Context(), alice, longterm.CheckIn{Timestamp: Now.Add(d), Note: d.String(), Tokens: 3}, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := snapshot(t, s).LatestCheckIn; got == nil || got.Note != "0s" {
+		t.Fatalf("latest check-in %+v", got)
+	}
+	list, _, err := s.CheckIns().List(t.Context(), alice, conversation.Page{Limit: 10})
+	if err != nil || len(list) != 4 || list[0].Note != "0s" || list[1].Note != "-1m0s" {
+		t.Errorf("check-ins %+v, %v", list, err)
+	}
+}
+
+// mostMemories is how many memories a prompt has to read at most (design 3, "capped per kind").
+const maxLiveMemories = 200
+
+func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
+	create := func(m longterm.Memory) longterm.Memory {
+		t.Helper()
+		m.CreatedAt, m.UpdatedAt = Now, Now
+		stored, _, err := s.Memories().Create(t.Context(), alice, m, noKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stored
+	}
+	pinned := create(longterm.Memory{Content: "knee", Pinned: true, Source: longterm.Extracted})
+	seeded := create(longterm.Memory{Content: "vegan", Source: longterm.Seeded})
+	var extracted []longterm.Memory
+	for i := range maxLiveMemories {
+		extracted = append(extracted, create(longterm.Memory{Content: fmt.Sprint(i), Source: longterm.Extracted, MessageIDs: []string{"m"}}))
+	}
+	kept := map[string]bool{}
+	for _, m := range snapshot(t, s).Memories {
+		kept[m.ID] = true
+	}
+	if len(kept) != maxLiveMemories || !kept[pinned.ID] || !kept[seeded.ID] {
+		t.Errorf("%d memories are live, the pinned one %v, the seeded one %v", len(kept), kept[pinned.ID], kept[seeded.ID])
+	}
+	for _, m := range extracted {
+		got, err := s.Memories().Get(t.Context(), alice, m.ID)
+		if err != nil {
+			t.Fatalf("a memory that made room is gone: %v", err)
+		}
+		if diff := cmp.Diff(m, got); diff != "" {
+			t.Fatalf("read back (-want +got):\n%s", diff)
+		}
+	}
+	all := allPages(t, conversation.Page{Limit: 75}, func(p conversation.Page) ([]longterm.Memory, conversation.Position, error) {
+		return s.Memories().List(t.Context(), alice, p)
+	})
+	if len(all) != maxLiveMemories+2 {
+		t.Errorf("%d memories are listed", len(all))
 	}
 }

@@ -16,25 +16,25 @@ import (
 )
 
 // noVectors is an index that holds nothing: what the suite tests of a deletion is the store's part.
-type noVectors struct{}
+type emptyIndex struct{}
 
-func (noVectors) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
+func (emptyIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
 
-func (noVectors) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
+func (emptyIndex) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
 
-func (noVectors) IndexBehind(context.Context, conversation.UserID, conversation.Message) error {
+func (emptyIndex) IndexBehind(context.Context, conversation.UserID, conversation.Message) error {
 	return nil
 }
 
 // deletions is what deletes from the store.
-func (s *stand) deletions() *erasure.Sweeper {
+func (s *fixture) sweeper() *erasure.Sweeper {
 	return erasure.NewSweeper(erasure.New(erasure.Deps{
-		Store: s.Store, Memories: s.Memories(), Index: noVectors{}, Now: s.clock, Backups: erasure.DefaultBackups,
-	}), noVectors{})
+		Store: s.Store, Memories: s.Memories(), Index: emptyIndex{}, Now: s.clock, Backups: erasure.DefaultBackups,
+	}), emptyIndex{})
 }
 
 // drawn stores a memory that was extracted from messages.
-func (s *stand) drawn(t *testing.T, messages ...conversation.Message) string {
+func (s *fixture) extractMemory(t *testing.T, messages ...conversation.Message) string {
 	t.Helper()
 	m := longterm.Memory{Content: "fact", Source: longterm.Extracted, CreatedAt: s.clock(), UpdatedAt: s.clock()}
 	for _, x := range messages {
@@ -47,10 +47,10 @@ func (s *stand) drawn(t *testing.T, messages ...conversation.Message) string {
 	return stored.ID
 }
 
-func (s *stand) checkMemories(t *testing.T, want ...string) {
+func (s *fixture) checkMemories(t *testing.T, want ...string) {
 	t.Helper()
 	got := map[string]bool{}
-	for _, m := range live(t, s).Memories {
+	for _, m := range snapshot(t, s).Memories {
 		got[m.ID] = true
 	}
 	if len(got) != len(want) {
@@ -75,85 +75,85 @@ func seqs(messages []conversation.Message) []int {
 func checkSeqs(t *testing.T, s Store, id string, want ...int) {
 	t.Helper()
 	for _, limit := range []int{1, 50} {
-		got, err := readAll(t.Context(), s, alice, id, conversation.Page{Limit: limit})
+		got, err := allMessages(t.Context(), s, alice, id, conversation.Page{Limit: limit})
 		if diff := cmp.Diff(want, seqs(got)); err != nil || diff != "" {
 			t.Errorf("%s by %d (-want +got), %v:\n%s", id, limit, err, diff)
 		}
 	}
-	if x := read(t, s, id); x.MessageCount != len(want) {
+	if x := readSession(t, s, id); x.MessageCount != len(want) {
 		t.Errorf("%s counts %d messages, want %d", id, x.MessageCount, len(want))
 	}
 }
 
-func testDeleteMessage(t *testing.T, s *stand) {
-	session, m := talk(t, s, coach, "a", "1", "2", "3", "4")
-	sum := save(t, s, session)
-	_, other := talk(t, s, "workout_log", "b", "x")
-	s.drawn(t, m[1])
-	both := s.drawn(t, m[1], other[0])
-	s.keep(t, "a")
-	kept := s.keep(t, "b")
+func testDeleteMessage(t *testing.T, s *fixture) {
+	session, m := newSession(t, s, coach, "a", "1", "2", "3", "4")
+	sum := saveSummary(t, s, session)
+	_, other := newSession(t, s, "workout_log", "b", "x")
+	s.extractMemory(t, m[1])
+	both := s.extractMemory(t, m[1], other[0])
+	s.savePrompt(t, "a")
+	kept := s.savePrompt(t, "b")
 	for name, at := range map[string]struct {
 		user    conversation.UserID
 		session string
 	}{"another session": {alice, "b"}, "another user": {bob, "a"}} {
-		if err := s.deletions().DeleteMessage(t.Context(), at.user, at.session, m[1].ID); !fault.Is(err, fault.NotFound) {
+		if err := s.sweeper().DeleteMessage(t.Context(), at.user, at.session, m[1].ID); !fault.Is(err, fault.NotFound) {
 			t.Errorf("from %s: %v", name, err)
 		}
 	}
-	if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[1].ID); err != nil {
+	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[1].ID); !fault.Is(err, fault.NotFound) {
+	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("again: %v", err)
 	}
 	checkSeqs(t, s, "a", 1, 3, 4)
 	s.checkMemories(t, both)
-	if got := keptOf(t, s, "", 50); cmp.Diff([]string{kept.ID}, idsOf(got)) != "" {
-		t.Errorf("kept prompts are %v", idsOf(got))
+	if got := listPrompts(t, s, "", 50); cmp.Diff([]string{kept.ID}, promptIDs(got)) != "" {
+		t.Errorf("kept prompts are %v", promptIDs(got))
 	}
-	x := read(t, s, "a")
+	x := readSession(t, s, "a")
 	if x.Summary != nil || x.SummarizedSeq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
 		t.Errorf("the session is %+v", x)
 	}
 	if hits, err := s.Resolve(t.Context(), alice, 0, []string{sum.ID(), m[1].ID}); err != nil || len(hits) != 0 {
 		t.Errorf("resolved %v, %v", hits, err)
 	}
-	checkEnds(t, s, m)
+	checkDeletingEnds(t, s, m)
 }
 
 // checkEnds deletes the first, the last and the only message of a session that has 1, 3 and 4.
-func checkEnds(t *testing.T, s *stand, m []conversation.Message) {
+func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 	t.Helper()
 	for _, step := range []struct{ delete, first, last int }{{0, 2, 3}, {3, 2, 2}} {
-		if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID); err != nil {
+		if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID); err != nil {
 			t.Fatal(err)
 		}
-		x := read(t, s, "a")
+		x := readSession(t, s, "a")
 		if !x.StartedAt.Equal(m[step.first].Timestamp) || !x.LastMessageAt.Equal(m[step.last].Timestamp) {
 			t.Errorf("without %d the session goes from %v to %v", step.delete+1, x.StartedAt, x.LastMessageAt)
 		}
 	}
-	if err := s.deletions().DeleteMessage(t.Context(), alice, "a", m[2].ID); err != nil {
+	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[2].ID); err != nil {
 		t.Fatal(err)
 	}
-	if x := read(t, s, "a"); x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.SummarizedSeq != x.LastSeq {
+	if x := readSession(t, s, "a"); x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.SummarizedSeq != x.LastSeq {
 		t.Errorf("without any message the session is %+v", x)
 	}
-	add(t, s, alice, "a", say("more")...)
+	appendMessages(t, s, alice, "a", userMessages("more")...)
 	checkSeqs(t, s, "a", 5)
 }
 
-func testMessageOf(t *testing.T, s *stand) {
-	_, m := talk(t, s, coach, "a", "1")
+func testMessageByID(t *testing.T, s *fixture) {
+	_, m := newSession(t, s, coach, "a", "1")
 	got, err := s.MessageOf(t.Context(), alice, "a", m[0].ID)
 	if diff := cmp.Diff(m[0], got); err != nil || diff != "" {
 		t.Errorf("(-want +got), %v:\n%s", err, diff)
 	}
 	for name, err := range map[string]error{
-		"another session": second(s.MessageOf(t.Context(), alice, "b", m[0].ID)),
-		"another user":    second(s.MessageOf(t.Context(), bob, "a", m[0].ID)),
-		"no id":           second(s.MessageOf(t.Context(), alice, "a", "msg")),
+		"another session": errorOf(s.MessageOf(t.Context(), alice, "b", m[0].ID)),
+		"another user":    errorOf(s.MessageOf(t.Context(), bob, "a", m[0].ID)),
+		"no id":           errorOf(s.MessageOf(t.Context(), alice, "a", "msg")),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -161,9 +161,9 @@ func testMessageOf(t *testing.T, s *stand) {
 	}
 }
 
-func testSourcesOfMemories(t *testing.T, s *stand) {
-	_, a := talk(t, s, coach, "a", "1", "2")
-	_, b := talk(t, s, "workout_log", "b", "3")
+func testSessionsOfMessages(t *testing.T, s *fixture) {
+	_, a := newSession(t, s, coach, "a", "1", "2")
+	_, b := newSession(t, s, "workout_log", "b", "3")
 	if _, err := s.BuryMessage(t.Context(), alice, a[1], nil, Now); err != nil {
 		t.Fatal(err)
 	}
@@ -177,10 +177,10 @@ func testSourcesOfMemories(t *testing.T, s *stand) {
 	}
 }
 
-func testDeleteSession(t *testing.T, s *stand) {
-	gone, m := talk(t, s, "training_program", "gone", "1", "2")
-	kept, other := talk(t, s, "training_program", "kept", "x")
-	own, shared := summaryOf(gone, 2, conversation.ByModel, true), summaryOf(gone, 2, conversation.ByModel, true)
+func testDeleteSession(t *testing.T, s *fixture) {
+	gone, m := newSession(t, s, "training_program", "gone", "1", "2")
+	kept, other := newSession(t, s, "training_program", "kept", "x")
+	own, shared := newSummary(gone, 2, conversation.ByModel, true), newSummary(gone, 2, conversation.ByModel, true)
 	own.RecordType, shared.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
 	own.SubjectID, shared.SubjectID, shared.SessionID = "p1", "p2", "kept"
 	if err := s.SaveSummary(t.Context(), alice, gone, own); err != nil {
@@ -189,46 +189,46 @@ func testDeleteSession(t *testing.T, s *stand) {
 	if err := s.SaveSummary(t.Context(), alice, kept, shared); err != nil { // of the same kind, and another session's
 		t.Fatal(err)
 	}
-	s.drawn(t, m...)
-	both := s.drawn(t, m[0], other[0])
-	s.keep(t, "gone")
-	s.keep(t, "kept")
-	if err := s.deletions().DeleteSession(t.Context(), bob, "gone"); !fault.Is(err, fault.NotFound) {
+	s.extractMemory(t, m...)
+	both := s.extractMemory(t, m[0], other[0])
+	s.savePrompt(t, "gone")
+	s.savePrompt(t, "kept")
+	if err := s.sweeper().DeleteSession(t.Context(), bob, "gone"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's: %v", err)
 	}
-	if err := s.deletions().DeleteSession(t.Context(), alice, "gone"); err != nil {
+	if err := s.sweeper().DeleteSession(t.Context(), alice, "gone"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.deletions().DeleteSession(t.Context(), alice, "gone"); !fault.Is(err, fault.NotFound) {
+	if err := s.sweeper().DeleteSession(t.Context(), alice, "gone"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("again: %v", err)
 	}
-	checkGone(t, s, "gone", m)
+	checkDeleted(t, s, "gone", m)
 	s.checkMemories(t, both)
 	checkSeqs(t, s, "kept", 1)
-	if got := keptOf(t, s, "", 50); len(got) != 1 || got[0].SessionID != "kept" {
-		t.Errorf("kept prompts are %v", idsOf(got))
+	if got := listPrompts(t, s, "", 50); len(got) != 1 || got[0].SessionID != "kept" {
+		t.Errorf("kept prompts are %v", promptIDs(got))
 	}
 	hits, err := s.Resolve(t.Context(), alice, 0, []string{own.ID(), shared.ID()})
 	if err != nil || len(hits) != 1 || hits[0].ID != shared.ID() {
 		t.Errorf("summaries resolve to %v, %v", hits, err)
 	}
-	again, _ := talk(t, s, coach, "gone", "new")
+	again, _ := newSession(t, s, coach, "gone", "new")
 	if again.LastSeq != 1 || again.Context != coach {
 		t.Errorf("a session of the same id is %+v", again)
 	}
 }
 
 // checkGone holds that a session is not there for anybody, nor its messages.
-func checkGone(t *testing.T, s *stand, id string, messages []conversation.Message) {
+func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.Message) {
 	t.Helper()
 	completed := conversation.Completed
 	for op, err := range map[string]error{
-		"read":     second(s.Session(t.Context(), alice, id)),
-		"append":   second(s.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: say("late")})),
-		"turn":     second(s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: id, Messages: say("late")}, time.Minute)),
-		"change":   second(s.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
+		"read":     errorOf(s.Session(t.Context(), alice, id)),
+		"append":   errorOf(s.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: userMessages("late")})),
+		"turn":     errorOf(s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: id, Messages: userMessages("late")}, time.Minute)),
+		"change":   errorOf(s.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
 		"leave":    s.LeaveSession(t.Context(), alice, id, Now),
-		"messages": second(readAll(t.Context(), s, alice, id, conversation.Page{Limit: 10})),
+		"messages": errorOf(allMessages(t.Context(), s, alice, id, conversation.Page{Limit: 10})),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s a deleted session: %v", op, err)
@@ -254,30 +254,30 @@ func checkGone(t *testing.T, s *stand, id string, messages []conversation.Messag
 }
 
 // testDeletionGoesOn buries a session, as a deletion that is cut off has, and makes another under its id meanwhile.
-func testDeletionGoesOn(t *testing.T, s *stand) {
-	_, old := talk(t, s, coach, "a", "1", "2")
+func testDeletionResumes(t *testing.T, s *fixture) {
+	_, old := newSession(t, s, coach, "a", "1", "2")
 	due := Now.Add(time.Hour)
 	g, err := s.BurySession(t.Context(), alice, "a", due)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("late")}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("late")}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to a buried session: %v", err)
 	}
 	again, err := s.BurySession(t.Context(), alice, "a", due)
 	if err != nil || again.ID != g.ID || again.Session == nil {
 		t.Errorf("bury it again: %+v, %v", again, err)
 	}
-	left := pages(t, conversation.Page{Limit: 1}, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+	left := allPages(t, conversation.Page{Limit: 1}, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
 		return s.BuriedMessages(t.Context(), again, p)
 	})
 	if diff := cmp.Diff(old, left); diff != "" {
 		t.Errorf("left of it (-want +got):\n%s", diff)
 	}
 	s.advance(time.Millisecond)
-	_, fresh := talk(t, s, coach, "a", "new")
+	_, fresh := newSession(t, s, coach, "a", "new")
 	s.advance(2 * time.Hour)
-	if n, err := s.deletions().Sweep(t.Context(), 10); err != nil || n != 1 {
+	if n, err := s.sweeper().Sweep(t.Context(), 10); err != nil || n != 1 {
 		t.Errorf("swept %d, %v", n, err)
 	}
 	line := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
@@ -288,9 +288,9 @@ func testDeletionGoesOn(t *testing.T, s *stand) {
 }
 
 // testGraves keeps the graves of messages and sessions until they are closed.
-func testGraves(t *testing.T, s *stand) {
-	_, m := talk(t, s, coach, "a", "1", "2")
-	talk(t, s, "workout_log", "b", "3")
+func testTombstones(t *testing.T, s *fixture) {
+	_, m := newSession(t, s, coach, "a", "1", "2")
+	newSession(t, s, "workout_log", "b", "3")
 	var want []string
 	for i, minutes := range []int{3, 1} {
 		g, err := s.BuryMessage(t.Context(), alice, m[i], []string{m[i].ID}, Now.Add(time.Duration(minutes)*time.Minute))
@@ -338,11 +338,11 @@ func testGraves(t *testing.T, s *stand) {
 }
 
 // testForgetPrompts takes what prompts of a span quote away: one session's prompts, and the text of the others.
-func testForgetPrompts(t *testing.T, s *stand) {
+func testForgetPrompts(t *testing.T, s *fixture) {
 	var kept []prompt.Kept
 	for _, session := range []string{"a", "b", "a", "b", "a", "b"} {
 		s.advance(time.Minute)
-		k := s.keep(t, session)
+		k := s.savePrompt(t, session)
 		k.Text = []byte("quoted")
 		if err := s.Keep(t.Context(), alice, k); err != nil {
 			t.Fatal(err)
@@ -356,13 +356,13 @@ func testForgetPrompts(t *testing.T, s *stand) {
 	}
 	kept[1].Text, kept[3].Text = nil, nil
 	want := []prompt.Kept{kept[5], kept[4], kept[3], kept[1], kept[0]}
-	if diff := cmp.Diff(want, keptOf(t, s, "", 50)); diff != "" {
+	if diff := cmp.Diff(want, listPrompts(t, s, "", 50)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 }
 
 // testVectorGraves leaves the grave of vectors twice, and one of a generation that is not the user's.
-func testVectorGraves(t *testing.T, s *stand) {
+func testVectorTombstones(t *testing.T, s *fixture) {
 	g := erasure.Grave{User: alice, Vectors: []string{"v1", "v2"}, Emptied: true, BuriedAt: Now}
 	other := g
 	other.Generation, other.Vectors = 7, []string{"v3"}

@@ -16,7 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-func idsOf(kept []prompt.Kept) []string {
+func promptIDs(kept []prompt.Kept) []string {
 	var ids []string
 	for _, k := range kept {
 		ids = append(ids, k.ID)
@@ -25,23 +25,23 @@ func idsOf(kept []prompt.Kept) []string {
 }
 
 // everything gives alice one of each, under names of its own.
-func (s *stand) everything(t *testing.T, name string) {
+func (s *fixture) storeEverything(t *testing.T, name string) {
 	t.Helper()
 	ctx := t.Context()
-	session, messages := talk(t, s, coach, name, name+" 1", name+" 2")
-	save(t, s, session)
-	s.drawn(t, messages...)
-	s.keep(t, name)
+	session, messages := newSession(t, s, coach, name, name+" 1", name+" 2")
+	saveSummary(t, s, session)
+	s.extractMemory(t, messages...)
+	s.savePrompt(t, name)
 	_, _, goal := s.Goals().Create(ctx, alice, longterm.Goal{Title: name, Status: longterm.GoalActive, CreatedAt: s.clock()}, noKey)
 	_, _, paused := s.Goals().Create(ctx, alice, longterm.Goal{Title: name, Status: longterm.GoalPaused, CreatedAt: s.clock()}, noKey)
 	_, _, checkIn := s.CheckIns().Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
 	_, _, todo := s.Todos().Create(ctx, alice, longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}, noKey)
 	for what, err := range map[string]error{
-		"profile":      second(s.Profiles().Put(ctx, alice, longterm.Profile{Name: name})),
-		"seed":         second(s.Seeds().Put(ctx, alice, longterm.Seed{Content: name})),
-		"user summary": second(s.UserSummaries().Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})),
-		"preferences":  second(s.Preferences().Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})),
-		"coach":        second(s.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})),
+		"profile":      errorOf(s.Profiles().Put(ctx, alice, longterm.Profile{Name: name})),
+		"seed":         errorOf(s.Seeds().Put(ctx, alice, longterm.Seed{Content: name})),
+		"user summary": errorOf(s.UserSummaries().Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})),
+		"preferences":  errorOf(s.Preferences().Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})),
+		"coach":        errorOf(s.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})),
 		"goal":         goal, "paused goal": paused, "check-in": checkIn, "todo": todo,
 	} {
 		if err != nil {
@@ -51,7 +51,7 @@ func (s *stand) everything(t *testing.T, name string) {
 }
 
 // seen counts what each read shows of alice; those that an export makes are among them.
-func (s *stand) seen(t *testing.T) map[string]int {
+func (s *fixture) visible(t *testing.T) map[string]int {
 	t.Helper()
 	ctx, page, got := t.Context(), conversation.Page{Limit: 50, Descending: true}, map[string]int{}
 	some := func(name string, n int, err error) {
@@ -85,11 +85,11 @@ func (s *stand) seen(t *testing.T) map[string]int {
 	some("memories", len(memories), err)
 	todos, _, err := s.Todos().List(ctx, alice, page)
 	some("todos", len(todos), err)
-	s.seenSingle(t, some)
+	s.visibleSingletons(t, some)
 	return got
 }
 
-func (s *stand) seenSingle(t *testing.T, some func(string, int, error)) {
+func (s *fixture) visibleSingletons(t *testing.T, some func(string, int, error)) {
 	t.Helper()
 	profile, err := s.Profiles().Get(t.Context(), alice)
 	some("profile", len(profile.Name), err)
@@ -106,14 +106,14 @@ func (s *stand) seenSingle(t *testing.T, some func(string, int, error)) {
 	some("preferences", len(access.Preferences.Timezone)-len("UTC"), err)
 }
 
-var nothing = map[string]int{}
+var none = map[string]int{}
 
-func testErase(t *testing.T, s *stand) {
-	s.everything(t, "old")
-	create(t, s, bob, coach, "bobs")
-	add(t, s, bob, "bobs", say("bob's")...)
+func testErase(t *testing.T, s *fixture) {
+	s.storeEverything(t, "old")
+	createSession(t, s, bob, coach, "bobs")
+	appendMessages(t, s, bob, "bobs", userMessages("bob's")...)
 	there := s.AppRecord(t, alice)
-	out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 || !out.ErasedAt.Equal(s.clock()) {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
@@ -122,23 +122,23 @@ func testErase(t *testing.T, s *stand) {
 			t.Errorf("%d of kind %s were erased, want %d", out.Counts[kind], kind, want)
 		}
 	}
-	if diff := cmp.Diff(nothing, s.seen(t)); diff != "" {
+	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
 		t.Errorf("seen afterwards (-want +got):\n%s", diff)
 	}
 	if !there() {
 		t.Error("the app's own record is gone")
 	}
-	if got, err := readAll(t.Context(), s, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
+	if got, err := allMessages(t.Context(), s, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
 		t.Errorf("another user's messages: %v, %v", got, err)
 	}
-	if out, err = s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 2 || len(out.Counts) != 0 {
+	if out, err = s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 2 || len(out.Counts) != 0 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
 }
 
 // testEraseInSteps: one caller at a time has the user, and another goes on when that one is gone.
-func testEraseInSteps(t *testing.T, s *stand) {
-	s.everything(t, "old")
+func testErasureResumes(t *testing.T, s *fixture) {
+	s.storeEverything(t, "old")
 	until := s.clock().Add(time.Minute)
 	p, held, err := s.BeginErasure(t.Context(), alice, until)
 	if err != nil || !held || p.Done || p.Generation != 1 || !p.ErasedAt.Equal(s.clock()) {
@@ -155,7 +155,7 @@ func testEraseInSteps(t *testing.T, s *stand) {
 		t.Errorf("at the same time: %+v, held %v, %v", got, held, err)
 	}
 	s.advance(time.Hour) // whoever had the user is gone
-	out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 9 || out.Vectors != 3 {
 		t.Errorf("to the end: %+v, %v", out, err)
 	}
@@ -171,40 +171,40 @@ func erasedBefore(p erasure.Progress) erasure.Progress {
 
 // testNothingOfBeforeIsRead stops an erasure before it has deleted anything: no read shows what is left. What the
 // user stores from then on is read, and stays.
-func testNothingOfBeforeIsRead(t *testing.T, s *stand) {
-	s.everything(t, "old")
-	all := s.seen(t)
+func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
+	s.storeEverything(t, "old")
+	all := s.visible(t)
 	if _, held, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	if diff := cmp.Diff(nothing, s.seen(t)); diff != "" {
+	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
 		t.Errorf("seen of what is being erased (-want +got):\n%s", diff)
 	}
 	s.advance(time.Minute)
-	s.everything(t, "new")
+	s.storeEverything(t, "new")
 	want := maps.Clone(all)
 	want["messages of new"] = want["messages of old"]
 	delete(want, "messages of old")
-	if diff := cmp.Diff(want, s.seen(t)); diff != "" {
+	if diff := cmp.Diff(want, s.visible(t)); diff != "" {
 		t.Errorf("seen of what is new (-want +got):\n%s", diff)
 	}
-	out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 {
 		t.Fatalf("erase to the end: %+v, %v", out, err)
 	}
-	if diff := cmp.Diff(want, s.seen(t)); diff != "" {
+	if diff := cmp.Diff(want, s.visible(t)); diff != "" {
 		t.Errorf("seen after the erasure (-want +got):\n%s", diff)
 	}
 }
 
 // testTimelineWhileErasing reads in pages that begin among what is left behind.
-func testTimelineWhileErasing(t *testing.T, s *stand) {
-	talk(t, s, coach, "old", numbered("m", 20)...)
+func testTimelineDuringErasure(t *testing.T, s *fixture) {
+	newSession(t, s, coach, "old", numbered("m", 20)...)
 	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(time.Second)
-	talk(t, s, coach, "new", "a", "b", "c")
+	newSession(t, s, coach, "new", "a", "b", "c")
 	for _, descending := range []bool{false, true} {
 		var got []string
 		for _, m := range timeline(t, s, conversation.Range{}, conversation.Page{Limit: 2, Descending: descending}) {
@@ -217,13 +217,13 @@ func testTimelineWhileErasing(t *testing.T, s *stand) {
 }
 
 // testSameIDWhileErasing makes a session under the id of one that is being erased.
-func testSameIDWhileErasing(t *testing.T, s *stand) {
-	talk(t, s, coach, "a", "1", "2")
+func testSameIDDuringErasure(t *testing.T, s *fixture) {
+	newSession(t, s, coach, "a", "1", "2")
 	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(time.Minute)
-	talk(t, s, coach, "a", "new")
+	newSession(t, s, coach, "a", "new")
 	check := func() {
 		t.Helper()
 		if diff := cmp.Diff([]string{"a"}, listIDs(t, s, conversation.SessionFilter{}, 10)); diff != "" {
@@ -232,7 +232,7 @@ func testSameIDWhileErasing(t *testing.T, s *stand) {
 		checkSeqs(t, s, "a", 1)
 	}
 	check()
-	if out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
+	if out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
 		t.Fatalf("erase to the end: %+v, %v", out, err)
 	}
 	check()
@@ -240,10 +240,10 @@ func testSameIDWhileErasing(t *testing.T, s *stand) {
 
 // testLateWritersAreRefused lets workers write that began before the user was erased, once while the erasure runs and
 // once after it has ended.
-func testLateWritersAreRefused(t *testing.T, s *stand) {
-	session, messages := talk(t, s, coach, "a", "1")
-	m := s.drawn(t, messages...)
-	kept := s.keep(t, "a")
+func testLateWritesAreRejected(t *testing.T, s *fixture) {
+	session, messages := newSession(t, s, coach, "a", "1")
+	m := s.extractMemory(t, messages...)
+	kept := s.savePrompt(t, "a")
 	p, _, err := s.BeginErasure(t.Context(), alice, s.clock())
 	if err != nil {
 		t.Fatal(err)
@@ -260,16 +260,16 @@ func testLateWritersAreRefused(t *testing.T, s *stand) {
 	}
 	checkRefused("while it runs")
 	s.advance(time.Minute)
-	if out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != p.Generation {
+	if out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != p.Generation {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
 	checkRefused("afterwards")
 	for op, err := range map[string]error{
-		"save a summary": s.SaveSummary(t.Context(), alice, session, summaryOf(session, 1, conversation.ByModel, true)),
+		"save a summary": s.SaveSummary(t.Context(), alice, session, newSummary(session, 1, conversation.ByModel, true)),
 		"mark indexed":   s.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1),
 		"rearm":          s.Rearm(t.Context(), alice, session, s.clock()),
-		"append":         second(s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("late")})),
-		"delete":         second(s.BurySession(t.Context(), alice, "a", Now)),
+		"append":         errorOf(s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("late")})),
+		"delete":         errorOf(s.BurySession(t.Context(), alice, "a", Now)),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", op, err)
@@ -278,41 +278,41 @@ func testLateWritersAreRefused(t *testing.T, s *stand) {
 	if err := s.Settle(t.Context(), alice, session); err != nil && !fault.Is(err, fault.NotFound) {
 		t.Errorf("settle: %v", err)
 	}
-	if diff := cmp.Diff(nothing, s.seen(t)); diff != "" {
+	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
 		t.Errorf("seen of what came late (-want +got):\n%s", diff)
 	}
-	if due := dueBy(t, s, s.clock().Add(farAhead), 10); len(due) != 0 {
+	if due := listDue(t, s, s.clock().Add(farAhead), 10); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}
 }
 
 // testKeysAreFreeAfterErasing: who comes back may use the same ids and idempotency keys.
-func testKeysAreFreeAfterErasing(t *testing.T, s *stand) {
+func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 	write := func() {
 		t.Helper()
 		in := conversation.NewSession{ID: "a", Context: coach, CoachID: "c"}
-		created, err := s.CreateSession(t.Context(), alice, in, keyOf("sessions", "k"))
+		created, err := s.CreateSession(t.Context(), alice, in, idempotencyKey("sessions", "k"))
 		if err != nil || created.Replayed {
 			t.Fatalf("create: replayed %v, %v", created.Replayed, err)
 		}
-		a, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("1"), Idempotency: keyOf("messages", "k")})
+		a, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("1"), Idempotency: idempotencyKey("messages", "k")})
 		if err != nil || a.Replayed || a.Messages[0].Seq != 1 {
 			t.Fatalf("append: replayed %v, %v", a.Replayed, err)
 		}
-		turn, err := s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: "a", Messages: say("2"), Idempotency: keyOf("chat", "k")}, time.Minute)
+		turn, err := s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("2"), Idempotency: idempotencyKey("chat", "k")}, time.Minute)
 		if err != nil || turn.Answer != nil {
 			t.Fatalf("begin turn: %+v, %v", turn, err)
 		}
-		if m, err := s.FinishTurn(t.Context(), alice, turn, say("3")[0]); err != nil || m.Seq != 3 {
+		if m, err := s.FinishTurn(t.Context(), alice, turn, userMessages("3")[0]); err != nil || m.Seq != 3 {
 			t.Fatalf("finish turn: %+v, %v", m, err)
 		}
-		_, replayed, err := s.Goals().Create(t.Context(), alice, longterm.Goal{Title: "x", CreatedAt: Now}, keyOf("goals", "k"))
+		_, replayed, err := s.Goals().Create(t.Context(), alice, longterm.Goal{Title: "x", CreatedAt: Now}, idempotencyKey("goals", "k"))
 		if err != nil || replayed {
 			t.Fatalf("create a goal: replayed %v, %v", replayed, err)
 		}
 	}
 	write()
-	if out, err := s.deletions().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done {
+	if out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
 	write()

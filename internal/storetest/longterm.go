@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-func testSingletons(t *testing.T, s *stand) {
+func testSingletons(t *testing.T, s *fixture) {
 	checkSingleton(t, s.Profiles(), longterm.Profile{Name: "Ann", Email: "a@b.c", CreatedAt: Now, About: "x"}, longterm.Profile{Name: "B"}, true)
 	checkSingleton(t, s.Seeds(), longterm.Seed{Content: "runs"}, longterm.Seed{Content: "swims"}, true)
 	checkSingleton(t, s.UserSummaries(),
@@ -57,7 +57,7 @@ func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T,
 	}
 }
 
-func testPreferencesHaveDefaults(t *testing.T, s *stand) {
+func testPreferencesHaveDefaults(t *testing.T, s *fixture) {
 	check := func(user conversation.UserID, want longterm.Preferences) {
 		t.Helper()
 		got, err := s.Preferences().Get(t.Context(), user)
@@ -81,7 +81,7 @@ func testPreferencesHaveDefaults(t *testing.T, s *stand) {
 	check(bob, longterm.DefaultPreferences())
 }
 
-func testCoaches(t *testing.T, s *stand) {
+func testCoaches(t *testing.T, s *fixture) {
 	for _, id := range []string{"b", "a", "c"} {
 		if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func testCoaches(t *testing.T, s *stand) {
 	}
 	for _, limit := range []int{1, 2, 3, 50} {
 		var ids []string
-		for _, c := range pages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+		for _, c := range allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return s.Coaches(t.Context(), alice, p)
 		}) {
 			ids = append(ids, c.ID)
@@ -108,7 +108,7 @@ func testCoaches(t *testing.T, s *stand) {
 	checkCoachErrors(t, s)
 }
 
-func checkCoachErrors(t *testing.T, s *stand) {
+func checkCoachErrors(t *testing.T, s *fixture) {
 	t.Helper()
 	if _, err := s.Coach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's coach: %v", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-func testOpen(t *testing.T, s *stand) {
-	want, _ := talk(t, s, "program_designer", "a", "1")
+func testOpen(t *testing.T, s *fixture) {
+	want, _ := newSession(t, s, "program_designer", "a", "1")
 	p := longterm.Preferences{CrossContext: true, Timezone: "Pacific/Auckland"}
 	if _, err := s.Preferences().Put(t.Context(), alice, p); err != nil {
 		t.Fatal(err)
@@ -42,16 +42,16 @@ func testOpen(t *testing.T, s *stand) {
 	}
 }
 
-func testRecentSessions(t *testing.T, s *stand) {
+func testRecentSessions(t *testing.T, s *fixture) {
 	for i, age := range []time.Duration{time.Minute, 3 * time.Minute, 2 * time.Minute, 49 * time.Hour} {
 		id := fmt.Sprint("s", i)
-		create(t, s, alice, coach, id)
-		m := say("x")
+		createSession(t, s, alice, coach, id)
+		m := userMessages("x")
 		m[0].Timestamp = Now.Add(-age)
-		add(t, s, alice, id, m...)
+		appendMessages(t, s, alice, id, m...)
 	}
-	create(t, s, alice, coach, "silent")
-	sum := save(t, s, read(t, s, "s2"))
+	createSession(t, s, alice, coach, "silent")
+	sum := saveSummary(t, s, readSession(t, s, "s2"))
 	for _, limit := range []int{2, 10} {
 		got, err := s.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
 		if err != nil {
@@ -77,19 +77,19 @@ func testRecentSessions(t *testing.T, s *stand) {
 }
 
 // testMessagesAfter reads runs of a session whose times are not evenly spread.
-func testMessagesAfter(t *testing.T, s *stand) {
+func testMessagesAfter(t *testing.T, s *fixture) {
 	const n = 500
-	create(t, s, alice, coach, "a")
+	createSession(t, s, alice, coach, "a")
 	at := Now.Add(-1000 * time.Hour)
 	for i := 0; i < n; i += 50 {
-		messages := say(numbered("m", 50)...)
+		messages := userMessages(numbered("m", 50)...)
 		for j := range messages {
 			at = at.Add(time.Duration((i+j)*(i+j)) * time.Millisecond)
 			messages[j].Timestamp = at
 		}
-		add(t, s, alice, "a", messages...)
+		appendMessages(t, s, alice, "a", messages...)
 	}
-	session := read(t, s, "a")
+	session := readSession(t, s, "a")
 	for _, after := range []int{0, 1, 99, 250, 350, 399, 490, 499, 500, 2000} {
 		for _, limit := range []int{1, 20, 100} {
 			got, err := s.MessagesAfter(t.Context(), alice, session, after, limit)
@@ -112,9 +112,9 @@ func testMessagesAfter(t *testing.T, s *stand) {
 }
 
 // testResolve reads what vector ids stand for: messages, summaries, memories and check-ins, whole or in parts.
-func testResolve(t *testing.T, s *stand) {
-	session, messages := talk(t, s, coach, "a", "hello", "deleted")
-	sum := save(t, s, session)
+func testResolve(t *testing.T, s *fixture) {
+	session, messages := newSession(t, s, coach, "a", "hello", "deleted")
+	sum := saveSummary(t, s, session)
 	memory := func(change func(*longterm.Memory)) string {
 		t.Helper()
 		m := longterm.Memory{Content: "fact", CreatedAt: Now, UpdatedAt: Now}
@@ -160,7 +160,7 @@ func testResolve(t *testing.T, s *stand) {
 	}
 }
 
-func keptAt(at time.Time, random string) prompt.Kept {
+func promptAt(at time.Time, random string) prompt.Kept {
 	return prompt.Kept{
 		ID: fmt.Sprintf("prompt_%d_%s", at.UnixMilli(), random), Recipe: "unified", CreatedAt: at,
 		ExpiresAt: at.Truncate(time.Second).Add(farAhead), Manifest: []byte{1, 2, 0, 3},
@@ -168,14 +168,14 @@ func keptAt(at time.Time, random string) prompt.Kept {
 }
 
 // keep stores the prompt of a session that is made now, in the user's generation.
-func (s *stand) keep(t *testing.T, session string) prompt.Kept {
+func (s *fixture) savePrompt(t *testing.T, session string) prompt.Kept {
 	t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.Access(t.Context(), alice)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := keptAt(s.clock(), "r")
+	k := promptAt(s.clock(), "r")
 	k.SessionID, k.Generation = session, access.Generation
 	if err := s.Keep(t.Context(), alice, k); err != nil {
 		t.Fatal(err)
@@ -184,17 +184,17 @@ func (s *stand) keep(t *testing.T, session string) prompt.Kept {
 }
 
 // keptOf lists the prompts kept of a session, or of all where it is empty.
-func keptOf(t *testing.T, s Store, session string, limit int) []prompt.Kept {
+func listPrompts(t *testing.T, s Store, session string, limit int) []prompt.Kept {
 	t.Helper()
-	return pages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+	return allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]prompt.Kept, conversation.Position, error) {
 		return s.KeptOf(t.Context(), alice, session, p)
 	})
 }
 
-func testArchive(t *testing.T, s *stand) {
+func testSavedPrompts(t *testing.T, s *fixture) {
 	var kept []prompt.Kept
 	for i := range 5 {
-		kept = append([]prompt.Kept{s.keep(t, fmt.Sprint("s", i%2))}, kept...)
+		kept = append([]prompt.Kept{s.savePrompt(t, fmt.Sprint("s", i%2))}, kept...)
 	}
 	short := kept[4]
 	short.Text, short.ExpiresAt = []byte("text"), s.clock().Truncate(time.Second).Add(time.Hour)
@@ -209,10 +209,10 @@ func testArchive(t *testing.T, s *stand) {
 		}
 	}
 	for _, limit := range []int{1, 2, 50} {
-		if diff := cmp.Diff(kept, keptOf(t, s, "", limit)); diff != "" {
+		if diff := cmp.Diff(kept, listPrompts(t, s, "", limit)); diff != "" {
 			t.Errorf("listed by %d (-want +got):\n%s", limit, diff)
 		}
-		if diff := cmp.Diff([]prompt.Kept{kept[1], kept[3]}, keptOf(t, s, "s1", limit)); diff != "" {
+		if diff := cmp.Diff([]prompt.Kept{kept[1], kept[3]}, listPrompts(t, s, "s1", limit)); diff != "" {
 			t.Errorf("of one session by %d (-want +got):\n%s", limit, diff)
 		}
 	}
@@ -220,7 +220,7 @@ func testArchive(t *testing.T, s *stand) {
 	if _, err := s.Kept(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an expired prompt: %v", err)
 	}
-	if diff := cmp.Diff(kept[:4], keptOf(t, s, "", 50)); diff != "" {
+	if diff := cmp.Diff(kept[:4], listPrompts(t, s, "", 50)); diff != "" {
 		t.Errorf("listed after one expired (-want +got):\n%s", diff)
 	}
 	if _, err := s.Kept(t.Context(), bob, kept[0].ID); !fault.Is(err, fault.NotFound) {

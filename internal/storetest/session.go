@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func testCreate(t *testing.T, s *stand) {
+func testCreate(t *testing.T, s *fixture) {
 	in := conversation.NewSession{
 		ID: "a.b:c-d_1", Context: "program_designer", CoachID: "c1", Title: "Plan",
 		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
@@ -41,14 +41,14 @@ func testCreate(t *testing.T, s *stand) {
 	}
 }
 
-func testCreateReplays(t *testing.T, s *stand) {
+func testCreateReplays(t *testing.T, s *fixture) {
 	idem := conversation.Idempotency{Scope: "POST /v1/sessions", Key: "k#1", BodyHash: "h1"}
 	in := conversation.NewSession{Context: coach, CoachID: "c1"}
 	first, err := s.CreateSession(t.Context(), alice, in, idem)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(t, s, alice, first.Session.ID, say("hello")...)
+	appendMessages(t, s, alice, first.Session.ID, userMessages("hello")...)
 	again, err := s.CreateSession(t.Context(), alice, in, idem)
 	if err != nil || !again.Replayed {
 		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
@@ -66,8 +66,8 @@ func testCreateReplays(t *testing.T, s *stand) {
 	}
 }
 
-func testCreateConflicts(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "one")
+func testCreateConflicts(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "one")
 	for _, context := range conversation.Contexts() {
 		in := conversation.NewSession{ID: "one", Context: context, CoachID: "c1"}
 		if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); !fault.Is(err, fault.Conflict) {
@@ -120,21 +120,21 @@ func checkField(t *testing.T, err error, field string) {
 	t.Errorf("the error does not name %s: %v", field, err)
 }
 
-func testOtherUsers(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "same")
-	add(t, s, alice, "same", say("alice's secret")...)
+func testOtherUsersData(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "same")
+	appendMessages(t, s, alice, "same", userMessages("alice's secret")...)
 	if _, err := s.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("read another user's session: %v", err)
 	}
-	if _, err := s.Append(t.Context(), bob, conversation.Append{SessionID: "same", Messages: say("x")}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Append(t.Context(), bob, conversation.Append{SessionID: "same", Messages: userMessages("x")}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to another user's session: %v", err)
 	}
 	if _, _, err := s.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("read another user's messages: %v", err)
 	}
-	create(t, s, bob, coach, "same")
-	add(t, s, bob, "same", say("bob's word")...)
-	got, err := readAll(t.Context(), s, bob, "same", conversation.Page{Limit: 10})
+	createSession(t, s, bob, coach, "same")
+	appendMessages(t, s, bob, "same", userMessages("bob's word")...)
+	got, err := allMessages(t.Context(), s, bob, "same", conversation.Page{Limit: 10})
 	if err != nil || len(got) != 1 || got[0].Content != "bob's word" {
 		t.Errorf("bob reads %v, %v", got, err)
 	}
@@ -144,18 +144,18 @@ func testOtherUsers(t *testing.T, s *stand) {
 	}
 }
 
-func testList(t *testing.T, s *stand) {
+func testListSessions(t *testing.T, s *fixture) {
 	const n = 12
 	var want []string
 	for i := range n {
 		id := fmt.Sprintf("s%02d", i)
-		create(t, s, alice, conversation.Contexts()[i%2], id)
-		m := say("hi")
+		createSession(t, s, alice, conversation.Contexts()[i%2], id)
+		m := userMessages("hi")
 		m[0].Timestamp = Now.Add(-time.Duration(i) * time.Hour)
-		add(t, s, alice, id, m...)
+		appendMessages(t, s, alice, id, m...)
 		want = append(want, id)
 	}
-	create(t, s, bob, coach, "bobs")
+	createSession(t, s, bob, coach, "bobs")
 	for _, limit := range []int{1, 5, 200} {
 		if diff := cmp.Diff(want, listIDs(t, s, conversation.SessionFilter{}, limit)); diff != "" {
 			t.Errorf("by %d (-want +got):\n%s", limit, diff)
@@ -196,7 +196,7 @@ func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int
 	}
 }
 
-func testEdit(t *testing.T, s *stand) {
+func testUpdateSession(t *testing.T, s *fixture) {
 	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
 	if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func testEdit(t *testing.T, s *stand) {
 				t.Errorf("racing change: %v", err)
 			}
 		})
-		wg.Go(func() { add(t, s, alice, "e", say("x")...) })
+		wg.Go(func() { appendMessages(t, s, alice, "e", userMessages("x")...) })
 	}
 	wg.Wait()
 	got, err = s.Session(t.Context(), alice, "e")
@@ -237,8 +237,8 @@ func testEdit(t *testing.T, s *stand) {
 	}
 }
 
-func testLeave(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "l")
+func testLeaveSession(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "l")
 	at := Now.Add(-time.Minute)
 	if err := s.LeaveSession(t.Context(), alice, "l", at); err != nil {
 		t.Fatal(err)

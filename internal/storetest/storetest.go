@@ -3,12 +3,9 @@
 package storetest
 
 import (
-	"context"
 	"flag"
-	"fmt"
 	"maps"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -54,32 +51,11 @@ type Subject struct {
 // Now is the time at which the clocks of stores under test begin.
 var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 
-// stand is a store under test with the clock that it goes by.
-type stand struct {
-	Store
-	Subject
-	mu  sync.Mutex
-	now time.Time
-}
-
-// clock is what the store takes for the present.
-func (s *stand) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *stand) advance(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
-}
-
 // Run runs the suite. open returns an empty store that takes now for the present.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
-	fewerChecks(t)
-	all := map[string]func(*testing.T, *stand){}
-	for _, section := range []map[string]func(*testing.T, *stand){
+	reducePropertyChecks(t)
+	all := map[string]func(*testing.T, *fixture){}
+	for _, section := range []map[string]func(*testing.T, *fixture){
 		sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests, erasureTests,
 	} {
 		maps.Copy(all, section)
@@ -87,7 +63,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	for name, test := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &stand{now: Now}
+			s := &fixture{now: Now}
 			s.Subject = open(t, s.clock)
 			s.Store = s.Subject.Store
 			test(t, s)
@@ -97,7 +73,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 
 // fewerChecks has properties checked a fifth as often as rapid's flag asks for, while the suite runs: each check makes
 // many remote calls.
-func fewerChecks(t *testing.T) {
+func reducePropertyChecks(t *testing.T) {
 	t.Helper()
 	const name, part = "rapid.checks", 5
 	asked := flag.Lookup(name).Value.String()
@@ -112,195 +88,79 @@ func fewerChecks(t *testing.T) {
 }
 
 var (
-	sessionTests = map[string]func(*testing.T, *stand){
+	sessionTests = map[string]func(*testing.T, *fixture){
 		"Create":          testCreate,
 		"CreateReplays":   testCreateReplays,
 		"CreateConflicts": testCreateConflicts,
-		"OtherUsers":      testOtherUsers,
-		"List":            testList,
-		"Edit":            testEdit,
-		"Leave":           testLeave,
+		"OtherUsersData":  testOtherUsersData,
+		"ListSessions":    testListSessions,
+		"UpdateSession":   testUpdateSession,
+		"LeaveSession":    testLeaveSession,
 	}
-	messageTests = map[string]func(*testing.T, *stand){
-		"Append":                     testAppend,
-		"AppendTimes":                testAppendTimes,
-		"AppendRefuses":              testAppendRefuses,
-		"AppendReplays":              testAppendReplays,
-		"AppendReplaysAfterEdits":    testAppendReplaysAfterEdits,
-		"AppendReplaysAfterDeletion": testAppendReplaysAfterDeletion,
-		"AppendSameKeyAtOnce":        testAppendSameKeyAtOnce,
-		"AppendManyWriters":          testAppendManyWriters,
-		"ContentRoundTrip":           testContentRoundTrip,
-		"Paging":                     testPaging,
-		"PageBytes":                  testPageBytes,
-		"PagingWhileWriting":         testPagingWhileWriting,
-		"PagesWhileWriting":          testPagesWhileWriting,
-		"Timeline":                   testTimeline,
+	messageTests = map[string]func(*testing.T, *fixture){
+		"Append":                      testAppend,
+		"AppendTimes":                 testAppendTimes,
+		"InvalidAppends":              testInvalidAppends,
+		"AppendReplays":               testAppendReplays,
+		"AppendReplaysAfterEdits":     testAppendReplaysAfterEdits,
+		"AppendReplaysAfterDeletion":  testAppendReplaysAfterDeletion,
+		"ConcurrentAppendsWithOneKey": testConcurrentAppendsWithOneKey,
+		"ConcurrentAppends":           testConcurrentAppends,
+		"ContentRoundTrip":            testContentRoundTrip,
+		"Paging":                      testPaging,
+		"PagesAreBoundedInBytes":      testPagesAreBoundedInBytes,
+		"PagingDuringWrites":          testPagingDuringWrites,
+		"ListsDuringWrites":           testListsDuringWrites,
+		"Timeline":                    testTimeline,
 	}
-	turnTests = map[string]func(*testing.T, *stand){
+	turnTests = map[string]func(*testing.T, *fixture){
 		"Turn":           testTurn,
 		"TurnWithoutKey": testTurnWithoutKey,
 	}
-	longtermTests = map[string]func(*testing.T, *stand){
+	longtermTests = map[string]func(*testing.T, *fixture){
 		"Singletons":              testSingletons,
 		"PreferencesHaveDefaults": testPreferencesHaveDefaults,
 		"Coaches":                 testCoaches,
 		"Collections":             testCollections,
 		"CollectionPages":         testCollectionPages,
-		"UpdatesAtOnce":           testUpdatesAtOnce,
+		"ConcurrentUpdates":       testConcurrentUpdates,
 		"GoalsBecomePast":         testGoalsBecomePast,
 		"TodosBecomePast":         testTodosBecomePast,
-		"CheckInsKeepTheLatest":   testCheckInsKeepTheLatest,
-		"MemoriesMakeRoom":        testMemoriesMakeRoom,
+		"LatestCheckIn":           testLatestCheckIn,
+		"LiveMemoriesAreCapped":   testLiveMemoriesAreCapped,
 	}
-	summaryTests = map[string]func(*testing.T, *stand){
-		"SaveSummary":             testSaveSummary,
-		"LateSummaries":           testLateSummaries,
-		"MarkIndexed":             testMarkIndexed,
-		"Due":                     testDue,
-		"SettleLetsAnAppendWin":   testSettleLetsAnAppendWin,
-		"CompletedSessionsAreDue": testCompletedSessionsAreDue,
+	summaryTests = map[string]func(*testing.T, *fixture){
+		"SaveSummary":               testSaveSummary,
+		"LateSummaries":             testLateSummaries,
+		"MarkIndexed":               testMarkIndexed,
+		"Due":                       testDue,
+		"SettleKeepsNewMessagesDue": testSettleKeepsNewMessagesDue,
+		"CompletedSessionsAreDue":   testCompletedSessionsAreDue,
 	}
-	promptTests = map[string]func(*testing.T, *stand){
+	promptTests = map[string]func(*testing.T, *fixture){
 		"Open":           testOpen,
 		"RecentSessions": testRecentSessions,
 		"MessagesAfter":  testMessagesAfter,
 		"Resolve":        testResolve,
-		"Archive":        testArchive,
+		"SavedPrompts":   testSavedPrompts,
 	}
-	deletionTests = map[string]func(*testing.T, *stand){
-		"DeleteMessage":     testDeleteMessage,
-		"MessageOf":         testMessageOf,
-		"DeleteSession":     testDeleteSession,
-		"DeletionGoesOn":    testDeletionGoesOn,
-		"Graves":            testGraves,
-		"VectorGraves":      testVectorGraves,
-		"ForgetPrompts":     testForgetPrompts,
-		"SourcesOfMemories": testSourcesOfMemories,
+	deletionTests = map[string]func(*testing.T, *fixture){
+		"DeleteMessage":      testDeleteMessage,
+		"MessageByID":        testMessageByID,
+		"DeleteSession":      testDeleteSession,
+		"DeletionResumes":    testDeletionResumes,
+		"Tombstones":         testTombstones,
+		"VectorTombstones":   testVectorTombstones,
+		"ForgetPrompts":      testForgetPrompts,
+		"SessionsOfMessages": testSessionsOfMessages,
 	}
-	erasureTests = map[string]func(*testing.T, *stand){
+	erasureTests = map[string]func(*testing.T, *fixture){
 		"Erase":                   testErase,
-		"EraseInSteps":            testEraseInSteps,
-		"NothingOfBeforeIsRead":   testNothingOfBeforeIsRead,
-		"TimelineWhileErasing":    testTimelineWhileErasing,
-		"SameIDWhileErasing":      testSameIDWhileErasing,
-		"LateWritersAreRefused":   testLateWritersAreRefused,
-		"KeysAreFreeAfterErasing": testKeysAreFreeAfterErasing,
+		"ErasureResumes":          testErasureResumes,
+		"ErasedRecordsAreHidden":  testErasedRecordsAreHidden,
+		"TimelineDuringErasure":   testTimelineDuringErasure,
+		"SameIDDuringErasure":     testSameIDDuringErasure,
+		"LateWritesAreRejected":   testLateWritesAreRejected,
+		"KeysAreFreeAfterErasure": testKeysAreFreeAfterErasure,
 	}
 )
-
-const (
-	alice = conversation.UserID("auth0|alice#1_2")
-	bob   = conversation.UserID("bob")
-	coach = "coach_conversation"
-)
-
-var noKey conversation.Idempotency
-
-func second[T any](_ T, err error) error { return err }
-
-func create(t *testing.T, s Store, user conversation.UserID, context, id string) conversation.Session {
-	t.Helper()
-	created, err := s.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey)
-	if err != nil {
-		t.Fatalf("create session %s: %v", id, err)
-	}
-	return created.Session
-}
-
-func say(contents ...string) []conversation.NewMessage {
-	messages := make([]conversation.NewMessage, len(contents))
-	for i, c := range contents {
-		messages[i] = conversation.NewMessage{Role: conversation.User, Content: c}
-	}
-	return messages
-}
-
-func add(t *testing.T, s Store, user conversation.UserID, id string, messages ...conversation.NewMessage) conversation.Appended {
-	t.Helper()
-	a, err := s.Append(t.Context(), user, conversation.Append{SessionID: id, Messages: messages})
-	if err != nil {
-		t.Fatalf("append to %s: %v", id, err)
-	}
-	return a
-}
-
-// talk makes alice's session with messages, and returns it as it stands.
-func talk(t *testing.T, s Store, context, id string, contents ...string) (conversation.Session, []conversation.Message) {
-	t.Helper()
-	create(t, s, alice, context, id)
-	if len(contents) == 0 {
-		return read(t, s, id), nil
-	}
-	messages := add(t, s, alice, id, say(contents...)...).Messages
-	return read(t, s, id), messages
-}
-
-// read returns alice's session.
-func read(t *testing.T, s Store, id string) conversation.Session {
-	t.Helper()
-	session, err := s.Session(t.Context(), alice, id)
-	if err != nil {
-		t.Fatalf("read session %s: %v", id, err)
-	}
-	return session
-}
-
-// pages reads a list to its end.
-func pages[T any](t *testing.T, page conversation.Page, list func(conversation.Page) ([]T, conversation.Position, error)) []T {
-	t.Helper()
-	var all []T
-	for {
-		some, next, err := list(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(some) > page.Limit {
-			t.Fatalf("a page of %d, at most %d were asked for", len(some), page.Limit)
-		}
-		all = append(all, some...)
-		if page.After = next; next == "" {
-			return all
-		}
-	}
-}
-
-// readAll pages through a session's messages.
-func readAll(ctx context.Context, s conversation.MessageStore, user conversation.UserID, id string, page conversation.Page) ([]conversation.Message, error) {
-	var all []conversation.Message
-	for {
-		messages, next, err := s.Messages(ctx, user, id, page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, messages...)
-		if next == "" {
-			return all, nil
-		}
-		page.After = next
-	}
-}
-
-// checkWhole fails unless the messages are seq 1..n in order with strictly increasing times.
-func checkWhole(t *testing.T, messages []conversation.Message, n int) {
-	t.Helper()
-	if len(messages) != n {
-		t.Errorf("read %d messages, want %d", len(messages), n)
-	}
-	for i, m := range messages {
-		if m.Seq != i+1 {
-			t.Fatalf("message %d has seq %d", i+1, m.Seq)
-		}
-		if i > 0 && !m.Timestamp.After(messages[i-1].Timestamp) {
-			t.Fatalf("message %d at %v is not after %v", m.Seq, m.Timestamp, messages[i-1].Timestamp)
-		}
-	}
-}
-
-func numbered(prefix string, n int) []string {
-	out := make([]string, n)
-	for i := range out {
-		out[i] = fmt.Sprintf("%s-%d", prefix, i+1)
-	}
-	return out
-}

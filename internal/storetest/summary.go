@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-func summaryOf(s conversation.Session, covered int, kind conversation.SummaryKind, inProgress bool) summary.Summary {
+func newSummary(s conversation.Session, covered int, kind conversation.SummaryKind, inProgress bool) summary.Summary {
 	return summary.Summary{
 		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
 		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
@@ -23,17 +23,17 @@ func summaryOf(s conversation.Session, covered int, kind conversation.SummaryKin
 }
 
 // save stores what the model made of a whole session.
-func save(t *testing.T, s Store, session conversation.Session) summary.Summary {
+func saveSummary(t *testing.T, s Store, session conversation.Session) summary.Summary {
 	t.Helper()
-	sum := summaryOf(session, session.LastSeq, conversation.ByModel, true)
+	sum := newSummary(session, session.LastSeq, conversation.ByModel, true)
 	if err := s.SaveSummary(t.Context(), alice, session, sum); err != nil {
 		t.Fatalf("save the summary of %s: %v", session.ID, err)
 	}
 	return sum
 }
 
-func testSaveSummary(t *testing.T, s *stand) {
-	session, _ := talk(t, s, coach, "a", "1", "2", "3")
+func testSaveSummary(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, coach, "a", "1", "2", "3")
 	const model, extract = conversation.ByModel, conversation.Extractive
 	byModel := 0
 	for i, step := range []struct {
@@ -53,7 +53,7 @@ func testSaveSummary(t *testing.T, s *stand) {
 		{3, model, false, fault.Conflict},
 		{3, model, true, fault.Conflict},
 	} {
-		sum := summaryOf(session, step.covered, step.kind, step.inProgress)
+		sum := newSummary(session, step.covered, step.kind, step.inProgress)
 		err := s.SaveSummary(t.Context(), alice, session, sum)
 		if step.want == "" && err != nil || step.want != "" && !fault.Is(err, step.want) {
 			t.Fatalf("step %d: %v, want %q", i, err, step.want)
@@ -66,19 +66,19 @@ func testSaveSummary(t *testing.T, s *stand) {
 		}
 		checkSummary(t, s, sum, byModel)
 	}
-	silent := summaryOf(session, 4, model, true)
+	silent := newSummary(session, 4, model, true)
 	silent.Text = ""
 	if err := s.SaveSummary(t.Context(), alice, session, silent); err != nil {
 		t.Errorf("a watermark without a text: %v", err)
 	}
-	checkSummary(t, s, summaryOf(session, 3, model, false), 4)
-	if got := read(t, s, "a"); got.Version != session.Version {
+	checkSummary(t, s, newSummary(session, 3, model, false), 4)
+	if got := readSession(t, s, "a"); got.Version != session.Version {
 		t.Errorf("summaries raised the version from %d to %d", session.Version, got.Version)
 	}
 }
 
 // checkSummary reads a summary from the session and from its own record, and the session's watermark.
-func checkSummary(t *testing.T, s *stand, want summary.Summary, watermark int) {
+func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int) {
 	t.Helper()
 	session, err := s.SessionIn(t.Context(), alice, want.Context, want.SessionID)
 	if err != nil {
@@ -100,15 +100,15 @@ func checkSummary(t *testing.T, s *stand, want summary.Summary, watermark int) {
 }
 
 // testLateSummaries saves summaries of sessions that are not there any more.
-func testLateSummaries(t *testing.T, s *stand) {
-	session, messages := talk(t, s, coach, "a", "1", "2")
+func testLateSummaries(t *testing.T, s *fixture) {
+	session, messages := newSession(t, s, coach, "a", "1", "2")
 	gone, reborn := session, session
 	gone.Generation++
 	reborn.CreatedAt = reborn.CreatedAt.Add(time.Millisecond)
 	for name, x := range map[string]conversation.Session{
 		"another generation": gone, "made anew": reborn, "none": {ID: "x", Context: "workout_log"},
 	} {
-		err := s.SaveSummary(t.Context(), alice, x, summaryOf(session, 9, conversation.ByModel, false))
+		err := s.SaveSummary(t.Context(), alice, x, newSummary(session, 9, conversation.ByModel, false))
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -116,17 +116,17 @@ func testLateSummaries(t *testing.T, s *stand) {
 	if _, err := s.BuryMessage(t.Context(), alice, messages[0], nil, Now); err != nil {
 		t.Fatal(err)
 	}
-	err := s.SaveSummary(t.Context(), alice, session, summaryOf(session, 2, conversation.ByModel, false))
+	err := s.SaveSummary(t.Context(), alice, session, newSummary(session, 2, conversation.ByModel, false))
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("a summary made of a message that was deleted: %v", err)
 	}
-	if got := read(t, s, "a"); got.Summary != nil || got.SummarizedSeq != 0 {
+	if got := readSession(t, s, "a"); got.Summary != nil || got.SummarizedSeq != 0 {
 		t.Errorf("late summaries left %+v through %d", got.Summary, got.SummarizedSeq)
 	}
 }
 
-func testMarkIndexed(t *testing.T, s *stand) {
-	session, _ := talk(t, s, "workout_log", "a", "1", "2", "3")
+func testMarkIndexed(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, "workout_log", "a", "1", "2", "3")
 	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
 	mark := func(ref memory.SessionRef, from, through int) fault.Code {
 		if err := s.MarkIndexed(t.Context(), alice, ref, from, through); err != nil {
@@ -148,7 +148,100 @@ func testMarkIndexed(t *testing.T, s *stand) {
 			t.Errorf("step %d: %q, want %q", i, got.got, got.want)
 		}
 	}
-	if now := read(t, s, "a"); now.IndexedSeq != 3 || now.Version != session.Version {
+	if now := readSession(t, s, "a"); now.IndexedSeq != 3 || now.Version != session.Version {
 		t.Errorf("indexed to %d at version %d", now.IndexedSeq, now.Version)
+	}
+}
+
+// dueBy lists what is due by a time.
+func listDue(t *testing.T, s Store, at time.Time, limit int) []summary.Due {
+	t.Helper()
+	due, err := s.DueBefore(t.Context(), at, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return due
+}
+
+const farAhead = 1000 * time.Hour
+
+// testDue: the first message that nothing covers makes a session due, and further ones don't put it off.
+func testDue(t *testing.T, s *fixture) {
+	var want []summary.Due
+	for i := range 20 {
+		s.advance(time.Second)
+		session, _ := newSession(t, s, coach, fmt.Sprint("s", i), "hi")
+		if !session.DueAt.After(s.clock()) {
+			t.Fatalf("a session with a message is due at %v", session.DueAt)
+		}
+		want = append(want, summary.Due{User: alice, Context: coach, SessionID: session.ID, DueAt: session.DueAt})
+	}
+	createSession(t, s, alice, coach, "silent")
+	if due := listDue(t, s, want[0].DueAt.Add(-time.Millisecond), 50); len(due) != 0 {
+		t.Errorf("due before their time: %v", due)
+	}
+	s.advance(time.Second)
+	appendMessages(t, s, alice, "s0", userMessages("more")...)
+	if diff := cmp.Diff(want[:5], listDue(t, s, Now.Add(farAhead), 5)); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+	if err := s.Rearm(t.Context(), alice, readSession(t, s, "s0"), Now.Add(2*farAhead)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want[1:], listDue(t, s, Now.Add(farAhead), 50)); diff != "" {
+		t.Errorf("due after one was put off (-want +got):\n%s", diff)
+	}
+	gone := readSession(t, s, "s0")
+	gone.ID = "none"
+	if err := s.Rearm(t.Context(), alice, gone, Now); !fault.Is(err, fault.NotFound) {
+		t.Errorf("rearm no session: %v", err)
+	}
+}
+
+func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, coach, "a", "1")
+	settle := func(want int) {
+		t.Helper()
+		if err := s.Settle(t.Context(), alice, session); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(listDue(t, s, Now.Add(farAhead), 50)); got != want {
+			t.Errorf("%d due, want %d", got, want)
+		}
+	}
+	settle(1)
+	saveSummary(t, s, session)
+	settle(1)
+	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
+	if err := s.MarkIndexed(t.Context(), alice, ref, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	appendMessages(t, s, alice, "a", userMessages("in between")...)
+	settle(1)
+	if err := s.MarkIndexed(t.Context(), alice, ref, 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	saveSummary(t, s, readSession(t, s, "a"))
+	settle(0)
+	appendMessages(t, s, alice, "a", userMessages("and again")...)
+	settle(1)
+}
+
+// testCompletedSessionsAreDue: the last summary is written even when the stream's hint is lost.
+func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, coach, "a", "1")
+	saveSummary(t, s, session)
+	if err := s.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(t.Context(), alice, session); err != nil {
+		t.Fatal(err)
+	}
+	completed := conversation.Completed
+	if _, err := s.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Status: &completed}); err != nil {
+		t.Fatal(err)
+	}
+	if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1 || due[0].SessionID != "a" {
+		t.Errorf("due after completing: %v", due)
 	}
 }

@@ -12,27 +12,27 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func turnOf(key string) conversation.Append {
+func turnWithKey(key string) conversation.Append {
 	return conversation.Append{
-		SessionID: "t", Messages: say("how was it?"),
+		SessionID: "t", Messages: userMessages("how was it?"),
 		Idempotency: conversation.Idempotency{Scope: "POST /v1/chat", Key: key, BodyHash: "h"},
 	}
 }
 
-func testTurn(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "t")
-	begun, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+func testTurn(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "t")
+	begun, err := s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || begun.Lease == "" || begun.Message.Seq != 1 || begun.Session.LastSeq != 1 || begun.Answer != nil {
 		t.Fatalf("begin: %+v, %v", begun, err)
 	}
-	_, err = s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	_, err = s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if !fault.Is(err, fault.Conflict) || fault.From(err).RetryAfter <= 0 {
 		t.Errorf("a repeat while it runs: %v", err)
 	}
 	if err := s.RenewTurn(t.Context(), alice, begun, -time.Second); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	taken, err := s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || taken.Lease == begun.Lease {
 		t.Fatalf("a repeat after the lease lapsed: %+v, %v", taken, err)
 	}
@@ -60,28 +60,28 @@ func testTurn(t *testing.T, s *stand) {
 
 func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) {
 	t.Helper()
-	replay, err := s.BeginTurn(t.Context(), alice, turnOf("k"), time.Minute)
+	replay, err := s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || replay.Answer == nil {
 		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
 	}
 	if diff := cmp.Diff([]conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}); diff != "" {
 		t.Errorf("the replayed turn (-first +replay):\n%s", diff)
 	}
-	other := turnOf("k")
+	other := turnWithKey("k")
 	other.Idempotency.BodyHash = "h2"
 	if _, err := s.BeginTurn(t.Context(), alice, other, time.Minute); !fault.Is(err, fault.IdempotencyMismatch) {
 		t.Errorf("another body: %v", err)
 	}
-	got, err := readAll(t.Context(), s, alice, "t", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s, alice, "t", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkWhole(t, got, 2)
+	checkComplete(t, got, 2)
 }
 
-func testTurnWithoutKey(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "t")
-	in := turnOf("")
+func testTurnWithoutKey(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "t")
+	in := turnWithKey("")
 	begun, err := s.BeginTurn(t.Context(), alice, in, time.Minute)
 	if err != nil || begun.Lease != "" {
 		t.Fatalf("begin: %+v, %v", begun, err)
@@ -89,10 +89,10 @@ func testTurnWithoutKey(t *testing.T, s *stand) {
 	if err := s.RenewTurn(t.Context(), alice, begun, time.Minute); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.FinishTurn(t.Context(), alice, begun, say("fine")[0]); err != nil {
+	if _, err := s.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0]); err != nil {
 		t.Error(err)
 	}
-	in.Messages = say("two", "at once")
+	in.Messages = userMessages("two", "at once")
 	if _, err := s.BeginTurn(t.Context(), alice, in, time.Minute); !fault.Is(err, fault.Invalid) {
 		t.Errorf("two messages: %v", err)
 	}
@@ -101,7 +101,7 @@ func testTurnWithoutKey(t *testing.T, s *stand) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			_, err := s.BeginTurn(t.Context(), alice, turnOf("race"), time.Minute)
+			_, err := s.BeginTurn(t.Context(), alice, turnWithKey("race"), time.Minute)
 			if err == nil {
 				won.Add(1)
 			} else if !fault.Is(err, fault.Conflict) {

@@ -14,10 +14,10 @@ import (
 )
 
 // list is one paged list of a user as the property works on it. Items go by their ids.
-type list struct {
+type pagedList struct {
 	name string
 	// read returns one page; add makes an item at a time that lies in the past.
-	read func(page conversation.Page) ([]string, conversation.Position, error)
+	page func(page conversation.Page) ([]string, conversation.Position, error)
 	add  func(at time.Time) (id string, err error)
 	// change writes to an item without changing its place, move in a way that may; nil where there is no such way.
 	change, move func(id string) error
@@ -27,26 +27,26 @@ type list struct {
 // testPagesWhileWriting reads each list page by page while items are added, changed and deleted between the pages:
 // every item that was there before the first page, and was neither deleted nor moved, comes exactly once, and no item
 // comes twice.
-func testPagesWhileWriting(t *testing.T, s *stand) {
+func testListsDuringWrites(t *testing.T, s *fixture) {
 	users := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		users++
-		r := reader{t.Context(), s, conversation.UserID(fmt.Sprint("reader", users)), new(int)}
+		r := listUser{t.Context(), s, conversation.UserID(fmt.Sprint("reader", users)), new(int)}
 		lists := r.lists()
 		l := lists[rapid.IntRange(0, len(lists)-1).Draw(rt, "list")]
 		page := conversation.Page{Limit: rapid.IntRange(1, 4).Draw(rt, "limit"), Descending: rapid.Bool().Draw(rt, "descending")}
-		p := paging{rt: rt, list: l, seen: map[string]int{}}
+		p := listCheck{rt: rt, pagedList: l, returned: map[string]int{}}
 		for range rapid.IntRange(1, 7).Draw(rt, "before") {
-			p.before = append(p.before, p.add())
+			p.present = append(p.present, p.add())
 		}
-		p.steady = slices.Clone(p.before)
+		p.unmoved = slices.Clone(p.present)
 		for {
-			ids, next, err := l.read(page)
+			ids, next, err := l.page(page)
 			if err != nil {
 				rt.Fatalf("%s: %v", l.name, err)
 			}
 			for _, id := range ids {
-				p.seen[id]++
+				p.returned[id]++
 			}
 			if page.After = next; next == "" {
 				break
@@ -60,17 +60,17 @@ func testPagesWhileWriting(t *testing.T, s *stand) {
 }
 
 // paging is one reading of a list.
-type paging struct {
-	list
+type listCheck struct {
+	pagedList
 	rt *rapid.T
 	// before are the items of before the first page that are there still, steady those that were not moved either.
-	before, steady []string
-	seen           map[string]int
+	present, unmoved []string
+	returned         map[string]int
 }
 
-func (p *paging) add() string {
+func (p *listCheck) add() string {
 	hours := rapid.IntRange(0, 3).Draw(p.rt, "hours ago")
-	id, err := p.list.add(Now.Add(-time.Duration(hours) * time.Hour))
+	id, err := p.pagedList.add(Now.Add(-time.Duration(hours) * time.Hour))
 	if err != nil {
 		p.rt.Fatalf("%s: add: %v", p.name, err)
 	}
@@ -78,14 +78,14 @@ func (p *paging) add() string {
 }
 
 // write does something to the list that a reader has begun to read.
-func (p *paging) write() {
+func (p *listCheck) write() {
 	kind := rapid.SampledFrom([]string{"add", "change", "move", "remove"}).Draw(p.rt, "write")
-	if kind == "add" || len(p.before) == 0 {
+	if kind == "add" || len(p.present) == 0 {
 		p.add()
 		return
 	}
-	i := rapid.IntRange(0, len(p.before)-1).Draw(p.rt, "item")
-	id := p.before[i]
+	i := rapid.IntRange(0, len(p.present)-1).Draw(p.rt, "item")
+	id := p.present[i]
 	do := map[string]func(string) error{"change": p.change, "move": p.move, "remove": p.remove}[kind]
 	if do == nil {
 		return
@@ -94,61 +94,61 @@ func (p *paging) write() {
 		p.rt.Fatalf("%s: %s: %v", p.name, kind, err)
 	}
 	if kind == "remove" {
-		p.before = slices.Delete(p.before, i, i+1)
+		p.present = slices.Delete(p.present, i, i+1)
 	}
 	if kind != "change" {
-		p.steady = slices.DeleteFunc(p.steady, func(x string) bool { return x == id })
+		p.unmoved = slices.DeleteFunc(p.unmoved, func(x string) bool { return x == id })
 	}
 }
 
-func (p *paging) check() {
-	for id, n := range p.seen {
+func (p *listCheck) check() {
+	for id, n := range p.returned {
 		if n > 1 {
 			p.rt.Fatalf("%s: %s came %d times", p.name, id, n)
 		}
 	}
-	for _, id := range p.steady {
-		if p.seen[id] != 1 {
+	for _, id := range p.unmoved {
+		if p.returned[id] != 1 {
 			p.rt.Fatalf("%s: %s was there all the time and did not come", p.name, id)
 		}
 	}
 }
 
 // reader is the user whose lists are read. n counts what was made.
-type reader struct {
-	ctx  context.Context
-	s    *stand
-	user conversation.UserID
-	n    *int
+type listUser struct {
+	ctx     context.Context
+	s       *fixture
+	user    conversation.UserID
+	created *int
 }
 
-func (r reader) next() string {
-	*r.n++
-	return fmt.Sprint("x", *r.n)
+func (r listUser) nextID() string {
+	*r.created++
+	return fmt.Sprint("x", *r.created)
 }
 
-func (r reader) lists() []list {
-	all := []list{r.sessions(), r.timeline(), r.messages(), r.coaches(), r.prompts()}
+func (r listUser) lists() []pagedList {
+	all := []pagedList{r.sessions(), r.timeline(), r.messages(), r.coaches(), r.prompts()}
 	return append(all,
-		collectionOf(r, "goals", r.s.Goals(), func(g *longterm.Goal) *string { return &g.ID },
+		collectionList(r, "goals", r.s.Goals(), func(g *longterm.Goal) *string { return &g.ID },
 			func(g *longterm.Goal, at time.Time) { g.Status, g.CreatedAt = longterm.GoalActive, at },
 			func(g *longterm.Goal) { g.Status = longterm.GoalPaused }),
-		collectionOf(r, "memories", r.s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
+		collectionList(r, "memories", r.s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
 			func(m *longterm.Memory, at time.Time) { m.Content, m.CreatedAt = "x", at },
 			func(m *longterm.Memory) { m.SupersededBy = "another" }),
-		collectionOf(r, "check-ins", r.s.CheckIns(), func(c *longterm.CheckIn) *string { return &c.ID },
+		collectionList(r, "check-ins", r.s.CheckIns(), func(c *longterm.CheckIn) *string { return &c.ID },
 			func(c *longterm.CheckIn, at time.Time) { c.Timestamp = at },
 			func(c *longterm.CheckIn) { c.Note = "changed" }),
 	)
 }
 
-func (r reader) make(id string) error {
-	return second(r.s.CreateSession(r.ctx, r.user, conversation.NewSession{ID: id, Context: coach, CoachID: "c"}, noKey))
+func (r listUser) createSession(id string) error {
+	return errorOf(r.s.CreateSession(r.ctx, r.user, conversation.NewSession{ID: id, Context: coach, CoachID: "c"}, noKey))
 }
 
 // tell appends one message.
-func (r reader) tell(id string, at time.Time) (conversation.Message, error) {
-	m := say("x")
+func (r listUser) appendMessage(id string, at time.Time) (conversation.Message, error) {
+	m := userMessages("x")
 	m[0].Timestamp = at
 	a, err := r.s.Append(r.ctx, r.user, conversation.Append{SessionID: id, Messages: m})
 	if err != nil {
@@ -157,66 +157,66 @@ func (r reader) tell(id string, at time.Time) (conversation.Message, error) {
 	return a.Messages[0], nil
 }
 
-func (r reader) sessions() list {
-	return list{
+func (r listUser) sessions() pagedList {
+	return pagedList{
 		name: "sessions",
-		read: func(page conversation.Page) ([]string, conversation.Position, error) {
+		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			sessions, next, err := r.s.Sessions(r.ctx, r.user, conversation.SessionFilter{}, page)
-			return each(sessions, func(s conversation.Session) string { return s.ID }), next, err
+			return idsOf(sessions, func(s conversation.Session) string { return s.ID }), next, err
 		},
 		add: func(at time.Time) (string, error) {
-			id := r.next()
-			if err := r.make(id); err != nil || at.Equal(Now) {
+			id := r.nextID()
+			if err := r.createSession(id); err != nil || at.Equal(Now) {
 				return id, err
 			}
-			return id, second(r.tell(id, at))
+			return id, errorOf(r.appendMessage(id, at))
 		},
 		change: func(id string) error {
-			title := r.next()
-			return second(r.s.UpdateSession(r.ctx, r.user, id, conversation.SessionChange{Title: &title}))
+			title := r.nextID()
+			return errorOf(r.s.UpdateSession(r.ctx, r.user, id, conversation.SessionChange{Title: &title}))
 		},
-		move:   func(id string) error { return second(r.tell(id, time.Time{})) },
-		remove: func(id string) error { return second(r.s.BurySession(r.ctx, r.user, id, Now)) },
+		move:   func(id string) error { return errorOf(r.appendMessage(id, time.Time{})) },
+		remove: func(id string) error { return errorOf(r.s.BurySession(r.ctx, r.user, id, Now)) },
 	}
 }
 
-func (r reader) timeline() list {
+func (r listUser) timeline() pagedList {
 	l := r.messages()
 	inSession := l.add
 	l.name = "timeline"
-	l.read = func(page conversation.Page) ([]string, conversation.Position, error) {
+	l.page = func(page conversation.Page) ([]string, conversation.Position, error) {
 		messages, next, err := r.s.Timeline(r.ctx, r.user, conversation.Range{}, page)
-		return each(messages, func(m conversation.Message) string { return m.ID }), next, err
+		return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
 	}
 	l.add = func(at time.Time) (string, error) { // each second one in a session of its own, among those of before
-		if *r.n%2 == 0 {
+		if *r.created%2 == 0 {
 			return inSession(at)
 		}
-		id := r.next()
-		if err := r.make(id); err != nil {
+		id := r.nextID()
+		if err := r.createSession(id); err != nil {
 			return "", err
 		}
-		m, err := r.tell(id, at)
+		m, err := r.appendMessage(id, at)
 		return m.ID, err
 	}
 	return l
 }
 
-func (r reader) messages() list {
-	return list{
+func (r listUser) messages() pagedList {
+	return pagedList{
 		name: "messages",
-		read: func(page conversation.Page) ([]string, conversation.Position, error) {
+		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			messages, next, err := r.s.Messages(r.ctx, r.user, "s", page)
-			return each(messages, func(m conversation.Message) string { return m.ID }), next, err
+			return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			if _, err := r.s.Session(r.ctx, r.user, "s"); err != nil {
-				if err := r.make("s"); err != nil {
+				if err := r.createSession("s"); err != nil {
 					return "", err
 				}
 			}
-			r.next()
-			m, err := r.tell("s", at)
+			r.nextID()
+			m, err := r.appendMessage("s", at)
 			return m.ID, err
 		},
 		remove: func(id string) error {
@@ -228,47 +228,47 @@ func (r reader) messages() list {
 			if err != nil {
 				return err
 			}
-			return second(r.s.BuryMessage(r.ctx, r.user, m, nil, Now))
+			return errorOf(r.s.BuryMessage(r.ctx, r.user, m, nil, Now))
 		},
 	}
 }
 
-func (r reader) coaches() list {
+func (r listUser) coaches() pagedList {
 	put := func(id string) error {
-		return second(r.s.PutCoach(r.ctx, r.user, longterm.Coach{ID: id, Name: r.next()}))
+		return errorOf(r.s.PutCoach(r.ctx, r.user, longterm.Coach{ID: id, Name: r.nextID()}))
 	}
-	return list{
+	return pagedList{
 		name: "coaches",
-		read: func(page conversation.Page) ([]string, conversation.Position, error) {
+		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			coaches, next, err := r.s.Coaches(r.ctx, r.user, page)
-			return each(coaches, func(c longterm.Coach) string { return c.ID }), next, err
+			return idsOf(coaches, func(c longterm.Coach) string { return c.ID }), next, err
 		},
-		add:    func(time.Time) (string, error) { id := r.next(); return id, put(id) },
+		add:    func(time.Time) (string, error) { id := r.nextID(); return id, put(id) },
 		change: put,
 		remove: func(id string) error { return r.s.DeleteCoach(r.ctx, r.user, id) },
 	}
 }
 
-func (r reader) prompts() list {
-	return list{
+func (r listUser) prompts() pagedList {
+	return pagedList{
 		name: "prompts",
-		read: func(page conversation.Page) ([]string, conversation.Position, error) {
+		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			kept, next, err := r.s.KeptOf(r.ctx, r.user, "", page)
-			return idsOf(kept), next, err
+			return promptIDs(kept), next, err
 		},
 		add: func(at time.Time) (string, error) {
-			k := keptAt(at, r.next())
+			k := promptAt(at, r.nextID())
 			return k.ID, r.s.Keep(r.ctx, r.user, k)
 		},
 	}
 }
 
-func collectionOf[T any](r reader, name string, c longterm.Collection[T], id func(*T) *string, set func(*T, time.Time), change func(*T)) list {
-	return list{
+func collectionList[T any](r listUser, name string, c longterm.Collection[T], id func(*T) *string, set func(*T, time.Time), change func(*T)) pagedList {
+	return pagedList{
 		name: name,
-		read: func(page conversation.Page) ([]string, conversation.Position, error) {
+		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			records, next, err := c.List(r.ctx, r.user, page)
-			return each(records, func(v T) string { return *id(&v) }), next, err
+			return idsOf(records, func(v T) string { return *id(&v) }), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			var v T
@@ -277,13 +277,13 @@ func collectionOf[T any](r reader, name string, c longterm.Collection[T], id fun
 			return *id(&stored), err
 		},
 		change: func(id string) error {
-			return second(c.Update(r.ctx, r.user, id, func(v *T) error { change(v); return nil }))
+			return errorOf(c.Update(r.ctx, r.user, id, func(v *T) error { change(v); return nil }))
 		},
 		remove: func(id string) error { return c.Delete(r.ctx, r.user, id) },
 	}
 }
 
-func each[T any](items []T, id func(T) string) []string {
+func idsOf[T any](items []T, id func(T) string) []string {
 	ids := make([]string, len(items))
 	for i, v := range items {
 		ids[i] = id(v)

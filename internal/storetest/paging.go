@@ -13,24 +13,24 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-func testPaging(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "p")
+func testPaging(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "p")
 	const n = 107
 	for i := 0; i < n; i += 50 {
-		add(t, s, alice, "p", say(numbered("m", min(50, n-i))...)...)
+		appendMessages(t, s, alice, "p", userMessages(numbered("m", min(50, n-i))...)...)
 	}
 	for _, limit := range []int{1, 7, 50, 107, 200} {
-		got, err := readAll(t.Context(), s, alice, "p", conversation.Page{Limit: limit})
+		got, err := allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkWhole(t, got, n)
-		got, err = readAll(t.Context(), s, alice, "p", conversation.Page{Limit: limit, Descending: true})
+		checkComplete(t, got, n)
+		got, err = allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: limit, Descending: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		slices.Reverse(got)
-		checkWhole(t, got, n)
+		checkComplete(t, got, n)
 	}
 	for _, bad := range []conversation.Position{"x", "1", "0@2026-02-05T18:30:00.000Z", "1@2026", "@"} {
 		_, _, err := s.Messages(t.Context(), alice, "p", conversation.Page{Limit: 1, After: bad})
@@ -41,13 +41,13 @@ func testPaging(t *testing.T, s *stand) {
 	}
 }
 
-func testPageBytes(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "b")
+func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "b")
 	const n, noted, size = 9, 30 << 10, 200 << 10
 	for range n { // what the app adds counts as the content does
-		messages := say(strings.Repeat("x", size-noted))
+		messages := userMessages(strings.Repeat("x", size-noted))
 		messages[0].Metadata = map[string]any{"note": strings.Repeat("y", noted)}
-		add(t, s, alice, "b", messages...)
+		appendMessages(t, s, alice, "b", messages...)
 	}
 	check := func(messages []conversation.Message, next conversation.Position, err error) {
 		t.Helper()
@@ -59,30 +59,30 @@ func testPageBytes(t *testing.T, s *stand) {
 		page := conversation.Page{Limit: 50, Descending: desc}
 		check(s.Messages(t.Context(), alice, "b", page))
 		check(s.Timeline(t.Context(), alice, conversation.Range{}, page))
-		got, err := readAll(t.Context(), s, alice, "b", page)
+		got, err := allMessages(t.Context(), s, alice, "b", page)
 		if err != nil || len(got) != n {
 			t.Errorf("all pages hold %d, %v", len(got), err)
 		}
 	}
 }
 
-func testPagingWhileWriting(t *testing.T, s *stand) {
-	create(t, s, alice, coach, "p")
-	create(t, s, alice, "workout_log", "other")
+func testPagingDuringWrites(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "p")
+	createSession(t, s, alice, "workout_log", "other")
 	const before, during = 100, 60
 	for range before / 50 {
-		add(t, s, alice, "p", say(numbered("m", 50)...)...)
+		appendMessages(t, s, alice, "p", userMessages(numbered("m", 50)...)...)
 	}
 	var wg sync.WaitGroup
 	for _, id := range []string{"p", "other"} {
 		wg.Go(func() {
 			for range during {
-				add(t, s, alice, id, say("more")...)
+				appendMessages(t, s, alice, id, userMessages("more")...)
 			}
 		})
 	}
 	for _, desc := range []bool{true, false} {
-		got, err := readAll(t.Context(), s, alice, "p", conversation.Page{Limit: 9, Descending: desc})
+		got, err := allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: 9, Descending: desc})
 		if err != nil {
 			t.Error(err)
 		}
@@ -92,7 +92,7 @@ func testPagingWhileWriting(t *testing.T, s *stand) {
 		if len(got) < before {
 			t.Errorf("read %d messages, %d were there before", len(got), before)
 		}
-		checkWhole(t, got, len(got))
+		checkComplete(t, got, len(got))
 	}
 	line := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 9})
 	wg.Wait()
@@ -124,14 +124,14 @@ func timeline(t *testing.T, s Store, r conversation.Range, page conversation.Pag
 	}
 }
 
-func testTimeline(t *testing.T, s *stand) {
+func testTimeline(t *testing.T, s *fixture) {
 	hour := func(n int) time.Time { return Now.Add(time.Duration(n-10) * time.Hour) }
-	create(t, s, alice, coach, "a")
-	create(t, s, alice, "program_designer", "b")
+	createSession(t, s, alice, coach, "a")
+	createSession(t, s, alice, "program_designer", "b")
 	for i := range 10 {
-		m := say(numbered("h", 10)[i])
+		m := userMessages(numbered("h", 10)[i])
 		m[0].Timestamp = hour(i)
-		add(t, s, alice, []string{"a", "b"}[i%2], m...)
+		appendMessages(t, s, alice, []string{"a", "b"}[i%2], m...)
 	}
 	contents := func(messages []conversation.Message) string {
 		var out []string

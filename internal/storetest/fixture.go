@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+const (
+	alice = conversation.UserID("auth0|alice#1_2")
+	bob   = conversation.UserID("bob")
+	coach = "coach_conversation"
+)
+
+var noKey conversation.Idempotency
+
+// fixture is a store under test with the clock that it goes by.
+type fixture struct {
+	Store
+	Subject
+	mu  sync.Mutex
+	now time.Time
+}
+
+// clock is what the store takes for the present.
+func (s *fixture) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *fixture) advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+func createSession(t *testing.T, s Store, user conversation.UserID, context, id string) conversation.Session {
+	t.Helper()
+	created, err := s.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey)
+	if err != nil {
+		t.Fatalf("create session %s: %v", id, err)
+	}
+	return created.Session
+}
+
+func userMessages(contents ...string) []conversation.NewMessage {
+	messages := make([]conversation.NewMessage, len(contents))
+	for i, c := range contents {
+		messages[i] = conversation.NewMessage{Role: conversation.User, Content: c}
+	}
+	return messages
+}
+
+func appendMessages(t *testing.T, s Store, user conversation.UserID, id string, messages ...conversation.NewMessage) conversation.Appended {
+	t.Helper()
+	a, err := s.Append(t.Context(), user, conversation.Append{SessionID: id, Messages: messages})
+	if err != nil {
+		t.Fatalf("append to %s: %v", id, err)
+	}
+	return a
+}
+
+// talk makes alice's session with messages, and returns it as it stands.
+func newSession(t *testing.T, s Store, context, id string, contents ...string) (conversation.Session, []conversation.Message) {
+	t.Helper()
+	createSession(t, s, alice, context, id)
+	if len(contents) == 0 {
+		return readSession(t, s, id), nil
+	}
+	messages := appendMessages(t, s, alice, id, userMessages(contents...)...).Messages
+	return readSession(t, s, id), messages
+}
+
+// read returns alice's session.
+func readSession(t *testing.T, s Store, id string) conversation.Session {
+	t.Helper()
+	session, err := s.Session(t.Context(), alice, id)
+	if err != nil {
+		t.Fatalf("read session %s: %v", id, err)
+	}
+	return session
+}
+
+// pages reads a list to its end.
+func allPages[T any](t *testing.T, page conversation.Page, list func(conversation.Page) ([]T, conversation.Position, error)) []T {
+	t.Helper()
+	var all []T
+	for {
+		some, next, err := list(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(some) > page.Limit {
+			t.Fatalf("a page of %d, at most %d were asked for", len(some), page.Limit)
+		}
+		all = append(all, some...)
+		if page.After = next; next == "" {
+			return all
+		}
+	}
+}
+
+// readAll pages through a session's messages.
+func allMessages(ctx context.Context, s conversation.MessageStore, user conversation.UserID, id string, page conversation.Page) ([]conversation.Message, error) {
+	var all []conversation.Message
+	for {
+		messages, next, err := s.Messages(ctx, user, id, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, messages...)
+		if next == "" {
+			return all, nil
+		}
+		page.After = next
+	}
+}
+
+// checkWhole fails unless the messages are seq 1..n in order with strictly increasing times.
+func checkComplete(t *testing.T, messages []conversation.Message, n int) {
+	t.Helper()
+	if len(messages) != n {
+		t.Errorf("read %d messages, want %d", len(messages), n)
+	}
+	for i, m := range messages {
+		if m.Seq != i+1 {
+			t.Fatalf("message %d has seq %d", i+1, m.Seq)
+		}
+		if i > 0 && !m.Timestamp.After(messages[i-1].Timestamp) {
+			t.Fatalf("message %d at %v is not after %v", m.Seq, m.Timestamp, messages[i-1].Timestamp)
+		}
+	}
+}
+
+func numbered(prefix string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s-%d", prefix, i+1)
+	}
+	return out
+}
