@@ -83,9 +83,9 @@ type Deps struct {
 	Now     func() time.Time
 	// Timeout bounds one generation.
 	Timeout time.Duration
-	// KeepText keeps rendered prompts beside their manifests; KeepFor is how long both are kept.
-	KeepText bool
-	KeepFor  time.Duration
+	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept.
+	StoreText bool
+	Retention time.Duration
 	// Report hears of failures that the client does not: a manifest that could not be kept.
 	Report func(ctx context.Context, op string, err error)
 }

@@ -27,7 +27,7 @@ type world struct {
 	begun    conversation.Append
 	finished []conversation.NewMessage
 	renewed  []time.Duration
-	kept     []prompt.Kept
+	kept     []prompt.StoredPrompt
 	reported []string
 
 	promptErr, finishErr error
@@ -71,18 +71,18 @@ func (w *world) Messages(_ context.Context, _ conversation.UserID, q recall.Mess
 	return w.found, nil
 }
 
-func (w *world) Keep(_ context.Context, _ conversation.UserID, k prompt.Kept) error {
+func (w *world) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept = append(w.kept, k)
 	return nil
 }
 
-func (w *world) Kept(context.Context, conversation.UserID, string) (prompt.Kept, error) {
-	return prompt.Kept{}, fault.Missing("prompt")
+func (w *world) StoredPrompt(context.Context, conversation.UserID, string) (prompt.StoredPrompt, error) {
+	return prompt.StoredPrompt{}, fault.Missing("prompt")
 }
 
-func (w *world) KeptOf(context.Context, conversation.UserID, string, conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+func (w *world) StoredPrompts(context.Context, conversation.UserID, string, conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
 	return nil, "", nil
 }
 
@@ -107,7 +107,7 @@ func newWorld() *world {
 
 func (w *world) service() *chat.Service {
 	return chat.New(chat.Deps{
-		Turns: w, Prompts: w, Model: w, Recall: w, Archive: w, Tokens: w, Now: time.Now, Timeout: time.Minute, KeepFor: time.Hour,
+		Turns: w, Prompts: w, Model: w, Recall: w, Archive: w, Tokens: w, Now: time.Now, Timeout: time.Minute, Retention: time.Hour,
 		Report: func(_ context.Context, op string, _ error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

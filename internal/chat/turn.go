@@ -64,7 +64,7 @@ func (s *Service) message(r Request) conversation.Append {
 func promptRequest(turn conversation.Turn, r Request) prompt.Request {
 	return prompt.Request{
 		Recipe: r.Recipe, Context: turn.Session.Context, SessionID: turn.Session.ID, CoachID: turn.Session.CoachID,
-		AgentID: r.AgentID, Message: r.Message, MessageID: turn.Message.ID, Unkept: true,
+		AgentID: r.AgentID, Message: r.Message, MessageID: turn.Message.ID, SkipSave: true,
 	}
 }
 
@@ -101,7 +101,7 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	defer cancel()
 	side, stop := context.WithCancel(ctx)
 	var work errgroup.Group
-	work.Go(func() error { return g.keepPrompt(side) })
+	work.Go(func() error { return g.savePrompt(side) })
 	work.Go(func() error { return g.keepLease(side) })
 
 	completion, failure := g.generate(ctx, func(delta string) error {
@@ -131,15 +131,15 @@ func (g *generation) deadline(ctx context.Context) (context.Context, context.Can
 	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
-func (g *generation) keepPrompt(ctx context.Context) error {
-	kept, err := prompt.Pack(g.prompt, prompt.Keeping{
-		Text: g.KeepText, At: g.Now(), For: g.KeepFor, Generation: g.turn.Session.Generation,
+func (g *generation) savePrompt(ctx context.Context) error {
+	kept, err := prompt.NewStoredPrompt(g.prompt, prompt.SaveOptions{
+		Text: g.StoreText, Now: g.Now(), TTL: g.Retention, Generation: g.turn.Session.Generation,
 	})
 	if err != nil {
 		return err
 	}
 	// The answer may be done first; the manifest is kept all the same.
-	return g.Archive.Keep(context.WithoutCancel(ctx), g.user, kept)
+	return g.Archive.SavePrompt(context.WithoutCancel(ctx), g.user, kept)
 }
 
 // keepLease renews the turn's lease for as long as the generation goes on.

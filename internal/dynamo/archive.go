@@ -21,8 +21,8 @@ var (
 // maxKeptBytes leaves room for the other attributes within DynamoDB's 400 KB; a text beyond it is not kept.
 const maxKeptBytes = 380 << 10
 
-// Keep stores a prompt on condition that the user's generation is still the prompt's; a Conflict says that it is not.
-func (s *Store) Keep(ctx context.Context, user conversation.UserID, k prompt.Kept) error {
+// SavePrompt stores a prompt on condition that the user's generation is still the prompt's; a Conflict says that it is not.
+func (s *Store) SavePrompt(ctx context.Context, user conversation.UserID, k prompt.StoredPrompt) error {
 	const op = "keep prompt"
 	sk, ok := promptSK(k.ID)
 	if !ok {
@@ -48,27 +48,27 @@ func (s *Store) Keep(ctx context.Context, user conversation.UserID, k prompt.Kep
 	return err
 }
 
-// Kept returns one prompt by its id.
-func (s *Store) Kept(ctx context.Context, user conversation.UserID, id string) (prompt.Kept, error) {
+// StoredPrompt returns one prompt by its id.
+func (s *Store) StoredPrompt(ctx context.Context, user conversation.UserID, id string) (prompt.StoredPrompt, error) {
 	sk, ok := promptSK(id)
 	if !ok {
-		return prompt.Kept{}, fault.Missing("prompt")
+		return prompt.StoredPrompt{}, fault.Missing("prompt")
 	}
 	k := key{partition(user), sk}
 	f, err := s.readOf(ctx, "read prompt", user, k)
 	if err != nil {
-		return prompt.Kept{}, err
+		return prompt.StoredPrompt{}, err
 	}
 	it, _ := f.of(user, k)
 	kept, ok := decodeKept(it)
 	if !ok {
-		return prompt.Kept{}, fault.Missing("prompt")
+		return prompt.StoredPrompt{}, fault.Missing("prompt")
 	}
 	return kept, nil
 }
 
-// KeptOf lists prompts, newest first.
-func (s *Store) KeptOf(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+// StoredPrompts lists prompts, newest first.
+func (s *Store) StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
 	after, err := startBehind(user, page.After, promptPrefix, afterPrefix(promptPrefix), func(sk string) bool {
 		_, ok := promptIDIn(sk)
 		return ok
@@ -77,7 +77,7 @@ func (s *Store) KeptOf(ctx context.Context, user conversation.UserID, sessionID 
 		return nil, "", err
 	}
 	q := query{where: beginning(user, promptPrefix), descending: true, page: page.Limit + 1, after: after}
-	return collectPresent(ctx, s, user, page.Limit, s.query(ctx, "list prompts", q), func(it item) (prompt.Kept, bool) {
+	return collectPresent(ctx, s, user, page.Limit, s.query(ctx, "list prompts", q), func(it item) (prompt.StoredPrompt, bool) {
 		k, ok := decodeKept(it)
 		return k, ok && (sessionID == "" || k.SessionID == sessionID)
 	})
@@ -115,9 +115,9 @@ func (s *Store) ForgetPrompts(ctx context.Context, user conversation.UserID, ses
 	return failed(op, errors.Join(work.Wait(), s.deleteAll(ctx, own)))
 }
 
-func decodeKept(it item) (prompt.Kept, bool) {
+func decodeKept(it item) (prompt.StoredPrompt, bool) {
 	id, ok := promptIDIn(it.text(attrSK))
-	return prompt.Kept{
+	return prompt.StoredPrompt{
 		ID: id, SessionID: it.text(attrSessionID), Recipe: it.text(attrRecipe), CreatedAt: it.time(attrCreatedAt),
 		ExpiresAt:  time.Unix(it.whole(TTLAttribute), 0).UTC(),
 		Generation: it.whole(attrGeneration), Manifest: it.bytes(attrManifest), Text: it.bytes(attrText),

@@ -86,7 +86,7 @@ func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
 			if err := remove(s, m[0]); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.store.Kept(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
+			if _, err := s.store.StoredPrompt(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
 				t.Errorf("the session's own prompt: %v", err)
 			}
 			if !s.quotes(early) || s.quotes(after) {

@@ -230,11 +230,11 @@ func (s *stand) keepPrompt(session string) (id string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	k := prompt.Kept{
+	k := prompt.StoredPrompt{
 		ID: fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
 		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"), Generation: access.Generation,
 	}
-	if err := s.store.Keep(s.t.Context(), ann, k); err != nil {
+	if err := s.store.SavePrompt(s.t.Context(), ann, k); err != nil {
 		s.t.Fatal(err)
 	}
 	return k.ID
@@ -243,7 +243,7 @@ func (s *stand) keepPrompt(session string) (id string) {
 // quotes reports whether a prompt that is kept has its text.
 func (s *stand) quotes(id string) bool {
 	s.t.Helper()
-	k, err := s.store.Kept(s.t.Context(), ann, id)
+	k, err := s.store.StoredPrompt(s.t.Context(), ann, id)
 	if err != nil || len(k.Manifest) == 0 {
 		s.t.Errorf("prompt %s: %v, a manifest of %d bytes", id, err, len(k.Manifest))
 	}

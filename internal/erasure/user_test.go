@@ -73,8 +73,8 @@ func checkNothingComesBack(t *testing.T, s *stand, old conversation.Session) {
 	if err := s.store.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a late summary: %v", err)
 	}
-	late := prompt.Kept{ID: "prompt_1770000000000_x", ExpiresAt: s.clock().Add(time.Hour)}
-	if err := s.store.Keep(t.Context(), ann, late); !fault.Is(err, fault.Conflict) {
+	late := prompt.StoredPrompt{ID: "prompt_1770000000000_x", ExpiresAt: s.clock().Add(time.Hour)}
+	if err := s.store.SavePrompt(t.Context(), ann, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a late prompt: %v", err)
 	}
 	for op, err := range map[string]error{

@@ -35,7 +35,7 @@ type ExportDeps struct {
 
 // PromptLister lists the prompts that are kept of a user, whole.
 type PromptLister interface {
-	ListWhole(ctx context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error)
+	ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error)
 }
 
 // exports serves /v1/export.
@@ -166,7 +166,7 @@ func (s exports) lines(ctx context.Context, user conversation.UserID) iter.Seq2[
 		s.conversations(ctx, user),
 		pages("prompt", func(r prompt.Record) prompt.Record { return r }, func(p conversation.Page) ([]prompt.Record, conversation.Position, error) {
 			p.Limit = exportedPrompts
-			return s.Prompts.ListWhole(ctx, user, p)
+			return s.Prompts.ListFull(ctx, user, p)
 		}),
 	)
 }

@@ -64,7 +64,7 @@ func (l *library) List(_ context.Context, user conversation.UserID, sessionID st
 	return paged([]prompt.Record{l.record()}, page, nil)
 }
 
-func (l *library) ListWhole(_ context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error) {
+func (l *library) ListFull(_ context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error) {
 	whole, err := l.Get(context.Background(), user, l.record().ID)
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // another user's list is empty

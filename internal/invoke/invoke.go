@@ -39,7 +39,7 @@ func NewPrompts(client Client, function string) *Prompts {
 // Build invokes prompt. Its errors are those of prompt.Service's Build, and Unavailable where the function could not
 // be reached or failed by itself.
 func (p *Prompts) Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
-	payload, err := json.Marshal(prompt.Invocation{UserID: user, Unkept: r.Unkept, Request: r})
+	payload, err := json.Marshal(prompt.Invocation{UserID: user, SkipSave: r.SkipSave, Request: r})
 	if err != nil {
 		return prompt.Prompt{}, fmt.Errorf("encode prompt request: %w", err)
 	}

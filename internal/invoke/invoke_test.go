@@ -36,7 +36,7 @@ func (f *function) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*
 
 func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
 	f := &function{result: prompt.Prompt{ID: "prm_1", System: "be kind"}}
-	built, err := invoke.NewPrompts(f, "prompt").Build(t.Context(), "ann", prompt.Request{Context: "workout_log", Unkept: true})
+	built, err := invoke.NewPrompts(f, "prompt").Build(t.Context(), "ann", prompt.Request{Context: "workout_log", SkipSave: true})
 	if err != nil || built.ID != "prm_1" || built.System != "be kind" {
 		t.Fatalf("got %+v, %v", built, err)
 	}
@@ -44,7 +44,7 @@ func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
 	if err := invoke.Decode(f.got, &sent); err != nil {
 		t.Fatalf("the function cannot read %s: %v", f.got, err)
 	}
-	if sent.UserID != "ann" || !sent.Unkept || sent.Context != "workout_log" {
+	if sent.UserID != "ann" || !sent.SkipSave || sent.Context != "workout_log" {
 		t.Errorf("sent %s", f.got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// Kept is one prompt as it is kept: ids, decisions and hashes, and the rendered text only where that is switched on.
-type Kept struct {
+// StoredPrompt is one prompt as it is kept: ids, decisions and hashes, and the rendered text only where that is switched on.
+type StoredPrompt struct {
 	// ID is "prompt_<epoch milliseconds of CreatedAt>_<random>", so that a store can tell its key from it.
 	ID        string
 	SessionID string
@@ -25,10 +25,10 @@ type Kept struct {
 
 // Archive keeps prompts.
 type Archive interface {
-	// Keep stores a prompt on condition that the user's generation is still the prompt's.
-	Keep(ctx context.Context, user conversation.UserID, k Kept) error
-	// Kept returns one by its id; NotFound when it is gone, expired or another user's.
-	Kept(ctx context.Context, user conversation.UserID, id string) (Kept, error)
-	// KeptOf lists those of one session, or of all where sessionID is empty, newest first.
-	KeptOf(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Kept, conversation.Position, error)
+	// SavePrompt stores a prompt on condition that the user's generation is still the prompt's.
+	SavePrompt(ctx context.Context, user conversation.UserID, k StoredPrompt) error
+	// StoredPrompt returns a prompt by its id; NotFound when it is gone, expired or another user's.
+	StoredPrompt(ctx context.Context, user conversation.UserID, id string) (StoredPrompt, error)
+	// StoredPrompts lists those of one session, or of all where sessionID is empty, newest first.
+	StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]StoredPrompt, conversation.Position, error)
 }

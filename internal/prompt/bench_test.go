@@ -20,7 +20,7 @@ func BenchmarkBuild(b *testing.B) {
 		b.Run(recipe.Name, func(b *testing.B) {
 			w := newWorld()
 			r := longHistory(w)
-			r.Recipe, r.Unkept = recipe.Name, true
+			r.Recipe, r.SkipSave = recipe.Name, true
 			deps := w.deps(now)
 			var own []time.Duration
 			deps.Observe = func(_ context.Context, o prompt.Observation) { own = append(own, o.Own) }

@@ -31,14 +31,14 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	}
 	p.ID = promptID(now, s.NewID())
 	s.report(ctx, p, got, time.Since(began))
-	if r.Unkept {
+	if r.SkipSave {
 		return p, nil
 	}
-	kept, err := Pack(p, Keeping{Text: s.KeepText, At: now, For: s.KeepFor, Generation: got.access.Generation})
+	kept, err := NewStoredPrompt(p, SaveOptions{Text: s.StoreText, Now: now, TTL: s.Retention, Generation: got.access.Generation})
 	if err != nil {
 		return Prompt{}, err
 	}
-	return p, s.Archive.Keep(ctx, user, kept)
+	return p, s.Archive.SavePrompt(ctx, user, kept)
 }
 
 // assemble makes the prompt of what was gathered. Equal input and time make equal prompts, to the byte.

@@ -21,13 +21,13 @@ import (
 // MaxManifestBytes bounds the compressed manifest of a kept prompt (design 3).
 const MaxManifestBytes = 8 << 10
 
-// Keeping says how a prompt is kept.
-type Keeping struct {
+// SaveOptions says how a prompt is kept.
+type SaveOptions struct {
 	// Text keeps the rendered prompt beside its manifest.
 	Text bool
-	// At is when it is kept, which counts where the prompt's id does not say when it was built; For is how long.
-	At  time.Time
-	For time.Duration
+	// Now is the creation time where the id of the prompt does not hold one. TTL is how long the prompt is kept.
+	Now time.Time
+	TTL time.Duration
 	// Generation is the user's when the prompt was built.
 	Generation int64
 }
@@ -48,24 +48,24 @@ type accounted struct {
 
 // Pack makes the record under which a prompt is kept. A manifest that would pass MaxManifestBytes loses the lines of
 // dropped items first, and says so in its warnings.
-func Pack(p Prompt, k Keeping) (Kept, error) {
+func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 	text, err := json.Marshal(rendered{System: p.System, Messages: p.Messages, Text: p.Text})
 	if err != nil {
-		return Kept{}, fmt.Errorf("encode prompt: %w", err)
+		return StoredPrompt{}, fmt.Errorf("encode prompt: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	manifest, err := packManifest(accounted{SHA256: hex.EncodeToString(sum[:]), Tokens: p.Tokens, Manifest: p.Manifest})
 	if err != nil {
-		return Kept{}, err
+		return StoredPrompt{}, err
 	}
-	built := builtAt(p.ID, k.At)
-	kept := Kept{
-		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: built, ExpiresAt: built.Add(k.For),
+	built := builtAt(p.ID, k.Now)
+	kept := StoredPrompt{
+		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: built, ExpiresAt: built.Add(k.TTL),
 		Generation: k.Generation, Manifest: manifest,
 	}
 	if k.Text {
 		if kept.Text, err = deflate(text); err != nil {
-			return Kept{}, err
+			return StoredPrompt{}, err
 		}
 	}
 	return kept, nil
@@ -146,7 +146,7 @@ func firstLines(items []Item, lines int) []Item {
 // Get returns one kept prompt with its manifest, and the rendered text where that is kept. One that is gone, expired
 // or another user's is NotFound.
 func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID string) (Record, error) {
-	kept, err := s.Archive.Kept(ctx, user, promptID)
+	kept, err := s.Archive.StoredPrompt(ctx, user, promptID)
 	if err != nil {
 		return Record{}, err
 	}
@@ -156,20 +156,20 @@ func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID st
 // List returns one page of the kept prompts of a session, or of all sessions where sessionID is empty, newest first,
 // without manifests and texts.
 func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Record, conversation.Position, error) {
-	return s.list(ctx, user, sessionID, page, func(k Kept) (Record, error) {
+	return s.list(ctx, user, sessionID, page, func(k StoredPrompt) (Record, error) {
 		r, err := unpack(k)
 		r.Manifest = nil
 		return r, err
 	})
 }
 
-// ListWhole returns one page of all kept prompts as Get returns each, newest first.
-func (s *Service) ListWhole(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record, conversation.Position, error) {
+// ListFull returns one page of all kept prompts as Get returns each, newest first.
+func (s *Service) ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record, conversation.Position, error) {
 	return s.list(ctx, user, "", page, unpackWhole)
 }
 
-func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page, unpack func(Kept) (Record, error)) ([]Record, conversation.Position, error) {
-	kept, next, err := s.Archive.KeptOf(ctx, user, sessionID, page)
+func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page, unpack func(StoredPrompt) (Record, error)) ([]Record, conversation.Position, error) {
+	kept, next, err := s.Archive.StoredPrompts(ctx, user, sessionID, page)
 	if err != nil {
 		return nil, "", err
 	}
@@ -182,7 +182,7 @@ func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID 
 	return records, next, nil
 }
 
-func unpackWhole(k Kept) (Record, error) {
+func unpackWhole(k StoredPrompt) (Record, error) {
 	r, err := unpack(k)
 	if err != nil || len(k.Text) == 0 {
 		return r, err
@@ -198,7 +198,7 @@ func unpackWhole(k Kept) (Record, error) {
 	return r, nil
 }
 
-func unpack(k Kept) (Record, error) {
+func unpack(k StoredPrompt) (Record, error) {
 	var a accounted
 	if err := inflate(k.Manifest, &a); err != nil {
 		return Record{}, err

@@ -38,7 +38,7 @@ func TestKeeping(t *testing.T) {
 	if got.CreatedAt != "2026-02-05T18:30:00.000Z" || got.ExpiresAt != "2026-02-12T18:30:00.000Z" || len(got.SHA256) != 64 {
 		t.Errorf("kept from %s to %s, hash %s", got.CreatedAt, got.ExpiresAt, got.SHA256)
 	}
-	deps.KeepText = false
+	deps.StoreText = false
 	bare := build(t, prompt.New(deps), "ann", r)
 	second, err := s.Get(t.Context(), "ann", bare.ID)
 	if err != nil || second.System != nil || second.Messages != nil || second.SHA256 != got.SHA256 {
@@ -48,14 +48,14 @@ func TestKeeping(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].ID != bare.ID || list[0].Manifest != nil {
 		t.Errorf("list %+v, %v", list, err)
 	}
-	whole, _, err := s.ListWhole(t.Context(), "ann", conversation.Page{Limit: 10})
+	whole, _, err := s.ListFull(t.Context(), "ann", conversation.Page{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]prompt.Record{second, got}, whole); diff != "" {
 		t.Errorf("whole list -want +got:\n%s", diff)
 	}
-	r.Unkept = true
+	r.SkipSave = true
 	if p := build(t, s, "ann", r); len(w.kept) != 2 || p.Model != "gpt-4o" {
 		t.Errorf("%d kept, model %q", len(w.kept), p.Model)
 	}
@@ -85,7 +85,7 @@ func TestKeptText(t *testing.T) {
 
 // A caller that packs later keeps the time at which the prompt was built.
 func TestPackKeepsTheTimeOfTheID(t *testing.T) {
-	k, err := prompt.Pack(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())}, prompt.Keeping{At: now.Add(time.Minute), For: time.Hour})
+	k, err := prompt.NewStoredPrompt(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())}, prompt.SaveOptions{Now: now.Add(time.Minute), TTL: time.Hour})
 	if err != nil || !k.CreatedAt.Equal(now) {
 		t.Errorf("created at %v, %v", k.CreatedAt, err)
 	}
@@ -102,7 +102,7 @@ func TestManifestIsBounded(t *testing.T) {
 		items = append(items, prompt.Item{ID: fmt.Sprintf("%x", i*7919*104729), Decision: decision, Reason: "r"})
 	}
 	p := prompt.Prompt{ID: "prompt_1_x", Manifest: prompt.Manifest{Blocks: []prompt.Block{{Name: "b", Items: items}}}}
-	k, err := prompt.Pack(p, prompt.Keeping{At: now})
+	k, err := prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now})
 	if err != nil || len(k.Manifest) > prompt.MaxManifestBytes {
 		t.Fatalf("%d bytes, %v", len(k.Manifest), err)
 	}

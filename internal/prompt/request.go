@@ -37,15 +37,15 @@ type Request struct {
 	// SystemRole stands in for the recipe's or the coach's own role text.
 	SystemRole string `json:"systemRole,omitempty"`
 
-	// Unkept leaves keeping the prompt to the caller, who packs it with Pack. No HTTP caller can set it.
-	Unkept bool `json:"-"`
+	// SkipSave leaves keeping the prompt to the caller, who packs it with Pack. No HTTP caller can set it.
+	SkipSave bool `json:"-"`
 }
 
-// Invocation is a direct invocation of the prompt function (api 5): the request with its user. Unkept is for the
+// Invocation is a direct invocation of the prompt function (api 5): the request with its user. SkipSave is for the
 // coach function, which keeps the prompt while the model generates.
 type Invocation struct {
-	UserID conversation.UserID `json:"userId"`
-	Unkept bool                `json:"unkept,omitempty"`
+	UserID   conversation.UserID `json:"userId"`
+	SkipSave bool                `json:"skipSave,omitempty"`
 	Request
 }
 

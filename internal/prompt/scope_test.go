@@ -134,7 +134,7 @@ func TestSecretsStayWithTheirUsers(t *testing.T) {
 		})
 	}
 	deps := w.deps(now)
-	deps.KeepText = false
+	deps.StoreText = false
 	s := prompt.New(deps)
 	told := make([]string, users)
 	var wait sync.WaitGroup

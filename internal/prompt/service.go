@@ -23,9 +23,9 @@ type Deps struct {
 	Log *slog.Logger
 	// Observe, where set, hears of each prompt built, for metrics.
 	Observe func(ctx context.Context, o Observation)
-	// KeepText keeps rendered prompts beside their manifests; KeepFor is how long both are kept, 7 days where it is 0.
-	KeepText bool
-	KeepFor  time.Duration
+	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept, 7 days where it is 0.
+	StoreText bool
+	Retention time.Duration
 	// Deadlines bound the sources; zero fields take their defaults.
 	Deadlines Deadlines
 }
@@ -76,7 +76,7 @@ func New(d Deps) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	d.KeepFor = cmp.Or(d.KeepFor, defaultKeepFor)
+	d.Retention = cmp.Or(d.Retention, defaultKeepFor)
 	return &Service{Deps: d, breakers: map[string]*breaker{
 		sourceLongTerm: {}, sourceSessions: {}, sourceSearch: {},
 	}}

@@ -39,7 +39,7 @@ type person struct {
 type world struct {
 	mu     sync.Mutex
 	people map[conversation.UserID]*person
-	kept   map[string]prompt.Kept
+	kept   map[string]prompt.StoredPrompt
 	calls  map[string]int
 	fail   map[string]error
 	delay  map[string]time.Duration
@@ -56,7 +56,7 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		people: map[conversation.UserID]*person{}, kept: map[string]prompt.Kept{}, calls: map[string]int{},
+		people: map[conversation.UserID]*person{}, kept: map[string]prompt.StoredPrompt{}, calls: map[string]int{},
 		fail: map[string]error{}, delay: map[string]time.Duration{}, during: map[string]func(){}, counter: tokens,
 	}
 }
@@ -210,33 +210,33 @@ func recordType(h recall.Hit) string {
 	return vector.CheckInRecord
 }
 
-func (w *world) Keep(_ context.Context, _ conversation.UserID, k prompt.Kept) error {
+func (w *world) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept[k.ID] = k
 	return w.fail["archive"]
 }
 
-func (w *world) Kept(_ context.Context, _ conversation.UserID, id string) (prompt.Kept, error) {
+func (w *world) StoredPrompt(_ context.Context, _ conversation.UserID, id string) (prompt.StoredPrompt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k, ok := w.kept[id]
 	if !ok {
-		return prompt.Kept{}, fault.Missing("prompt")
+		return prompt.StoredPrompt{}, fault.Missing("prompt")
 	}
 	return k, nil
 }
 
-func (w *world) KeptOf(_ context.Context, _ conversation.UserID, sessionID string, _ conversation.Page) ([]prompt.Kept, conversation.Position, error) {
+func (w *world) StoredPrompts(_ context.Context, _ conversation.UserID, sessionID string, _ conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []prompt.Kept
+	var all []prompt.StoredPrompt
 	for _, k := range w.kept {
 		if sessionID == "" || k.SessionID == sessionID {
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b prompt.Kept) int { return cmp.Compare(b.ID, a.ID) })
+	slices.SortFunc(all, func(a, b prompt.StoredPrompt) int { return cmp.Compare(b.ID, a.ID) })
 	return all, "", nil
 }
 
@@ -248,7 +248,7 @@ func (w *world) service(at time.Time) *prompt.Service {
 func (w *world) deps(at time.Time) prompt.Deps {
 	ids := 0
 	return prompt.Deps{
-		Store: w, Search: w, Counter: w.counter, Archive: w, KeepText: true,
+		Store: w, Search: w, Counter: w.counter, Archive: w, StoreText: true,
 		// Tests that are not of deadlines run on machines with other work.
 		Deadlines: prompt.Deadlines{Messages: time.Minute, LongTerm: time.Minute, Sessions: time.Minute, Search: time.Minute},
 		Now:       func() time.Time { return at },

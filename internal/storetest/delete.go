@@ -339,12 +339,12 @@ func testTombstones(t *testing.T, s *fixture) {
 
 // testForgetPrompts takes what prompts of a span quote away: one session's prompts, and the text of the others.
 func testForgetPrompts(t *testing.T, s *fixture) {
-	var kept []prompt.Kept
+	var kept []prompt.StoredPrompt
 	for _, session := range []string{"a", "b", "a", "b", "a", "b"} {
 		s.advance(time.Minute)
 		k := s.savePrompt(t, session)
 		k.Text = []byte("quoted")
-		if err := s.Keep(t.Context(), alice, k); err != nil {
+		if err := s.SavePrompt(t.Context(), alice, k); err != nil {
 			t.Fatal(err)
 		}
 		kept = append(kept, k)
@@ -355,7 +355,7 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 		}
 	}
 	kept[1].Text, kept[3].Text = nil, nil
-	want := []prompt.Kept{kept[5], kept[4], kept[3], kept[1], kept[0]}
+	want := []prompt.StoredPrompt{kept[5], kept[4], kept[3], kept[1], kept[0]}
 	if diff := cmp.Diff(want, listPrompts(t, s, "", 50)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-func promptIDs(kept []prompt.Kept) []string {
+func promptIDs(kept []prompt.StoredPrompt) []string {
 	var ids []string
 	for _, k := range kept {
 		ids = append(ids, k.ID)
@@ -73,7 +73,7 @@ func (s *fixture) visible(t *testing.T) map[string]int {
 		messages, _, err := s.Messages(ctx, alice, id, page)
 		some("messages of "+id, len(messages), err)
 	}
-	prompts, _, err := s.KeptOf(ctx, alice, "", page)
+	prompts, _, err := s.StoredPrompts(ctx, alice, "", page)
 	some("prompts", len(prompts), err)
 	coaches, _, err := s.Coaches(ctx, alice, page)
 	some("coaches", len(coaches), err)
@@ -250,7 +250,7 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	}
 	checkRefused := func(when string) {
 		t.Helper()
-		if err := s.Keep(t.Context(), alice, kept); !fault.Is(err, fault.Conflict) {
+		if err := s.SavePrompt(t.Context(), alice, kept); !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s: keep a prompt: %v", when, err)
 		}
 		_, err := s.Memories().Update(t.Context(), alice, m, func(m *longterm.Memory) error { m.Pinned = true; return nil })

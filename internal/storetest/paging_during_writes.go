@@ -253,12 +253,12 @@ func (r listUser) prompts() pagedList {
 	return pagedList{
 		name: "prompts",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
-			kept, next, err := r.s.KeptOf(r.ctx, r.user, "", page)
+			kept, next, err := r.s.StoredPrompts(r.ctx, r.user, "", page)
 			return promptIDs(kept), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			k := promptAt(at, r.nextID())
-			return k.ID, r.s.Keep(r.ctx, r.user, k)
+			return k.ID, r.s.SavePrompt(r.ctx, r.user, k)
 		},
 	}
 }

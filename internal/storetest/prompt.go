@@ -160,15 +160,15 @@ func testResolve(t *testing.T, s *fixture) {
 	}
 }
 
-func promptAt(at time.Time, random string) prompt.Kept {
-	return prompt.Kept{
+func promptAt(at time.Time, random string) prompt.StoredPrompt {
+	return prompt.StoredPrompt{
 		ID: fmt.Sprintf("prompt_%d_%s", at.UnixMilli(), random), Recipe: "unified", CreatedAt: at,
 		ExpiresAt: at.Truncate(time.Second).Add(farAhead), Manifest: []byte{1, 2, 0, 3},
 	}
 }
 
 // keep stores the prompt of a session that is made now, in the user's generation.
-func (s *fixture) savePrompt(t *testing.T, session string) prompt.Kept {
+func (s *fixture) savePrompt(t *testing.T, session string) prompt.StoredPrompt {
 	t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.Access(t.Context(), alice)
@@ -177,33 +177,33 @@ func (s *fixture) savePrompt(t *testing.T, session string) prompt.Kept {
 	}
 	k := promptAt(s.clock(), "r")
 	k.SessionID, k.Generation = session, access.Generation
-	if err := s.Keep(t.Context(), alice, k); err != nil {
+	if err := s.SavePrompt(t.Context(), alice, k); err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
 // keptOf lists the prompts kept of a session, or of all where it is empty.
-func listPrompts(t *testing.T, s Store, session string, limit int) []prompt.Kept {
+func listPrompts(t *testing.T, s Store, session string, limit int) []prompt.StoredPrompt {
 	t.Helper()
-	return allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]prompt.Kept, conversation.Position, error) {
-		return s.KeptOf(t.Context(), alice, session, p)
+	return allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
+		return s.StoredPrompts(t.Context(), alice, session, p)
 	})
 }
 
 func testSavedPrompts(t *testing.T, s *fixture) {
-	var kept []prompt.Kept
+	var kept []prompt.StoredPrompt
 	for i := range 5 {
-		kept = append([]prompt.Kept{s.savePrompt(t, fmt.Sprint("s", i%2))}, kept...)
+		kept = append([]prompt.StoredPrompt{s.savePrompt(t, fmt.Sprint("s", i%2))}, kept...)
 	}
 	short := kept[4]
 	short.Text, short.ExpiresAt = []byte("text"), s.clock().Truncate(time.Second).Add(time.Hour)
-	if err := s.Keep(t.Context(), alice, short); err != nil { // keeping it again replaces it
+	if err := s.SavePrompt(t.Context(), alice, short); err != nil { // keeping it again replaces it
 		t.Fatal(err)
 	}
 	kept[4] = short
 	for _, want := range kept {
-		got, err := s.Kept(t.Context(), alice, want.ID)
+		got, err := s.StoredPrompt(t.Context(), alice, want.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("kept (-want +got), %v:\n%s", err, diff)
 		}
@@ -212,23 +212,23 @@ func testSavedPrompts(t *testing.T, s *fixture) {
 		if diff := cmp.Diff(kept, listPrompts(t, s, "", limit)); diff != "" {
 			t.Errorf("listed by %d (-want +got):\n%s", limit, diff)
 		}
-		if diff := cmp.Diff([]prompt.Kept{kept[1], kept[3]}, listPrompts(t, s, "s1", limit)); diff != "" {
+		if diff := cmp.Diff([]prompt.StoredPrompt{kept[1], kept[3]}, listPrompts(t, s, "s1", limit)); diff != "" {
 			t.Errorf("of one session by %d (-want +got):\n%s", limit, diff)
 		}
 	}
 	s.advance(time.Hour)
-	if _, err := s.Kept(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.StoredPrompt(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an expired prompt: %v", err)
 	}
 	if diff := cmp.Diff(kept[:4], listPrompts(t, s, "", 50)); diff != "" {
 		t.Errorf("listed after one expired (-want +got):\n%s", diff)
 	}
-	if _, err := s.Kept(t.Context(), bob, kept[0].ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.StoredPrompt(t.Context(), bob, kept[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's prompt: %v", err)
 	}
 	late := kept[0]
 	late.Generation = 1
-	if err := s.Keep(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
+	if err := s.SavePrompt(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("keep a prompt of another generation: %v", err)
 	}
 }

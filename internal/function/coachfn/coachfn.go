@@ -72,7 +72,7 @@ func chats(cfg config.Config, rt function.Runtime, store *dynamo.Store) (*chat.S
 	return chat.New(chat.Deps{
 		Turns: store, Prompts: invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction), Model: openai.New(cfg.OpenAI),
 		Recall: recaller, Archive: store, Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
-		KeepText: cfg.KeepPromptText, KeepFor: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),
 	}), nil
 }

@@ -46,7 +46,7 @@ func prompts(cfg config.Config, rt function.Runtime) (*prompt.Service, error) {
 	tokens.Warm()
 	return prompt.New(prompt.Deps{
 		Store: store, Search: search, Counter: tokens, Archive: store, Now: time.Now, NewID: rand.Text,
-		Log: rt.Log, Observe: observe, KeepText: cfg.KeepPromptText, KeepFor: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		Log: rt.Log, Observe: observe, StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 	}), nil
 }
 
@@ -73,7 +73,7 @@ func direct(service *prompt.Service) function.Payload {
 		if err := in.UserID.Validate(); err != nil {
 			return nil, err
 		}
-		in.Request.Unkept = in.Unkept
+		in.Request.SkipSave = in.SkipSave
 		return service.Build(ctx, in.UserID, in.Request)
 	}
 }

@@ -187,7 +187,7 @@ func (w writer) ask(ctx context.Context) error {
 	}
 	w.request = prompt.Request{
 		Context: stored.Session.Context, SessionID: stored.Session.ID, CoachID: coach, Message: message,
-		MessageID: stored.Messages[0].ID, Unkept: true,
+		MessageID: stored.Messages[0].ID, SkipSave: true,
 	}
 	return nil
 }
