@@ -83,7 +83,7 @@ func (v vectors) Drop(context.Context, conversation.UserID, int64) (int, error) 
 	return 0, v.call("index", func() error { return nil })
 }
 
-func (v vectors) IndexBehind(context.Context, conversation.UserID, conversation.Message) error {
+func (v vectors) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
 	return v.call("index", func() error { return nil })
 }
 

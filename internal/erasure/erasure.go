@@ -150,11 +150,11 @@ type Service struct{ Deps }
 // New returns a service.
 func New(d Deps) *Service { return &Service{d} }
 
-// Reindexer makes a message findable by itself.
+// Reindexer indexes a message again after the one before it is deleted.
 type Reindexer interface {
-	// IndexBehind indexes the message behind a deleted one anew: as one that follows nothing. Without one behind it,
-	// there is nothing to do.
-	IndexBehind(ctx context.Context, user conversation.UserID, deleted conversation.Message) error
+	// ReindexNext indexes the message after a deleted one again, as one that follows nothing. Without a next message it
+	// does nothing.
+	ReindexNext(ctx context.Context, user conversation.UserID, deleted conversation.Message) error
 }
 
 const (

@@ -65,7 +65,7 @@ func (s *Sweeper) clear(ctx context.Context, g Grave) error {
 		return err
 	}
 	if g.Message != nil {
-		if err := s.messages.IndexBehind(ctx, g.User, *g.Message); err != nil {
+		if err := s.messages.ReindexNext(ctx, g.User, *g.Message); err != nil {
 			return err
 		}
 	}

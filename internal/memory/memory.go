@@ -1,11 +1,12 @@
-// Package memory makes what was said and noted findable: it indexes messages, memories and check-ins as they arrive on
-// the table's stream (design 4.3). The session's watermarks are the truth; stream records are hints.
+// Package memory indexes messages, memories and check-ins as they arrive on the table's stream. A stream record is only
+// a hint: the session's watermark says through which message the session is indexed.
 package memory
 
 import (
 	"context"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -13,19 +14,98 @@ import (
 type Store interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
-	// MessagesAfter reads a session's messages with a seq above after, oldest first, at most limit, complete
-	// whatever the indexes lag.
-	MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int) ([]conversation.Message, error)
-	// MarkIndexed raises the session's indexedSeq from exactly from-1 to through; it is a Conflict when the
-	// watermark stands elsewhere, and NotFound when the session is gone or of another generation.
+	// MessagesAfter reads at most limit of a session's messages with a seq above after, oldest first. The answer has no
+	// gap even when an index lags.
+	MessagesAfter(
+		ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int,
+	) ([]conversation.Message, error)
+	// MarkIndexed raises the session's indexedSeq from exactly from-1 to through. It is a Conflict when indexedSeq has
+	// another value, and NotFound when the session is gone or of another generation.
 	MarkIndexed(ctx context.Context, user conversation.UserID, ref SessionRef, from, through int) error
-	// Resolve reads the records behind vector ids; what is deleted, superseded or of another generation is left out.
+	// Resolve reads the records behind vector ids. Records that are deleted, superseded or of another generation are
+	// left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 }
 
-// SessionRef names a session by its context and id, with the generation that its messages are of.
+// Indexer writes to the vector index: one embedding call for all batches where possible, and one error for each batch.
+// Its writes can be repeated.
+type Indexer interface {
+	IndexBatches(ctx context.Context, batches []recall.Batch) []error
+	IndexMemory(ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory) error
+	IndexCheckIn(ctx context.Context, user conversation.UserID, generation int64, c longterm.CheckIn) error
+	// Delete deletes vectors from the index. Deleting one that is not there is no error.
+	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
+}
+
+var _ Indexer = (*recall.Indexer)(nil)
+
+// SessionRef names a session by its context and id, with the generation of its messages.
 type SessionRef struct {
 	Context    string
 	SessionID  string
 	Generation int64
+}
+
+// Service indexes records as they arrive. It is safe for concurrent use. Records that are delivered twice, late or out
+// of order lead to the same index and the same watermarks.
+type Service struct {
+	store Store
+	index Indexer
+	tails *tailCache
+	marks *markCache
+}
+
+// New returns a service on its store and its index.
+func New(store Store, index Indexer) *Service {
+	return &Service{store: store, index: index, tails: newTailCache(), marks: newMarkCache()}
+}
+
+// Consume indexes the messages of a batch and raises the watermarks of their sessions, and updates the vectors of
+// memories and check-ins. It returns the number of changes, from the first, that need not be delivered again.
+func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
+	done, err = s.consumeRecords(ctx, changes)
+	if messages, merr := s.consumeMessages(ctx, changes); merr != nil {
+		done, err = min(done, messages), merr
+	}
+	return done, err
+}
+
+// record is a memory or a check-in that changed.
+type record struct {
+	user       conversation.UserID
+	generation int64
+	id         string
+}
+
+// consumeRecords updates the vectors of the memories and check-ins of a batch, each once. It stops at the first that
+// fails and returns its place.
+func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Change) (done int, err error) {
+	seen := map[record]bool{}
+	for i, c := range changes {
+		r := record{c.User, c.Generation, c.RecordID}
+		if c.RecordID == "" || seen[r] {
+			continue
+		}
+		seen[r] = true
+		if err := s.refresh(ctx, r); err != nil {
+			return i, err
+		}
+	}
+	return len(changes), nil
+}
+
+// refresh reads a record from the table and makes the index agree with it, so that the order in which changes arrive
+// does not matter. A check-in without a note has no vector.
+func (s *Service) refresh(ctx context.Context, r record) error {
+	hits, err := s.store.Resolve(ctx, r.user, r.generation, []string{r.id})
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(hits) == 1 && hits[0].Memory != nil:
+		return s.index.IndexMemory(ctx, r.user, r.generation, *hits[0].Memory)
+	case len(hits) == 1 && hits[0].CheckIn != nil && hits[0].CheckIn.Note != "":
+		return s.index.IndexCheckIn(ctx, r.user, r.generation, *hits[0].CheckIn)
+	}
+	return s.index.Delete(ctx, r.user, r.generation, []string{r.id})
 }

@@ -17,25 +17,14 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// The metadata fields of design 3 that queries filter by.
-const (
-	fieldRecordType = "recordType"
-	fieldCoach      = "coachId"
-	fieldContext    = "sourceContext"
-	fieldSource     = "sourceId"
-	fieldSession    = "sessionId"
-	fieldTime       = "timestamp"
-	fieldText       = "text"
-)
-
-// Sizes of what is kept and embedded. Texts are split before 6,000 characters or 7,500 bytes: with what stands before
-// them they stay under the 8,191 tokens of one embedding, in every script.
+// The limits of what is stored and embedded. Texts are split before 6,000 characters or 7,500 bytes: with the words
+// around them they stay under the 8,191 tokens of one embedding, in every script.
 const (
 	maxQueryBytes    = 7500
 	maxPartBytes     = 7500
 	maxPartChars     = 6000
 	maxMetadataChars = 1000
-	maxBeforeBytes   = 200
+	maxPreviousBytes = 200
 )
 
 // document is one record of the index before it is embedded.
@@ -45,13 +34,13 @@ type document struct {
 	metadata map[string]any
 }
 
-// messageDocuments are the records of one message, which followed another where before is set: itself, and one for
-// each further part of a long one.
-func messageDocuments(m conversation.Message, before string) []document {
+// messageDocuments returns the documents of one message: one, or several for a long one. previous is the content of
+// the message before it, where that is known.
+func messageDocuments(m conversation.Message, previous string) []document {
 	parts := split(m.Content)
 	documents := make([]document, len(parts))
 	for i, part := range parts {
-		documents[i] = document{id: partID(m.ID, i), text: messageText(m, part, before), metadata: map[string]any{
+		documents[i] = document{id: partID(m.ID, i), text: messageText(m, part, previous), metadata: map[string]any{
 			fieldRecordType: vector.MessageRecord, fieldCoach: m.CoachID, fieldContext: m.Context,
 			fieldSource: m.SessionID, fieldSession: m.SessionID, fieldTime: epoch(m.Timestamp),
 			fieldText: truncate.Runes(part, maxMetadataChars), "role": string(m.Role), "seq": float64(m.Seq),
@@ -60,20 +49,20 @@ func messageDocuments(m conversation.Message, before string) []document {
 	return documents
 }
 
-// messageText is what is embedded and encoded for a part of a message. When, who and where stand in it, because that is
-// what questions about a conversation ask by; and the end of what was said before, because answers do not repeat the
-// words of what they answer. On LoCoMo this one line brings a quarter more of the evidence into the first ten than the
-// bare text does.
-func messageText(m conversation.Message, part, before string) string {
+// messageText is the text that is embedded for a part of a message. It holds when, by whom and where the message was
+// written, because questions about a conversation ask for these, and the end of the previous message, because an
+// answer does not repeat the words of its question. On LoCoMo this brings a quarter more of the evidence into the first
+// ten hits than the bare text does.
+func messageText(m conversation.Message, part, previous string) string {
 	text := fmt.Sprintf("%s, %s. %s: %s", day(m.Timestamp), label(m.Context), speaker(m.Role), part)
-	if before != "" {
-		text += " (after: " + truncate.LastBytes(before, maxBeforeBytes) + ")"
+	if previous != "" {
+		text += " (after: " + truncate.LastBytes(previous, maxPreviousBytes) + ")"
 	}
 	return text
 }
 
 func summaryDocument(s summary.Summary) document {
-	metadata := flattened(s.Fields)
+	metadata := flatten(s.Fields)
 	maps.Copy(metadata, map[string]any{
 		fieldRecordType: string(s.RecordType), fieldCoach: s.CoachID, fieldContext: s.Context,
 		fieldSource: s.SessionID, fieldSession: s.SessionID, fieldTime: epoch(s.OccurredAt),
@@ -117,8 +106,36 @@ func speaker(r conversation.Role) string {
 	return "User"
 }
 
-// MessageVectorIDs are the ids under which a message is in the index: its own, and one for each further part. Who
-// deletes the message deletes these.
+// split cuts a text into parts that can be embedded. A part ends at white space if there is any in its last tenth.
+func split(text string) []string {
+	var parts []string
+	for {
+		end := maxPartEnd(text)
+		if end == len(text) {
+			return append(parts, text)
+		}
+		if space := strings.LastIndexAny(text[:end], " \n\t"); space > end*9/10 {
+			end = space + 1
+		}
+		parts = append(parts, text[:end])
+		text = text[end:]
+	}
+}
+
+// maxPartEnd is the last byte at which the first part of a text may end.
+func maxPartEnd(text string) int {
+	chars := 0
+	for i, r := range text {
+		if chars == maxPartChars || i+utf8.RuneLen(r) > maxPartBytes {
+			return i
+		}
+		chars++
+	}
+	return len(text)
+}
+
+// MessageVectorIDs returns the ids of a message's vectors: the message's id, and one for each further part of a long
+// message. Whoever deletes the message deletes these.
 func MessageVectorIDs(m conversation.Message) []string {
 	ids := make([]string, len(split(m.Content)))
 	for i := range ids {
@@ -136,40 +153,12 @@ func partID(id string, part int) string {
 
 var partSuffix = regexp.MustCompile(`#[0-9]+$`)
 
-// RecordID is the record that a vector belongs to: the id without the number of a part. Summaries are never split,
-// and theirs may end as a part does.
+// RecordID returns the id of the record that a vector belongs to: the vector's id without the number of a part.
+// Summaries are never split, and their ids may end in "#" and a number themselves.
 func RecordID(vectorID string) string {
 	kind, _, _ := strings.Cut(vectorID, "#")
 	if slices.Contains(summaryTypes, kind) {
 		return vectorID
 	}
 	return partSuffix.ReplaceAllString(vectorID, "")
-}
-
-// split cuts a text into parts that can be embedded, at white space where there is some in the last tenth of a part.
-func split(text string) []string {
-	var parts []string
-	for {
-		end := partEnd(text)
-		if end == len(text) {
-			return append(parts, text)
-		}
-		if space := strings.LastIndexAny(text[:end], " \n\t"); space > end*9/10 {
-			end = space + 1
-		}
-		parts = append(parts, text[:end])
-		text = text[end:]
-	}
-}
-
-// partEnd is where a part has to end at the latest.
-func partEnd(text string) int {
-	chars := 0
-	for i, r := range text {
-		if chars == maxPartChars || i+utf8.RuneLen(r) > maxPartBytes {
-			return i
-		}
-		chars++
-	}
-	return len(text)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// notebook is an embedder and an index that write down what they are given; an error for a user fails that user.
-type notebook struct {
+// recorder is an embedder and an index that record their input. Writes for the user in fail fail.
+type recorder struct {
 	recall.Index
 	mu      sync.Mutex
 	texts   [][]string
@@ -30,36 +30,40 @@ type notebook struct {
 	failAll error
 }
 
-func (n *notebook) Embed(_ context.Context, texts []string) ([][]float32, error) {
-	n.texts = append(n.texts, texts)
-	return make([][]float32, len(texts)), n.failAll
+func (r *recorder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	r.texts = append(r.texts, texts)
+	return make([][]float32, len(texts)), r.failAll
 }
 
-func (n *notebook) Upsert(_ context.Context, user conversation.UserID, generation int64, records []vector.Record) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if user == n.fail {
+func (r *recorder) Upsert(
+	_ context.Context, user conversation.UserID, generation int64, records []vector.Record,
+) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if user == r.fail {
 		return errors.New("down")
 	}
-	if n.records == nil {
-		n.records = map[conversation.UserID][]vector.Record{}
+	if r.records == nil {
+		r.records = map[conversation.UserID][]vector.Record{}
 	}
 	name := conversation.UserID(fmt.Sprintf("%s.%d", user, generation))
-	n.records[name] = append(n.records[name], records...)
+	r.records[name] = append(r.records[name], records...)
 	return nil
 }
 
 var evening = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 
-func TestAMessagesRecord(t *testing.T) {
-	n := &notebook{}
+func TestRecordOfAMessage(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
 	m := conversation.Message{
 		ID: "msg_ann_1_a", Seq: 2, SessionID: "chat", Context: "program_designer", CoachID: "coach",
 		Role: conversation.Assistant, Content: strings.Repeat("é", 1001), Timestamp: evening,
 	}
-	before := strings.Repeat("x", 300) + " banded glute bridges?"
-	batch := recall.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Before: map[string]string{"chat": before}}
-	if err := recall.NewIndexer(n, n, "model-1").IndexBatches(t.Context(), []recall.Batch{batch})[0]; err != nil {
+	batch := recall.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
+		"chat": strings.Repeat("x", 300) + " banded glute bridges?",
+	}}
+	if err := recall.NewIndexer(r, r, "model-1").IndexBatches(t.Context(), []recall.Batch{batch})[0]; err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -67,31 +71,32 @@ func TestAMessagesRecord(t *testing.T) {
 		"sessionId": "chat", "timestamp": 1770316200.0, "text": strings.Repeat("é", 1000), "role": "assistant", "seq": 2.0,
 		"embedding": "model-1",
 	}
-	got := n.records["ann.3"]
+	got := r.records["ann.3"]
 	if len(got) != 1 || got[0].ID != m.ID || len(got[0].Sparse.Indices) == 0 {
 		t.Fatalf("records %+v", got)
 	}
 	if diff := cmp.Diff(want, got[0].Metadata); diff != "" {
 		t.Errorf("metadata (-want +got)\n%s", diff)
 	}
-	text := n.texts[0][0]
+	text := r.texts[0][0]
 	if !strings.HasPrefix(text, "Thursday, 5 February 2026, Program Designer. Coach: éé") ||
 		!strings.HasSuffix(text, "x banded glute bridges?)") || strings.Count(text, "x") > 200 {
 		t.Errorf("embedded %q", text)
 	}
 }
 
-func TestAMessageFollowsTheOneBeforeItInItsSession(t *testing.T) {
-	n := &notebook{}
+func TestAMessageFollowsThePreviousOneOfItsSession(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
 	said := func(session, text string) conversation.Message {
 		return conversation.Message{ID: text, SessionID: session, Context: "workout_log", Content: text, Timestamp: evening}
 	}
 	messages := []conversation.Message{said("s", "one"), said("t", "two"), said("s", "three"), said("t", "four")}
-	if err := recall.NewIndexer(n, n, "").IndexMessages(t.Context(), "ann", 0, messages); err != nil {
+	if err := recall.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, messages); err != nil {
 		t.Fatal(err)
 	}
 	var after []string
-	for _, text := range n.texts[0] {
+	for _, text := range r.texts[0] {
 		_, before, _ := strings.Cut(text, "(after: ")
 		after = append(after, strings.TrimSuffix(before, ")"))
 	}
@@ -100,35 +105,37 @@ func TestAMessageFollowsTheOneBeforeItInItsSession(t *testing.T) {
 	}
 }
 
-func TestBatchesFailOnTheirOwn(t *testing.T) {
+func TestBatchesFailIndependently(t *testing.T) {
+	t.Parallel()
 	one := func(user conversation.UserID) recall.Batch {
 		m := conversation.Message{ID: string(user), SessionID: "s", Context: "workout_log", Content: "hi", Timestamp: evening}
 		return recall.Batch{User: user, Messages: []conversation.Message{m}}
 	}
-	n := &notebook{fail: "bob"}
+	r := &recorder{fail: "bob"}
 	batches := []recall.Batch{one("ann"), {User: "none"}, one("bob"), one("eve")}
-	errs := recall.NewIndexer(n, n, "").IndexBatches(t.Context(), batches)
-	if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil || len(n.texts) != 1 {
-		t.Errorf("errors %v after %d embeddings, want one for bob after one", errs, len(n.texts))
+	errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
+	if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil || len(r.texts) != 1 {
+		t.Errorf("errors %v after %d embeddings, want one for bob after one", errs, len(r.texts))
 	}
-	n.failAll = errors.New("down")
-	if errs := recall.NewIndexer(n, n, "").IndexBatches(t.Context(), batches); slices.Contains(errs, nil) {
+	r.failAll = errors.New("down")
+	if errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches); slices.Contains(errs, nil) {
 		t.Errorf("errors %v without embeddings", errs)
 	}
 }
 
-func TestASummarysRecordHasItsOwnFields(t *testing.T) {
-	n := &notebook{}
+func TestRecordOfASummary(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
 	long := strings.Repeat("ü", 300)
 	s := summary.Summary{
-		RecordType: conversation.ProgramSummary, SubjectID: "p1", SessionID: "s", Context: "training_program", CoachID: "c",
-		Text: "Built.", Kind: conversation.ByModel, OccurredAt: evening, Generation: 1,
+		RecordType: conversation.ProgramSummary, SubjectID: "p1", SessionID: "s", Context: "training_program",
+		CoachID: "c", Text: "Built.", Kind: conversation.ByModel, OccurredAt: evening, Generation: 1,
 		Fields: map[string]any{
 			"programName": long, "totalDays": 28, "adherenceRate": 0.5, "deload": true, "phaseNames": []any{"base", "peak"},
 			"mixed": []any{"a", 1.0}, "none": nil, "coach": map[string]any{"name": "Jo"}, "$odd": "x", "sourceId": "forged",
 		},
 	}
-	if err := recall.NewIndexer(n, n, "").IndexSummary(t.Context(), "ann", s); err != nil {
+	if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -137,14 +144,15 @@ func TestASummarysRecordHasItsOwnFields(t *testing.T) {
 		"programName": long[:400], "totalDays": 28.0, "adherenceRate": 0.5, "deload": true,
 		"phaseNames": []string{"base", "peak"}, "coach.name": "Jo",
 	}
-	got := n.records["ann.1"][0]
+	got := r.records["ann.1"][0]
 	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.ID != "program_summary#p1" {
 		t.Errorf("%s: metadata (-want +got)\n%s", got.ID, diff)
 	}
 }
 
-func TestOwnFieldsStayWithinBounds(t *testing.T) {
-	n := &notebook{}
+func TestOwnFieldsAreLimited(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
 	fields := map[string]any{}
 	for i := range 500 {
 		list := make([]any, 100)
@@ -153,34 +161,37 @@ func TestOwnFieldsStayWithinBounds(t *testing.T) {
 		}
 		fields[fmt.Sprint("field", i)] = list
 	}
-	s := summary.Summary{RecordType: conversation.ProgramSummary, SubjectID: "p", Text: "x", OccurredAt: evening, Fields: fields}
-	if err := recall.NewIndexer(n, n, "").IndexSummary(t.Context(), "ann", s); err != nil {
+	s := summary.Summary{
+		RecordType: conversation.ProgramSummary, SubjectID: "p", Text: "x", OccurredAt: evening, Fields: fields,
+	}
+	if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
 		t.Fatal(err)
 	}
-	if size := len(fmt.Sprint(n.records["ann.0"][0].Metadata)); size > 30_000 || size < 10_000 {
+	if size := len(fmt.Sprint(r.records["ann.0"][0].Metadata)); size > 30_000 || size < 10_000 {
 		t.Errorf("metadata of %d bytes, the service takes 40 KB", size)
 	}
 }
 
-// TestPartsAreTheWholeText splits texts of every script: nothing is lost, no part is too long for one embedding, and
-// every part leads back to its record.
+// TestPartsAreTheWholeText splits texts of every script. Nothing is lost, no part is too long for one embedding, and
+// every part's id leads back to its record.
 func TestPartsAreTheWholeText(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.StringN(1, 40, -1).Draw(t, "piece")
 		content := strings.Repeat(piece, rapid.IntRange(1, 2000).Draw(t, "times"))
 		id := rapid.SampledFrom([]string{"msg_ann_1_a", "msg_a#1_1_b", "mem_1"}).Draw(t, "id")
-		n := &notebook{}
+		r := &recorder{}
 		m := conversation.Message{ID: id, SessionID: "s", Context: "workout_log", Content: content, Timestamp: evening}
-		if err := recall.NewIndexer(n, n, "").IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
+		if err := recall.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
 			t.Fatal(err)
 		}
 		var ids []string
-		for i, r := range n.records["ann.0"] {
-			ids = append(ids, r.ID)
-			if recall.RecordID(r.ID) != id {
-				t.Fatalf("part %q leads to %q, not to %q", r.ID, recall.RecordID(r.ID), id)
+		for i, stored := range r.records["ann.0"] {
+			ids = append(ids, stored.ID)
+			if recall.RecordID(stored.ID) != id {
+				t.Fatalf("part %q leads to %q, not to %q", stored.ID, recall.RecordID(stored.ID), id)
 			}
-			if text := n.texts[0][i]; len(text) > 8_000 || !utf8.ValidString(text) {
+			if text := r.texts[0][i]; len(text) > 8_000 || !utf8.ValidString(text) {
 				t.Fatalf("a part of %d bytes", len(text))
 			}
 		}
@@ -188,7 +199,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 			t.Fatalf("ids (-said +indexed)\n%s", diff)
 		}
 		var whole strings.Builder
-		for _, text := range n.texts[0] {
+		for _, text := range r.texts[0] {
 			_, part, _ := strings.Cut(text, "User: ")
 			if i := strings.Index(part, " (after: "); i >= 0 && !strings.Contains(content, " (after: ") {
 				part = part[:i]
@@ -202,6 +213,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 }
 
 func TestRecordID(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]string{
 		"msg_ann_1_a": "msg_ann_1_a", "msg_ann_1_a#12": "msg_ann_1_a", "msg_a#1_1_a": "msg_a#1_1_a",
 		"program_summary#5": "program_summary#5", "conversation_summary#s": "conversation_summary#s",

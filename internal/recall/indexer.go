@@ -12,10 +12,11 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// parallelUsers is how many namespaces one batch writes to at once.
-const parallelUsers = 8
+// parallelUpserts is how many namespaces the indexer writes to at once.
+const parallelUpserts = 8
 
-// Indexer makes records findable. Every write can be repeated: ids are deterministic. It is safe for concurrent use.
+// Indexer writes records to the vector index. Every write can be repeated, because ids are deterministic. It is safe
+// for concurrent use.
 type Indexer struct {
 	embedder Embedder
 	index    Index
@@ -24,89 +25,96 @@ type Indexer struct {
 
 var _ summary.Indexer = (*Indexer)(nil)
 
-// NewIndexer builds an Indexer. The version of the embeddings, such as their model's name, stands with each record, so
-// that what another version left can be found.
+// NewIndexer builds an Indexer. The version of the embeddings, such as the name of their model, is stored with each
+// record, so that records of another version can be found.
 func NewIndexer(embedder Embedder, index Index, version string) *Indexer {
 	return &Indexer{embedder: embedder, index: index, version: version}
 }
 
-// Batch is messages of one user and one generation.
+// Batch is a set of messages of one user and one generation.
 type Batch struct {
 	User       conversation.UserID
 	Generation int64
-	// Messages are in the order of their sessions; sessions may be mixed.
+	// Messages are ordered by seq within each session; sessions may be mixed.
 	Messages []conversation.Message
-	// Before has, by session id, the content of the message before the first of that session here. A message is found
-	// by the one it answers too; one without is found by its own words alone.
-	Before map[string]string
+	// Previous has, by session id, the content of the message before the session's first one in Messages. A message is
+	// also found by the words of the message before it. Without that it is found by its own words alone.
+	Previous map[string]string
 }
 
 func (b Batch) documents() []document {
-	before := maps.Clone(b.Before)
-	if before == nil {
-		before = map[string]string{}
+	previous := maps.Clone(b.Previous)
+	if previous == nil {
+		previous = map[string]string{}
 	}
 	var out []document
 	for _, m := range b.Messages {
-		out = append(out, messageDocuments(m, before[m.SessionID])...)
+		out = append(out, messageDocuments(m, previous[m.SessionID])...)
 		if m.Role != conversation.System {
-			before[m.SessionID] = m.Content
+			previous[m.SessionID] = m.Content
 		}
 	}
 	return out
 }
 
 // IndexMessages indexes messages of one user and generation.
-func (x *Indexer) IndexMessages(ctx context.Context, user conversation.UserID, generation int64, messages []conversation.Message) error {
+func (x *Indexer) IndexMessages(
+	ctx context.Context, user conversation.UserID, generation int64, messages []conversation.Message,
+) error {
 	return x.IndexBatches(ctx, []Batch{{User: user, Generation: generation, Messages: messages}})[0]
 }
 
-// IndexBatches indexes messages of many users: embedded together, written to each namespace in parallel. It returns
-// one error for each batch, nil for those that are indexed.
+// IndexBatches indexes messages of many users. They are embedded together and written to the namespaces in parallel.
+// It returns one error for each batch, nil where the batch is indexed.
 func (x *Indexer) IndexBatches(ctx context.Context, batches []Batch) []error {
-	sets := make([]set, len(batches))
+	uploads := make([]upload, len(batches))
 	for i, b := range batches {
-		sets[i] = set{b.User, b.Generation, b.documents()}
+		uploads[i] = upload{b.User, b.Generation, b.documents()}
 	}
-	return x.write(ctx, sets)
+	return x.write(ctx, uploads)
 }
 
-// IndexSummary indexes a summary under its id, in place of what was there.
+// IndexSummary indexes a summary under its id and replaces the vector that is there.
 func (x *Indexer) IndexSummary(ctx context.Context, user conversation.UserID, s summary.Summary) error {
 	return x.writeOne(ctx, user, s.Generation, summaryDocument(s))
 }
 
 // IndexMemory indexes a memory under its id.
-func (x *Indexer) IndexMemory(ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory) error {
+func (x *Indexer) IndexMemory(
+	ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory,
+) error {
 	return x.writeOne(ctx, user, generation, memoryDocument(m))
 }
 
 // IndexCheckIn indexes a check-in's note under its id.
-func (x *Indexer) IndexCheckIn(ctx context.Context, user conversation.UserID, generation int64, c longterm.CheckIn) error {
+func (x *Indexer) IndexCheckIn(
+	ctx context.Context, user conversation.UserID, generation int64, c longterm.CheckIn,
+) error {
 	return x.writeOne(ctx, user, generation, checkInDocument(c))
 }
 
-// Forget takes vectors out of the index; those that are not there are no error.
-func (x *Indexer) Forget(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+// Delete deletes vectors from the index. Deleting one that is not there is no error.
+func (x *Indexer) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	return x.index.Delete(ctx, user, generation, ids)
 }
 
 func (x *Indexer) writeOne(ctx context.Context, user conversation.UserID, generation int64, d document) error {
-	return x.write(ctx, []set{{user, generation, []document{d}}})[0]
+	return x.write(ctx, []upload{{user, generation, []document{d}}})[0]
 }
 
-// set is the documents that go to one namespace.
-type set struct {
+// upload is a set of documents for one namespace.
+type upload struct {
 	user       conversation.UserID
 	generation int64
 	documents  []document
 }
 
-func (x *Indexer) write(ctx context.Context, sets []set) []error {
-	errs := make([]error, len(sets))
+// write embeds the documents of all uploads in one call and stores them. It returns one error for each upload.
+func (x *Indexer) write(ctx context.Context, uploads []upload) []error {
+	errs := make([]error, len(uploads))
 	var inputs []string
-	for _, s := range sets {
-		for _, d := range s.documents {
+	for _, u := range uploads {
+		for _, d := range u.documents {
 			inputs = append(inputs, d.text)
 		}
 	}
@@ -121,16 +129,16 @@ func (x *Indexer) write(ctx context.Context, sets []set) []error {
 		return errs
 	}
 	var group errgroup.Group
-	group.SetLimit(parallelUsers)
-	for i, s := range sets {
-		dense := vectors[:len(s.documents)]
-		vectors = vectors[len(s.documents):]
+	group.SetLimit(parallelUpserts)
+	for i, u := range uploads {
+		dense := vectors[:len(u.documents)]
+		vectors = vectors[len(u.documents):]
 		group.Go(func() error {
-			errs[i] = x.index.Upsert(ctx, s.user, s.generation, x.records(s.documents, dense))
+			errs[i] = x.index.Upsert(ctx, u.user, u.generation, x.records(u.documents, dense))
 			return nil
 		})
 	}
-	_ = group.Wait() // each set has its own error
+	_ = group.Wait() // each upload has its own error
 	return errs
 }
 

@@ -13,44 +13,44 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// The defaults and bounds of a recall (api 4).
+// The defaults and limits of a recall.
 const (
 	DefaultMessages = 10
 	MaxMessages     = 100
 	maxTokens       = 1_000_000
 )
 
-// The table's newest messages are what a recall is left with when the index does not answer: so many pages.
+// When the index does not answer, a recall reads this many pages of the newest messages from the table.
 const (
 	fallbackPages = 3
-	pageLength    = 200
+	fallbackLimit = 200
 )
 
-// MessageQuery is the body of POST /v1/recall (api 4).
+// MessageQuery is the body of POST /v1/recall.
 type MessageQuery struct {
 	Query string `json:"query"`
-	// SessionID is where the asker stands: its messages may be found whatever the preferences say of others.
+	// SessionID is the session that asks. Its own messages may be found whatever the preferences say about others.
 	SessionID        string `json:"sessionId,omitempty"`
 	ExcludeSessionID string `json:"excludeSessionId,omitempty"`
-	// Contexts, From and To limit what is found; From is inclusive, To is not.
+	// Contexts, From and To limit what is found; From is inclusive, To is exclusive.
 	Contexts []string  `json:"contexts,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	To       time.Time `json:"to,omitzero"`
-	// Limit is 1 to 100; 10 where it is not given, and 100 where Tokens bounds the answer instead.
+	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
 	Limit *int `json:"limit,omitempty"`
-	// Tokens is how many tokens the messages' contents may have together.
+	// Tokens is the maximum number of tokens in the contents of all messages together.
 	Tokens *int `json:"tokens,omitempty"`
 }
 
-// ScoredMessage is a message with its likeness to the query. In JSON it is the message of api 2 with a score. A
-// check-in's note stands among them as what the user said, in the context "check_in": it has the check-in's id, and no
-// session, coach or seq.
+// ScoredMessage is a message with its likeness to the query. In JSON it is the API's message with a score. The note of
+// a check-in is returned as a message of the user in the context "check_in", with the check-in's id and without
+// session, coach and seq.
 type ScoredMessage struct {
 	conversation.Message
 	Score float64
 }
 
-// MarshalJSON writes the message as api 4 has it.
+// MarshalJSON writes the message in the form of the API.
 func (m ScoredMessage) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		MessageID string         `json:"messageId"`
@@ -71,39 +71,39 @@ func (m ScoredMessage) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Messages is the answer to a recall, most relevant first.
+// Messages is the answer to a recall, most relevant message first.
 type Messages struct {
 	Messages []ScoredMessage `json:"messages"`
 	Degraded []Degradation   `json:"degraded"`
 }
 
 // Messages returns the user's messages and check-in notes that are most relevant to a query, of every role and age
-// unless limited; limits to contexts leave the notes out. When the embedding or the index does not answer, the newest
-// messages are ranked by their words and the answer says so.
-// Its errors are Invalid, with the fields, NotFound for an unknown SessionID, and the store's.
+// unless the query limits them. A limit to contexts leaves out the notes. When the embedding or the index does not
+// answer, the newest messages are ranked by their words and the answer is degraded.
+// Its errors are Invalid, with the fields, NotFound for an unknown SessionID, and those of the store.
 func (s *Service) Messages(ctx context.Context, user conversation.UserID, q MessageQuery) (Messages, error) {
 	search, err := q.search()
 	if err != nil {
 		return Messages{}, err
 	}
-	found, from, err := s.search(ctx, user, search)
+	found, visible, err := s.search(ctx, user, search)
 	if err != nil {
 		return Messages{}, err
 	}
-	if len(found.Degraded) > 0 && !from.seesNothing() {
-		if found.Hits, err = s.recent(ctx, user, from); err != nil {
+	if len(found.Degraded) > 0 && !visible.allowsNothing() {
+		if found.Hits, err = s.newestMessages(ctx, user, visible); err != nil {
 			return Messages{}, err
 		}
 	}
-	return Messages{Messages: q.fit(found.Hits), Degraded: reported(found.Degraded)}, nil
+	return Messages{Messages: q.fit(found.Hits), Degraded: nonNil(found.Degraded)}, nil
 }
 
-// fit takes hits, best first, while they fit the budget; one that does not makes room for those behind it.
+// fit takes the hits that fit the token budget, best first. One that does not fit is skipped.
 func (q MessageQuery) fit(hits []Hit) []ScoredMessage {
 	out := make([]ScoredMessage, 0, len(hits))
 	used := 0
 	for _, h := range hits {
-		m := h.said()
+		m := h.message()
 		if q.Tokens != nil && used+m.Tokens > *q.Tokens {
 			continue
 		}
@@ -113,8 +113,8 @@ func (q MessageQuery) fit(hits []Hit) []ScoredMessage {
 	return out
 }
 
-// said is a message that was found, or a check-in's note as one.
-func (h Hit) said() conversation.Message {
+// message is the message that was found, or the note of a check-in as a message.
+func (h Hit) message() conversation.Message {
 	if h.Message != nil {
 		return *h.Message
 	}
@@ -124,18 +124,18 @@ func (h Hit) said() conversation.Message {
 	}
 }
 
-// recent ranks the newest messages that may be seen by their words.
-func (s *Service) recent(ctx context.Context, user conversation.UserID, from view) ([]Hit, error) {
+// newestMessages ranks the newest messages that may be seen by the words that they share with the query.
+func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, visible visibility) ([]Hit, error) {
 	var hits []Hit
 	var texts []string
-	page := conversation.Page{Limit: pageLength, Descending: true}
+	page := conversation.Page{Limit: fallbackLimit, Descending: true}
 	for range fallbackPages {
-		messages, next, err := s.store.Timeline(ctx, user, from.span(), page)
+		messages, next, err := s.store.Timeline(ctx, user, visible.timeRange(), page)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range messages {
-			if h := (Hit{ID: m.ID, Message: &m}); from.sees(h) {
+			if h := (Hit{ID: m.ID, Message: &m}); visible.allows(h) {
 				hits, texts = append(hits, h), append(texts, messageText(m, m.Content, ""))
 			}
 		}
@@ -143,15 +143,16 @@ func (s *Service) recent(ctx context.Context, user conversation.UserID, from vie
 			break
 		}
 	}
-	for i, score := range lexical(from.Text, texts) {
+	for i, score := range lexical(visible.Text, texts) {
 		hits[i].Score = score
 	}
-	hits = ranked(slices.DeleteFunc(hits, func(h Hit) bool { return h.Score == 0 }))
-	return hits[:min(len(hits), from.Limit)], nil
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score == 0 })
+	sortHits(hits)
+	return hits[:min(len(hits), visible.Limit)], nil
 }
 
-// span is the part of the timeline that the search is about.
-func (v view) span() conversation.Range {
+// timeRange is the part of the timeline that the search is about.
+func (v visibility) timeRange() conversation.Range {
 	r := conversation.Range{From: v.From, To: v.To}
 	if len(v.Contexts) == 1 {
 		r.Context = v.Contexts[0]
@@ -159,7 +160,7 @@ func (v view) span() conversation.Range {
 	return r
 }
 
-// search turns the query into a search of messages, or says what is wrong with it.
+// search converts the query to a search of messages, or returns an Invalid error.
 func (q MessageQuery) search() (Search, error) {
 	limit := DefaultMessages
 	var wrong []fault.Field
@@ -176,7 +177,8 @@ func (q MessageQuery) search() (Search, error) {
 	}
 	for i, c := range q.Contexts {
 		if _, err := conversation.SurfaceOf(c); err != nil {
-			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("contexts[%d]", i), Message: fault.From(err).Fields[0].Message})
+			message := fault.From(err).Fields[0].Message
+			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("contexts[%d]", i), Message: message})
 		}
 	}
 	if !q.To.IsZero() && q.To.Before(q.From) {
@@ -188,7 +190,8 @@ func (q MessageQuery) search() (Search, error) {
 		return Search{}, fault.InvalidFields(wrong...)
 	}
 	return Search{
-		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit, Rerank: true, Widely: true,
-		SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID, Contexts: q.Contexts, From: q.From, To: q.To,
+		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit,
+		Rerank: true, LargePool: true, SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID,
+		Contexts: q.Contexts, From: q.From, To: q.To,
 	}, nil
 }

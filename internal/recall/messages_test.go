@@ -29,9 +29,9 @@ const (
 	squats  = "Squats felt heavy yesterday, 100 kg for five."
 )
 
-// story is one user's talk on three screens.
-func story(t *testing.T) *stand {
-	s := newStand(t)
+// story has messages of one user in three contexts, and of another user.
+func story(t *testing.T) *fixture {
+	s := newFixture(t)
 	s.say("ann", "program_designer", "design", 26*time.Hour, bridges, "Done, bridges it is.")
 	s.say("ann", "coach_conversation", "chat", 2*time.Hour, peanuts, "Noted, none of those.", sister)
 	s.say("ann", "workout_log", "log", time.Hour, squats)
@@ -39,7 +39,8 @@ func story(t *testing.T) *stand {
 	return s
 }
 
-func TestMessagesFindsWhatIsMeant(t *testing.T) {
+func TestMessagesFindsByMeaning(t *testing.T) {
+	t.Parallel()
 	s := story(t)
 	for query, want := range map[string]string{
 		"What did we replace the hip thrusts with?": bridges,
@@ -54,27 +55,32 @@ func TestMessagesFindsWhatIsMeant(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidWordForWordComesFirst asks with messages of common words alone.
-func TestWhatIsSaidWordForWordComesFirst(t *testing.T) {
-	s := newStand(t)
+// TestExactTextsComeFirst queries for messages that consist of common words.
+func TestExactTextsComeFirst(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
 	said := []string{"To be or not to be", "What is it?", "🙂🙂🎉", "It was what it was."}
-	for i, text := range slices.Concat(said, []string{"Is it what it is?", "Who are you to me?", "So it was.", "🙂🎉", "!!!"}) {
+	others := []string{"Is it what it is?", "Who are you to me?", "So it was.", "🙂🎉", "!!!"}
+	for i, text := range slices.Concat(said, others) {
 		s.say("ann", "coach_conversation", fmt.Sprint("s", i), time.Hour, text)
 	}
 	for _, text := range said {
-		if got := contents(s.recall("ann", recall.MessageQuery{Query: " " + strings.ToUpper(text), Limit: new(1)})); !slices.Equal(got, []string{text}) {
+		got := contents(s.recall("ann", recall.MessageQuery{Query: " " + strings.ToUpper(text), Limit: new(1)}))
+		if !slices.Equal(got, []string{text}) {
 			t.Errorf("%q brings %q", text, got)
 		}
 	}
 }
 
-// TestAnAnswerIsFoundBesideItsQuestion has an answer that shares no word with what is asked, among messages that do.
-func TestAnAnswerIsFoundBesideItsQuestion(t *testing.T) {
-	s := newStand(t)
+// TestAnAnswerIsFoundNextToItsQuestion has an answer that shares no word with the query, among messages that do.
+func TestAnAnswerIsFoundNextToItsQuestion(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
 	for i, text := range []string{"My blue shoes are worn out.", "The kettlebell class was full.", "I bought a new mat."} {
 		s.say("ann", "coach_conversation", fmt.Sprint("a", i), 3*time.Hour, text)
 	}
-	s.say("ann", "workout_log", "b", time.Hour, "Where did you find that blue kettlebell?", "At the market in Porto.", "It was raining.")
+	s.say("ann", "workout_log", "b", time.Hour,
+		"Where did you find that blue kettlebell?", "At the market in Porto.", "It was raining.")
 	got := contents(s.recall("ann", recall.MessageQuery{Query: "Where was the blue kettlebell bought?", Limit: new(2)}))
 	want := []string{"Where did you find that blue kettlebell?", "At the market in Porto."}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -82,19 +88,24 @@ func TestAnAnswerIsFoundBesideItsQuestion(t *testing.T) {
 	}
 }
 
-func TestMessagesKeepsToItsLimits(t *testing.T) {
+func TestMessagesWithinLimits(t *testing.T) {
+	t.Parallel()
 	s := story(t)
 	everything := []string{bridges, "Done, bridges it is.", peanuts, "Noted, none of those.", sister, squats}
 	for name, tt := range map[string]struct {
 		q    recall.MessageQuery
 		want []string
 	}{
-		"nothing limited":     {recall.MessageQuery{}, everything},
-		"contexts":            {recall.MessageQuery{Contexts: []string{"workout_log", "program_designer"}}, append(everything[:2:2], squats)},
-		"excluded session":    {recall.MessageQuery{ExcludeSessionID: "chat"}, append(everything[:2:2], squats)},
-		"from":                {recall.MessageQuery{From: s.now.Add(-2 * time.Hour)}, []string{sister, squats}},
-		"to":                  {recall.MessageQuery{To: s.now.Add(-26 * time.Hour)}, []string{bridges}},
-		"no time":             {recall.MessageQuery{From: s.now.Add(-30 * time.Hour), To: s.now.Add(-30 * time.Hour)}, []string{}},
+		"nothing limited": {recall.MessageQuery{}, everything},
+		"contexts": {
+			recall.MessageQuery{Contexts: []string{"workout_log", "program_designer"}}, append(everything[:2:2], squats),
+		},
+		"excluded session": {recall.MessageQuery{ExcludeSessionID: "chat"}, append(everything[:2:2], squats)},
+		"from":             {recall.MessageQuery{From: s.now.Add(-2 * time.Hour)}, []string{sister, squats}},
+		"to":               {recall.MessageQuery{To: s.now.Add(-26 * time.Hour)}, []string{bridges}},
+		"no time": {
+			recall.MessageQuery{From: s.now.Add(-30 * time.Hour), To: s.now.Add(-30 * time.Hour)}, []string{},
+		},
 		"own session besides": {recall.MessageQuery{SessionID: "chat"}, everything},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,9 +123,12 @@ func TestMessagesKeepsToItsLimits(t *testing.T) {
 	}
 }
 
-func TestCheckInNotesAreRecalledAsMessagesAre(t *testing.T) {
+func TestCheckInNotesAreRecalledAsMessages(t *testing.T) {
+	t.Parallel()
 	s := story(t)
-	note := s.checkIn("ann", longterm.CheckIn{Timestamp: s.now.Add(-time.Hour), Note: "Slept badly, the neighbour's dog barked.", Tokens: 9})
+	note := s.checkIn("ann", longterm.CheckIn{
+		Timestamp: s.now.Add(-time.Hour), Note: "Slept badly, the neighbour's dog barked.", Tokens: 9,
+	})
 	s.checkIn("bob", longterm.CheckIn{Timestamp: s.now, Note: "A dog barked at me too."})
 	want := conversation.Message{
 		ID: note.ID, Context: "check_in", Role: conversation.User, Content: note.Note, Tokens: 9, Timestamp: note.Timestamp,
@@ -145,6 +159,7 @@ func TestCheckInNotesAreRecalledAsMessagesAre(t *testing.T) {
 }
 
 func TestMessagesFitTheBudget(t *testing.T) {
+	t.Parallel()
 	s := story(t)
 	query := recall.MessageQuery{Query: "glute bridges", Tokens: new((len(bridges) + len("Done, bridges it is.")) / 4)}
 	got := s.recall("ann", query)
@@ -162,9 +177,11 @@ func TestMessagesFitTheBudget(t *testing.T) {
 }
 
 func TestMessagesFollowPreferences(t *testing.T) {
+	t.Parallel()
 	s := story(t)
 	ask := func(session string) []string {
-		return sorted(contents(s.recall("ann", recall.MessageQuery{Query: "Rosa, bridges, peanuts, squats", SessionID: session})))
+		q := recall.MessageQuery{Query: "Rosa, bridges, peanuts, squats", SessionID: session}
+		return sorted(contents(s.recall("ann", q)))
 	}
 	s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{"program_designer": true} })
 	if diff := cmp.Diff(sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask("chat")); diff != "" {
@@ -186,11 +203,13 @@ func TestMessagesFollowPreferences(t *testing.T) {
 	}
 }
 
-// TestTheTableHasTheLastWord indexes a message that the table does not have, and leaves another user's out.
-func TestTheTableHasTheLastWord(t *testing.T) {
+// TestOnlyRecordsOfTheTableAreReturned indexes a message that the table does not have.
+func TestOnlyRecordsOfTheTableAreReturned(t *testing.T) {
+	t.Parallel()
 	s := story(t)
 	ghost := conversation.Message{
-		ID: "msg_ann_1700000000_00abcdefghij", SessionID: "chat", Context: "coach_conversation", Content: bridges, Timestamp: s.now,
+		ID: "msg_ann_1700000000_00abcdefghij", SessionID: "chat", Context: "coach_conversation", Content: bridges,
+		Timestamp: s.now,
 	}
 	if err := s.indexer.IndexMessages(t.Context(), "ann", 0, []conversation.Message{ghost}); err != nil {
 		t.Fatal(err)
@@ -203,10 +222,13 @@ func TestTheTableHasTheLastWord(t *testing.T) {
 }
 
 func TestLongMessagesAreOneHit(t *testing.T) {
-	s := newStand(t)
-	long := strings.Repeat("The warm-up goes on and on. ", 600) + "The secret word is aubergine." + strings.Repeat(" And on.", 900)
+	t.Parallel()
+	s := newFixture(t)
+	long := strings.Repeat("The warm-up goes on and on. ", 600) + "The secret word is aubergine." +
+		strings.Repeat(" And on.", 900)
 	stored := s.say("ann", "coach_conversation", "chat", time.Hour, long, "ok")
-	if parts := recall.MessageVectorIDs(stored[0]); len(parts) < 4 || parts[0] != stored[0].ID || parts[2] != stored[0].ID+"#2" {
+	parts := recall.MessageVectorIDs(stored[0])
+	if len(parts) < 4 || parts[0] != stored[0].ID || parts[2] != stored[0].ID+"#2" {
 		t.Fatalf("parts %v", parts)
 	}
 	got := s.recall("ann", recall.MessageQuery{Query: "what is the secret word, aubergine?"})
@@ -220,9 +242,10 @@ func TestLongMessagesAreOneHit(t *testing.T) {
 	}
 }
 
-// TestDegrading has every way in which the embedding and the index can fail: the newest messages are ranked by their
-// words, and the answer says why.
-func TestDegrading(t *testing.T) {
+// TestMessagesDegrade covers every way in which the embedding and the index can fail. The newest messages are ranked by
+// their words, and the answer says why.
+func TestMessagesDegrade(t *testing.T) {
+	t.Parallel()
 	hang := func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
@@ -260,8 +283,9 @@ func TestDegrading(t *testing.T) {
 	}
 }
 
-func TestMessagesRefuseWhatTheyCannotAnswer(t *testing.T) {
-	s := newStand(t)
+func TestMessagesRejectsInvalidInput(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
 	_, err := s.Messages(t.Context(), "ann", recall.MessageQuery{
 		Query: " \n", Limit: new(101), Tokens: new(0), Contexts: []string{"workout_log", "kitchen"},
 		From: s.now, To: s.now.Add(-1), SessionID: "a b", ExcludeSessionID: "ü",
@@ -283,13 +307,15 @@ func TestMessagesRefuseWhatTheyCannotAnswer(t *testing.T) {
 	}
 }
 
-func TestAMessageInJSON(t *testing.T) {
+func TestScoredMessageAsJSON(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 	got, err := json.Marshal(recall.ScoredMessage{Score: 0.5, Message: conversation.Message{
 		ID: "m", Seq: 3, SessionID: "s", Context: "workout_log", CoachID: "c", Role: conversation.User,
 		Content: "hi", Timestamp: at, Mode: "chat", Tokens: 1, Generation: 2,
 	}})
-	want := `{"messageId":"m","seq":3,"sessionId":"s","context":"workout_log","coachId":"c","role":"user","content":"hi",` +
+	want := `{"messageId":"m","seq":3,"sessionId":"s","context":"workout_log","coachId":"c","role":"user",` +
+		`"content":"hi",` +
 		`"timestamp":"2026-02-05T18:30:00.000Z","mode":"chat","score":0.5}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s (%v)\nwant %s", got, err, want)

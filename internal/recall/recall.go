@@ -1,24 +1,90 @@
-// Package recall finds what matters across contexts: the newest or most relevant summaries for the start of a
-// session, and the messages, memories and notes nearest to a query (design 3 and 4.4, api 4). The vector index gives
-// ids and scores; what the table or the preferences no longer allow is dropped from the hits.
+// Package recall finds what matters across contexts: the newest or most relevant summaries for the start of a session,
+// and the messages, memories and check-in notes nearest to a query. The vector index gives ids and scores. The table
+// gives the records: a hit that the table or the user's preferences no longer allow is dropped.
 package recall
 
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/vector"
 )
 
-// Hit is one thing found, resolved from the table; exactly one of the pointers is set.
+// Embedder turns texts into dense, normalised vectors: one for each text, in the same order.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Index stores and finds vectors in one user's namespace of one generation.
+type Index interface {
+	Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error)
+	Upsert(ctx context.Context, user conversation.UserID, generation int64, records []vector.Record) error
+	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
+	// Drop deletes the whole namespace and returns how many vectors it held.
+	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
+}
+
+// Store is what recall reads from the table.
+type Store interface {
+	// Access returns preferences and generation in one read.
+	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
+	// Session is the method of conversation.SessionStore.
+	Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error)
+	// Resolve reads the records behind vector ids, in the order of the ids, with one batch read for each hundred ids.
+	// Records that are deleted, superseded, expired or of another generation are left out.
+	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]Hit, error)
+	// RecentSessions returns the sessions active since then, latest first, with their summaries.
+	RecentSessions(
+		ctx context.Context, user conversation.UserID, since time.Time, limit int,
+	) ([]conversation.Session, error)
+	// Timeline is the method of conversation.MessageStore.
+	Timeline(
+		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
+	) ([]conversation.Message, conversation.Position, error)
+}
+
+// Options tune a Service; zero values take the defaults.
+type Options struct {
+	// EmbedTimeout and IndexTimeout are how long a search waits for the embedding (2 s) and the vector index (1 s).
+	EmbedTimeout, IndexTimeout time.Duration
+	// Now returns the current time; time.Now by default.
+	Now func() time.Time
+	// Log gets the reason when a source does not answer; nothing is logged by default.
+	Log *slog.Logger
+}
+
+// Service answers searches, context queries and recalls. It is safe for concurrent use.
+type Service struct {
+	store    Store
+	embedder Embedder
+	index    Index
+	Options
+}
+
+// New builds a Service.
+func New(store Store, embedder Embedder, index Index, o Options) *Service {
+	o.EmbedTimeout = cmp.Or(o.EmbedTimeout, 2*time.Second)
+	o.IndexTimeout = cmp.Or(o.IndexTimeout, time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{store: store, embedder: embedder, index: index, Options: o}
+}
+
+// Hit is one record that was found, as the table has it; exactly one of the pointers is set.
 type Hit struct {
 	// ID is the record's id in the vector index.
 	ID string
-	// Score is its likeness to the text. Rank is what it comes to when a search ranks its messages and check-ins again,
-	// among themselves; 0 where it does not.
+	// Score is how like the record is to the text. Rank is set by a search that reranks its messages and check-ins,
+	// and is 0 otherwise.
 	Score, Rank float64
 
 	Message *conversation.Message
@@ -27,11 +93,11 @@ type Hit struct {
 	CheckIn *longterm.CheckIn
 }
 
-// Value is what hits are ordered by.
+// Value is what hits are ordered by: the rank where there is one, else the score.
 func (h Hit) Value() float64 { return cmp.Or(h.Rank, h.Score) }
 
-// OccurredAt is when what was found happened: a message's and a check-in's own time, the last message that a summary
-// covers, the last change of a memory.
+// OccurredAt is the time of a message or a check-in, the time of the last message that a summary covers, or the time
+// of a memory's last change.
 func (h Hit) OccurredAt() time.Time {
 	switch {
 	case h.Message != nil:
@@ -46,53 +112,14 @@ func (h Hit) OccurredAt() time.Time {
 	return time.Time{}
 }
 
-// Degradation says that a source was not asked or did not answer, and why, in words that a user may read.
+// Degradation says that a source was not asked or did not answer, and why. A user may read the reason.
 type Degradation struct {
 	Source string `json:"source"`
 	Reason string `json:"reason"`
 }
 
-// Search asks for what is nearest to a text.
-type Search struct {
-	Text string
-	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord, or the record
-	// types of summaries. Empty means all.
-	RecordTypes []string
-	// Limit is at most how many hits to return.
-	Limit int
-	// Rerank has messages and check-ins ranked again, among themselves. Widely has more of the index's answers looked at
-	// for that, which costs a larger read of the table.
-	Rerank, Widely bool
-	// Context and SessionID are where the asker stands: preferences decide what is seen from there. Empty means
-	// outside every session, where sharing between contexts is not a question.
-	Context   string
-	SessionID string
-	// ExcludeSessionID leaves that session's own messages and summary out.
-	ExcludeSessionID string
-	// Contexts, From and To, where set, limit what is found to those contexts and that half-open span of time.
-	Contexts []string
-	From, To time.Time
-	// CoachID, where set, keeps summaries of other coaches out.
-	CoachID string
-	// HalfLife, where positive, halves a hit's score with each such span of age: relevance falls with age.
-	HalfLife time.Duration
-	// Access gives what the caller reads anyway, when it has; nil makes the search read it.
-	Access func(ctx context.Context) (longterm.Access, error)
-}
-
-// The sources that a search degrades by when they do not answer; the table is none of them.
+// The sources that a search can do without. The table is not one of them.
 const (
 	EmbeddingSource = "embedding"
 	IndexSource     = "pinecone"
 )
-
-// recordsSource names the time that reading the hits' records took.
-const recordsSource = "records"
-
-// Found is what a search brought, best first, and which sources did not answer.
-type Found struct {
-	Hits     []Hit
-	Degraded []Degradation
-	// Timings are how long each source took: "embedding", "pinecone", "records".
-	Timings map[string]time.Duration
-}

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // checkIn stores and indexes a check-in.
-func (s *stand) checkIn(user conversation.UserID, c longterm.CheckIn) longterm.CheckIn {
+func (s *fixture) checkIn(user conversation.UserID, c longterm.CheckIn) longterm.CheckIn {
 	s.t.Helper()
 	stored, _, err := s.store.CheckIns().Create(s.t.Context(), user, c, conversation.Idempotency{})
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *stand) checkIn(user conversation.UserID, c longterm.CheckIn) longterm.C
 }
 
 // remember stores and indexes a memory.
-func (s *stand) remember(user conversation.UserID, m longterm.Memory) longterm.Memory {
+func (s *fixture) remember(user conversation.UserID, m longterm.Memory) longterm.Memory {
 	s.t.Helper()
 	stored, _, err := s.store.Memories().Create(s.t.Context(), user, m, conversation.Idempotency{})
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *stand) remember(user conversation.UserID, m longterm.Memory) longterm.M
 	return stored
 }
 
-func (s *stand) search(user conversation.UserID, q recall.Search) recall.Found {
+func (s *fixture) search(user conversation.UserID, q recall.Search) recall.Found {
 	s.t.Helper()
 	found, err := s.Search(s.t.Context(), user, q)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *stand) search(user conversation.UserID, q recall.Search) recall.Found {
 	return found
 }
 
-// kinds counts what was found by what it is.
+// kinds counts the hits of each kind.
 func kinds(found recall.Found) map[string]int {
 	out := map[string]int{}
 	for _, h := range found.Hits {
@@ -67,11 +68,13 @@ func kinds(found recall.Found) map[string]int {
 }
 
 func TestSearchFindsEveryKind(t *testing.T) {
-	s := newStand(t)
+	t.Parallel()
+	s := newFixture(t)
 	s.say("ann", "coach_conversation", "chat", time.Hour, "My knees hurt.")
 	s.summarise("ann", "coach_conversation", "chat", "The user's knees hurt.", false)
 	for _, source := range []longterm.MemorySource{longterm.Seeded, longterm.Extracted} {
-		s.remember("ann", longterm.Memory{Type: longterm.ProfileMemory, Content: "Bad knees, " + string(source), Source: source})
+		content := "Bad knees, " + string(source)
+		s.remember("ann", longterm.Memory{Type: longterm.ProfileMemory, Content: content, Source: source})
 	}
 	s.remember("ann", longterm.Memory{
 		Type: longterm.ProfileMemory, Content: "Had bad knees", Source: longterm.Seeded, ValidUntil: s.now.Add(-time.Hour),
@@ -82,6 +85,9 @@ func TestSearchFindsEveryKind(t *testing.T) {
 	off, unshared := defaults(), defaults()
 	off.CrossContext, off.Memory = false, false
 	unshared.Unshared = map[string]bool{"coach_conversation": true}
+	memories := map[string]int{"memory seeded": 1, "memory extracted": 1}
+	noSummary := maps.Clone(all)
+	delete(noSummary, "summary")
 	for name, tt := range map[string]struct {
 		q      recall.Search
 		access func(context.Context) (longterm.Access, error)
@@ -90,11 +96,17 @@ func TestSearchFindsEveryKind(t *testing.T) {
 		"everything":       {recall.Search{}, nil, all},
 		"from a session":   {recall.Search{Context: "workout_log", SessionID: "log"}, nil, all},
 		"unshared context": {recall.Search{Context: "workout_log"}, given(unshared), userLevel},
-		"all switched off": {recall.Search{Context: "workout_log", SessionID: "log"}, given(off), map[string]int{"memory seeded": 1, "check-in": 1}},
-		"another coach's":  {recall.Search{CoachID: "other"}, nil, map[string]int{"message": 1, "memory seeded": 1, "memory extracted": 1, "check-in": 1}},
-		"some kinds":       {recall.Search{RecordTypes: []string{vector.MemoryRecord}}, nil, map[string]int{"memory seeded": 1, "memory extracted": 1}},
+		"all switched off": {
+			recall.Search{Context: "workout_log", SessionID: "log"},
+			given(off),
+			map[string]int{"memory seeded": 1, "check-in": 1},
+		},
+		"another coach's":  {recall.Search{CoachID: "other"}, nil, noSummary},
+		"some kinds":       {recall.Search{RecordTypes: []string{vector.MemoryRecord}}, nil, memories},
 		"not this session": {recall.Search{ExcludeSessionID: "chat"}, nil, userLevel},
-		"one context":      {recall.Search{Contexts: []string{"coach_conversation"}}, nil, map[string]int{"message": 1, "summary": 1}},
+		"one context": {
+			recall.Search{Contexts: []string{"coach_conversation"}}, nil, map[string]int{"message": 1, "summary": 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.q.Text, tt.q.Limit, tt.q.Access = "bad knees hurt", 10, tt.access
@@ -106,15 +118,16 @@ func TestSearchFindsEveryKind(t *testing.T) {
 	}
 }
 
-// given is the access of a caller that has read the preferences already.
+// given returns the access of a caller that has read the preferences already.
 func given(p longterm.Preferences) func(context.Context) (longterm.Access, error) {
 	return func(context.Context) (longterm.Access, error) { return longterm.Access{Preferences: p}, nil }
 }
 
-// TestTheFilterSaysWhatTheHitsAreHeldTo has more of what may not be seen than the index is asked for: what may be seen
-// is found all the same.
-func TestTheFilterSaysWhatTheHitsAreHeldTo(t *testing.T) {
-	s := newStand(t)
+// TestTheFilterLeavesOutWhatMayNotBeSeen has more hidden records than the search asks the index for. Only with the
+// right filter does it find the visible one.
+func TestTheFilterLeavesOutWhatMayNotBeSeen(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
 	for _, session := range []string{"a", "b", "c"} {
 		texts := make([]string, 40)
 		for i := range texts {
@@ -137,8 +150,9 @@ func TestTheFilterSaysWhatTheHitsAreHeldTo(t *testing.T) {
 	}
 }
 
-func TestRelevanceFallsWithAgeWhereAskedFor(t *testing.T) {
-	s := newStand(t)
+func TestRelevanceFallsWithAge(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
 	s.say("ann", "coach_conversation", "old", 30*24*time.Hour, "Squats with 100 kg")
 	s.say("ann", "coach_conversation", "new", time.Hour, "Some squats, light ones, with the bar")
 	q := recall.Search{Text: "squats 100 kg", Limit: 2}

@@ -17,10 +17,11 @@ type words struct{}
 
 func (words) Count(text string) int { return len(strings.Fields(text)) }
 
-// TestTheStory plays the specification's own: the user swaps an exercise in the program designer, then speaks to the
-// coach. From the changes of the stream alone the coach's context has the swap, and recall the words.
+// TestTheStory is the example of unified-conversation-context: the user swaps an exercise in the program designer, then
+// talks to the coach. After the stream's changes alone, the coach's context has the swap and recall finds the words.
 func TestTheStory(t *testing.T) {
-	s := newStand(t)
+	t.Parallel()
+	s := newFixture(t)
 	remember := memory.New(s.store, s.indexer)
 	summarise := summary.New(summary.Deps{
 		Store: s.store, Model: embedder(t), Index: s.indexer, Messages: remember, Tokens: words{}, Now: time.Now,
@@ -63,7 +64,9 @@ func TestTheStory(t *testing.T) {
 			t.Errorf("query %q brought %+v", query, hit)
 		}
 	}
-	found := contents(s.recall("ann", recall.MessageQuery{Query: "Which exercise did I swap?", SessionID: "chat", Limit: new(1)}))
+	found := contents(s.recall("ann", recall.MessageQuery{
+		Query: "Which exercise did I swap?", SessionID: "chat", Limit: new(1),
+	}))
 	if len(found) != 1 || !strings.Contains(found[0], "glute bridges") {
 		t.Errorf("recall brought %v", found)
 	}
@@ -71,7 +74,8 @@ func TestTheStory(t *testing.T) {
 	if err != nil || session.Uncovered() || session.Summary.Kind != conversation.ByModel {
 		t.Errorf("the designer's session is %+v, %v", session, err)
 	}
-	if got := s.query("ann", recall.ContextQuery{Context: "program_designer", SessionID: "design"}); len(got.Summaries) != 0 {
+	got := s.query("ann", recall.ContextQuery{Context: "program_designer", SessionID: "design"})
+	if len(got.Summaries) != 0 {
 		t.Errorf("the coach's session is not summarised yet, but there is %+v", got.Summaries)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// The defaults and bounds of a context query (api 4).
+// The defaults and limits of a context query.
 const (
 	DefaultWithin    = 48 * time.Hour
 	DefaultSummaries = 3
@@ -26,26 +26,26 @@ const (
 )
 
 const (
-	// summaryHalfLife lets a newer summary win over an older one that fits about as well.
+	// summaryHalfLife ranks a newer summary above an older one that fits the query about as well.
 	summaryHalfLife = 7 * 24 * time.Hour
-	// freshHalfLife is what the score of a summary means when nothing was asked for: 1 now, a half a day ago.
+	// freshHalfLife scores summaries by age where there is no query: 1 for now, 0.5 for a day ago.
 	freshHalfLife = 24 * time.Hour
-	// recentSessions is how many of the latest sessions a query looks through for summaries.
+	// recentSessions is how many of the latest sessions a query reads for their summaries.
 	recentSessions = 50
 )
 
-// ContextQuery is the body of POST /v1/context/query (api 4).
+// ContextQuery is the body of POST /v1/context/query.
 type ContextQuery struct {
 	Context   string `json:"context"`
 	CoachID   string `json:"coachId,omitempty"`
 	SessionID string `json:"sessionId,omitempty"`
 	Query     string `json:"query,omitempty"`
-	// RecordTypes are those of the context's registry entry where none is given.
+	// RecordTypes defaults to what the registry says that the context reads.
 	RecordTypes []string `json:"recordTypes,omitempty"`
-	// Within is how old a summary may be, in days, hours, minutes and seconds as "2d", "1d12h" or "90m"; 48 hours
-	// where it is empty.
+	// Within is the maximum age of a summary, in days, hours, minutes and seconds such as "2d", "1d12h" or "90m". The
+	// default is 48 hours.
 	Within string `json:"within,omitempty"`
-	// Limit is 1 to 10; 3 where it is not given.
+	// Limit is 1 to 10; the default is 3.
 	Limit *int `json:"limit,omitempty"`
 }
 
@@ -58,22 +58,22 @@ type SummaryHit struct {
 	Text       string `json:"text"`
 	// OccurredAt is the time of the last message that it covers, in conversation.TimeFormat.
 	OccurredAt string `json:"occurredAt"`
-	// AgeLabel words that time as the user would say it now, in their zone: "2 hours ago".
+	// AgeLabel says how long ago that was, in words and in the user's time zone: "2 hours ago".
 	AgeLabel   string  `json:"ageLabel"`
 	Score      float64 `json:"score"`
 	InProgress bool    `json:"inProgress"`
 }
 
-// Summaries is the answer to a context query, best first: by likeness to the query, or the newest first without one.
+// Summaries is the answer to a context query: most like the query first, or newest first without a query.
 type Summaries struct {
 	Summaries []SummaryHit  `json:"summaries"`
 	Degraded  []Degradation `json:"degraded"`
 }
 
-// Query returns summaries of the user's other sessions that matter in a context. What the index does not show yet is
-// found in the table; when the embedding or the index does not answer, the table's summaries are ranked by their words
-// and the answer says so. Its errors are Invalid, with the fields, NotFound where the user has no such session, and the
-// store's.
+// Query returns summaries of the user's other sessions that matter in a context. Summaries that the index does not have
+// yet are found in the table. When the embedding or the index does not answer, the table's summaries are ranked by
+// their words and the answer is degraded. Its errors are Invalid, with the fields, NotFound where the user has no such
+// session, and those of the store.
 func (s *Service) Query(ctx context.Context, user conversation.UserID, q ContextQuery) (Summaries, error) {
 	search, err := q.search(s.Now())
 	if err != nil {
@@ -83,42 +83,44 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 		return s.newest(ctx, user, search)
 	}
 	limit := search.Limit
-	search.Limit = recentSessions // all that the index knows: what it does not find of the table's, it does not have
+	search.Limit = recentSessions // all that the index has, so that what it does not find is not indexed
 	var found Found
-	var from view
-	sessions, err := s.recentBeside(ctx, user, search, func(ctx context.Context) (err error) {
-		found, from, err = s.search(ctx, user, search)
+	var visible visibility
+	sessions, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
+		found, visible, err = s.search(ctx, user, search)
 		return err
 	})
 	if err != nil {
 		return Summaries{}, err
 	}
-	hits := merged(found, from.unindexed(found, from.stored(sessions)), limit)
-	return from.summaries(hits, found.Degraded), nil
+	hits := merge(found, visible.unindexed(found, visible.stored(sessions)), limit)
+	return visible.summaries(hits, found.Degraded), nil
 }
 
-// newest answers from the table alone.
+// newest answers a query without a text, from the table alone.
 func (s *Service) newest(ctx context.Context, user conversation.UserID, search Search) (Summaries, error) {
-	var from view
-	sessions, err := s.recentBeside(ctx, user, search, func(ctx context.Context) (err error) {
-		from, err = s.stand(ctx, user, search)
+	var visible visibility
+	sessions, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
+		visible, err = s.visibility(ctx, user, search)
 		return err
 	})
 	if err != nil {
 		return Summaries{}, err
 	}
-	hits := from.stored(sessions)
+	hits := visible.stored(sessions)
 	for i, h := range hits {
-		age := max(from.now.Sub(h.OccurredAt()), 0)
+		age := max(visible.now.Sub(h.OccurredAt()), 0)
 		hits[i].Score = math.Exp2(-age.Hours() / freshHalfLife.Hours())
 	}
-	hits = ranked(hits)
-	return from.summaries(hits[:min(len(hits), search.Limit)], nil), nil
+	sortHits(hits)
+	return visible.summaries(hits[:min(len(hits), search.Limit)], nil), nil
 }
 
-// recentBeside reads the latest sessions, while it sees that the session that asks is the user's and of
-// its context, and while beside runs.
-func (s *Service) recentBeside(ctx context.Context, user conversation.UserID, search Search, beside func(context.Context) error) ([]conversation.Session, error) {
+// withRecentSessions reads the latest sessions. In parallel it runs other, and checks that the session that asks is the
+// user's and of the context of the search.
+func (s *Service) withRecentSessions(
+	ctx context.Context, user conversation.UserID, search Search, other func(context.Context) error,
+) ([]conversation.Session, error) {
 	var sessions []conversation.Session
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -129,23 +131,23 @@ func (s *Service) recentBeside(ctx context.Context, user conversation.UserID, se
 		group.Go(func() error {
 			session, err := s.store.Session(ctx, user, search.SessionID)
 			if err == nil && session.Context != search.Context {
-				return fault.Missing("session") // preferences decide by the context what it may see
+				return fault.Missing("session") // what it may see depends on its context
 			}
 			return err
 		})
 	}
-	group.Go(func() error { return beside(ctx) })
+	group.Go(func() error { return other(ctx) })
 	err := group.Wait()
 	return sessions, err
 }
 
-// stored are the sessions' summaries that may be seen, the newest of each id.
-func (v view) stored(sessions []conversation.Session) []Hit {
+// stored returns the summaries of the sessions that may be seen, the newest of each id.
+func (v visibility) stored(sessions []conversation.Session) []Hit {
 	var hits []Hit
 	byID := map[string]bool{}
 	for _, session := range sessions { // latest first
-		kept, ok := summary.Of(session)
-		if h := (Hit{ID: kept.ID(), Summary: &kept}); ok && !byID[h.ID] && v.sees(h) {
+		s, ok := summary.Of(session)
+		if h := (Hit{ID: s.ID(), Summary: &s}); ok && !byID[h.ID] && v.allows(h) {
 			byID[h.ID] = true
 			hits = append(hits, h)
 		}
@@ -153,26 +155,28 @@ func (v view) stored(sessions []conversation.Session) []Hit {
 	return hits
 }
 
-// unindexed are the stored summaries that the index did not find, scored by their words on the scale of the index's
-// scores. It finds fewer than it could when it lags, and none when it is down.
-func (v view) unindexed(found Found, stored []Hit) []Hit {
-	known := map[string]bool{}
+// unindexed returns the stored summaries that the index did not find because it lags or is down. They are scored by
+// their words, on the scale of the index's scores.
+func (v visibility) unindexed(found Found, stored []Hit) []Hit {
+	indexed := map[string]bool{}
 	for _, h := range found.Hits {
-		known[h.ID] = true
+		indexed[h.ID] = true
 	}
-	stored = slices.DeleteFunc(stored, func(h Hit) bool { return known[h.ID] })
+	stored = slices.DeleteFunc(stored, func(h Hit) bool { return indexed[h.ID] })
 	query := vector.Encode(truncate.Bytes(v.Text, maxQueryBytes))
 	for i, h := range stored {
 		likeness := (1 - vector.DenseShare) * query.Dot(vector.Encode(h.Summary.Text))
 		stored[i].Score = v.aged(likeness, h.OccurredAt())
 	}
-	return ranked(stored)
+	sortHits(stored)
+	return stored
 }
 
-// merged ranks what the index found and what it did not. The newest that it did not find always has a place: nobody
-// can say yet how well it fits, and it is what the user did last.
-func merged(found Found, unindexed []Hit, limit int) []Hit {
-	hits := ranked(slices.Concat(found.Hits, unindexed))
+// merge ranks the summaries that the index found together with those that it did not. The newest of the latter is
+// always in the result: its likeness is not known yet, and it is what the user did last.
+func merge(found Found, unindexed []Hit, limit int) []Hit {
+	hits := slices.Concat(found.Hits, unindexed)
+	sortHits(hits)
 	if len(hits) <= limit {
 		return hits
 	}
@@ -187,29 +191,30 @@ func merged(found Found, unindexed []Hit, limit int) []Hit {
 	return best
 }
 
-// summaries words the hits for the API.
-func (v view) summaries(hits []Hit, degraded []Degradation) Summaries {
-	out := Summaries{Summaries: make([]SummaryHit, len(hits)), Degraded: reported(degraded)}
-	place := v.Location()
+// summaries converts the hits to the form of the API.
+func (v visibility) summaries(hits []Hit, degraded []Degradation) Summaries {
+	out := Summaries{Summaries: make([]SummaryHit, len(hits)), Degraded: nonNil(degraded)}
+	zone := v.Location()
 	for i, h := range hits {
 		s := h.Summary
 		out.Summaries[i] = SummaryHit{
 			RecordType: string(s.RecordType), Context: s.Context, SessionID: s.SessionID, CoachID: s.CoachID,
 			Text: s.Text, OccurredAt: conversation.FormatTime(s.OccurredAt),
-			AgeLabel: conversation.Age(s.OccurredAt, v.now, place), Score: h.Score, InProgress: s.InProgress,
+			AgeLabel: conversation.Age(s.OccurredAt, v.now, zone), Score: h.Score, InProgress: s.InProgress,
 		}
 	}
 	return out
 }
 
-// search turns the query into a search of summaries, or says what is wrong with it.
+// search converts the query to a search of summaries, or returns an Invalid error.
 func (q ContextQuery) search(now time.Time) (Search, error) {
 	within, limit := DefaultWithin, DefaultSummaries
 	types, wrong := q.recordTypes()
 	if q.Within != "" {
 		var ok bool
 		if within, ok = parseSpan(q.Within); !ok {
-			wrong = append(wrong, fault.Field{Field: "within", Message: `must be a positive span of time such as "2d", "48h" or "90m"`})
+			const message = `must be a positive span of time such as "2d", "48h" or "90m"`
+			wrong = append(wrong, fault.Field{Field: "within", Message: message})
 		}
 	}
 	if q.Limit != nil {
@@ -227,10 +232,10 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 	}, nil
 }
 
-// maxDays is more than anybody looks back, and far from what a duration cannot hold.
+// maxDays is a hundred years, which a time.Duration can hold.
 const maxDays = 36_525
 
-// parseSpan reads a positive span of time: whole days of 24 hours, and behind them what time.ParseDuration takes.
+// parseSpan parses a positive span of time: whole days of 24 hours, followed by what time.ParseDuration accepts.
 func parseSpan(text string) (time.Duration, bool) {
 	var span time.Duration
 	if days, rest, ok := strings.Cut(text, "d"); ok {
@@ -247,7 +252,7 @@ func parseSpan(text string) (time.Duration, bool) {
 	return span + more, err == nil && more > 0 && span+more > 0
 }
 
-// recordTypes are the asked for ones, or those that the context reads at its start (design 3.1).
+// recordTypes are those of the query, or else those that the context reads.
 func (q ContextQuery) recordTypes() (types []string, wrong []fault.Field) {
 	surface, err := conversation.SurfaceOf(q.Context)
 	if err != nil {

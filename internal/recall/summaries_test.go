@@ -13,9 +13,9 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// screens is one user's summaries: two of the designer, one of the log, one of the coach's own.
-func screens(t *testing.T) *stand {
-	s := newStand(t)
+// screens has the summaries of one user: two of the designer, one of the log, one of the coach.
+func screens(t *testing.T) *fixture {
+	s := newFixture(t)
 	s.write("ann", "program_designer", "old", 40*time.Hour, "knees")
 	s.summarise("ann", "program_designer", "old", "The user asked for a plan that is kind to their knees.", false)
 	s.write("ann", "program_designer", "new", 2*time.Hour, "bridges")
@@ -27,7 +27,8 @@ func screens(t *testing.T) *stand {
 	return s
 }
 
-func TestQueryWithoutAQueryBringsTheNewest(t *testing.T) {
+func TestQueryWithoutATextReturnsTheNewest(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", SessionID: "chat"})
 	if diff := cmp.Diff([]string{"new", "log", "old"}, sessions(got)); diff != "" {
@@ -43,11 +44,12 @@ func TestQueryWithoutAQueryBringsTheNewest(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if s.embed.calls != 4 || len(s.index.queries) != 0 {
-		t.Errorf("%d embeddings and %d queries; only the four summaries had to be embedded", s.embed.calls, len(s.index.queries))
+		t.Errorf("%d embeddings and %d queries, want only the four of the summaries", s.embed.calls, len(s.index.queries))
 	}
 }
 
 func TestQueryIsScoped(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	for name, tt := range map[string]struct {
 		q    recall.ContextQuery
@@ -63,7 +65,9 @@ func TestQueryIsScoped(t *testing.T) {
 		"within a day":  {recall.ContextQuery{Context: "coach_conversation", Within: "1d30m"}, []string{"new", "log"}},
 		"limit":         {recall.ContextQuery{Context: "coach_conversation", Limit: new(1)}, []string{"new"}},
 		"another coach": {recall.ContextQuery{Context: "coach_conversation", CoachID: "other"}, []string{}},
-		"this coach":    {recall.ContextQuery{Context: "coach_conversation", CoachID: "coach"}, []string{"new", "log", "old"}},
+		"this coach": {
+			recall.ContextQuery{Context: "coach_conversation", CoachID: "coach"}, []string{"new", "log", "old"},
+		},
 	} {
 		for _, words := range []string{"", "bridges"} {
 			t.Run(name+words, func(t *testing.T) {
@@ -77,6 +81,7 @@ func TestQueryIsScoped(t *testing.T) {
 }
 
 func TestQueryFindsTheMostRelevant(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	for words, want := range map[string]string{"sore knees": "old", "hip thrust swap": "new", "100 kg squats": "log"} {
 		got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: words, Limit: new(1)})
@@ -88,6 +93,7 @@ func TestQueryFindsTheMostRelevant(t *testing.T) {
 
 // TestAnIndexThatLagsHidesNothing has a summary that the table has and the index has not.
 func TestAnIndexThatLagsHidesNothing(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	s.write("ann", "program_designer", "fresh", time.Minute, "ankles")
 	s.summarise("ann", "program_designer", "fresh", "The user has new shoes.", true)
@@ -98,6 +104,7 @@ func TestAnIndexThatLagsHidesNothing(t *testing.T) {
 }
 
 func TestQueryFollowsPreferences(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	for _, words := range []string{"", "squats"} {
 		q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: words}
@@ -113,6 +120,7 @@ func TestQueryFollowsPreferences(t *testing.T) {
 }
 
 func TestQueryDegrades(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	s.index.fault = func(context.Context) error { return errors.New("down") }
 	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "hip thrusts", Limit: new(2)})
@@ -124,8 +132,9 @@ func TestQueryDegrades(t *testing.T) {
 	}
 }
 
-func TestQueryRefusesWhatItCannotAnswer(t *testing.T) {
-	s := newStand(t)
+func TestQueryRejectsInvalidInput(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
 	_, err := s.Query(t.Context(), "ann", recall.ContextQuery{
 		Context: "kitchen", RecordTypes: []string{"recipe"}, Within: "-3h", Limit: new(11), CoachID: "a b", SessionID: "#",
 	})
@@ -143,9 +152,12 @@ func TestQueryRefusesWhatItCannotAnswer(t *testing.T) {
 	}
 }
 
-func TestQueryRefusesSpans(t *testing.T) {
-	s := newStand(t)
-	for _, within := range []string{"0d", "d", "-1d", "1.5d", "36526d", "99999999999999999999d", "2days", "1d-1h", "0s", "2", "h"} {
+func TestQueryRejectsInvalidSpans(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	for _, within := range []string{
+		"0d", "d", "-1d", "1.5d", "36526d", "99999999999999999999d", "2days", "1d-1h", "0s", "2", "h",
+	} {
 		_, err := s.Query(t.Context(), "ann", recall.ContextQuery{Context: "workout_log", Within: within})
 		if !fault.Is(err, fault.Invalid) || len(fault.From(err).Fields) != 1 || fault.From(err).Fields[0].Field != "within" {
 			t.Errorf("%q: %v", within, err)
@@ -154,12 +166,14 @@ func TestQueryRefusesSpans(t *testing.T) {
 }
 
 func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	s.write("bob", "coach_conversation", "bobs", time.Hour, "hello")
 	s.write("ann", "workout_log", "elsewhere", time.Hour, "hello")
 	for _, id := range []string{"bobs", "none", "elsewhere"} {
 		for _, words := range []string{"", "squats"} {
-			got, err := s.Query(t.Context(), "ann", recall.ContextQuery{Context: "coach_conversation", SessionID: id, Query: words})
+			q := recall.ContextQuery{Context: "coach_conversation", SessionID: id, Query: words}
+			got, err := s.Query(t.Context(), "ann", q)
 			if !fault.Is(err, fault.NotFound) || len(got.Summaries) > 0 {
 				t.Errorf("session %s, query %q: %v, %v", id, words, got, err)
 			}
@@ -167,7 +181,7 @@ func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
 	}
 }
 
-// waitingStore gives no session before the embedding was asked for.
+// waitingStore blocks reads of a session until a channel is closed.
 type waitingStore struct {
 	recall.Store
 	until <-chan struct{}
@@ -182,14 +196,16 @@ func (w waitingStore) Session(ctx context.Context, user conversation.UserID, id 
 	}
 }
 
-func TestQueryLooksForItsSessionBesideTheSearch(t *testing.T) {
+func TestQueryReadsItsSessionWhileItSearches(t *testing.T) {
+	t.Parallel()
 	s := screens(t)
 	asked := make(chan struct{})
 	s.embed.fault = func(context.Context) error {
 		close(asked)
 		return errors.New("down")
 	}
-	service := recall.New(waitingStore{s.store, asked}, s.embed, s.index, recall.Options{Now: func() time.Time { return s.now }})
+	options := recall.Options{Now: func() time.Time { return s.now }}
+	service := recall.New(waitingStore{s.store, asked}, s.embed, s.index, options)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: "squats"}

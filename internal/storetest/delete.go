@@ -22,7 +22,7 @@ func (emptyIndex) Delete(context.Context, conversation.UserID, int64, []string) 
 
 func (emptyIndex) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
 
-func (emptyIndex) IndexBehind(context.Context, conversation.UserID, conversation.Message) error {
+func (emptyIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
 	return nil
 }
 

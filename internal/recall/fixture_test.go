@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 const dimensions = 256
 
-// stand is the real engines of one test: a table, an index and the offline model, and the service on them.
-type stand struct {
+// fixture has the real engines of one test (a table, an index and the offline model) and the service on them.
+type fixture struct {
 	*recall.Service
 	t       *testing.T
 	now     time.Time
@@ -36,9 +36,9 @@ type stand struct {
 	indexer *recall.Indexer
 }
 
-func newStand(t *testing.T) *stand {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &stand{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
+	s := &fixture{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
 	s.index = &faultyIndex{Index: pineconetest.Client(t, dimensions)}
 	s.indexer = recall.NewIndexer(s.embed, s.index, "offline")
@@ -53,11 +53,12 @@ func embedder(t *testing.T) *openai.Client {
 	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
-		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",
+		EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
 	})
 }
 
-// faultyEmbedder and faultyIndex are the engines, where they can be made to fail or to wait for their deadline.
+// faultyEmbedder and faultyIndex are the engines, with calls that can be made to fail or to hang.
 type faultyEmbedder struct {
 	recall.Embedder
 	fault func(ctx context.Context) error
@@ -78,7 +79,9 @@ type faultyIndex struct {
 	queries []vector.Query
 }
 
-func (f *faultyIndex) Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error) {
+func (f *faultyIndex) Query(
+	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
+) ([]vector.Match, error) {
 	f.queries = append(f.queries, q)
 	if f.fault != nil {
 		return nil, f.fault(ctx)
@@ -86,9 +89,11 @@ func (f *faultyIndex) Query(ctx context.Context, user conversation.UserID, gener
 	return f.Index.Query(ctx, user, generation, q)
 }
 
-// say stores messages in a session of a context, made where it is missing, and indexes them. Texts alternate between
-// the user and the assistant, a minute apart, the last one at the given age.
-func (s *stand) say(user conversation.UserID, context, session string, age time.Duration, texts ...string) []conversation.Message {
+// say stores messages in a session, which it creates if needed, and indexes them. Texts alternate between the user and
+// the assistant. They are a minute apart, and the last one has the given age.
+func (s *fixture) say(
+	user conversation.UserID, context, session string, age time.Duration, texts ...string,
+) []conversation.Message {
 	s.t.Helper()
 	stored := s.write(user, context, session, age, texts...)
 	if err := s.indexer.IndexMessages(s.t.Context(), user, 0, stored); err != nil {
@@ -98,7 +103,9 @@ func (s *stand) say(user conversation.UserID, context, session string, age time.
 }
 
 // write is say without the index.
-func (s *stand) write(user conversation.UserID, context, session string, age time.Duration, texts ...string) []conversation.Message {
+func (s *fixture) write(
+	user conversation.UserID, context, session string, age time.Duration, texts ...string,
+) []conversation.Message {
 	s.t.Helper()
 	if _, err := s.store.SessionIn(s.t.Context(), user, context, session); err != nil {
 		in := conversation.NewSession{ID: session, Context: context, CoachID: "coach"}
@@ -110,7 +117,9 @@ func (s *stand) write(user conversation.UserID, context, session string, age tim
 	for i, text := range texts {
 		role := []conversation.Role{conversation.User, conversation.Assistant}[i%2]
 		at := s.now.Add(-age - time.Duration(len(texts)-1-i)*time.Minute)
-		in.Messages = append(in.Messages, conversation.NewMessage{Role: role, Content: text, Timestamp: at, Tokens: len(text) / 4})
+		in.Messages = append(in.Messages, conversation.NewMessage{
+			Role: role, Content: text, Timestamp: at, Tokens: len(text) / 4,
+		})
 	}
 	appended, err := s.store.Append(s.t.Context(), user, in)
 	if err != nil {
@@ -119,8 +128,8 @@ func (s *stand) write(user conversation.UserID, context, session string, age tim
 	return appended.Messages
 }
 
-// summarise stores a summary of a session, and indexes it unless the index lags.
-func (s *stand) summarise(user conversation.UserID, context, id, text string, lag bool) {
+// summarise stores a summary of a session, and indexes it unless lag is set.
+func (s *fixture) summarise(user conversation.UserID, context, id, text string, lag bool) {
 	s.t.Helper()
 	session, err := s.store.SessionIn(s.t.Context(), user, context, id)
 	if err != nil {
@@ -141,8 +150,8 @@ func (s *stand) summarise(user conversation.UserID, context, id, text string, la
 	}
 }
 
-// prefer changes a user's preferences from the defaults.
-func (s *stand) prefer(user conversation.UserID, change func(p *preferences)) {
+// prefer sets a user's preferences to the defaults with a change.
+func (s *fixture) prefer(user conversation.UserID, change func(p *preferences)) {
 	s.t.Helper()
 	p := defaults()
 	change(&p)
@@ -151,7 +160,7 @@ func (s *stand) prefer(user conversation.UserID, change func(p *preferences)) {
 	}
 }
 
-func (s *stand) recall(user conversation.UserID, q recall.MessageQuery) recall.Messages {
+func (s *fixture) recall(user conversation.UserID, q recall.MessageQuery) recall.Messages {
 	s.t.Helper()
 	got, err := s.Messages(s.t.Context(), user, q)
 	if err != nil {
@@ -160,7 +169,7 @@ func (s *stand) recall(user conversation.UserID, q recall.MessageQuery) recall.M
 	return got
 }
 
-func (s *stand) query(user conversation.UserID, q recall.ContextQuery) recall.Summaries {
+func (s *fixture) query(user conversation.UserID, q recall.ContextQuery) recall.Summaries {
 	s.t.Helper()
 	got, err := s.Query(s.t.Context(), user, q)
 	if err != nil {

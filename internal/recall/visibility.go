@@ -10,16 +10,16 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// view is what one search may see: its own limits, and what the user's preferences allow from where it stands. The
-// index is asked for no more than that, and what it answers is held to the same rules again, by the table's records.
-type view struct {
+// visibility is what one search may see: its own limits, and what the user's preferences allow from the session that
+// asks. The index is asked for no more than that by its filter, and each record from the table is checked again.
+type visibility struct {
 	Search
 	longterm.Preferences
 	generation int64
 	now        time.Time
 }
 
-// userLevel are the record types that belong to no session: to the user.
+// userLevel are the record types that belong to the user and to no session.
 var userLevel = []string{vector.MemoryRecord, vector.CheckInRecord}
 
 // summaryTypes are the record types of summaries.
@@ -31,9 +31,10 @@ var summaryTypes = func() []string {
 	return types
 }()
 
-// seesSession reports whether something of that session may be seen: always of its own, unless that is left out; of
-// others as the preferences say. Without cross-context sharing there are no others, wherever the search stands.
-func (v view) seesSession(context, id string) bool {
+// allowsSession reports whether records of that session may be seen. Those of the session that asks may, unless it is
+// excluded; those of others as the preferences say. Without cross-context sharing there are no others, even where the
+// search is asked from outside every session.
+func (v visibility) allowsSession(context, id string) bool {
 	switch {
 	case id == v.ExcludeSessionID && id != "":
 		return false
@@ -47,27 +48,28 @@ func (v view) seesSession(context, id string) bool {
 	return v.Context == "" || v.Shares(context, v.Context)
 }
 
-// seesNothing reports whether the preferences leave nothing that the search asks for, so that none has to be asked.
-func (v view) seesNothing() bool {
+// allowsNothing reports whether the preferences rule out all that the search asks for, so that the index need not be
+// asked.
+func (v visibility) allowsNothing() bool {
 	return !v.wantsUserLevel() && !v.CrossContext && (v.SessionID == "" || v.SessionID == v.ExcludeSessionID)
 }
 
-func (v view) wantsUserLevel() bool {
+func (v visibility) wantsUserLevel() bool {
 	return len(v.Contexts) == 0 && (len(v.RecordTypes) == 0 || slices.ContainsFunc(v.RecordTypes, func(t string) bool {
 		return slices.Contains(userLevel, t)
 	}))
 }
 
-// sees reports whether a resolved record may be seen.
-func (v view) sees(h Hit) bool {
+// allows reports whether a record from the table may be seen.
+func (v visibility) allows(h Hit) bool {
 	if at := h.OccurredAt(); at.Before(v.From) || (!v.To.IsZero() && !at.Before(v.To)) {
 		return false
 	}
 	switch {
 	case h.Message != nil:
-		return v.wants(vector.MessageRecord) && v.seesSession(h.Message.Context, h.Message.SessionID)
+		return v.wants(vector.MessageRecord) && v.allowsSession(h.Message.Context, h.Message.SessionID)
 	case h.Summary != nil:
-		return v.seesSummary(*h.Summary)
+		return v.allowsSummary(*h.Summary)
 	case h.Memory != nil:
 		return v.wants(vector.MemoryRecord) && v.wantsUserLevel() && h.Memory.Valid(v.now) &&
 			(v.Memory || h.Memory.Source != longterm.Extracted)
@@ -77,17 +79,17 @@ func (v view) sees(h Hit) bool {
 	return false
 }
 
-func (v view) seesSummary(s summary.Summary) bool {
+func (v visibility) allowsSummary(s summary.Summary) bool {
 	return v.wants(string(s.RecordType)) && (v.CoachID == "" || s.CoachID == v.CoachID) &&
-		s.Text != "" && v.seesSession(s.Context, s.SessionID)
+		s.Text != "" && v.allowsSession(s.Context, s.SessionID)
 }
 
-func (v view) wants(recordType string) bool {
+func (v visibility) wants(recordType string) bool {
 	return len(v.RecordTypes) == 0 || slices.Contains(v.RecordTypes, recordType)
 }
 
-// filter says the same in the index's language, as far as its metadata goes.
-func (v view) filter() vector.Filter {
+// filter is the same rule as a filter of the index, as far as the metadata allows.
+func (v visibility) filter() vector.Filter {
 	var all []vector.Filter
 	if len(v.RecordTypes) > 0 {
 		all = append(all, oneOf(fieldRecordType, v.RecordTypes))
@@ -107,18 +109,18 @@ func (v view) filter() vector.Filter {
 	if !v.To.IsZero() {
 		all = append(all, vector.Filter{fieldTime: vector.Filter{"$lte": epoch(v.To)}})
 	}
-	return every(all)
+	return allOf(all)
 }
 
-// sessionConditions are what holds for records that belong to a session.
-func (v view) sessionConditions() []vector.Filter {
+// sessionConditions are the conditions on records that belong to a session.
+func (v visibility) sessionConditions() []vector.Filter {
 	var all []vector.Filter
 	if v.ExcludeSessionID != "" {
 		all = append(all, vector.Filter{fieldSession: vector.Filter{"$ne": v.ExcludeSessionID}})
 	}
 	switch {
 	case !v.CrossContext:
-		// An empty id is no session's: what is left is the user's own.
+		// No session has an empty id: with one, only records that belong to the user pass.
 		all = append(all, vector.Filter{fieldSession: vector.Filter{"$eq": v.SessionID}})
 	case v.Context != "":
 		if shared := v.sharedContexts(); len(shared) < len(conversation.Surfaces) {
@@ -128,21 +130,21 @@ func (v view) sessionConditions() []vector.Filter {
 	return all
 }
 
-// sharedContexts are the contexts that may be seen from where the search stands.
-func (v view) sharedContexts() []string {
+// sharedContexts are the contexts that share with the context of the search.
+func (v visibility) sharedContexts() []string {
 	return slices.DeleteFunc(conversation.Contexts(), func(c string) bool { return !v.Shares(c, v.Context) })
 }
 
-// orUserLevel lets what belongs to the user through beside the condition, where it is asked for.
-func (v view) orUserLevel(condition vector.Filter) vector.Filter {
+// orUserLevel also lets records pass that belong to the user, where the search asks for them.
+func (v visibility) orUserLevel(condition vector.Filter) vector.Filter {
 	if !v.wantsUserLevel() {
 		return condition
 	}
 	return vector.Filter{"$or": []vector.Filter{oneOf(fieldRecordType, userLevel), condition}}
 }
 
-// orOther holds the given record types to a condition and lets the others through, where they are asked for.
-func (v view) orOther(types []string, condition vector.Filter) vector.Filter {
+// orOther applies a condition to the given record types only, and lets the others pass where the search asks for them.
+func (v visibility) orOther(types []string, condition vector.Filter) vector.Filter {
 	others := func(t string) bool { return !slices.Contains(types, t) }
 	if len(v.RecordTypes) > 0 && !slices.ContainsFunc(v.RecordTypes, others) {
 		return condition
@@ -154,7 +156,7 @@ func oneOf(field string, values []string) vector.Filter {
 	return vector.Filter{field: vector.Filter{"$in": values}}
 }
 
-func every(conditions []vector.Filter) vector.Filter {
+func allOf(conditions []vector.Filter) vector.Filter {
 	switch len(conditions) {
 	case 0:
 		return nil
@@ -164,5 +166,5 @@ func every(conditions []vector.Filter) vector.Filter {
 	return vector.Filter{"$and": conditions}
 }
 
-// epoch is a time in whole seconds, as records carry it; hits are compared with the exact bounds again.
+// epoch is a time in whole seconds, as the metadata has it. Hits are compared with the exact bounds again.
 func epoch(t time.Time) float64 { return float64(t.Unix()) }

@@ -1,0 +1,235 @@
+package recall
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// Search asks for what is nearest to a text.
+type Search struct {
+	Text string
+	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord, or the record
+	// types of summaries. Empty means all.
+	RecordTypes []string
+	// Limit is the maximum number of hits.
+	Limit int
+	// Rerank ranks messages and check-ins again, among themselves. LargePool does so with at least 200 of the index's
+	// matches instead of at most 80, which costs a larger read of the table.
+	Rerank, LargePool bool
+	// Context and SessionID say where the search is asked from: preferences decide what may be seen from there. Empty
+	// means outside every session, where preferences about sharing between contexts do not apply.
+	Context   string
+	SessionID string
+	// ExcludeSessionID leaves out that session's messages and summary.
+	ExcludeSessionID string
+	// Contexts, From and To, where set, limit the hits to those contexts and to that half-open span of time.
+	Contexts []string
+	From, To time.Time
+	// CoachID, where set, leaves out summaries of other coaches.
+	CoachID string
+	// HalfLife, where positive, halves a hit's score for each such span of its age.
+	HalfLife time.Duration
+	// Access returns what the caller has read already; with nil the search reads it from the table.
+	Access func(ctx context.Context) (longterm.Access, error)
+}
+
+// recordsSource names the time that reading the hits' records took.
+const recordsSource = "records"
+
+// Found is the answer to a search, best hit first, with the sources that did not answer.
+type Found struct {
+	Hits     []Hit
+	Degraded []Degradation
+	// Timings are how long each source took: "embedding", "pinecone", "records".
+	Timings map[string]time.Duration
+}
+
+// A search asks the index for more matches than its limit, because several matches can be parts of one text and the
+// table drops some.
+const (
+	spareMatches = 10
+	// smallPool is the number of matches whose records one batch read of 100 keys brings: some records have two
+	// possible keys.
+	smallPool = 80
+	// largePool takes two batch reads, side by side.
+	largePool  = 200
+	maxMatches = 1000
+)
+
+// pool is how many matches of the index the search looks at.
+func (q Search) pool() int {
+	pool := 2*q.Limit + spareMatches
+	if q.LargePool {
+		return min(max(pool, largePool), maxMatches)
+	}
+	return min(pool, max(q.Limit, smallPool))
+}
+
+// Search finds what is nearest to a text, best first, with one embedding, one query of the index and one read of the
+// records behind its matches. When the embedding or the index does not answer in time, the answer is degraded; when
+// the table does not, Search fails. Where SessionID is given without a Context and there is no such session, the error
+// is NotFound.
+func (s *Service) Search(ctx context.Context, user conversation.UserID, q Search) (Found, error) {
+	found, _, err := s.search(ctx, user, q)
+	return found, err
+}
+
+// search is Search; it also returns what the search may see.
+func (s *Service) search(ctx context.Context, user conversation.UserID, q Search) (Found, visibility, error) {
+	found := Found{Timings: map[string]time.Duration{}}
+	var visible visibility
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		visible, err = s.visibility(groupCtx, user, q)
+		return err
+	})
+	dense, embedded := s.embed(groupCtx, q.Text, &found)
+	if err := group.Wait(); err != nil {
+		return Found{}, visibility{}, err
+	}
+	if !embedded || visible.allowsNothing() {
+		return found, visible, nil
+	}
+	query := vector.Query{TopK: q.pool(), Filter: visible.filter()}
+	query.Dense, query.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)))
+	matches, ok := s.nearest(ctx, user, visible.generation, query, &found)
+	if !ok {
+		return found, visible, nil
+	}
+	err := s.resolve(ctx, user, visible, matches, &found)
+	return found, visible, err
+}
+
+// visibility reads what decides what a search may see: the user's preferences, and the context of the session that
+// asks.
+func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Search) (visibility, error) {
+	var access longterm.Access
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		if q.Access != nil {
+			access, err = q.Access(ctx)
+			return err
+		}
+		access, err = s.store.Access(ctx, user)
+		return err
+	})
+	if q.Context == "" && q.SessionID != "" {
+		group.Go(func() error {
+			session, err := s.store.Session(ctx, user, q.SessionID)
+			q.Context = session.Context
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return visibility{}, err
+	}
+	return visibility{Search: q, Preferences: access.Preferences, generation: access.Generation, now: s.Now()}, nil
+}
+
+// embed embeds the text of a search; ok is false when the embedding did not answer.
+func (s *Service) embed(ctx context.Context, text string, found *Found) (dense []float32, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, s.EmbedTimeout)
+	defer cancel()
+	started := time.Now()
+	vectors, err := s.embedder.Embed(ctx, []string{truncate.Bytes(text, maxQueryBytes)})
+	found.Timings[EmbeddingSource] = time.Since(started)
+	if err != nil {
+		s.degrade(ctx, found, EmbeddingSource, err)
+		return nil, false
+	}
+	return vectors[0], true
+}
+
+// nearest queries the index; ok is false when it did not answer.
+func (s *Service) nearest(
+	ctx context.Context, user conversation.UserID, generation int64, q vector.Query, found *Found,
+) (matches []vector.Match, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, s.IndexTimeout)
+	defer cancel()
+	started := time.Now()
+	matches, err := s.index.Query(ctx, user, generation, q)
+	found.Timings[IndexSource] = time.Since(started)
+	if err != nil {
+		s.degrade(ctx, found, IndexSource, err)
+		return nil, false
+	}
+	return matches, true
+}
+
+// resolve reads the records behind the matches, drops what may not be seen, and ranks the rest.
+func (s *Service) resolve(
+	ctx context.Context, user conversation.UserID, visible visibility, matches []vector.Match, found *Found,
+) error {
+	ids, scores := recordScores(matches)
+	if len(ids) == 0 {
+		return nil
+	}
+	started := time.Now()
+	hits, err := s.store.Resolve(ctx, user, visible.generation, ids)
+	found.Timings[recordsSource] = time.Since(started)
+	if err != nil {
+		return err
+	}
+	for _, h := range hits {
+		if visible.allows(h) {
+			h.Score = visible.aged(scores[h.ID], h.OccurredAt())
+			found.Hits = append(found.Hits, h)
+		}
+	}
+	if visible.Rerank {
+		rerank(visible.Text, found.Hits)
+	}
+	sortHits(found.Hits)
+	found.Hits = found.Hits[:min(len(found.Hits), visible.Limit)]
+	return nil
+}
+
+// recordScores returns the ids of the records behind the matches, each once, and the best score of each.
+func recordScores(matches []vector.Match) ([]string, map[string]float64) {
+	ids, scores := make([]string, 0, len(matches)), make(map[string]float64, len(matches))
+	for _, m := range matches {
+		id := RecordID(m.ID)
+		best, seen := scores[id]
+		if !seen {
+			ids = append(ids, id)
+		}
+		if !seen || m.Score > best {
+			scores[id] = m.Score
+		}
+	}
+	return ids, scores
+}
+
+// degrade notes that a source did not answer: in the answer with a reason, in the log with the cause.
+func (s *Service) degrade(ctx context.Context, found *Found, source string, err error) {
+	found.Degraded = append(found.Degraded, Degradation{Source: source, Reason: reason(ctx, err)})
+	s.Log.WarnContext(ctx, "source degraded", "source", source, "error", err.Error())
+}
+
+// reason describes an error to the user, without its cause.
+func reason(ctx context.Context, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return "did not answer in time"
+	case fault.Is(err, fault.RateLimited):
+		return "is asked too much at the moment"
+	default:
+		return "is not available at the moment"
+	}
+}
+
+// nonNil returns an empty list for nil, so that JSON never has null.
+func nonNil(degraded []Degradation) []Degradation {
+	if degraded == nil {
+		return []Degradation{}
+	}
+	return degraded
+}
