@@ -29,7 +29,7 @@ func testAppend(t *testing.T, s *fixture) {
 		t.Errorf("appended (-want +got):\n%s", diff)
 	}
 	if a.Messages[0].Mode != "program_design" {
-		t.Errorf("the session's mode was not taken: %q", a.Messages[0].Mode)
+		t.Errorf("mode %q, want that of the session", a.Messages[0].Mode)
 	}
 	x := a.Session
 	if x.MessageCount != 2 || x.LastSeq != 2 || !x.StartedAt.Equal(Now) || !x.LastMessageAt.Equal(want.Timestamp) {
@@ -42,9 +42,9 @@ func testAppend(t *testing.T, s *fixture) {
 	if diff := cmp.Diff(a.Messages, got); diff != "" {
 		t.Errorf("read back (-appended +read):\n%s", diff)
 	}
-	again, err := s.Session(t.Context(), alice, "p")
-	if err != nil || again.MessageCount != 2 || !again.LastMessageAt.Equal(x.LastMessageAt) || !again.StartedAt.Equal(Now) {
-		t.Errorf("session read back: %+v, %v", again, err)
+	again := readSession(t, s, "p")
+	if again.MessageCount != 2 || !again.LastMessageAt.Equal(x.LastMessageAt) || !again.StartedAt.Equal(Now) {
+		t.Errorf("session read back: %+v", again)
 	}
 }
 
@@ -55,10 +55,10 @@ func testAppendTimes(t *testing.T, s *fixture) {
 	}
 	appendMessages(t, s, alice, "t", at(-time.Hour))
 	a := appendMessages(t, s, alice, "t", at(-2*time.Hour), at(-2*time.Hour), at(-30*time.Minute))
-	want := []time.Time{Now.Add(-time.Hour + time.Millisecond), Now.Add(-time.Hour + 2*time.Millisecond), Now.Add(-30 * time.Minute)}
+	want := []time.Duration{-time.Hour + time.Millisecond, -time.Hour + 2*time.Millisecond, -30 * time.Minute}
 	for i, m := range a.Messages {
-		if !m.Timestamp.Equal(want[i]) {
-			t.Errorf("message %d at %v, want %v", i, m.Timestamp, want[i])
+		if !m.Timestamp.Equal(Now.Add(want[i])) {
+			t.Errorf("message %d at %v, want %v", i, m.Timestamp, Now.Add(want[i]))
 		}
 	}
 	ancient := at(0)
@@ -77,27 +77,44 @@ func testInvalidAppends(t *testing.T, s *fixture) {
 	for range 20 {
 		deep = map[string]any{"d": deep}
 	}
-	msg := func(change func(*conversation.NewMessage)) []conversation.NewMessage {
+	type message = conversation.NewMessage
+	second := func(change func(*message)) []message {
 		m := userMessages("fine", "x")
 		change(&m[1])
 		return m
 	}
+	large := strings.Repeat("x", 250<<10)
 	cases := []struct {
 		name, field string
 		code        fault.Code
-		messages    []conversation.NewMessage
+		messages    []message
 	}{
 		{"none", "messages", fault.Invalid, nil},
 		{"51", "messages", fault.Invalid, userMessages(numbered("m", 51)...)},
-		{"role", "messages[1].role", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Role = "tool" })},
-		{"empty", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = "" })},
-		{"long", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = strings.Repeat("x", 256<<10+1) })},
-		{"not UTF-8", "messages[1].content", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Content = "a\xff" })},
-		{"ahead", "messages[1].timestamp", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Timestamp = Now.Add(6 * time.Minute) })},
-		{"decreasing", "messages[1].timestamp", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Timestamp = Now.Add(-time.Minute) })},
-		{"deep", "messages[1].metadata.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d.d", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Metadata = deep })},
-		{"number", "messages[1].metadata.n", fault.Invalid, msg(func(m *conversation.NewMessage) { m.Metadata = map[string]any{"n": 1e200} })},
-		{"together", "", fault.TooLarge, userMessages(strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10), strings.Repeat("x", 250<<10))},
+		{"role", "messages[1].role", fault.Invalid, second(func(m *message) { m.Role = "tool" })},
+		{"empty", "messages[1].content", fault.Invalid, second(func(m *message) { m.Content = "" })},
+		{
+			"long", "messages[1].content", fault.Invalid,
+			second(func(m *message) { m.Content = strings.Repeat("x", 256<<10+1) }),
+		},
+		{"not UTF-8", "messages[1].content", fault.Invalid, second(func(m *message) { m.Content = "a\xff" })},
+		{
+			"ahead", "messages[1].timestamp", fault.Invalid,
+			second(func(m *message) { m.Timestamp = Now.Add(6 * time.Minute) }),
+		},
+		{
+			"decreasing", "messages[1].timestamp", fault.Invalid,
+			second(func(m *message) { m.Timestamp = Now.Add(-time.Minute) }),
+		},
+		{
+			"deep", "messages[1].metadata" + strings.Repeat(".d", 17), fault.Invalid,
+			second(func(m *message) { m.Metadata = deep }),
+		},
+		{
+			"number", "messages[1].metadata.n", fault.Invalid,
+			second(func(m *message) { m.Metadata = map[string]any{"n": 1e200} }),
+		},
+		{"together", "", fault.TooLarge, userMessages(large, large, large, large, large)},
 	}
 	for _, c := range cases {
 		_, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "r", Messages: c.messages})
@@ -107,11 +124,11 @@ func testInvalidAppends(t *testing.T, s *fixture) {
 			checkField(t, err, c.field)
 		}
 	}
-	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "none", Messages: userMessages("x")}); !fault.Is(err, fault.NotFound) {
-		t.Errorf("append to no session: %v", err)
+	if _, err := s.Append(t.Context(), alice, newAppend("none", "x")); !fault.Is(err, fault.NotFound) {
+		t.Errorf("append to a missing session: %v", err)
 	}
 	if got, err := allMessages(t.Context(), s, alice, "r", conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
-		t.Errorf("refused appends left %d messages, %v", len(got), err)
+		t.Errorf("invalid appends stored %d messages, %v", len(got), err)
 	}
 }
 
@@ -141,7 +158,7 @@ func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 		}
 	}
 	if firsts != 1 {
-		t.Errorf("%d answers were no replay, want 1", firsts)
+		t.Errorf("%d answers were not replays, want 1", firsts)
 	}
 	got, err := allMessages(t.Context(), s, alice, "k", conversation.Page{Limit: 50})
 	if err != nil {
@@ -177,7 +194,7 @@ func testConcurrentAppends(t *testing.T, s *fixture) {
 			t.Fatal(err)
 		}
 		if i != next[w] {
-			t.Fatalf("writer %d: message %d stands where %d should", w, i, next[w])
+			t.Fatalf("writer %d: message %d is where message %d should be", w, i, next[w])
 		}
 		next[w]++
 	}
@@ -243,7 +260,7 @@ func testAppendReplays(t *testing.T, s *fixture) {
 	checkSeqs(t, s, "i", 1, 3, 4, 5)
 }
 
-// checkSameAnswer compares what a client sees of two answers.
+// checkSameAnswer compares the parts of two answers that a client sees.
 func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 	t.Helper()
 	if diff := cmp.Diff(a.Messages, b.Messages); diff != "" {
@@ -261,7 +278,7 @@ func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 	}
 }
 
-// keyed is an append with an idempotency key.
+// appendWithKey returns an append of two messages with an idempotency key.
 func appendWithKey(sessionID, key string) conversation.Append {
 	return conversation.Append{
 		SessionID: sessionID, Messages: userMessages("one", "two"),
@@ -272,7 +289,7 @@ func appendWithKey(sessionID, key string) conversation.Append {
 func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
 	if _, err := s.CreateSession(t.Context(), alice, conversation.NewSession{
 		ID: "i", Context: coach, CoachID: "c", Title: "first", Attributes: map[string]any{"week": "1", "gone": true},
-	}, conversation.Idempotency{}); err != nil {
+	}, noKey); err != nil {
 		t.Fatal(err)
 	}
 	second, none, completed := "second", "", conversation.Completed
@@ -307,7 +324,7 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	create := func(title string) {
 		t.Helper()
 		in := conversation.NewSession{ID: "i", Context: coach, CoachID: "c", Title: title}
-		if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); err != nil {
+		if _, err := s.CreateSession(t.Context(), alice, in, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -323,7 +340,7 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	if err := s.sweeper().DeleteSession(t.Context(), alice, "i"); err != nil {
 		t.Fatal(err)
 	}
-	first.Session.Title = "" // it went with the session
+	first.Session.Title = "" // the title was deleted with the session
 	checkReplay := func(when string) {
 		t.Helper()
 		again, err := s.Append(t.Context(), alice, appendWithKey("i", "k"))
@@ -345,7 +362,7 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 		t.Errorf("another body after the deletion: %v", err)
 	}
 	s.advance(time.Second)
-	create("anew")
-	checkReplay("after the id was used anew")
+	create("third")
+	checkReplay("after the id was used again")
 	checkSeqs(t, s, "i")
 }

@@ -23,20 +23,26 @@ func testCollections(t *testing.T, s *fixture) {
 		longterm.CheckIn{Timestamp: Now, Note: "slept", Tokens: 2}, func(c *longterm.CheckIn) { c.Note = "" })
 	checkCollection(t, "memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
 		longterm.Memory{
-			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted, Confidence: 0.75, Rated: true,
-			MessageIDs: []string{"a", "b"}, ValidUntil: Now.Add(time.Hour), CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
+			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted,
+			Confidence: 0.75, Rated: true, MessageIDs: []string{"a", "b"}, ValidUntil: Now.Add(time.Hour),
+			CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
 		},
 		func(m *longterm.Memory) { m.SupersededBy, m.ValidUntil = "another", Now })
-	checkCollection(t, "unsure memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
-		longterm.Memory{Type: longterm.ProjectMemory, Content: "may move", Source: longterm.Seeded, Rated: true, CreatedAt: Now, UpdatedAt: Now},
+	checkCollection(t, "unrated memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
+		longterm.Memory{
+			Type: longterm.ProjectMemory, Content: "may move", Source: longterm.Seeded, Rated: true,
+			CreatedAt: Now, UpdatedAt: Now,
+		},
 		func(m *longterm.Memory) { m.Rated = false })
 	checkCollection(t, "todo", s.Todos(), func(t *longterm.Todo) *string { return &t.ID },
 		longterm.Todo{Content: "call", CoachID: "c", Status: longterm.Pending, CreatedAt: Now, UpdatedAt: Now, Tokens: 1},
 		func(t *longterm.Todo) { t.Status, t.CompletedAt = longterm.TodoCompleted, Now })
 }
 
-// checkCollection leads one record through its life.
-func checkCollection[T any](t *testing.T, kind string, c longterm.Collection[T], id func(*T) *string, want T, change func(*T)) {
+// checkCollection creates, reads, updates and deletes one record.
+func checkCollection[T any](
+	t *testing.T, kind string, c longterm.Collection[T], id func(*T) *string, want T, change func(*T),
+) {
 	t.Helper()
 	first, replayed, err := c.Create(t.Context(), alice, want, idempotencyKey("POST", kind))
 	if err != nil || replayed || *id(&first) == "" {
@@ -81,8 +87,8 @@ func idempotencyKey(scope, key string) conversation.Idempotency {
 	return conversation.Idempotency{Scope: scope, Key: key, BodyHash: "h"}
 }
 
-// checkReplay repeats the creation with its idempotency key: the answer is the first one, whatever has become of the
-// record, and nothing is stored.
+// checkReplay repeats Create with its idempotency key. The answer must be the first one, even where the record was
+// changed or deleted since, and nothing may be stored.
 func checkReplay[T any](t *testing.T, kind string, c longterm.Collection[T], first T, listed int) {
 	t.Helper()
 	again, replayed, err := c.Create(t.Context(), alice, first, idempotencyKey("POST", kind))
@@ -102,7 +108,7 @@ func checkReplay[T any](t *testing.T, kind string, c longterm.Collection[T], fir
 	}
 }
 
-// checkMissing holds that a user finds no record of that id.
+// checkMissing checks that the user has no record with that id.
 func checkMissing[T any](t *testing.T, kind string, c longterm.Collection[T], user conversation.UserID, id string) {
 	t.Helper()
 	for op, err := range map[string]error{
@@ -111,12 +117,20 @@ func checkMissing[T any](t *testing.T, kind string, c longterm.Collection[T], us
 		"update": errorOf(c.Update(t.Context(), user, id, func(*T) error { return nil })),
 	} {
 		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: %s of what %s does not have: %v", kind, op, user, err)
+			t.Errorf("%s: %s a record that %s does not have: %v", kind, op, user, err)
 		}
 	}
 }
 
-// testCollectionPages lists what is live and what is past as one list, newest first.
+// allRecords reads alice's records of a kind, live and past, in pages of at most limit.
+func allRecords[T any](t *testing.T, c longterm.Collection[T], limit int) []T {
+	t.Helper()
+	return allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]T, conversation.Position, error) {
+		return c.List(t.Context(), alice, p)
+	})
+}
+
+// testCollectionPages checks that live and past records come as one list, newest first.
 func testCollectionPages(t *testing.T, s *fixture) {
 	var want []string
 	for i := range 7 {
@@ -133,9 +147,7 @@ func testCollectionPages(t *testing.T, s *fixture) {
 	}
 	for _, limit := range []int{1, 3, 7, 50} {
 		var got []string
-		for _, g := range allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Goal, conversation.Position, error) {
-			return s.Goals().List(t.Context(), alice, p)
-		}) {
+		for _, g := range allRecords(t, s.Goals(), limit) {
 			got = append(got, g.ID)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -173,7 +185,7 @@ func testConcurrentUpdates(t *testing.T, s *fixture) {
 	}
 }
 
-// live reads what a prompt reads of alice.
+// snapshot reads the live long-term records of alice, as a prompt does.
 func snapshot(t *testing.T, s Store) longterm.Snapshot {
 	t.Helper()
 	snap, err := s.LongTerm(t.Context(), alice)
@@ -184,14 +196,16 @@ func snapshot(t *testing.T, s Store) longterm.Snapshot {
 }
 
 func testGoalsBecomePast(t *testing.T, s *fixture) {
-	g, _, err := s.Goals().Create(t.Context(), alice, longterm.Goal{Title: "x", Status: longterm.GoalActive, CreatedAt: Now, UpdatedAt: Now}, noKey)
+	in := longterm.Goal{Title: "x", Status: longterm.GoalActive, CreatedAt: Now, UpdatedAt: Now}
+	g, _, err := s.Goals().Create(t.Context(), alice, in, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for status, want := range map[longterm.GoalStatus]int{
 		longterm.GoalPaused: 0, longterm.GoalActive: 1, longterm.GoalCompleted: 0, longterm.GoalAbandoned: 0,
 	} {
-		if _, err := s.Goals().Update(t.Context(), alice, g.ID, func(g *longterm.Goal) error { g.Status = status; return nil }); err != nil {
+		setStatus := func(g *longterm.Goal) error { g.Status = status; return nil }
+		if _, err := s.Goals().Update(t.Context(), alice, g.ID, setStatus); err != nil {
 			t.Fatal(err)
 		}
 		if got := snapshot(t, s).Goals; len(got) != want {
@@ -249,7 +263,8 @@ func checkTodos(t *testing.T, s *fixture, want ...string) {
 
 func testLatestCheckIn(t *testing.T, s *fixture) {
 	for _, d := range []time.Duration{-time.Hour, 0, -time.Minute, -40 * 365 * 24 * time.Hour * 2} {
-		if _, _, err := s.CheckIns().Create(t.Context(), alice, longterm.CheckIn{Timestamp: Now.Add(d), Note: d.String(), Tokens: 3}, noKey); err != nil {
+		c := longterm.CheckIn{Timestamp: Now.Add(d), Note: d.String(), Tokens: 3}
+		if _, _, err := s.CheckIns().Create(t.Context(), alice, c, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,7 +277,7 @@ func testLatestCheckIn(t *testing.T, s *fixture) {
 	}
 }
 
-// mostMemories is how many memories a prompt has to read at most (design 3, "capped per kind").
+// maxLiveMemories is the cap on the memories that a prompt reads (ARCHITECTURE, section Access patterns).
 const maxLiveMemories = 200
 
 func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
@@ -279,7 +294,8 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	seeded := create(longterm.Memory{Content: "vegan", Source: longterm.Seeded})
 	var extracted []longterm.Memory
 	for i := range maxLiveMemories {
-		extracted = append(extracted, create(longterm.Memory{Content: fmt.Sprint(i), Source: longterm.Extracted, MessageIDs: []string{"m"}}))
+		m := longterm.Memory{Content: fmt.Sprint(i), Source: longterm.Extracted, MessageIDs: []string{"m"}}
+		extracted = append(extracted, create(m))
 	}
 	kept := map[string]bool{}
 	for _, m := range snapshot(t, s).Memories {
@@ -291,16 +307,13 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	for _, m := range extracted {
 		got, err := s.Memories().Get(t.Context(), alice, m.ID)
 		if err != nil {
-			t.Fatalf("a memory that made room is gone: %v", err)
+			t.Fatalf("a memory past the cap was lost: %v", err)
 		}
 		if diff := cmp.Diff(m, got); diff != "" {
 			t.Fatalf("read back (-want +got):\n%s", diff)
 		}
 	}
-	all := allPages(t, conversation.Page{Limit: 75}, func(p conversation.Page) ([]longterm.Memory, conversation.Position, error) {
-		return s.Memories().List(t.Context(), alice, p)
-	})
-	if len(all) != maxLiveMemories+2 {
+	if all := allRecords(t, s.Memories(), 75); len(all) != maxLiveMemories+2 {
 		t.Errorf("%d memories are listed", len(all))
 	}
 }

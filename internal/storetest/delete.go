@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// noVectors is an index that holds nothing: what the suite tests of a deletion is the store's part.
+// emptyIndex is a vector index without vectors. The suite tests only the part that the store has in a deletion.
 type emptyIndex struct{}
 
 func (emptyIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
@@ -26,14 +26,14 @@ func (emptyIndex) ReindexNext(context.Context, conversation.UserID, conversation
 	return nil
 }
 
-// deletions is what deletes from the store.
+// sweeper returns the service that deletes from the store.
 func (s *fixture) sweeper() *erasure.Sweeper {
 	return erasure.NewSweeper(erasure.New(erasure.Deps{
 		Store: s.Store, Memories: s.Memories(), Index: emptyIndex{}, Now: s.clock, Backups: erasure.DefaultBackups,
 	}), emptyIndex{})
 }
 
-// drawn stores a memory that was extracted from messages.
+// extractMemory stores a memory that was extracted from messages, and returns its id.
 func (s *fixture) extractMemory(t *testing.T, messages ...conversation.Message) string {
 	t.Helper()
 	m := longterm.Memory{Content: "fact", Source: longterm.Extracted, CreatedAt: s.clock(), UpdatedAt: s.clock()}
@@ -71,7 +71,7 @@ func seqs(messages []conversation.Message) []int {
 	return out
 }
 
-// checkSeqs reads a session in both directions.
+// checkSeqs reads a session in both directions and compares the seq numbers of its messages.
 func checkSeqs(t *testing.T, s Store, id string, want ...int) {
 	t.Helper()
 	for _, limit := range []int{1, 50} {
@@ -122,7 +122,7 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 	checkDeletingEnds(t, s, m)
 }
 
-// checkEnds deletes the first, the last and the only message of a session that has 1, 3 and 4.
+// checkDeletingEnds deletes the first, the last and then the only message of a session that has messages 1, 3 and 4.
 func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 	t.Helper()
 	for _, step := range []struct{ delete, first, last int }{{0, 2, 3}, {3, 2, 2}} {
@@ -137,7 +137,8 @@ func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[2].ID); err != nil {
 		t.Fatal(err)
 	}
-	if x := readSession(t, s, "a"); x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.SummarizedSeq != x.LastSeq {
+	x := readSession(t, s, "a")
+	if x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.SummarizedSeq != x.LastSeq {
 		t.Errorf("without any message the session is %+v", x)
 	}
 	appendMessages(t, s, alice, "a", userMessages("more")...)
@@ -186,7 +187,7 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	if err := s.SaveSummary(t.Context(), alice, gone, own); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveSummary(t.Context(), alice, kept, shared); err != nil { // of the same kind, and another session's
+	if err := s.SaveSummary(t.Context(), alice, kept, shared); err != nil { // same record type, another session
 		t.Fatal(err)
 	}
 	s.extractMemory(t, m...)
@@ -218,14 +219,14 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	}
 }
 
-// checkGone holds that a session is not there for anybody, nor its messages.
+// checkDeleted checks that no read or write finds a deleted session or its messages.
 func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.Message) {
 	t.Helper()
 	completed := conversation.Completed
 	for op, err := range map[string]error{
 		"read":     errorOf(s.Session(t.Context(), alice, id)),
-		"append":   errorOf(s.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: userMessages("late")})),
-		"turn":     errorOf(s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: id, Messages: userMessages("late")}, time.Minute)),
+		"append":   errorOf(s.Append(t.Context(), alice, newAppend(id, "late"))),
+		"turn":     errorOf(s.BeginTurn(t.Context(), alice, newAppend(id, "late"), time.Minute)),
 		"change":   errorOf(s.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
 		"leave":    s.LeaveSession(t.Context(), alice, id, Now),
 		"messages": errorOf(allMessages(t.Context(), s, alice, id, conversation.Page{Limit: 10})),
@@ -253,7 +254,8 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 	}
 }
 
-// testDeletionGoesOn buries a session, as a deletion that is cut off has, and makes another under its id meanwhile.
+// testDeletionResumes saves a session's tombstone and stops, as an interrupted deletion does. A new session then takes
+// the same id. The sweep deletes the messages of the old session only.
 func testDeletionResumes(t *testing.T, s *fixture) {
 	_, old := newSession(t, s, coach, "a", "1", "2")
 	due := Now.Add(time.Hour)
@@ -261,16 +263,17 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("late")}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Append(t.Context(), alice, newAppend("a", "late")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to a buried session: %v", err)
 	}
 	again, err := s.BurySession(t.Context(), alice, "a", due)
 	if err != nil || again.ID != g.ID || again.Session == nil {
 		t.Errorf("bury it again: %+v, %v", again, err)
 	}
-	left := allPages(t, conversation.Page{Limit: 1}, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+	messages := func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
 		return s.BuriedMessages(t.Context(), again, p)
-	})
+	}
+	left := allPages(t, conversation.Page{Limit: 1}, messages)
 	if diff := cmp.Diff(old, left); diff != "" {
 		t.Errorf("left of it (-want +got):\n%s", diff)
 	}
@@ -287,7 +290,7 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 	checkSeqs(t, s, "a", 1)
 }
 
-// testGraves keeps the graves of messages and sessions until they are closed.
+// testTombstones checks that tombstones of messages and sessions are listed when they are due, until they are closed.
 func testTombstones(t *testing.T, s *fixture) {
 	_, m := newSession(t, s, coach, "a", "1", "2")
 	newSession(t, s, "workout_log", "b", "3")
@@ -337,7 +340,8 @@ func testTombstones(t *testing.T, s *fixture) {
 	}
 }
 
-// testForgetPrompts takes what prompts of a span quote away: one session's prompts, and the text of the others.
+// testForgetPrompts checks that ForgetPrompts deletes the prompts that one session got in a period, and the text of all
+// other prompts of that period.
 func testForgetPrompts(t *testing.T, s *fixture) {
 	var kept []prompt.StoredPrompt
 	for _, session := range []string{"a", "b", "a", "b", "a", "b"} {
@@ -350,7 +354,8 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 		kept = append(kept, k)
 	}
 	for range 2 {
-		if err := s.ForgetPrompts(t.Context(), alice, "a", kept[1].CreatedAt, kept[3].CreatedAt.Add(time.Second)); err != nil {
+		from, to := kept[1].CreatedAt, kept[3].CreatedAt.Add(time.Second)
+		if err := s.ForgetPrompts(t.Context(), alice, "a", from, to); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -361,7 +366,7 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 	}
 }
 
-// testVectorGraves leaves the grave of vectors twice, and one of a generation that is not the user's.
+// testVectorTombstones saves a tombstone of vectors twice, and one of a generation that the user does not have.
 func testVectorTombstones(t *testing.T, s *fixture) {
 	g := erasure.Grave{User: alice, Vectors: []string{"v1", "v2"}, Emptied: true, BuriedAt: Now}
 	other := g

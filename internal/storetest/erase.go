@@ -24,7 +24,7 @@ func promptIDs(kept []prompt.StoredPrompt) []string {
 	return ids
 }
 
-// everything gives alice one of each, under names of its own.
+// storeEverything stores a record of every kind for alice, and puts name in each.
 func (s *fixture) storeEverything(t *testing.T, name string) {
 	t.Helper()
 	ctx := t.Context()
@@ -32,10 +32,13 @@ func (s *fixture) storeEverything(t *testing.T, name string) {
 	saveSummary(t, s, session)
 	s.extractMemory(t, messages...)
 	s.savePrompt(t, name)
-	_, _, goal := s.Goals().Create(ctx, alice, longterm.Goal{Title: name, Status: longterm.GoalActive, CreatedAt: s.clock()}, noKey)
-	_, _, paused := s.Goals().Create(ctx, alice, longterm.Goal{Title: name, Status: longterm.GoalPaused, CreatedAt: s.clock()}, noKey)
+	active := longterm.Goal{Title: name, Status: longterm.GoalActive, CreatedAt: s.clock()}
+	_, _, goal := s.Goals().Create(ctx, alice, active, noKey)
+	active.Status = longterm.GoalPaused
+	_, _, paused := s.Goals().Create(ctx, alice, active, noKey)
 	_, _, checkIn := s.CheckIns().Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
-	_, _, todo := s.Todos().Create(ctx, alice, longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}, noKey)
+	pending := longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}
+	_, _, todo := s.Todos().Create(ctx, alice, pending, noKey)
 	for what, err := range map[string]error{
 		"profile":      errorOf(s.Profiles().Put(ctx, alice, longterm.Profile{Name: name})),
 		"seed":         errorOf(s.Seeds().Put(ctx, alice, longterm.Seed{Content: name})),
@@ -50,7 +53,7 @@ func (s *fixture) storeEverything(t *testing.T, name string) {
 	}
 }
 
-// seen counts what each read shows of alice; those that an export makes are among them.
+// visible counts the records of alice that each read returns. The reads include those that an export makes.
 func (s *fixture) visible(t *testing.T) map[string]int {
 	t.Helper()
 	ctx, page, got := t.Context(), conversation.Page{Limit: 50, Descending: true}, map[string]int{}
@@ -113,17 +116,19 @@ func testErase(t *testing.T, s *fixture) {
 	createSession(t, s, bob, coach, "bobs")
 	appendMessages(t, s, bob, "bobs", userMessages("bob's")...)
 	there := s.AppRecord(t, alice)
-	out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	out, err := s.erase(t)
 	if err != nil || !out.Done || out.Generation != 1 || !out.ErasedAt.Equal(s.clock()) {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
-	for kind, want := range map[string]int{"session": 1, "message": 2, "summary": 1, "memory": 1, "prompt": 1, "goal": 2, "todo": 1, "coach": 1, "profile": 1} {
+	for kind, want := range map[string]int{
+		"session": 1, "message": 2, "summary": 1, "memory": 1, "prompt": 1, "goal": 2, "todo": 1, "coach": 1, "profile": 1,
+	} {
 		if out.Counts[kind] != want {
 			t.Errorf("%d of kind %s were erased, want %d", out.Counts[kind], kind, want)
 		}
 	}
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("seen afterwards (-want +got):\n%s", diff)
+		t.Errorf("visible afterwards (-want +got):\n%s", diff)
 	}
 	if !there() {
 		t.Error("the app's own record is gone")
@@ -131,12 +136,14 @@ func testErase(t *testing.T, s *fixture) {
 	if got, err := allMessages(t.Context(), s, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
 		t.Errorf("another user's messages: %v, %v", got, err)
 	}
-	if out, err = s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 2 || len(out.Counts) != 0 {
+	out, err = s.erase(t)
+	if err != nil || !out.Done || out.Generation != 2 || len(out.Counts) != 0 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
 }
 
-// testEraseInSteps: one caller at a time has the user, and another goes on when that one is gone.
+// testErasureResumes checks that one caller at a time holds the erasure of a user, and that another caller continues it
+// after the lease has expired.
 func testErasureResumes(t *testing.T, s *fixture) {
 	s.storeEverything(t, "old")
 	until := s.clock().Add(time.Minute)
@@ -149,13 +156,13 @@ func testErasureResumes(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	if got, held, err := s.BeginErasure(t.Context(), alice, until); err != nil || !held || cmp.Diff(p, got) != "" {
-		t.Errorf("go on: %+v, held %v, %v", got, held, err)
+		t.Errorf("continue: %+v, held %v, %v", got, held, err)
 	}
 	if got, held, err := s.BeginErasure(t.Context(), alice, until); err != nil || held || cmp.Diff(p, got) != "" {
-		t.Errorf("at the same time: %+v, held %v, %v", got, held, err)
+		t.Errorf("begin while another caller holds the erasure: %+v, held %v, %v", got, held, err)
 	}
-	s.advance(time.Hour) // whoever had the user is gone
-	out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	s.advance(time.Hour) // the lease has expired
+	out, err := s.erase(t)
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 9 || out.Vectors != 3 {
 		t.Errorf("to the end: %+v, %v", out, err)
 	}
@@ -164,13 +171,19 @@ func testErasureResumes(t *testing.T, s *fixture) {
 	}
 }
 
+// erase erases alice within a minute.
+func (s *fixture) erase(t *testing.T) (erasure.Receipt, error) {
+	t.Helper()
+	return s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+}
+
 func erasedBefore(p erasure.Progress) erasure.Progress {
 	p.Generation--
 	return p
 }
 
-// testNothingOfBeforeIsRead stops an erasure before it has deleted anything: no read shows what is left. What the
-// user stores from then on is read, and stays.
+// testErasedRecordsAreHidden begins an erasure and deletes nothing. No read may return the old records. Records
+// that the user stores from then on are read, and remain after the erasure.
 func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
 	s.storeEverything(t, "old")
 	all := s.visible(t)
@@ -178,7 +191,7 @@ func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("seen of what is being erased (-want +got):\n%s", diff)
+		t.Errorf("visible of the erased records (-want +got):\n%s", diff)
 	}
 	s.advance(time.Minute)
 	s.storeEverything(t, "new")
@@ -186,18 +199,18 @@ func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
 	want["messages of new"] = want["messages of old"]
 	delete(want, "messages of old")
 	if diff := cmp.Diff(want, s.visible(t)); diff != "" {
-		t.Errorf("seen of what is new (-want +got):\n%s", diff)
+		t.Errorf("visible of the new records (-want +got):\n%s", diff)
 	}
-	out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute))
+	out, err := s.erase(t)
 	if err != nil || !out.Done || out.Generation != 1 {
 		t.Fatalf("erase to the end: %+v, %v", out, err)
 	}
 	if diff := cmp.Diff(want, s.visible(t)); diff != "" {
-		t.Errorf("seen after the erasure (-want +got):\n%s", diff)
+		t.Errorf("visible after the erasure (-want +got):\n%s", diff)
 	}
 }
 
-// testTimelineWhileErasing reads in pages that begin among what is left behind.
+// testTimelineDuringErasure reads pages that begin between messages of the erased generation.
 func testTimelineDuringErasure(t *testing.T, s *fixture) {
 	newSession(t, s, coach, "old", numbered("m", 20)...)
 	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
@@ -216,7 +229,7 @@ func testTimelineDuringErasure(t *testing.T, s *fixture) {
 	}
 }
 
-// testSameIDWhileErasing makes a session under the id of one that is being erased.
+// testSameIDDuringErasure creates a session with the id of one that is being erased.
 func testSameIDDuringErasure(t *testing.T, s *fixture) {
 	newSession(t, s, coach, "a", "1", "2")
 	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
@@ -232,14 +245,14 @@ func testSameIDDuringErasure(t *testing.T, s *fixture) {
 		checkSeqs(t, s, "a", 1)
 	}
 	check()
-	if out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
+	if out, err := s.erase(t); err != nil || !out.Done || out.Generation != 1 {
 		t.Fatalf("erase to the end: %+v, %v", out, err)
 	}
 	check()
 }
 
-// testLateWritersAreRefused lets workers write that began before the user was erased, once while the erasure runs and
-// once after it has ended.
+// testLateWritesAreRejected makes the writes of workers that began before the erasure, both while it runs and after it
+// has ended.
 func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "1")
 	m := s.extractMemory(t, messages...)
@@ -260,7 +273,7 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	}
 	checkRefused("while it runs")
 	s.advance(time.Minute)
-	if out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != p.Generation {
+	if out, err := s.erase(t); err != nil || !out.Done || out.Generation != p.Generation {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
 	checkRefused("afterwards")
@@ -268,7 +281,7 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 		"save a summary": s.SaveSummary(t.Context(), alice, session, newSummary(session, 1, conversation.ByModel, true)),
 		"mark indexed":   s.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1),
 		"rearm":          s.Rearm(t.Context(), alice, session, s.clock()),
-		"append":         errorOf(s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("late")})),
+		"append":         errorOf(s.Append(t.Context(), alice, newAppend("a", "late"))),
 		"delete":         errorOf(s.BurySession(t.Context(), alice, "a", Now)),
 	} {
 		if !fault.Is(err, fault.NotFound) {
@@ -279,14 +292,14 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 		t.Errorf("settle: %v", err)
 	}
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("seen of what came late (-want +got):\n%s", diff)
+		t.Errorf("visible after the late writes (-want +got):\n%s", diff)
 	}
 	if due := listDue(t, s, s.clock().Add(farAhead), 10); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}
 }
 
-// testKeysAreFreeAfterErasing: who comes back may use the same ids and idempotency keys.
+// testKeysAreFreeAfterErasure checks that a user who comes back may use the same ids and idempotency keys.
 func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 	write := func() {
 		t.Helper()
@@ -295,24 +308,27 @@ func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 		if err != nil || created.Replayed {
 			t.Fatalf("create: replayed %v, %v", created.Replayed, err)
 		}
-		a, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("1"), Idempotency: idempotencyKey("messages", "k")})
+		one, two := newAppend("a", "1"), newAppend("a", "2")
+		one.Idempotency, two.Idempotency = idempotencyKey("messages", "k"), idempotencyKey("chat", "k")
+		a, err := s.Append(t.Context(), alice, one)
 		if err != nil || a.Replayed || a.Messages[0].Seq != 1 {
 			t.Fatalf("append: replayed %v, %v", a.Replayed, err)
 		}
-		turn, err := s.BeginTurn(t.Context(), alice, conversation.Append{SessionID: "a", Messages: userMessages("2"), Idempotency: idempotencyKey("chat", "k")}, time.Minute)
+		turn, err := s.BeginTurn(t.Context(), alice, two, time.Minute)
 		if err != nil || turn.Answer != nil {
 			t.Fatalf("begin turn: %+v, %v", turn, err)
 		}
 		if m, err := s.FinishTurn(t.Context(), alice, turn, userMessages("3")[0]); err != nil || m.Seq != 3 {
 			t.Fatalf("finish turn: %+v, %v", m, err)
 		}
-		_, replayed, err := s.Goals().Create(t.Context(), alice, longterm.Goal{Title: "x", CreatedAt: Now}, idempotencyKey("goals", "k"))
+		g := longterm.Goal{Title: "x", CreatedAt: Now}
+		_, replayed, err := s.Goals().Create(t.Context(), alice, g, idempotencyKey("goals", "k"))
 		if err != nil || replayed {
 			t.Fatalf("create a goal: replayed %v, %v", replayed, err)
 		}
 	}
 	write()
-	if out, err := s.sweeper().Erase(t.Context(), alice, s.clock().Add(time.Minute)); err != nil || !out.Done {
+	if out, err := s.erase(t); err != nil || !out.Done {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
 	write()

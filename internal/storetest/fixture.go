@@ -18,7 +18,7 @@ const (
 
 var noKey conversation.Idempotency
 
-// fixture is a store under test with the clock that it goes by.
+// fixture is a store under test and its clock.
 type fixture struct {
 	Store
 	Subject
@@ -26,7 +26,7 @@ type fixture struct {
 	now time.Time
 }
 
-// clock is what the store takes for the present.
+// clock returns the time that the store takes as now.
 func (s *fixture) clock() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,8 @@ func errorOf[T any](_ T, err error) error { return err }
 
 func createSession(t *testing.T, s Store, user conversation.UserID, context, id string) conversation.Session {
 	t.Helper()
-	created, err := s.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey)
+	in := conversation.NewSession{ID: id, Context: context, CoachID: "c1"}
+	created, err := s.CreateSession(t.Context(), user, in, noKey)
 	if err != nil {
 		t.Fatalf("create session %s: %v", id, err)
 	}
@@ -58,7 +59,14 @@ func userMessages(contents ...string) []conversation.NewMessage {
 	return messages
 }
 
-func appendMessages(t *testing.T, s Store, user conversation.UserID, id string, messages ...conversation.NewMessage) conversation.Appended {
+// newAppend returns an append of user messages to a session.
+func newAppend(sessionID string, contents ...string) conversation.Append {
+	return conversation.Append{SessionID: sessionID, Messages: userMessages(contents...)}
+}
+
+func appendMessages(
+	t *testing.T, s Store, user conversation.UserID, id string, messages ...conversation.NewMessage,
+) conversation.Appended {
 	t.Helper()
 	a, err := s.Append(t.Context(), user, conversation.Append{SessionID: id, Messages: messages})
 	if err != nil {
@@ -67,8 +75,10 @@ func appendMessages(t *testing.T, s Store, user conversation.UserID, id string, 
 	return a
 }
 
-// talk makes alice's session with messages, and returns it as it stands.
-func newSession(t *testing.T, s Store, context, id string, contents ...string) (conversation.Session, []conversation.Message) {
+// newSession creates a session of alice with messages, and returns both as stored.
+func newSession(
+	t *testing.T, s Store, context, id string, contents ...string,
+) (conversation.Session, []conversation.Message) {
 	t.Helper()
 	createSession(t, s, alice, context, id)
 	if len(contents) == 0 {
@@ -78,7 +88,7 @@ func newSession(t *testing.T, s Store, context, id string, contents ...string) (
 	return readSession(t, s, id), messages
 }
 
-// read returns alice's session.
+// readSession returns a session of alice.
 func readSession(t *testing.T, s Store, id string) conversation.Session {
 	t.Helper()
 	session, err := s.Session(t.Context(), alice, id)
@@ -88,8 +98,11 @@ func readSession(t *testing.T, s Store, id string) conversation.Session {
 	return session
 }
 
-// pages reads a list to its end.
-func allPages[T any](t *testing.T, page conversation.Page, list func(conversation.Page) ([]T, conversation.Position, error)) []T {
+// listFunc reads one page of a list.
+type listFunc[T any] func(conversation.Page) ([]T, conversation.Position, error)
+
+// allPages reads a list to its end.
+func allPages[T any](t *testing.T, page conversation.Page, list listFunc[T]) []T {
 	t.Helper()
 	var all []T
 	for {
@@ -107,8 +120,10 @@ func allPages[T any](t *testing.T, page conversation.Page, list func(conversatio
 	}
 }
 
-// readAll pages through a session's messages.
-func allMessages(ctx context.Context, s conversation.MessageStore, user conversation.UserID, id string, page conversation.Page) ([]conversation.Message, error) {
+// allMessages reads all pages of a session's messages.
+func allMessages(
+	ctx context.Context, s conversation.MessageStore, user conversation.UserID, id string, page conversation.Page,
+) ([]conversation.Message, error) {
 	var all []conversation.Message
 	for {
 		messages, next, err := s.Messages(ctx, user, id, page)
@@ -123,7 +138,7 @@ func allMessages(ctx context.Context, s conversation.MessageStore, user conversa
 	}
 }
 
-// checkWhole fails unless the messages are seq 1..n in order with strictly increasing times.
+// checkComplete checks that the messages are seq 1 to n in order, with strictly increasing times.
 func checkComplete(t *testing.T, messages []conversation.Message, n int) {
 	t.Helper()
 	if len(messages) != n {

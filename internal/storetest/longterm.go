@@ -13,12 +13,17 @@ import (
 )
 
 func testSingletons(t *testing.T, s *fixture) {
-	checkSingleton(t, s.Profiles(), longterm.Profile{Name: "Ann", Email: "a@b.c", CreatedAt: Now, About: "x"}, longterm.Profile{Name: "B"}, true)
+	checkSingleton(t, s.Profiles(),
+		longterm.Profile{Name: "Ann", Email: "a@b.c", CreatedAt: Now, About: "x"}, longterm.Profile{Name: "B"}, true)
 	checkSingleton(t, s.Seeds(), longterm.Seed{Content: "runs"}, longterm.Seed{Content: "swims"}, true)
 	checkSingleton(t, s.UserSummaries(),
-		longterm.UserSummary{Patterns: []string{"a", "b"}, Wins: []string{"c"}, LastUpdated: Now}, longterm.UserSummary{Struggles: []string{"d"}}, true)
+		longterm.UserSummary{Patterns: []string{"a", "b"}, Wins: []string{"c"}, LastUpdated: Now},
+		longterm.UserSummary{Struggles: []string{"d"}}, true)
 	checkSingleton(t, s.Preferences(),
-		longterm.Preferences{CrossContext: true, Unshared: map[string]bool{"workout_log": true}, Timezone: "Asia/Kolkata"}, longterm.DefaultPreferences(), false)
+		longterm.Preferences{
+			CrossContext: true, Unshared: map[string]bool{"workout_log": true}, Timezone: "Asia/Kolkata",
+		},
+		longterm.DefaultPreferences(), false)
 	snap, err := s.LongTerm(t.Context(), alice)
 	if err != nil {
 		t.Fatal(err)
@@ -29,11 +34,12 @@ func testSingletons(t *testing.T, s *fixture) {
 		Spines:      map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{},
 	}
 	if diff := cmp.Diff(want, snap); diff != "" {
-		t.Errorf("what a prompt reads (-want +got):\n%s", diff)
+		t.Errorf("snapshot (-want +got):\n%s", diff)
 	}
 }
 
-// checkSingleton reads a record that is missing, puts two after each other, and reads as another user.
+// checkSingleton gets a missing record, puts two records one after the other, and gets the record of another user.
+// missing is whether a get before the first put is NotFound.
 func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T, missing bool) {
 	t.Helper()
 	if _, err := s.Get(t.Context(), alice); fault.Is(err, fault.NotFound) != missing {
@@ -82,28 +88,31 @@ func testPreferencesHaveDefaults(t *testing.T, s *fixture) {
 }
 
 func testCoaches(t *testing.T, s *fixture) {
-	for _, id := range []string{"b", "a", "c"} {
-		if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}); err != nil {
+	var c longterm.Coach
+	for _, id := range []string{"b", "c", "a"} {
+		c = longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}
+		if _, err := s.PutCoach(t.Context(), alice, c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := s.Coach(t.Context(), alice, "a")
-	if diff := cmp.Diff(longterm.Coach{ID: "a", Name: "Coach a", Persona: "kind", Model: "m"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(c, got); diff != "" || err != nil {
 		t.Errorf("coach (-want +got):\n%s%v", diff, err)
 	}
 	for _, limit := range []int{1, 2, 3, 50} {
 		var ids []string
-		for _, c := range allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+		coaches := func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return s.Coaches(t.Context(), alice, p)
-		}) {
+		}
+		for _, c := range allPages(t, conversation.Page{Limit: limit}, coaches) {
 			ids = append(ids, c.ID)
 		}
 		if !slices.Equal(ids, []string{"a", "b", "c"}) {
 			t.Errorf("by %d: %q", limit, ids)
 		}
 	}
-	if snap, err := s.LongTerm(t.Context(), alice); err != nil || len(snap.Coaches) != 3 || snap.Coaches["b"].Name != "Coach b" {
-		t.Errorf("the snapshot has coaches %v, %v", snap.Coaches, err)
+	if in := snapshot(t, s).Coaches; len(in) != 3 || in["b"].Name != "Coach b" {
+		t.Errorf("the snapshot has coaches %v", in)
 	}
 	checkCoachErrors(t, s)
 }
@@ -130,9 +139,9 @@ func checkCoachErrors(t *testing.T, s *fixture) {
 		}
 	}
 	if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"}); !fault.Is(err, fault.Conflict) {
-		t.Errorf("one coach more than a prompt may have to read: %v", err)
+		t.Errorf("one coach more than the cap: %v", err)
 	}
 	if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "b", Name: "again"}); err != nil {
-		t.Errorf("replace one of as many as there may be: %v", err)
+		t.Errorf("replace a coach at the cap: %v", err)
 	}
 }

@@ -13,20 +13,21 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// list is one paged list of a user as the property works on it. Items go by their ids.
+// pagedList is one paged list of a user. Its functions name items by their ids.
 type pagedList struct {
 	name string
-	// read returns one page; add makes an item at a time that lies in the past.
+	// page returns one page. add creates an item with a time that is not after Now.
 	page func(page conversation.Page) ([]string, conversation.Position, error)
 	add  func(at time.Time) (id string, err error)
-	// change writes to an item without changing its place, move in a way that may; nil where there is no such way.
+	// change writes to an item and leaves its place. move writes in a way that may change its place. Each is nil where
+	// the list has no such write.
 	change, move func(id string) error
 	remove       func(id string) error
 }
 
-// testPagesWhileWriting reads each list page by page while items are added, changed and deleted between the pages:
-// every item that was there before the first page, and was neither deleted nor moved, comes exactly once, and no item
-// comes twice.
+// testListsDuringWrites reads a list page by page while items are added, changed, moved and deleted between the pages.
+// An item that existed before the first page, and was neither moved nor deleted, is returned exactly once. No item is
+// returned twice.
 func testListsDuringWrites(t *testing.T, s *fixture) {
 	users := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -34,7 +35,8 @@ func testListsDuringWrites(t *testing.T, s *fixture) {
 		r := listUser{t.Context(), s, conversation.UserID(fmt.Sprint("reader", users)), new(int)}
 		lists := r.lists()
 		l := lists[rapid.IntRange(0, len(lists)-1).Draw(rt, "list")]
-		page := conversation.Page{Limit: rapid.IntRange(1, 4).Draw(rt, "limit"), Descending: rapid.Bool().Draw(rt, "descending")}
+		limit := rapid.IntRange(1, 4).Draw(rt, "limit")
+		page := conversation.Page{Limit: limit, Descending: rapid.Bool().Draw(rt, "descending")}
 		p := listCheck{rt: rt, pagedList: l, returned: map[string]int{}}
 		for range rapid.IntRange(1, 7).Draw(rt, "before") {
 			p.present = append(p.present, p.add())
@@ -59,11 +61,12 @@ func testListsDuringWrites(t *testing.T, s *fixture) {
 	})
 }
 
-// paging is one reading of a list.
+// listCheck reads one list and checks what comes back.
 type listCheck struct {
 	pagedList
 	rt *rapid.T
-	// before are the items of before the first page that are there still, steady those that were not moved either.
+	// present are the items that existed before the first page and are not deleted; unmoved are those of them that were
+	// not moved either.
 	present, unmoved []string
 	returned         map[string]int
 }
@@ -77,7 +80,7 @@ func (p *listCheck) add() string {
 	return id
 }
 
-// write does something to the list that a reader has begun to read.
+// write makes one random write to the list between two pages.
 func (p *listCheck) write() {
 	kind := rapid.SampledFrom([]string{"add", "change", "move", "remove"}).Draw(p.rt, "write")
 	if kind == "add" || len(p.present) == 0 {
@@ -104,17 +107,17 @@ func (p *listCheck) write() {
 func (p *listCheck) check() {
 	for id, n := range p.returned {
 		if n > 1 {
-			p.rt.Fatalf("%s: %s came %d times", p.name, id, n)
+			p.rt.Fatalf("%s: %s was returned %d times", p.name, id, n)
 		}
 	}
 	for _, id := range p.unmoved {
 		if p.returned[id] != 1 {
-			p.rt.Fatalf("%s: %s was there all the time and did not come", p.name, id)
+			p.rt.Fatalf("%s: %s existed all the time and was not returned", p.name, id)
 		}
 	}
 }
 
-// reader is the user whose lists are read. n counts what was made.
+// listUser is the user whose lists are read. created counts the ids that it gave out.
 type listUser struct {
 	ctx     context.Context
 	s       *fixture
@@ -146,7 +149,7 @@ func (r listUser) createSession(id string) error {
 	return errorOf(r.s.CreateSession(r.ctx, r.user, conversation.NewSession{ID: id, Context: coach, CoachID: "c"}, noKey))
 }
 
-// tell appends one message.
+// appendMessage appends one message to a session.
 func (r listUser) appendMessage(id string, at time.Time) (conversation.Message, error) {
 	m := userMessages("x")
 	m[0].Timestamp = at
@@ -188,7 +191,8 @@ func (r listUser) timeline() pagedList {
 		messages, next, err := r.s.Timeline(r.ctx, r.user, conversation.Range{}, page)
 		return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
 	}
-	l.add = func(at time.Time) (string, error) { // each second one in a session of its own, among those of before
+	// Every second message goes to a new session, so that its time may lie before those of other messages.
+	l.add = func(at time.Time) (string, error) {
 		if *r.created%2 == 0 {
 			return inSession(at)
 		}
@@ -263,7 +267,10 @@ func (r listUser) prompts() pagedList {
 	}
 }
 
-func collectionList[T any](r listUser, name string, c longterm.Collection[T], id func(*T) *string, set func(*T, time.Time), change func(*T)) pagedList {
+func collectionList[T any](
+	r listUser, name string, c longterm.Collection[T],
+	id func(*T) *string, set func(*T, time.Time), change func(*T),
+) pagedList {
 	return pagedList{
 		name: name,
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {

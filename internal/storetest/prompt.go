@@ -76,7 +76,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 	}
 }
 
-// testMessagesAfter reads runs of a session whose times are not evenly spread.
+// testMessagesAfter reads ranges of a session whose messages are not evenly spread in time.
 func testMessagesAfter(t *testing.T, s *fixture) {
 	const n = 500
 	createSession(t, s, alice, coach, "a")
@@ -111,7 +111,7 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 	}
 }
 
-// testResolve reads what vector ids stand for: messages, summaries, memories and check-ins, whole or in parts.
+// testResolve reads the records that vector ids name: messages, summaries, memories and check-ins, and parts of them.
 func testResolve(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "hello", "deleted")
 	sum := saveSummary(t, s, session)
@@ -128,7 +128,8 @@ func testResolve(t *testing.T, s *fixture) {
 	valid := memory(func(*longterm.Memory) {})
 	superseded := memory(func(m *longterm.Memory) { m.SupersededBy = valid })
 	over := memory(func(m *longterm.Memory) { m.ValidUntil = Now })
-	checkIn, _, err := s.CheckIns().Create(t.Context(), alice, longterm.CheckIn{Timestamp: Now.Add(-time.Hour), Note: "slept"}, noKey)
+	slept := longterm.CheckIn{Timestamp: Now.Add(-time.Hour), Note: "slept"}
+	checkIn, _, err := s.CheckIns().Create(t.Context(), alice, slept, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,8 @@ func testResolve(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	ids := []string{
-		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID, sum.ID() + "#1", "msg_bob_1_000123456789",
+		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID,
+		sum.ID() + "#1", "msg_bob_1_000123456789",
 	}
 	want := []string{valid + "#2", messages[0].ID, checkIn.ID + "#p1", sum.ID() + "#1"}
 	for user, want := range map[conversation.UserID][]string{alice: want, bob: nil} {
@@ -151,7 +153,8 @@ func testResolve(t *testing.T, s *fixture) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s resolves (-want +got):\n%s", user, diff)
 		}
-		if len(hits) == 4 && (hits[0].Memory == nil || hits[1].Message == nil || hits[1].Message.Content != "hello" || hits[2].CheckIn == nil || hits[3].Summary == nil) {
+		if len(hits) == 4 && (hits[0].Memory == nil || hits[1].Message == nil ||
+			hits[1].Message.Content != "hello" || hits[2].CheckIn == nil || hits[3].Summary == nil) {
 			t.Errorf("resolved %+v", hits)
 		}
 	}
@@ -167,7 +170,7 @@ func promptAt(at time.Time, random string) prompt.StoredPrompt {
 	}
 }
 
-// keep stores the prompt of a session that is made now, in the user's generation.
+// savePrompt saves a prompt of a session, built now, in the user's generation.
 func (s *fixture) savePrompt(t *testing.T, session string) prompt.StoredPrompt {
 	t.Helper()
 	s.advance(time.Millisecond)
@@ -183,12 +186,13 @@ func (s *fixture) savePrompt(t *testing.T, session string) prompt.StoredPrompt {
 	return k
 }
 
-// keptOf lists the prompts kept of a session, or of all where it is empty.
+// listPrompts lists the saved prompts of a session, or of all sessions where session is empty.
 func listPrompts(t *testing.T, s Store, session string, limit int) []prompt.StoredPrompt {
 	t.Helper()
-	return allPages(t, conversation.Page{Limit: limit}, func(p conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
+	list := func(p conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
 		return s.StoredPrompts(t.Context(), alice, session, p)
-	})
+	}
+	return allPages(t, conversation.Page{Limit: limit}, list)
 }
 
 func testSavedPrompts(t *testing.T, s *fixture) {

@@ -17,13 +17,14 @@ func testCreate(t *testing.T, s *fixture) {
 		ID: "a.b:c-d_1", Context: "program_designer", CoachID: "c1", Title: "Plan",
 		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
 	}
-	created, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{})
+	created, err := s.CreateSession(t.Context(), alice, in, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := conversation.Session{
 		ID: in.ID, Context: in.Context, CoachID: "c1", Mode: "program_design", Status: conversation.Active,
-		Title: "Plan", Attributes: in.Attributes, CreatedAt: Now, Placement: conversation.Shared, Version: created.Session.Version,
+		Title: "Plan", Attributes: in.Attributes, CreatedAt: Now, Placement: conversation.Shared,
+		Version: created.Session.Version,
 	}
 	if diff := cmp.Diff(want, created.Session); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
@@ -35,7 +36,8 @@ func testCreate(t *testing.T, s *fixture) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
-	fresh, err := s.CreateSession(t.Context(), alice, conversation.NewSession{Context: coach, CoachID: "c1"}, conversation.Idempotency{})
+	in = conversation.NewSession{Context: coach, CoachID: "c1"}
+	fresh, err := s.CreateSession(t.Context(), alice, in, noKey)
 	if err != nil || !conversation.ValidID(fresh.Session.ID) {
 		t.Errorf("without an id: %q, %v", fresh.Session.ID, err)
 	}
@@ -70,7 +72,7 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "one")
 	for _, context := range conversation.Contexts() {
 		in := conversation.NewSession{ID: "one", Context: context, CoachID: "c1"}
-		if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); !fault.Is(err, fault.Conflict) {
+		if _, err := s.CreateSession(t.Context(), alice, in, noKey); !fault.Is(err, fault.Conflict) {
 			t.Errorf("the same id in %s: %v", context, err)
 		}
 	}
@@ -80,16 +82,16 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 		"coachId":   {ID: "x", Context: coach},
 	}
 	for field, in := range invalid {
-		_, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{})
+		_, err := s.CreateSession(t.Context(), alice, in, noKey)
 		checkField(t, err, field)
 	}
-	// Many at once: one wins, whatever the context.
+	// Of many concurrent calls with one id, in any contexts, exactly one succeeds.
 	var wg sync.WaitGroup
 	results := make([]error, 10)
 	for i := range results {
 		wg.Go(func() {
 			in := conversation.NewSession{ID: "race", Context: conversation.Contexts()[i%5], CoachID: "c1"}
-			_, results[i] = s.CreateSession(t.Context(), alice, in, conversation.Idempotency{})
+			_, results[i] = s.CreateSession(t.Context(), alice, in, noKey)
 		})
 	}
 	wg.Wait()
@@ -98,11 +100,11 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 		if err == nil {
 			won++
 		} else if !fault.Is(err, fault.Conflict) {
-			t.Errorf("a racing creation: %v", err)
+			t.Errorf("a concurrent call: %v", err)
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d racing creations won, want 1", won)
+		t.Errorf("%d concurrent calls succeeded, want 1", won)
 	}
 }
 
@@ -126,7 +128,7 @@ func testOtherUsersData(t *testing.T, s *fixture) {
 	if _, err := s.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("read another user's session: %v", err)
 	}
-	if _, err := s.Append(t.Context(), bob, conversation.Append{SessionID: "same", Messages: userMessages("x")}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Append(t.Context(), bob, newAppend("same", "x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to another user's session: %v", err)
 	}
 	if _, _, err := s.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10}); !fault.Is(err, fault.NotFound) {
@@ -158,7 +160,7 @@ func testListSessions(t *testing.T, s *fixture) {
 	createSession(t, s, bob, coach, "bobs")
 	for _, limit := range []int{1, 5, 200} {
 		if diff := cmp.Diff(want, listIDs(t, s, conversation.SessionFilter{}, limit)); diff != "" {
-			t.Errorf("by %d (-want +got):\n%s", limit, diff)
+			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
 	done := conversation.Completed
@@ -198,7 +200,7 @@ func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int
 
 func testUpdateSession(t *testing.T, s *fixture) {
 	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
-	if _, err := s.CreateSession(t.Context(), alice, in, conversation.Idempotency{}); err != nil {
+	if _, err := s.CreateSession(t.Context(), alice, in, noKey); err != nil {
 		t.Fatal(err)
 	}
 	title, status := "Leg day", conversation.Completed
@@ -217,15 +219,15 @@ func testUpdateSession(t *testing.T, s *fixture) {
 	_, err = s.UpdateSession(t.Context(), alice, "e", conversation.SessionChange{Status: &bad})
 	checkField(t, err, "status")
 	if _, err := s.UpdateSession(t.Context(), alice, "none", change); !fault.Is(err, fault.NotFound) {
-		t.Errorf("change no session: %v", err)
+		t.Errorf("change a missing session: %v", err)
 	}
-	// Changes and appends at once: none is lost.
+	// Concurrent changes and appends are all stored.
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
 			c := conversation.SessionChange{Attributes: map[string]any{fmt.Sprint("k", i): "v"}}
 			if _, err := s.UpdateSession(t.Context(), alice, "e", c); err != nil {
-				t.Errorf("racing change: %v", err)
+				t.Errorf("concurrent change: %v", err)
 			}
 		})
 		wg.Go(func() { appendMessages(t, s, alice, "e", userMessages("x")...) })
@@ -233,7 +235,7 @@ func testUpdateSession(t *testing.T, s *fixture) {
 	wg.Wait()
 	got, err = s.Session(t.Context(), alice, "e")
 	if err != nil || got.MessageCount != 5 || len(got.Attributes) != 7 {
-		t.Errorf("after the race: %d messages, attributes %v, %v", got.MessageCount, got.Attributes, err)
+		t.Errorf("afterwards: %d messages, attributes %v, %v", got.MessageCount, got.Attributes, err)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of the stores: what every implementation has to keep of everything that
-// the domain packages ask of a store, as api 1 to 3 and design 3 to 4.7 word it.
+// Package storetest is the conformance suite of the stores. It tests all that the domain packages require of a store,
+// as their interfaces document it.
 package storetest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// Store is what the suite tests: everything that the domain packages ask of a store.
+// Store is all that the domain packages require of a store.
 type Store interface {
 	conversation.SessionStore
 	conversation.MessageStore
@@ -40,18 +40,19 @@ type Store interface {
 	erasure.Store
 }
 
-// Subject is an empty store, safe for parallel use, and what the suite has to do beside it.
+// Subject is an empty store that is safe for concurrent use, and a way to write beside it.
 type Subject struct {
 	Store Store
-	// AppRecord puts a record of the app's own where the store keeps what is a user's, and returns what tells whether
-	// it is still there. A store with a place of its own has nothing to put, and returns what says yes.
+	// AppRecord writes records of the app itself to the place where the store keeps a user's records, and returns a
+	// function that reports whether they are still there. A store that shares no place with the app writes nothing and
+	// returns a function that reports true.
 	AppRecord func(t *testing.T, user conversation.UserID) (there func() bool)
 }
 
-// Now is the time at which the clocks of stores under test begin.
+// Now is the time at which the clock of each test begins.
 var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 
-// Run runs the suite. open returns an empty store that takes now for the present.
+// Run runs the suite. open returns an empty store that uses now as its clock.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	reducePropertyChecks(t)
 	all := map[string]func(*testing.T, *fixture){}
@@ -71,8 +72,8 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	}
 }
 
-// fewerChecks has properties checked a fifth as often as rapid's flag asks for, while the suite runs: each check makes
-// many remote calls.
+// reducePropertyChecks lowers the number of checks of each property to a fifth of rapid's flag while the suite runs,
+// because each check makes many remote calls.
 func reducePropertyChecks(t *testing.T) {
 	t.Helper()
 	const name, part = "rapid.checks", 5

@@ -15,14 +15,15 @@ import (
 
 func newSummary(s conversation.Session, covered int, kind conversation.SummaryKind, inProgress bool) summary.Summary {
 	return summary.Summary{
-		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID,
+		Context: s.Context, CoachID: s.CoachID,
 		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
 		OccurredAt: s.LastMessageAt, UpdatedAt: Now, Fields: map[string]any{"n": 1.0}, Model: "m", PromptVersion: "v1",
 		Generation: s.Generation,
 	}
 }
 
-// save stores what the model made of a whole session.
+// saveSummary saves a summary by the model that covers the whole session.
 func saveSummary(t *testing.T, s Store, session conversation.Session) summary.Summary {
 	t.Helper()
 	sum := newSummary(session, session.LastSeq, conversation.ByModel, true)
@@ -62,14 +63,14 @@ func testSaveSummary(t *testing.T, s *fixture) {
 			continue
 		}
 		if step.kind == model {
-			byModel = step.covered // a stand-in leaves the session due
+			byModel = step.covered // a fallback summary leaves the session due
 		}
 		checkSummary(t, s, sum, byModel)
 	}
 	silent := newSummary(session, 4, model, true)
 	silent.Text = ""
 	if err := s.SaveSummary(t.Context(), alice, session, silent); err != nil {
-		t.Errorf("a watermark without a text: %v", err)
+		t.Errorf("a watermark without text: %v", err)
 	}
 	checkSummary(t, s, newSummary(session, 3, model, false), 4)
 	if got := readSession(t, s, "a"); got.Version != session.Version {
@@ -77,7 +78,7 @@ func testSaveSummary(t *testing.T, s *fixture) {
 	}
 }
 
-// checkSummary reads a summary from the session and from its own record, and the session's watermark.
+// checkSummary reads a summary both from its session and from its own record, and checks the session's watermark.
 func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int) {
 	t.Helper()
 	session, err := s.SessionIn(t.Context(), alice, want.Context, want.SessionID)
@@ -85,7 +86,8 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 		t.Fatal(err)
 	}
 	copied := &conversation.SessionSummary{
-		Text: want.Text, Tokens: want.Tokens, Kind: want.Kind, InProgress: want.InProgress, CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
+		Text: want.Text, Tokens: want.Tokens, Kind: want.Kind, InProgress: want.InProgress,
+		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
 	}
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.SummarizedSeq, watermark, diff)
@@ -99,7 +101,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	}
 }
 
-// testLateSummaries saves summaries of sessions that are not there any more.
+// testLateSummaries saves summaries of sessions that no longer exist.
 func testLateSummaries(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "1", "2")
 	gone, reborn := session, session
@@ -121,7 +123,7 @@ func testLateSummaries(t *testing.T, s *fixture) {
 		t.Errorf("a summary made of a message that was deleted: %v", err)
 	}
 	if got := readSession(t, s, "a"); got.Summary != nil || got.SummarizedSeq != 0 {
-		t.Errorf("late summaries left %+v through %d", got.Summary, got.SummarizedSeq)
+		t.Errorf("late summaries stored %+v through %d", got.Summary, got.SummarizedSeq)
 	}
 }
 
@@ -153,7 +155,7 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 	}
 }
 
-// dueBy lists what is due by a time.
+// listDue lists the sessions that are due at a time.
 func listDue(t *testing.T, s Store, at time.Time, limit int) []summary.Due {
 	t.Helper()
 	due, err := s.DueBefore(t.Context(), at, limit)
@@ -165,7 +167,7 @@ func listDue(t *testing.T, s Store, at time.Time, limit int) []summary.Due {
 
 const farAhead = 1000 * time.Hour
 
-// testDue: the first message that nothing covers makes a session due, and further ones don't put it off.
+// testDue checks that the first uncovered message makes a session due, and that later messages do not delay it.
 func testDue(t *testing.T, s *fixture) {
 	var want []summary.Due
 	for i := range 20 {
@@ -189,12 +191,12 @@ func testDue(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want[1:], listDue(t, s, Now.Add(farAhead), 50)); diff != "" {
-		t.Errorf("due after one was put off (-want +got):\n%s", diff)
+		t.Errorf("due after one was rearmed (-want +got):\n%s", diff)
 	}
 	gone := readSession(t, s, "s0")
 	gone.ID = "none"
 	if err := s.Rearm(t.Context(), alice, gone, Now); !fault.Is(err, fault.NotFound) {
-		t.Errorf("rearm no session: %v", err)
+		t.Errorf("rearm a missing session: %v", err)
 	}
 }
 
@@ -227,7 +229,8 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	settle(1)
 }
 
-// testCompletedSessionsAreDue: the last summary is written even when the stream's hint is lost.
+// testCompletedSessionsAreDue checks that completing a session makes it due, so that its last summary is written even
+// when the stream record is lost.
 func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)

@@ -27,7 +27,7 @@ func testTurn(t *testing.T, s *fixture) {
 	}
 	_, err = s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if !fault.Is(err, fault.Conflict) || fault.From(err).RetryAfter <= 0 {
-		t.Errorf("a repeat while it runs: %v", err)
+		t.Errorf("a repeat while the turn runs: %v", err)
 	}
 	if err := s.RenewTurn(t.Context(), alice, begun, -time.Second); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func testTurn(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(done, late); diff != "" {
-		t.Errorf("the second to finish gets (-first +second):\n%s", diff)
+		t.Errorf("the second FinishTurn returns (-first +second):\n%s", diff)
 	}
 	checkFinished(t, s, begun.Message, done)
 }
@@ -64,7 +64,8 @@ func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) 
 	if err != nil || replay.Answer == nil {
 		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
 	}
-	if diff := cmp.Diff([]conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}); diff != "" {
+	first, again := []conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}
+	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the replayed turn (-first +replay):\n%s", diff)
 	}
 	other := turnWithKey("k")
@@ -96,7 +97,7 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 	if _, err := s.BeginTurn(t.Context(), alice, in, time.Minute); !fault.Is(err, fault.Invalid) {
 		t.Errorf("two messages: %v", err)
 	}
-	// One of many with the same key gets the lease.
+	// Of many concurrent calls with one key, exactly one gets the lease.
 	var won atomic.Int32
 	var wg sync.WaitGroup
 	for range 20 {
@@ -105,12 +106,12 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 			if err == nil {
 				won.Add(1)
 			} else if !fault.Is(err, fault.Conflict) {
-				t.Errorf("a racing turn: %v", err)
+				t.Errorf("a concurrent turn: %v", err)
 			}
 		})
 	}
 	wg.Wait()
 	if won.Load() != 1 {
-		t.Errorf("%d of 20 racing turns began, want 1", won.Load())
+		t.Errorf("%d of 20 concurrent turns began, want 1", won.Load())
 	}
 }
