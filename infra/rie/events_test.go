@@ -59,7 +59,7 @@ func request(t *testing.T, name, method, path, body string) []byte {
 }
 
 // items reads what the table holds of the user under a prefix, in the form that items have in stream records too. It
-// goes around the door: this is the test's own look.
+// reads from the engine itself, where no permissions are checked.
 func (s *system) items(t *testing.T, prefix string) []map[string]json.RawMessage {
 	t.Helper()
 	query := encode(t, map[string]any{

@@ -53,18 +53,18 @@ type Function struct {
 // Start starts the emulator at a path that Find returned, on a free port of the loopback interface. The function
 // itself starts with its first invocation, as the emulator has it.
 func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) {
-	door, err := freeAddress(ctx)
+	invokeAddress, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := freeAddress(ctx)
+	runtimeAddress, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e := &Emulator{URL: "http://" + door, output: &lockedBuffer{}}
+	e := &Emulator{URL: "http://" + invokeAddress, output: &lockedBuffer{}}
 	//nolint:contextcheck,noctx // it outlives the start; Stop ends it
 	e.command = exec.Command(emulator,
-		"--runtime-interface-emulator-address", door, "--runtime-api-address", inner, f.Bootstrap)
+		"--runtime-interface-emulator-address", invokeAddress, "--runtime-api-address", runtimeAddress, f.Bootstrap)
 	e.command.Env = append([]string{
 		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(f.Timeout/time.Second)),
 		"AWS_LAMBDA_FUNCTION_NAME=function", "AWS_REGION=us-east-1",
@@ -73,7 +73,7 @@ func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) 
 	if err := e.command.Start(); err != nil {
 		return nil, fmt.Errorf("start emulator: %w", err)
 	}
-	if err := awaitListener(ctx, door); err != nil {
+	if err := awaitListener(ctx, invokeAddress); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
 	return e, nil

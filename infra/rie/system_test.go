@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 const user = "user-1"
 
 // system is every function of the template, each in its emulator, with local servers at the other end of its
-// variables, and its role's permissions at the table's door.
+// variables, and a check of its role's permissions in front of the table.
 type system struct {
 	table, token string
 	functions    map[string]*rie.Emulator
@@ -78,7 +78,7 @@ func (s *system) environment(t *testing.T, f template.Function) []string {
 	t.Helper()
 	variables := maps.Clone(f.Environment)
 	maps.Copy(variables, map[string]string{
-		"TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": serve(t, newDoor(t, f.Name)),
+		"TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": serve(t, newPermissionCheck(t, f.Name)),
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"SECRET_NAME": "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
 		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),

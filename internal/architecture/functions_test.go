@@ -1,6 +1,7 @@
 package architecture_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +12,21 @@ import (
 )
 
 func TestEveryFunctionIsDeployed(t *testing.T) {
+	t.Parallel()
 	var deployed, written []string
-	for name := range readTemplate(t).functions(t) {
-		deployed = append(deployed, name)
+	for id, r := range readTemplate(t).Resources {
+		if r.Type != "AWS::Serverless::Function" {
+			continue
+		}
+		var p struct{ CodeURI string }
+		if err := json.Unmarshal(r.Properties, &p); err != nil {
+			t.Fatalf("decode %s: %v", id, err)
+		}
+		folder, ok := strings.CutPrefix(p.CodeURI, "functions/")
+		if !ok || r.Metadata.BuildMethod != "go1.x" {
+			t.Errorf("%s is built from %q with %q, not from functions/ with go1.x", id, p.CodeURI, r.Metadata.BuildMethod)
+		}
+		deployed = append(deployed, folder)
 	}
 	mains, err := filepath.Glob("../../functions/*/main.go")
 	if err != nil {
@@ -29,7 +42,8 @@ func TestEveryFunctionIsDeployed(t *testing.T) {
 }
 
 func TestMainsAreShort(t *testing.T) {
-	const most = 50 // conventions, "Layout"
+	t.Parallel()
+	const most = 50
 	mains, err := filepath.Glob("../../functions/*/main.go")
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/conversation"
 )
 
@@ -24,6 +25,7 @@ type pattern struct {
 }
 
 func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
+	t.Parallel()
 	var sessions []string
 	for _, s := range conversation.Surfaces {
 		sessions = append(sessions, s.Prefix)
@@ -36,10 +38,11 @@ func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
 		{"summarize", []string{"INSERT", "MODIFY"}, sessions},
 		{"remember", []string{"INSERT"}, []string{"msg#"}},
 	}
-	functions := readTemplate(t).functions(t)
+	tpl := readTemplate(t)
 	for _, tt := range tests {
 		t.Run(tt.function, func(t *testing.T) {
-			p := streamPatterns(t, functions[tt.function])[0]
+			t.Parallel()
+			p := streamPatterns(t, tpl, tt.function)[0]
 			var prefixes []string
 			for _, s := range p.DynamoDB.Keys.SK.S {
 				prefixes = append(prefixes, s.Prefix)
@@ -59,9 +62,10 @@ func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
 	}
 }
 
-// TestRememberFollowsRecords holds the second filter of remember: memories and check-ins, whatever happens to them.
+// TestRememberFollowsRecords checks the second filter of remember, which takes every change of memories and check-ins.
 func TestRememberFollowsRecords(t *testing.T) {
-	p := streamPatterns(t, readTemplate(t).functions(t)["remember"])[1]
+	t.Parallel()
+	p := streamPatterns(t, readTemplate(t), "remember")[1]
 	var prefixes []string
 	for _, s := range p.DynamoDB.Keys.SK.S {
 		prefixes = append(prefixes, s.Prefix)
@@ -72,23 +76,21 @@ func TestRememberFollowsRecords(t *testing.T) {
 	}
 }
 
-func streamPatterns(t *testing.T, f function) []pattern {
+func streamPatterns(t *testing.T, tpl *template.Template, function string) []pattern {
 	t.Helper()
 	var found []pattern
-	for _, e := range f.Events {
-		if e.Type != "DynamoDB" {
-			continue
-		}
-		for _, filter := range e.Properties.FilterCriteria.Filters {
+	f, _ := tpl.Function(function)
+	for _, s := range f.Streams {
+		for _, filter := range s.Filters {
 			var p pattern
-			if err := json.Unmarshal([]byte(filter.Pattern), &p); err != nil {
+			if err := json.Unmarshal([]byte(filter), &p); err != nil {
 				t.Fatalf("decode filter: %v", err)
 			}
 			found = append(found, p)
 		}
 	}
 	if len(found) == 0 {
-		t.Fatal("it has no filter on the stream")
+		t.Fatalf("%s has no filter on the stream", function)
 	}
 	return found
 }

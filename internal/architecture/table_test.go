@@ -37,6 +37,7 @@ type indexShape struct {
 }
 
 func TestTableIsTheSameInTemplateAndCode(t *testing.T) {
+	t.Parallel()
 	var deployed tableShape
 	if err := json.Unmarshal(readTemplate(t).Resources["Table"].Properties, &deployed); err != nil {
 		t.Fatalf("decode Table: %v", err)
@@ -84,6 +85,7 @@ func sortShape(s *tableShape) {
 }
 
 func TestTableIsKept(t *testing.T) {
+	t.Parallel()
 	table := readTemplate(t).Resources["Table"]
 	var p struct {
 		DeletionProtectionEnabled        bool
@@ -113,6 +115,7 @@ func TestTableIsKept(t *testing.T) {
 }
 
 func TestRolesNameTheTablesIndexesAndNoScan(t *testing.T) {
+	t.Parallel()
 	var named []string
 	for _, m := range regexp.MustCompile(`/index/([\w.-]+)`).FindAllSubmatch(throughline.Template, -1) {
 		named = append(named, string(m[1]))

@@ -25,9 +25,6 @@ func CORS(c *template.CORS, next http.Handler) http.Handler {
 		allowed := allowedOrigin(c, r.Header.Get("Origin"))
 		if allowed != "" {
 			h.Set("Access-Control-Allow-Origin", allowed)
-			if c.AllowCredentials {
-				h.Set("Access-Control-Allow-Credentials", "true")
-			}
 		}
 		if isPreflight(r) {
 			if allowed != "" {

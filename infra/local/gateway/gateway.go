@@ -109,7 +109,7 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 	var authorizer *events.APIGatewayV2HTTPRequestContextAuthorizerDescription
 	if route.Authorized {
 		var err error
-		if authorizer, err = g.authorize(r, route.Scopes); err != nil {
+		if authorizer, err = g.authorize(r); err != nil {
 			refuse(w, err)
 			return
 		}

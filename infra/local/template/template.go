@@ -1,15 +1,20 @@
-// Package template reads from the SAM template what the local stack has to reproduce: each function's environment,
-// timeout and triggers, and whom the API lets in. The stack is wired from the file that is deployed, so that the two agree by construction.
+// Package template reads template.yaml, the SAM template of everything that is deployed. It is the one reader for Go
+// code. The local stack takes each function's environment, timeout and triggers from it, and tests compare it with the
+// code.
 package template
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Defaults of the service for what a mapping or a function leaves out.
@@ -20,10 +25,28 @@ const (
 	Unlimited = -1
 )
 
-// Template is what the local stack needs of a SAM template.
+// Template is what the template says.
 type Template struct {
 	Functions []Function // sorted by name
 	CORS      *CORS      // nil where the API lets no other origin in
+	// Resources are all resources by their logical ids.
+	Resources map[string]Resource
+}
+
+// Resource is one resource of the template.
+type Resource struct {
+	Type                                string
+	DeletionPolicy, UpdateReplacePolicy string
+	Metadata                            struct{ BuildMethod string }
+	// Properties are its properties as JSON, with the intrinsic functions evaluated.
+	Properties json.RawMessage
+}
+
+// CORS is what an HTTP API allows pages of other origins, with lists in the template's order.
+type CORS struct {
+	AllowOrigins, AllowMethods, AllowHeaders, ExposeHeaders []string
+	// MaxAge is how many seconds a page may keep the answer to a preflight; zero leaves that to the browser.
+	MaxAge int
 }
 
 // Function is one deployed function.
@@ -43,11 +66,10 @@ type Function struct {
 
 // Route is one route of the HTTP API.
 type Route struct {
-	Method string // upper case, or ANY
-	Path   string // "/v1/sessions/{id}", "/v1/{proxy+}", or "$default"
-	// Authorized routes pass the JWT authorizer, and need one of Scopes where there are any.
+	Method string // upper case
+	Path   string // "/v1/sessions/{id}" or "/v1/{proxy+}"
+	// Authorized routes pass the JWT authorizer.
 	Authorized bool
-	Scopes     []string
 }
 
 // Stream is one mapping of the table's stream to a function.
@@ -55,7 +77,7 @@ type Stream struct {
 	Name         string
 	BatchSize    int
 	BatchWindow  time.Duration
-	Filters      []string // filter patterns; a record passes that matches one, or when there are none
+	Filters      []string // filter patterns: a record that matches one passes; without filters every record does
 	MaxRetries   int      // Unlimited, or the retries after the first attempt
 	MaxAge       time.Duration
 	Bisect       bool
@@ -81,52 +103,97 @@ func (t *Template) Function(name string) (Function, bool) {
 	return t.Functions[i], true
 }
 
-// Parse reads a template. parameters replace the defaults of the template's own. Its error names the resource that
-// could not be read, or an event of a kind that the local stack does not know.
+// Parse reads a template. parameters replace the defaults of its own. The error names the resource that could not be
+// read, or an intrinsic function or event that the local stack does not know.
 func Parse(source []byte, parameters map[string]string) (*Template, error) {
-	doc, err := newDocument(source, parameters)
+	t, err := parse(source, parameters)
 	if err != nil {
 		return nil, fmt.Errorf("parse template: %w", err)
 	}
-	globals, err := decode[functionProperties](doc.section("Globals", "Function"))
-	if err != nil {
-		return nil, fmt.Errorf("parse template: Globals: %w", err)
+	return t, nil
+}
+
+func parse(source []byte, parameters map[string]string) (*Template, error) {
+	doc := document{given: parameters}
+	if err := yaml.Load(source, &doc); err != nil {
+		return nil, err
 	}
-	t := &Template{}
-	if t.CORS, err = doc.cors(); err != nil {
-		return nil, fmt.Errorf("parse template: %w", err)
+	var globals functionProperties
+	if err := doc.decode(&doc.Globals.Function, &globals); err != nil {
+		return nil, fmt.Errorf("Globals: %w", err)
 	}
-	for id, resource := range doc.resources("AWS::Serverless::Function") {
-		properties, err := decode[functionProperties](resource)
-		if err != nil {
-			return nil, fmt.Errorf("parse template: %s: %w", id, err)
+	t := &Template{Resources: map[string]Resource{}}
+	for _, id := range slices.Sorted(maps.Keys(doc.Resources)) {
+		n, resource := doc.Resources[id], Resource{}
+		if err := doc.decode(&n, &resource); err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
 		}
-		f, err := properties.function(globals)
-		if err != nil {
-			return nil, fmt.Errorf("parse template: %s: %w", id, err)
+		t.Resources[id] = resource
+		if err := t.add(resource, globals); err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
 		}
-		t.Functions = append(t.Functions, f)
 	}
 	slices.SortFunc(t.Functions, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return t, nil
 }
 
-// functionProperties is the part of AWS::Serverless::Function that matters here, its intrinsic functions evaluated.
+// add reads what the local stack reproduces of a resource.
+func (t *Template) add(r Resource, globals functionProperties) error {
+	switch r.Type {
+	case "AWS::Serverless::Function":
+		var properties functionProperties
+		if err := json.Unmarshal(r.Properties, &properties); err != nil {
+			return err
+		}
+		f, err := properties.function(globals)
+		t.Functions = append(t.Functions, f)
+		return err
+	case "AWS::Serverless::HttpApi":
+		var properties struct{ CorsConfiguration json.RawMessage }
+		if err := json.Unmarshal(r.Properties, &properties); err != nil || properties.CorsConfiguration == nil {
+			return err
+		}
+		return decodeStrictly(properties.CorsConfiguration, &t.CORS)
+	}
+	return nil
+}
+
+// decode evaluates a part of the template into out. Names match in any case.
+func (d *document) decode(n *yaml.Node, out any) error {
+	value, err := d.value(n)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, out)
+}
+
+// decodeStrictly refuses properties that out has no field for, because the local stack would ignore them.
+func decodeStrictly(raw json.RawMessage, out any) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(out)
+}
+
+// functionProperties is the part of AWS::Serverless::Function that the local stack reproduces.
 type functionProperties struct {
 	FunctionName string
-	CodeUri      string //nolint:revive,staticcheck // SAM's name
+	CodeURI      string
 	Timeout      integer
 	Environment  struct{ Variables map[string]scalar }
 	Events       map[string]struct {
 		Type       string
 		Properties json.RawMessage
 	}
-	FunctionUrlConfig *struct{} //nolint:revive,staticcheck // SAM's name
+	FunctionURLConfig *struct{}
 }
 
 func (p functionProperties) function(globals functionProperties) (Function, error) {
 	f := Function{
-		Name: path.Base(p.CodeUri), PhysicalName: p.FunctionName, URL: p.FunctionUrlConfig != nil,
+		Name: path.Base(p.CodeURI), PhysicalName: p.FunctionName, URL: p.FunctionURLConfig != nil,
 		Timeout:     time.Duration(firstOf(p.Timeout, globals.Timeout, defaultTimeout)) * time.Second,
 		Environment: map[string]string{},
 	}
@@ -135,7 +202,7 @@ func (p functionProperties) function(globals functionProperties) (Function, erro
 			f.Environment[name] = string(value)
 		}
 	}
-	for _, name := range sortedKeys(p.Events) {
+	for _, name := range slices.Sorted(maps.Keys(p.Events)) {
 		if err := f.addEvent(name, p.Events[name].Type, p.Events[name].Properties); err != nil {
 			return f, fmt.Errorf("event %s: %w", name, err)
 		}
@@ -143,39 +210,8 @@ func (p functionProperties) function(globals functionProperties) (Function, erro
 	return f, nil
 }
 
-func (f *Function) addEvent(name, kind string, properties json.RawMessage) error {
-	switch kind {
-	case "HttpApi":
-		return add(&f.Routes, properties, httpAPIEvent.route)
-	case "DynamoDB":
-		return add(&f.Streams, properties, func(e streamEvent) (Stream, error) { return e.stream(name) })
-	case "Schedule", "ScheduleV2":
-		return add(&f.Schedules, properties, func(e scheduleEvent) (Schedule, error) { return e.schedule(name) })
-	}
-	return fmt.Errorf("the local stack knows no event of type %q", kind)
-}
-
-func add[E, T any](list *[]T, properties json.RawMessage, convert func(E) (T, error)) error {
-	var event E
-	if err := json.Unmarshal(properties, &event); err != nil {
-		return err
-	}
-	converted, err := convert(event)
-	if err == nil {
-		*list = append(*list, converted)
-	}
-	return err
-}
-
-func decode[T any](value any) (out T, err error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return out, err
-	}
-	return out, json.Unmarshal(raw, &out)
-}
-
-// integer and scalar take what CloudFormation takes for one: parameters are strings, whatever they stand for.
+// integer and scalar read what CloudFormation accepts for a number and for a text: the value of a parameter is always
+// a string.
 type (
 	integer int
 	scalar  string

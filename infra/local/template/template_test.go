@@ -17,21 +17,21 @@ import (
 const small = `
 Parameters:
   Idle: { Type: String, Default: 15m }
-  Origins: { Type: CommaDelimitedList, Default: "a,b" }
+  Origins: { Type: CommaDelimitedList, Default: "a, b" }
   Existing: { Type: String, Default: "" }
   Keep: { Type: Number, Default: 7 }
 Conditions:
   Create: !Equals [!Ref Existing, ""]
-  Adopt: !Not [Condition: Create]
-  Never: !And [!Condition Create, !Condition Adopt]
+  Adopt: !Not [!Equals [!Ref Existing, ""]]
 Globals:
   Function:
     Timeout: 10
     Environment: { Variables: { IDLE: !Ref Idle, SHARED: global, ON: true } }
 Resources:
-  Table: { Type: AWS::DynamoDB::Table, Properties: { BillingMode: PAY_PER_REQUEST } }
+  Table: { Type: AWS::DynamoDB::Table, DeletionPolicy: Retain, Properties: { BillingMode: PAY_PER_REQUEST } }
   Second:
     Type: AWS::Serverless::Function
+    Metadata: { BuildMethod: go1.x }
     Properties:
       FunctionName: !Sub ${AWS::StackName}-second
       CodeUri: functions/second/
@@ -43,10 +43,8 @@ Resources:
           ORIGINS: !Join [",", !Ref Origins]
           TABLE: !If [Create, !Ref Table, !Ref Existing]
           ADOPTED: !If [Adopt, "yes", !Ref AWS::NoValue]
-          NEVER: !If [Never, 1, 2]
           ARN: !GetAtt Table.Arn
-          PATH: {"Fn::Sub": ["/${Dir}/${!Literal}", {Dir: {Ref: Keep}}]}
-          PICK: !Select [1, !Split ["-", x-y]]
+          PATH: !Sub "/${Keep}"
   First:
     Type: AWS::Serverless::Function
     Properties:
@@ -54,9 +52,8 @@ Resources:
       CodeUri: functions/first
       Timeout: 29
       Events:
-        All: { Type: HttpApi, Properties: { Path: "/v1/{proxy+}", Method: any } }
-        Docs: { Type: HttpApi, Properties: { Path: /docs, Method: get, Auth: { Authorizer: NONE } } }
-        Scoped: { Type: HttpApi, Properties: { Path: /x, Method: POST, Auth: { AuthorizationScopes: [a/b] } } }
+        All: { Type: HttpApi, Properties: { ApiId: !Ref Api, Path: "/v1/{proxy+}", Method: post } }
+        Docs: { Type: HttpApi, Properties: { Path: /docs, Method: GET, Auth: { Authorizer: NONE } } }
         Bare: { Type: DynamoDB, Properties: { Stream: !GetAtt Table.StreamArn, StartingPosition: LATEST } }
         Full:
           Type: DynamoDB
@@ -72,10 +69,11 @@ Resources:
             DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Queue.Arn } }
             FilterCriteria: { Filters: [{ Pattern: '{"eventName":["INSERT"]}' }] }
         Sweep: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(1 minute), Input: '{"a":1}' } }
-        Daily: { Type: Schedule, Properties: { Schedule: rate(2 days) } }
+        Daily: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(2 days) } }
 `
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	got, err := template.Parse([]byte(small), map[string]string{"Idle": "1m"})
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +83,8 @@ func TestParse(t *testing.T) {
 			Name: "first", PhysicalName: "throughline-first", Timeout: 29 * time.Second,
 			Environment: map[string]string{"IDLE": "1m", "SHARED": "global", "ON": "true"},
 			Routes: []template.Route{
-				{Method: "ANY", Path: "/v1/{proxy+}", Authorized: true},
+				{Method: "POST", Path: "/v1/{proxy+}", Authorized: true},
 				{Method: "GET", Path: "/docs"},
-				{Method: "POST", Path: "/x", Authorized: true, Scopes: []string{"a/b"}},
 			},
 			Streams: []template.Stream{
 				{Name: "Bare", BatchSize: 100, MaxRetries: -1, MaxAge: -1, Parallel: 1},
@@ -105,34 +102,65 @@ func TestParse(t *testing.T) {
 			Name: "second", PhysicalName: "throughline-second", Timeout: 10 * time.Second, URL: true,
 			Environment: map[string]string{
 				"IDLE": "1m", "SHARED": "own", "ON": "true", "FIRST": "throughline-first", "ORIGINS": "a,b",
-				"TABLE": "Table", "NEVER": "2", "ARN": "Table.Arn", "PATH": "/7/${!Literal}", "PICK": "y",
+				"TABLE": "Table", "ARN": "Table.Arn", "PATH": "/7",
 			},
 		},
 	}}
+	table, second := got.Resources["Table"], got.Resources["Second"]
+	if table.Type != "AWS::DynamoDB::Table" || table.DeletionPolicy != "Retain" ||
+		string(table.Properties) != `{"BillingMode":"PAY_PER_REQUEST"}` || second.Metadata.BuildMethod != "go1.x" {
+		t.Errorf("resources: table %+v, second %+v", table, second)
+	}
+	got.Resources = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("template (-want +got):\n%s", diff)
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
-	function := "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f, Events: {E: {Type: %s}}}}}"
-	cases := map[string]string{
-		"no YAML":       "a: [",
-		"no mapping":    "- a",
-		"unknown event": strings.Replace(function, "%s", "SQS", 1),
-		"cron":          strings.Replace(function, "%s", `Schedule, Properties: {Schedule: "cron(0 12 * * ? *)"}`, 1),
-		"no path":       strings.Replace(function, "%s", `HttpApi, Properties: {Method: GET}`, 1),
-		"cors no list":  "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {CorsConfiguration: {AllowOrigins: x}}}}",
-		"no number":     strings.Replace(function, "%s", `DynamoDB, Properties: {BatchSize: many}`, 1),
+	t.Parallel()
+	event := func(kind, properties string) string {
+		return "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f, Events: {E: {Type: " + kind +
+			", Properties: {" + properties + "}}}}}}"
 	}
-	for name, source := range cases {
-		if _, err := template.Parse([]byte(source), nil); err == nil {
-			t.Errorf("%s: parsed", name)
+	value := func(v string) string {
+		return "Resources: {Q: {Type: AWS::SQS::Queue, Properties: {QueueName: " + v + "}}}"
+	}
+	cors := func(properties string) string {
+		return "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {CorsConfiguration: {" + properties + "}}}}"
+	}
+	scopes := "Path: /, Method: GET, Auth: {AuthorizationScopes: [a]}"
+	cases := map[string]struct{ source, mention string }{
+		"no YAML":             {"a: [", ""},
+		"no mapping":          {"- a", ""},
+		"an alias":            {"Resources: {Q: {Type: A, Properties: {A: &a b, B: *a}}}", "aliases"},
+		"unknown event":       {event("SQS", ""), `"SQS"`},
+		"cron":                {event("ScheduleV2", `ScheduleExpression: "cron(0 12 * * ? *)"`), "rate(N"},
+		"no path":             {event("HttpApi", "Method: GET"), "path"},
+		"any method":          {event("HttpApi", "Path: /, Method: ANY"), "one method"},
+		"scopes":              {event("HttpApi", scopes), "AuthorizationScopes"},
+		"unknown property":    {event("DynamoDB", "TumblingWindowInSeconds: 1"), "TumblingWindowInSeconds"},
+		"no number":           {event("DynamoDB", "BatchSize: many"), "many"},
+		"cors no list":        {cors("AllowOrigins: x"), "AllowOrigins"},
+		"cors credentials":    {cors("AllowCredentials: true"), "AllowCredentials"},
+		"unknown function":    {value("!Select [0, [a]]"), "!Select"},
+		"long form":           {value(`{"Fn::Sub": a}`), "short form"},
+		"sub with variables":  {value("!Sub [a, {b: c}]"), "!Sub"},
+		"escaped placeholder": {value(`!Sub "${!a}"`), "!Sub"},
+		"join of no list":     {value("!Join [a, b]"), "list"},
+		"unknown condition":   {value("!If [a, b, c]"), "condition a"},
+		"or":                  {"Conditions: {a: !Or [!Equals [b, c], !Equals [b, b]]}\n" + value("!If [a, b, c]"), "!Or"},
+	}
+	for name, tt := range cases {
+		_, err := template.Parse([]byte(tt.source), nil)
+		if err == nil || !strings.Contains(err.Error(), tt.mention) {
+			t.Errorf("%s: error %v, want one that mentions %q", name, err, tt.mention)
 		}
 	}
 }
 
 func TestParseCORS(t *testing.T) {
+	t.Parallel()
 	const api = `
 Parameters: { Origins: { Type: CommaDelimitedList, Default: "" } }
 Conditions: { HasCors: !Not [!Equals [!Join ["", !Ref Origins], ""]] }
@@ -142,14 +170,14 @@ Resources:
     Properties:
       CorsConfiguration: !If
         - HasCors
-        - { AllowOrigins: !Ref Origins, AllowMethods: [GET, PUT], AllowHeaders: [a], ExposeHeaders: [b], MaxAge: 60, AllowCredentials: true }
+        - { AllowOrigins: !Ref Origins, AllowMethods: [GET, PUT], AllowHeaders: [a], ExposeHeaders: [b], MaxAge: 60 }
         - !Ref AWS::NoValue
 `
 	for origins, want := range map[string]*template.CORS{
 		"": nil,
 		"http://a, http://b:1": {
-			AllowOrigins: []string{"http://a", "http://b:1"}, AllowMethods: []string{"GET", "PUT"}, AllowHeaders: []string{"a"},
-			ExposeHeaders: []string{"b"}, MaxAge: 60, AllowCredentials: true,
+			AllowOrigins: []string{"http://a", "http://b:1"}, AllowMethods: []string{"GET", "PUT"},
+			AllowHeaders: []string{"a"}, ExposeHeaders: []string{"b"}, MaxAge: 60,
 		},
 	} {
 		got, err := template.Parse([]byte(api), map[string]string{"Origins": origins})
@@ -162,8 +190,9 @@ Resources:
 	}
 }
 
-// TestDeployedTemplate holds what the local stack relies on in the template that is deployed.
+// TestDeployedTemplate checks what the local stack relies on in template.yaml.
 func TestDeployedTemplate(t *testing.T) {
+	t.Parallel()
 	got, err := template.Parse(throughline.Template, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +210,7 @@ func TestDeployedTemplate(t *testing.T) {
 				}
 			}
 			if len(s.Filters) == 0 || !s.ReportsItems || !s.Bisect || !s.DeadLetters || s.MaxRetries < 0 {
-				t.Errorf("%s: a mapping without filter, partial answers, bisection, retry limit or dead letters: %+v", f.Name, s)
+				t.Errorf("%s: a mapping lacks a filter, partial answers, bisection, a retry limit or dead letters: %+v", f.Name, s)
 			}
 		}
 		if len(f.Routes) > 0 {
@@ -204,6 +233,7 @@ func TestDeployedTemplate(t *testing.T) {
 	}
 	coach, _ := got.Function("coach")
 	if coach.Environment["PROMPT_FUNCTION"] != "throughline-prompt" {
-		t.Errorf("coach invokes %q; it has %v", coach.Environment["PROMPT_FUNCTION"], slices.Sorted(maps.Keys(coach.Environment)))
+		names := slices.Sorted(maps.Keys(coach.Environment))
+		t.Errorf("coach invokes %q; it has %v", coach.Environment["PROMPT_FUNCTION"], names)
 	}
 }

@@ -1,36 +1,57 @@
 package template
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 )
 
-type httpAPIEvent struct {
-	Path, Method string
-	Auth         struct {
-		Authorizer          string
-		AuthorizationScopes []string
+// addEvent adds the trigger that an event describes. Its error names a kind or a property that the local stack would
+// ignore.
+func (f *Function) addEvent(name, kind string, properties json.RawMessage) error {
+	switch kind {
+	case "HttpApi":
+		return addTo(&f.Routes, properties, httpAPIEvent.route)
+	case "DynamoDB":
+		return addTo(&f.Streams, properties, func(e streamEvent) (Stream, error) { return e.stream(name) })
+	case "ScheduleV2":
+		return addTo(&f.Schedules, properties, func(e scheduleEvent) (Schedule, error) { return e.schedule(name) })
 	}
+	return fmt.Errorf("the local stack has no events of type %q", kind)
 }
 
-// route follows the template's default: a route is authorized unless it says Authorizer: NONE.
+func addTo[E, T any](list *[]T, properties json.RawMessage, convert func(E) (T, error)) error {
+	var event E
+	if err := decodeStrictly(properties, &event); err != nil {
+		return err
+	}
+	converted, err := convert(event)
+	if err == nil {
+		*list = append(*list, converted)
+	}
+	return err
+}
+
+type httpAPIEvent struct {
+	APIID        string
+	Path, Method string
+	Auth         struct{ Authorizer string }
+}
+
+// route reads a route. A route is authorized unless it says Authorizer: NONE, which is the template's default. It has
+// to name its method: a route of any method would take preflights, which the gateway answers itself.
 func (e httpAPIEvent) route() (Route, error) {
-	r := Route{
-		Method: strings.ToUpper(e.Method), Path: e.Path,
-		Authorized: e.Auth.Authorizer != "NONE", Scopes: e.Auth.AuthorizationScopes,
-	}
-	if r.Method == "*" || r.Method == "X-AMAZON-APIGATEWAY-ANY-METHOD" {
-		r.Method = "ANY"
-	}
-	if r.Path == "" || r.Method == "" {
-		return r, fmt.Errorf("it needs a path and a method")
+	r := Route{Method: strings.ToUpper(e.Method), Path: e.Path, Authorized: e.Auth.Authorizer != "NONE"}
+	if r.Path == "" || r.Method == "" || r.Method == "ANY" || r.Method == "*" {
+		return r, fmt.Errorf("a route needs a path and one method, not %q %q", e.Method, e.Path)
 	}
 	return r, nil
 }
 
 type streamEvent struct {
+	Stream                         string
 	StartingPosition               string
 	BatchSize                      integer
 	MaximumBatchingWindowInSeconds integer
@@ -40,7 +61,9 @@ type streamEvent struct {
 	ParallelizationFactor          integer
 	FunctionResponseTypes          []string
 	FilterCriteria                 struct{ Filters []struct{ Pattern string } }
-	DestinationConfig              *struct{ OnFailure struct{ Destination string } }
+	DestinationConfig              *struct {
+		OnFailure struct{ Type, Destination string }
+	}
 }
 
 func (e streamEvent) stream(name string) (Stream, error) {
@@ -69,17 +92,22 @@ func (e streamEvent) stream(name string) (Stream, error) {
 
 func seconds(n integer) time.Duration { return time.Duration(n) * time.Second }
 
+// scheduleEvent names all properties of template.yaml's schedule. The local stack needs neither its description nor
+// its retries: each invocation is waited for, and the next tick repeats a failed one.
 type scheduleEvent struct {
-	Schedule, ScheduleExpression string
-	Input                        string
+	Description        string
+	ScheduleExpression string
+	Input              string
+	FlexibleTimeWindow struct{ Mode string }
+	RetryPolicy        struct{ MaximumRetryAttempts, MaximumEventAgeInSeconds integer }
 }
 
-// schedule knows rate(N unit) only: cron expressions would need a clock of their own.
 func (e scheduleEvent) schedule(name string) (Schedule, error) {
-	every, err := parseRate(e.Schedule + e.ScheduleExpression)
+	every, err := parseRate(e.ScheduleExpression)
 	return Schedule{Name: name, Every: every, Input: e.Input}, err
 }
 
+// parseRate reads rate(N minutes), hours or days. It reads no cron expression.
 func parseRate(expression string) (time.Duration, error) {
 	inner, ok := strings.CutPrefix(expression, "rate(")
 	inner, closed := strings.CutSuffix(inner, ")")

@@ -9,7 +9,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 )
 
-// TestTokens checks what the door lets in; the coach's function URL has a check of its own.
+// TestTokens checks which tokens the API accepts. The coach's function URL has a check of its own.
 func TestTokens(t *testing.T) {
 	var minted struct{ Token string }
 	anonymous := client.New(shared.Base)
