@@ -9,21 +9,20 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// Extract makes a summary in process, without a model: the sentences that tell most, in their order, behind the
-// summary so far, at most limit bytes in all. It is deterministic, and at its worst it is true: every sentence was
-// said.
+// Extract makes a fallback summary without a model: the summary so far, followed by the most informative sentences of
+// the new messages in their order, at most limit bytes in all. It is deterministic.
 func Extract(previous string, lines []Line, limit int) string {
-	// The new messages get at least half of the room; what they leave is for what was known before.
+	// The new messages get at least half of the room. The rest is for the summary so far.
 	fresh := pick(sentencesOf(lines), limit-min(len(previous), limit/2)-1)
 	old := fitSentences(previous, limit-len(fresh)-1)
 	return strings.TrimSpace(old + " " + fresh)
 }
 
-// sentence is one thing that was said, with how much it tells.
+// sentence is one sentence of a message, with its place in the conversation and how informative it is.
 type sentence struct {
 	text  string
 	place int
-	worth float64
+	score float64
 }
 
 func sentencesOf(lines []Line) []sentence {
@@ -35,8 +34,7 @@ func sentencesOf(lines []Line) []sentence {
 				continue
 			}
 			seen[text] = true
-			said := speaker(l.Role) + text
-			out = append(out, sentence{text: said, place: len(out), worth: worth(text, l.Role)})
+			out = append(out, sentence{text: speaker(l.Role) + text, place: len(out), score: score(text, l.Role)})
 		}
 	}
 	return out
@@ -49,7 +47,8 @@ func speaker(r conversation.Role) string {
 	return "Assistant: "
 }
 
-// splitSentences cuts a line behind marks that end a sentence and are followed by a space.
+// splitSentences splits a line after punctuation that ends a sentence. Punctuation of ASCII has to be followed by a
+// space.
 func splitSentences(line string) []string {
 	var out []string
 	start := 0
@@ -70,9 +69,9 @@ func splitSentences(line string) []string {
 	return out
 }
 
-// worth says how much a sentence tells: long words, numbers and names count, a user's own words most; a question
-// tells less than a statement.
-func worth(text string, role conversation.Role) float64 {
+// score estimates how informative a sentence is. Long words, numbers and names raise the score. The user's sentences
+// count more than the assistant's, and questions less than statements.
+func score(text string, role conversation.Role) float64 {
 	score := 0.0
 	for i, word := range strings.Fields(text) {
 		letters := strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -95,13 +94,13 @@ func worth(text string, role conversation.Role) float64 {
 	return score
 }
 
-// pick takes the sentences that tell most until there is no room, and puts them back in order.
+// pick takes the sentences with the highest scores that fit into room bytes, and returns them in their order.
 func pick(sentences []sentence, room int) string {
 	slices.SortStableFunc(sentences, func(a, b sentence) int {
 		switch {
-		case a.worth > b.worth:
+		case a.score > b.score:
 			return -1
-		case a.worth < b.worth:
+		case a.score < b.score:
 			return 1
 		}
 		return a.place - b.place
@@ -125,8 +124,8 @@ func pick(sentences []sentence, room int) string {
 	return strings.Join(texts, " ")
 }
 
-// fitSentences keeps whole sentences from the front of a text, as far as there is room; of one that is too long by
-// itself, its beginning.
+// fitSentences keeps as many whole sentences from the beginning of a text as fit into room bytes. If not even the first
+// one fits, it is cut.
 func fitSentences(text string, room int) string {
 	if len(text) <= room {
 		return text

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +16,8 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// promptVersion names the wording below; records carry it, so that a better one can rewrite what an older one wrote.
+// promptVersion names the prompt below. It is stored with each summary, so that summaries of an older prompt can be
+// rewritten.
 const promptVersion = "session-summary/2"
 
 // rules is the system text of the one model call.
@@ -35,25 +37,25 @@ var schema = llm.Schema{Name: "session_summary", JSON: json.RawMessage(
 	`{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"],"additionalProperties":false}`,
 )}
 
-// lineChars bounds what of one message a summary reads.
+// lineChars limits how much of one message the model reads.
 const lineChars = 2_000
 
-// Line is one message as a summary reads it: one line of text by one of the two speakers.
+// Line is one message as input of a summary: one line of text by the user or the assistant.
 type Line struct {
 	Role conversation.Role
 	At   time.Time
 	Text string
 }
 
-// input is what one step reads: the summary so far, the messages since, and what they reach to.
+// input is what one summary is made of.
 type input struct {
-	previous string
-	lines    []Line
-	through  int
+	previous string // the summary so far
+	lines    []Line // the messages since
+	through  int    // the seq of the last message
 	at       time.Time
 }
 
-// newInput takes messages up to the bound of one model call. Stored system messages are not part of a conversation.
+// newInput takes messages up to the limit of one model call. Stored system messages are not part of the conversation.
 func newInput(session conversation.Session, messages []conversation.Message) input {
 	in := input{through: session.LastSeq, at: session.LastMessageAt}
 	if session.Summary != nil {
@@ -86,12 +88,13 @@ func (in input) carryOver(session conversation.Session) draft {
 	return d
 }
 
-// oneLine folds white space and control characters, so that no message can look like two.
+// oneLine replaces white space and control characters by single spaces, so that a message cannot look like two.
 func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	separates := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	return strings.Join(strings.FieldsFunc(text, separates), " ")
 }
 
-// cutProse shortens prose to at most n bytes, at the end of a sentence or a word where there is one to end at.
+// cutProse shortens prose to at most n bytes, at the end of a sentence or a word if there is one in the second half.
 func cutProse(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -106,14 +109,15 @@ func cutProse(text string, n int) string {
 	return text + "…"
 }
 
+// answer is the model's summary, or its failure.
 type answer struct {
 	text  string
 	model string
 	err   error
 }
 
-// tryComplete is complete, where a panic is a model that failed: in a goroutine of its own it would end the process.
-func (s *Service) tryComplete(ctx context.Context, user conversation.UserID, in input) (a answer) {
+// completeRecovering is complete, and turns a panic into an error: in its own goroutine a panic would end the process.
+func (s *Service) completeRecovering(ctx context.Context, user conversation.UserID, in input) (a answer) {
 	defer func() {
 		if v := recover(); v != nil {
 			a = answer{err: fmt.Errorf("model client panicked: %T", v)}
@@ -122,7 +126,7 @@ func (s *Service) tryComplete(ctx context.Context, user conversation.UserID, in 
 	return s.complete(ctx, user, in)
 }
 
-// complete asks the model once, on behalf of a user whom its vendor knows by a hash.
+// complete asks the model once. The vendor gets a hash of the user's id.
 func (s *Service) complete(ctx context.Context, user conversation.UserID, in input) answer {
 	sum := sha256.Sum256([]byte(user))
 	out, err := s.Model.Complete(ctx, llm.Request{
@@ -132,21 +136,22 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 	if err != nil {
 		return answer{err: err}
 	}
-	var said struct {
+	var parsed struct {
 		Summary string `json:"summary"`
 	}
-	if err := json.Unmarshal([]byte(out.Text), &said); err != nil {
-		return answer{err: fmt.Errorf("an answer of %d bytes is no summary", len(out.Text))} // its own error may quote it
+	if err := json.Unmarshal([]byte(out.Text), &parsed); err != nil {
+		// The error of encoding/json is left out: it may quote the answer.
+		return answer{err: fmt.Errorf("parse a model answer of %d bytes as a summary", len(out.Text))}
 	}
-	text := cutProse(oneLine(said.Summary), maxChars)
+	text := cutProse(oneLine(parsed.Summary), maxChars)
 	if text == "" {
-		return answer{err: errNoText}
+		return answer{err: errors.New("the model's summary is empty")}
 	}
 	return answer{text: text, model: out.Model}
 }
 
-// render writes the input as the model reads it, one line for each message with its time: "tomorrow" is nothing without
-// a date.
+// render writes the input for the model, one line for each message. A line has the message's time, because words such
+// as "tomorrow" need a date.
 func (in input) render() string {
 	var b strings.Builder
 	if in.previous != "" {

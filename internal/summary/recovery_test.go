@@ -17,166 +17,176 @@ import (
 
 var errDown = fault.New(fault.Unavailable, "down")
 
-// TestAMoveIsSeenAgainWhenItsChangeComesAgain has the table fail while the session that the user left is summarised.
-func TestAMoveIsSeenAgainWhenItsChangeComesAgain(t *testing.T) {
-	w := newWorld()
-	s := w.service()
-	consume(t, s, w.say("s", "hi"))
-	moved := w.say("t", "hello")
-	w.failRead = errDown
+// TestAMoveIsNoticedAgainOnRedelivery has the table fail while the session that the user left is summarised.
+func TestAMoveIsNoticedAgainOnRedelivery(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	consume(t, s, f.say("s", "hi"))
+	moved := f.say("t", "hello")
+	f.failRead = errDown
 	if done, err := s.Consume(t.Context(), []conversation.Change{moved}); done != 0 || err == nil {
 		t.Fatalf("%d done, %v", done, err)
 	}
-	w.failRead = nil
+	f.failRead = nil
 	consume(t, s, moved)
-	if len(w.saved) != 1 || w.saved[0].SessionID != "s" {
-		t.Errorf("after redelivery the summaries are %+v", w.saved)
+	if len(f.saved) != 1 || f.saved[0].SessionID != "s" {
+		t.Errorf("after redelivery the summaries are %+v", f.saved)
 	}
 }
 
-// TestAnotherInstanceMayHaveSeenTheUser has the user appear in a second session at another instance, and come back.
-func TestAnotherInstanceMayHaveSeenTheUser(t *testing.T) {
+// TestAMoveSeenByAnotherInstance has another instance see the user's messages in a second session in between.
+func TestAMoveSeenByAnotherInstance(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		here, there := w.service(), w.service()
-		consume(t, here, w.say("s", "hi"))
+		f := newFake()
+		here, there := f.service(), f.service()
+		consume(t, here, f.say("s", "hi"))
 		time.Sleep(time.Minute)
-		consume(t, there, w.say("t", "hello"))
+		consume(t, there, f.say("t", "hello"))
 		time.Sleep(time.Minute)
-		consume(t, here, w.say("s", "back again"))
-		if got := w.sessions["t"]; got.Summary == nil {
-			t.Error("the session at the other instance was not summarised")
+		consume(t, here, f.say("s", "back again"))
+		if got := f.sessions["t"]; got.Summary == nil {
+			t.Error("the session that the other instance saw was not summarised")
 		}
 	})
 }
 
-// TestRetriesWaitLonger has a model that fails for days: the sweep asks less and less often, and the stand-in stays.
-func TestRetriesWaitLonger(t *testing.T) {
+// TestRetriesBackOff has a model that fails for days. The sweep asks less and less often, and the fallback stays.
+func TestRetriesBackOff(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s := w.service()
-		w.failModel = errDown
-		consume(t, s, w.say("s", "a", "b", "c", "d"))
+		f := newFake()
+		s := f.service()
+		f.failModel = errDown
+		consume(t, s, f.say("s", "a", "b", "c", "d"))
 		var waits []time.Duration
 		for range 10 {
-			time.Sleep(time.Until(w.due["s"]))
-			sweep(t, s, summary.Swept{Looked: 1})
-			waits = append(waits, time.Until(w.due["s"]))
+			time.Sleep(time.Until(f.due["s"]))
+			sweep(t, s, summary.Swept{Visited: 1})
+			waits = append(waits, time.Until(f.due["s"]))
 		}
 		m, d := time.Minute, 24*time.Hour
 		want := []time.Duration{15 * m, 30 * m, 60 * m, 120 * m, 240 * m, 480 * m, 960 * m, d, d, d}
 		if diff := cmp.Diff(want, waits); diff != "" {
 			t.Errorf("waits (-want +got)\n%s", diff)
 		}
-		if got := w.sessions["s"].Summary; got == nil || got.Kind != conversation.Extractive || w.calls != 11 {
-			t.Errorf("the summary is %+v after %d calls", got, w.calls)
+		if got := f.sessions["s"].Summary; got == nil || got.Kind != conversation.Extractive || f.calls != 11 {
+			t.Errorf("the summary is %+v after %d calls", got, f.calls)
 		}
 	})
 }
 
 // TestASummaryThatIsNotIndexedStaysDue has an index that is down while the sweep summarises.
 func TestASummaryThatIsNotIndexedStaysDue(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s := w.service()
-		consume(t, s, w.say("s", "a"))
-		w.failIx = errDown
+		f := newFake()
+		s := f.service()
+		consume(t, s, f.say("s", "a"))
+		f.failIx = errDown
 		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Looked: 1, Failed: 1})
-		if got := w.sessions["s"]; got.SummarizedSeq != 1 || w.due["s"].IsZero() {
-			t.Fatalf("the session is %+v, due at %v", got, w.due["s"])
+		sweep(t, s, summary.Swept{Visited: 1, Failed: 1})
+		if got := f.sessions["s"]; got.SummarizedSeq != 1 || f.due["s"].IsZero() {
+			t.Fatalf("the session is %+v, due at %v", got, f.due["s"])
 		}
-		w.failIx = nil
+		f.failIx = nil
 		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Looked: 1, Settled: 1})
-		if w.indexed["program_designer_summary#s"].Text == "" || w.calls != 1 {
-			t.Errorf("indexed %+v after %d calls", w.indexed, w.calls)
+		sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+		if f.indexed["program_designer_summary#s"].Text == "" || f.calls != 1 {
+			t.Errorf("indexed %+v after %d calls", f.indexed, f.calls)
 		}
 	})
 }
 
-// TestAModelsAnswerOutlivesAStandInThatWasNotStored has the table refuse the stand-in while the model is at work.
-func TestAModelsAnswerOutlivesAStandInThatWasNotStored(t *testing.T) {
+// TestAnAnswerIsStoredWithoutTheFallback has the table refuse the fallback summary while the model works.
+func TestAnAnswerIsStoredWithoutTheFallback(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.delay = 10 * time.Second
-		w.failSave = func(s summary.Summary) error {
+		f := newFake()
+		f.delay = 10 * time.Second
+		f.failSave = func(s summary.Summary) error {
 			if s.Kind == conversation.Extractive {
 				return errDown
 			}
 			return nil
 		}
-		consume(t, w.service(), w.say("s", "a", "b", "c", "d"))
-		if got := w.sessions["s"]; got.Summary == nil || got.Summary.Kind != conversation.ByModel || w.calls != 1 {
-			t.Errorf("the session is %+v after %d calls", got, w.calls)
+		consume(t, f.service(), f.say("s", "a", "b", "c", "d"))
+		if got := f.sessions["s"]; got.Summary == nil || got.Summary.Kind != conversation.ByModel || f.calls != 1 {
+			t.Errorf("the session is %+v after %d calls", got, f.calls)
 		}
-		w.failModel = errors.New("overloaded")
-		change := w.say("s", "e", "f", "g", "h")
-		if done, err := w.service().Consume(t.Context(), []conversation.Change{change}); done != 0 || err == nil {
-			t.Errorf("with neither a summary nor a stand-in %d changes are done, %v", done, err)
+		f.failModel = errors.New("overloaded")
+		change := f.say("s", "e", "f", "g", "h")
+		if done, err := f.service().Consume(t.Context(), []conversation.Change{change}); done != 0 || err == nil {
+			t.Errorf("with neither a summary nor a fallback %d changes are done, %v", done, err)
 		}
 	})
 }
 
-// TestALostTriggerDoesNotWaitForQuiet has the sweep find sessions whose trigger was lost.
-func TestALostTriggerDoesNotWaitForQuiet(t *testing.T) {
-	for name, lose := range map[string]func(w *world){
-		"left": func(w *world) {
-			w.say("s", "a")
-			w.alter("s", func(s *conversation.Session) { s.LeftAt = time.Now() })
+// TestALostTriggerIsMadeUpAtOnce has the sweep find sessions whose trigger was lost.
+func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(f *fake){
+		"left": func(f *fake) {
+			f.say("s", "a")
+			f.alter("s", func(s *conversation.Session) { s.LeftAt = time.Now() })
 		},
-		"completed": func(w *world) {
-			w.say("s", "a")
-			w.alter("s", func(s *conversation.Session) { s.Status = conversation.Completed })
+		"completed": func(f *fake) {
+			f.say("s", "a")
+			f.alter("s", func(s *conversation.Session) { s.Status = conversation.Completed })
 		},
-		"many messages": func(w *world) { w.say("s", "a", "b", "c", "d") },
+		"many messages": func(f *fake) { f.say("s", "a", "b", "c", "d") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			lose(w)
-			w.due["s"] = time.Now().Add(-time.Second)
-			sweep(t, w.service(), summary.Swept{Looked: 1, Settled: 1})
-			if w.calls != 1 {
-				t.Errorf("%d model calls, want 1", w.calls)
+			f := newFake()
+			lose(f)
+			f.due["s"] = time.Now().Add(-time.Second)
+			sweep(t, f.service(), summary.Swept{Visited: 1, Done: 1})
+			if f.calls != 1 {
+				t.Errorf("%d model calls, want 1", f.calls)
 			}
 		})
 	}
 }
 
-// TestABacklogIsTakenInTurns bounds what one change makes of an imported history; the sweep goes on at once.
-func TestABacklogIsTakenInTurns(t *testing.T) {
-	w := newWorld()
-	s := w.service()
+// TestABacklogTakesSeveralCalls checks the limit of what one change summarises of an imported history. The sweep goes on
+// at once.
+func TestABacklogTakesSeveralCalls(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
 	texts := make([]string, 1500)
 	for i := range texts {
 		texts[i] = fmt.Sprint("message ", i)
 	}
-	consume(t, s, w.say("s", texts...))
-	if got := w.sessions["s"]; got.SummarizedSeq != 1000 || w.calls != 5 {
-		t.Fatalf("covered %d in %d calls, want 1000 in 5", got.SummarizedSeq, w.calls)
+	consume(t, s, f.say("s", texts...))
+	if got := f.sessions["s"]; got.SummarizedSeq != 1000 || f.calls != 5 {
+		t.Fatalf("covered %d in %d calls, want 1000 in 5", got.SummarizedSeq, f.calls)
 	}
-	w.due["s"] = time.Now().Add(-time.Second)
-	sweep(t, s, summary.Swept{Looked: 1, Settled: 1})
-	if got := w.sessions["s"]; got.SummarizedSeq != 1500 || w.calls != 8 {
-		t.Errorf("covered %d after %d calls, want 1500 after 8", got.SummarizedSeq, w.calls)
+	f.due["s"] = time.Now().Add(-time.Second)
+	sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+	if got := f.sessions["s"]; got.SummarizedSeq != 1500 || f.calls != 8 {
+		t.Errorf("covered %d after %d calls, want 1500 after 8", got.SummarizedSeq, f.calls)
 	}
 }
 
-// TestWhatTheModelIsTold checks what leaves for the vendor: times, one line a message, and no name of the user.
-func TestWhatTheModelIsTold(t *testing.T) {
+// TestModelInput checks what the vendor gets: times, one line for each message, and no name of the user.
+func TestModelInput(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		consume(t, w.service(), w.say("s", "tomorrow\x00\u0085 I rest", "b", "c", "d"))
-		if !strings.Contains(w.prompts[0], "[2000-01-01 00:00] user: tomorrow I rest\n") {
-			t.Errorf("the model reads\n%s", w.prompts[0])
+		f := newFake()
+		consume(t, f.service(), f.say("s", "tomorrow\x00\u0085 I rest", "b", "c", "d"))
+		if !strings.Contains(f.prompts[0], "[2000-01-01 00:00] user: tomorrow I rest\n") {
+			t.Errorf("the model reads\n%s", f.prompts[0])
 		}
-		if len(w.users[0]) != 32 || strings.Contains(w.users[0], "ann") {
-			t.Errorf("the user is named %q", w.users[0])
+		if len(f.users[0]) != 32 || strings.Contains(f.users[0], "ann") {
+			t.Errorf("the user is named %q", f.users[0])
 		}
 	})
 }
 
 func TestOf(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 	with := func(context string, attributes map[string]any) conversation.Session {
 		return conversation.Session{
@@ -189,14 +199,24 @@ func TestOf(t *testing.T) {
 		want    string
 		fields  map[string]any
 	}{
-		"by session": {with("coach_conversation", map[string]any{"programId": "p"}), "conversation_summary#s", map[string]any{}},
+		"by session": {
+			with("coach_conversation", map[string]any{"programId": "p"}), "conversation_summary#s", map[string]any{},
+		},
 		"by program": {
 			with("training_program", map[string]any{"programId": "p", "totalDays": 28, "mine": 1}),
 			"program_summary#p",
 			map[string]any{"programId": "p", "totalDays": 28},
 		},
-		"by a number": {with("workout_log", map[string]any{"workoutId": 7, "discipline": nil}), "workout_summary#7", map[string]any{"workoutId": 7}},
-		"without it":  {with("workout_log", map[string]any{"workoutId": true}), "workout_summary#s", map[string]any{"workoutId": true}},
+		"by a number": {
+			with("workout_log", map[string]any{"workoutId": 7, "discipline": nil}),
+			"workout_summary#7",
+			map[string]any{"workoutId": 7},
+		},
+		"without it": {
+			with("workout_log", map[string]any{"workoutId": true}),
+			"workout_summary#s",
+			map[string]any{"workoutId": true},
+		},
 		"no valid id": {
 			with("training_program", map[string]any{"programId": "Deadlift #1"}),
 			"program_summary#sha256:82e0dcfc55835e4130d1e5fb653001c6381338f511b8a4ceb5f28afe0ac37fc6",
@@ -205,8 +225,11 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := summary.Of(tt.session)
-			if !ok || got.ID() != tt.want || !conversation.ValidID(got.SubjectID) || got.InProgress || !got.OccurredAt.Equal(at) {
-				t.Errorf("got %s, %+v, want %s", got.ID(), got, tt.want)
+			if !ok || got.ID() != tt.want || !conversation.ValidID(got.SubjectID) {
+				t.Errorf("got %s, want %s", got.ID(), tt.want)
+			}
+			if got.InProgress || !got.OccurredAt.Equal(at) {
+				t.Errorf("got %+v, want it finished at %s", got, at)
 			}
 			if diff := cmp.Diff(tt.fields, got.Fields); diff != "" {
 				t.Errorf("fields (-want +got)\n%s", diff)
@@ -218,30 +241,31 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestAPanicEndsOneSessionOnly has the index panic: the stream's handler hears of it in its own goroutine, and the
-// sweep goes on with the other sessions.
-func TestAPanicEndsOneSessionOnly(t *testing.T) {
-	w := newWorld()
-	s := w.service()
-	w.failSave = func(sum summary.Summary) error {
+// TestAPanicStopsOneSessionOnly has storing a summary panic. The panic reaches the handler of the stream in its own
+// goroutine, and the sweep goes on with the other sessions.
+func TestAPanicStopsOneSessionOnly(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	f.failSave = func(sum summary.Summary) error {
 		if sum.SessionID == "s" {
 			panic("nil map")
 		}
 		return nil
 	}
-	change := w.say("s", "a", "b", "c", "d")
+	change := f.say("s", "a", "b", "c", "d")
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("the caller did not hear of the panic")
+				t.Error("the panic did not reach the caller")
 			}
 		}()
 		_, _ = s.Consume(t.Context(), []conversation.Change{change})
 	}()
-	w.say("t", "a", "b", "c", "d")
-	w.due = map[string]time.Time{"s": {}, "t": {}}
-	sweep(t, s, summary.Swept{Looked: 2, Settled: 1, Failed: 1})
-	if w.sessions["t"].Summary == nil {
+	f.say("t", "a", "b", "c", "d")
+	f.due = map[string]time.Time{"s": {}, "t": {}}
+	sweep(t, s, summary.Swept{Visited: 2, Done: 1, Failed: 1})
+	if f.sessions["t"].Summary == nil {
 		t.Error("the other session was not summarised")
 	}
 }

@@ -5,19 +5,64 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 )
+
+// Store is what summarising reads and writes.
+type Store interface {
+	// SessionIn reads a session of a known context, consistently.
+	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
+	// MessagesAfter reads at most limit of a session's messages with a seq above after, oldest first. The answer has no
+	// gap even when an index lags.
+	MessagesAfter(
+		ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int,
+	) ([]conversation.Message, error)
+	// RecentSessions returns the sessions active since then, latest first.
+	RecentSessions(
+		ctx context.Context, user conversation.UserID, since time.Time, limit int,
+	) ([]conversation.Session, error)
+	// SaveSummary stores the summary record and the session's copy of it in one transaction. A summary of the model
+	// raises the watermark summarizedSeq; a fallback summary does not, and the session stays due. A summary without a
+	// text raises the watermark alone. SaveSummary is a Conflict unless the summary Replaces that of the session. It is
+	// NotFound when the session is gone or of another generation.
+	SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, s Summary) error
+	// DueBefore lists sessions whose dueAt is not after at, from all shards, earliest first, at most limit.
+	DueBefore(ctx context.Context, at time.Time, limit int) ([]Due, error)
+	// Rearm sets when the sweep looks at the session next.
+	Rearm(ctx context.Context, user conversation.UserID, session conversation.Session, at time.Time) error
+	// Settle removes the session from the due index if everything in it is covered, and does nothing otherwise.
+	Settle(ctx context.Context, user conversation.UserID, session conversation.Session) error
+}
+
+// Due names a session that the sweep has to look at.
+type Due struct {
+	User      conversation.UserID
+	Context   string
+	SessionID string
+	DueAt     time.Time
+}
+
+// Completer asks a model for one whole answer.
+type Completer interface {
+	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
+}
+
+// Indexer writes a stored summary to the vector index.
+type Indexer interface {
+	IndexSummary(ctx context.Context, user conversation.UserID, s Summary) error
+}
+
+// Repairer indexes the messages of a session that are not indexed yet.
+type Repairer interface {
+	Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error
+}
 
 // Counter counts a text's tokens.
 type Counter interface {
 	Count(text string) int
 }
 
-// Repairer indexes what of a session's messages is not indexed yet.
-type Repairer interface {
-	Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error
-}
-
-// Deps are what a Service stands on. All are needed.
+// Deps are the dependencies of a Service. All are needed.
 type Deps struct {
 	Store    Store
 	Model    Completer
@@ -25,30 +70,31 @@ type Deps struct {
 	Messages Repairer
 	Tokens   Counter
 	Now      func() time.Time
-	// Report hears of failures that the sweep will mend.
+	// Report is called with failures that the sweep will repair.
 	Report func(ctx context.Context, op string, err error)
 
-	// EveryMessages is how many messages after the last summary bring the next; Idle is how long a session has to be
-	// quiet before the sweep summarises it, and how long the sweep waits after a failure.
+	// EveryMessages is the number of messages since the last summary that triggers the next one.
 	EveryMessages int
-	Idle          time.Duration
-	// Timeout is how long the model has before an extractive summary stands in.
+	// Idle is how long a session has to be quiet before the sweep summarises it, and how long the sweep waits after a
+	// failure.
+	Idle time.Duration
+	// Timeout is how long the model has before a fallback summary is stored.
 	Timeout time.Duration
-	// Background is false while all background model calls are stopped (design 4.8): summaries are extractive, and
-	// their sessions stay due.
+	// Background is false while all background model calls are stopped. Then summaries are extractive, and their
+	// sessions stay due.
 	Background bool
 }
 
 // Service writes summaries. It is safe for concurrent use.
 type Service struct {
 	Deps
-	seen *lastSeen
+	lastSessions *sessionCache
 }
 
 // New returns a service on its dependencies.
-func New(d Deps) *Service { return &Service{Deps: d, seen: newLastSeen()} }
+func New(d Deps) *Service { return &Service{Deps: d, lastSessions: newSessionCache()} }
 
-// covered is the seq through which the session has a summary, be it a stand-in.
+// covered is the seq through which the session has a summary, of the model or a fallback.
 func covered(s conversation.Session) int {
 	if s.Summary == nil {
 		return s.SummarizedSeq
@@ -56,12 +102,18 @@ func covered(s conversation.Session) int {
 	return max(s.SummarizedSeq, s.Summary.CoveredThrough)
 }
 
-// stale reports whether a session's summary lacks messages, or still calls a completed session in progress.
+// stale reports whether messages are missing from a session's summary, or the summary of a completed session is still
+// marked as in progress.
 func stale(s conversation.Session) bool {
 	return covered(s) < s.LastSeq || unfinished(s)
 }
 
-// unfinished reports whether the summary of a completed session says that it is in progress.
+// unfinished reports whether the summary of a completed session is marked as in progress.
 func unfinished(s conversation.Session) bool {
 	return s.Status == conversation.Completed && s.Summary != nil && s.Summary.InProgress
+}
+
+// upToDate reports whether a summary of the model covers the session and is marked as the session is.
+func upToDate(s conversation.Session) bool {
+	return s.SummarizedSeq >= s.LastSeq && !unfinished(s)
 }

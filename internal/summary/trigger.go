@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// atOnce bounds the summaries that one invocation writes at once.
+	// atOnce is how many summaries one invocation writes in parallel.
 	atOnce = 8
-	// lookBack is how many of a user's other sessions are looked at when the user moves on.
+	// lookBack is how many of a user's other sessions are checked when the user moves to another session.
 	lookBack = 10
-	// remembered bounds the users whose last session a warm function knows.
-	remembered = 10_000
-	// believed is how long a warm function believes that the user is where it saw them: their records may come to
-	// another instance in between.
-	believed = 2 * time.Minute
+	// maxCachedUsers limits the users whose last session a warm function caches.
+	maxCachedUsers = 10_000
+	// cacheTime is how long an entry of that cache is used. In between, records of the user may go to another
+	// instance.
+	cacheTime = 2 * time.Minute
 )
 
-// target is a session to summarise and the place of the change that asked for it.
+// target is a session to summarise.
 type target struct {
 	user    conversation.UserID
 	context string
 	id      string
 }
 
-// Consume summarises the sessions that a batch of changes asks for (design 4.2): completed, left, many messages
-// since the last summary, and any that the user moved away from. It returns how many changes, from the first, need
-// not come again.
+// Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or left,
+// that have many messages since the last summary, or that the user moved away from. It returns the number of changes,
+// from the first, that need not be delivered again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	targets, first, err := s.targets(ctx, changes)
 	if err != nil {
@@ -42,7 +42,8 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	done = len(changes)
 	for i, failure := range failures {
 		if failure != nil {
-			s.seen.forget(targets[i].user) // so that the same move is seen again when its change comes again
+			// The same move has to be noticed when the change is delivered again.
+			s.lastSessions.delete(targets[i].user)
 			if first[i] < done {
 				done, err = first[i], failure
 			}
@@ -51,26 +52,26 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	return done, err
 }
 
-// targets collects the sessions that changes ask for, each once, with the place of the change that asked first.
+// targets collects the sessions to summarise, each once. first has the place of the first change that triggers each.
 func (s *Service) targets(ctx context.Context, changes []conversation.Change) (targets []target, first []int, err error) {
-	known := map[target]bool{}
+	seen := map[target]bool{}
 	add := func(t target, place int) {
-		if !known[t] {
-			known[t] = true
+		if !seen[t] {
+			seen[t] = true
 			targets, first = append(targets, t), append(first, place)
 		}
 	}
-	whereabouts := lastGains(changes)
+	appends := lastAppends(changes)
 	for i, c := range changes {
-		if c.After != nil && s.due(c) {
+		if c.After != nil && s.triggers(c) {
 			add(targetOf(c.User, *c.After), i)
 		}
-		if last, ok := whereabouts[c.User]; !ok || last != i || !s.seen.moved(c.User, c.After.ID, s.Now()) {
+		if last, ok := appends[c.User]; !ok || last != i || !s.lastSessions.moved(c.User, c.After.ID, s.Now()) {
 			continue
 		}
 		left, err := s.leftBehind(ctx, c)
 		if err != nil {
-			s.seen.forget(c.User)
+			s.lastSessions.delete(c.User)
 			return nil, nil, err
 		}
 		for _, session := range left {
@@ -84,8 +85,8 @@ func targetOf(user conversation.UserID, s conversation.Session) target {
 	return target{user: user, context: s.Context, id: s.ID}
 }
 
-// due reports whether a change asks for a summary of its own session.
-func (s *Service) due(c conversation.Change) bool {
+// triggers reports whether a change triggers a summary of its own session.
+func (s *Service) triggers(c conversation.Change) bool {
 	after := *c.After
 	if !stale(after) {
 		return false
@@ -96,26 +97,26 @@ func (s *Service) due(c conversation.Change) bool {
 	}
 	completed := after.Status == conversation.Completed && before.Status != conversation.Completed
 	left := !after.LeftAt.IsZero() && !after.LeftAt.Equal(before.LeftAt)
-	return completed || left || gained(c) && after.LastSeq-covered(after) >= s.EveryMessages
+	return completed || left || isAppend(c) && after.LastSeq-covered(after) >= s.EveryMessages
 }
 
-// lastGains finds each user's last change that brought messages: the session in which the user is now.
-func lastGains(changes []conversation.Change) map[conversation.UserID]int {
+// lastAppends finds each user's last change that added messages: its session is the one in which the user is now.
+func lastAppends(changes []conversation.Change) map[conversation.UserID]int {
 	places := map[conversation.UserID]int{}
 	for i, c := range changes {
-		if gained(c) {
+		if isAppend(c) {
 			places[c.User] = i
 		}
 	}
 	return places
 }
 
-// gained reports whether a change brought messages.
-func gained(c conversation.Change) bool {
+// isAppend reports whether a change added messages to its session.
+func isAppend(c conversation.Change) bool {
 	return c.After != nil && c.After.LastSeq > 0 && (c.Before == nil || c.After.LastSeq > c.Before.LastSeq)
 }
 
-// leftBehind finds the sessions that a user moved away from with messages that no summary has.
+// leftBehind finds the sessions that a user moved away from and whose summaries are stale.
 func (s *Service) leftBehind(ctx context.Context, c conversation.Change) ([]conversation.Session, error) {
 	recent, err := s.Store.RecentSessions(ctx, c.User, time.Time{}, lookBack)
 	if err != nil {
@@ -130,8 +131,7 @@ func (s *Service) leftBehind(ctx context.Context, c conversation.Change) ([]conv
 	return left, nil
 }
 
-// summarizeNow reads the session as it stands and summarises what of it is not covered. A session that is gone needs
-// no summary.
+// summarizeNow reads a session and summarises it if its summary is stale. It ignores a session that is gone.
 func (s *Service) summarizeNow(ctx context.Context, t target) error {
 	session, err := s.Store.SessionIn(ctx, t.user, t.context, t.id)
 	if err == nil && stale(session) {
@@ -143,37 +143,38 @@ func (s *Service) summarizeNow(ctx context.Context, t target) error {
 	return err
 }
 
-// lastSeen knows which session each user was last in, as far as this warm function has seen: the records of one user
-// come through one shard, in order. What it does not know, the table does.
-type lastSeen struct {
+// sessionCache has the session in which each user was last, as far as this warm function has seen. On a miss the table
+// is read.
+type sessionCache struct {
 	mu    sync.Mutex
-	users map[conversation.UserID]sighting
+	users map[conversation.UserID]lastSession
 }
 
-type sighting struct {
-	session string
-	// until is when the table has to be asked again.
-	until time.Time
+type lastSession struct {
+	id      string
+	expires time.Time
 }
 
-func newLastSeen() *lastSeen { return &lastSeen{users: map[conversation.UserID]sighting{}} }
+func newSessionCache() *sessionCache {
+	return &sessionCache{users: map[conversation.UserID]lastSession{}}
+}
 
-// moved notes where the user is, and reports whether that is another session than before, or not known to be the same.
-func (l *lastSeen) moved(user conversation.UserID, session string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if last := l.users[user]; last.session == session && now.Before(last.until) {
+// moved caches the user's session, and reports whether it is another one than before or the one before is not cached.
+func (c *sessionCache) moved(user conversation.UserID, id string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last := c.users[user]; last.id == id && now.Before(last.expires) {
 		return false
 	}
-	if len(l.users) >= remembered {
-		clear(l.users)
+	if len(c.users) >= maxCachedUsers {
+		clear(c.users)
 	}
-	l.users[user] = sighting{session, now.Add(believed)}
+	c.users[user] = lastSession{id, now.Add(cacheTime)}
 	return true
 }
 
-func (l *lastSeen) forget(user conversation.UserID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.users, user)
+func (c *sessionCache) delete(user conversation.UserID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.users, user)
 }

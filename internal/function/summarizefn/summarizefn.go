@@ -70,7 +70,7 @@ const graves = 100
 func sweep(summaries *summary.Service, deletions *erasure.Sweeper) func(context.Context) error {
 	return func(ctx context.Context) error {
 		swept, err := summaries.Sweep(ctx)
-		metric.Add(ctx, "SweptSessions", float64(swept.Looked), metric.Count)
+		metric.Add(ctx, "SweptSessions", float64(swept.Visited), metric.Count)
 		metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
 		worked, eraseErr := deletions.Sweep(ctx, graves)
 		metric.Add(ctx, "SweptDeletions", float64(worked), metric.Count)

@@ -1,0 +1,238 @@
+package summary_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+// fake is a store with one user's sessions, a model and an index. Its calls can be made to fail or to take time. It
+// enforces the conditions of summary.Store.
+type fake struct {
+	mu       sync.Mutex
+	sessions map[string]conversation.Session
+	messages map[string][]conversation.Message
+	due      map[string]time.Time
+	saved    []summary.Summary
+	indexed  map[string]summary.Summary
+	repaired map[string]int
+	reported []string
+
+	calls   int
+	prompts []string
+	// delay is how long the model takes. failModel and failIx are the errors of the model and the index.
+	delay             time.Duration
+	failModel, failIx error
+	// failRead is the error of reading a session, failSave that of storing a summary.
+	failRead error
+	failSave func(summary.Summary) error
+	users    []string
+}
+
+func newFake() *fake {
+	return &fake{
+		sessions: map[string]conversation.Session{}, messages: map[string][]conversation.Message{},
+		due: map[string]time.Time{}, indexed: map[string]summary.Summary{}, repaired: map[string]int{},
+	}
+}
+
+// say appends messages to a session, as the store does, and returns the stream's change.
+func (f *fake) say(id string, texts ...string) conversation.Change {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, exists := f.sessions[id]
+	before := s
+	if !exists {
+		s = conversation.Session{
+			ID: id, Context: "program_designer", CoachID: "c", Status: conversation.Active, Generation: 1,
+		}
+	}
+	for _, text := range texts {
+		role := conversation.User
+		if rest, ok := strings.CutPrefix(text, "system:"); ok {
+			role, text = conversation.System, rest
+		}
+		s.LastSeq++
+		s.LastMessageAt = time.Now()
+		f.messages[id] = append(f.messages[id], conversation.Message{
+			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, Role: role, Content: text, Timestamp: s.LastMessageAt,
+		})
+	}
+	f.sessions[id] = s
+	if f.due[id].IsZero() {
+		f.due[id] = time.Now().Add(15 * time.Minute)
+	}
+	return f.change(before, exists, s)
+}
+
+// alter changes a session and returns the stream's change.
+func (f *fake) alter(id string, change func(*conversation.Session)) conversation.Change {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	before := s
+	change(&s)
+	f.sessions[id] = s
+	return f.change(before, true, s)
+}
+
+func (f *fake) change(before conversation.Session, existed bool, after conversation.Session) conversation.Change {
+	c := conversation.Change{User: "ann", After: &after}
+	if existed {
+		c.Before = &before
+	}
+	return c
+}
+
+func (f *fake) SessionIn(_ context.Context, _ conversation.UserID, _, id string) (conversation.Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, ok := f.sessions[id]
+	if !ok {
+		return s, fault.Missing("session")
+	}
+	return s, f.failRead
+}
+
+func (f *fake) MessagesAfter(
+	_ context.Context, _ conversation.UserID, s conversation.Session, after, limit int,
+) ([]conversation.Message, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []conversation.Message
+	for _, m := range f.messages[s.ID] {
+		if m.Seq > after && len(out) < limit {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) RecentSessions(
+	context.Context, conversation.UserID, time.Time, int,
+) ([]conversation.Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []conversation.Session
+	for _, s := range f.sessions {
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (f *fake) SaveSummary(
+	_ context.Context, _ conversation.UserID, of conversation.Session, s summary.Summary,
+) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failSave != nil {
+		if err := f.failSave(s); err != nil {
+			return err
+		}
+	}
+	session, ok := f.sessions[of.ID]
+	if !ok || session.Generation != s.Generation {
+		return fault.Missing("session")
+	}
+	if !s.Replaces(session.Summary) {
+		return fault.New(fault.Conflict, "a summary that covers as much is there")
+	}
+	if s.Kind == conversation.ByModel {
+		session.SummarizedSeq = max(session.SummarizedSeq, s.CoveredThrough)
+	}
+	if s.Text != "" {
+		session.Summary = &conversation.SessionSummary{
+			Text: s.Text, Kind: s.Kind, InProgress: s.InProgress, CoveredThrough: s.CoveredThrough,
+			UpdatedAt: s.UpdatedAt,
+		}
+	}
+	f.sessions[of.ID] = session
+	f.saved = append(f.saved, s)
+	return nil
+}
+
+func (f *fake) DueBefore(_ context.Context, at time.Time, _ int) ([]summary.Due, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []summary.Due
+	for id, due := range f.due {
+		if !due.After(at) {
+			out = append(out, summary.Due{User: "ann", Context: "program_designer", SessionID: id, DueAt: due})
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) Rearm(_ context.Context, _ conversation.UserID, s conversation.Session, at time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.due[s.ID] = at
+	return nil
+}
+
+func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.Session) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := f.sessions[s.ID]; now.SummarizedSeq == now.LastSeq {
+		delete(f.due, s.ID)
+	}
+	return nil
+}
+
+func (f *fake) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
+	f.mu.Lock()
+	f.calls++
+	f.users = append(f.users, r.User)
+	f.prompts = append(f.prompts, r.Messages[len(r.Messages)-1].Content)
+	delay, fail := f.delay, f.failModel
+	f.mu.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+		return llm.Completion{}, ctx.Err()
+	}
+	if fail != nil {
+		return llm.Completion{}, fail
+	}
+	text, err := json.Marshal(map[string]string{"summary": "model: " + r.Messages[1].Content})
+	return llm.Completion{Text: string(text), Model: "m"}, err
+}
+
+func (f *fake) IndexSummary(_ context.Context, _ conversation.UserID, s summary.Summary) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failIx != nil {
+		return f.failIx
+	}
+	f.indexed[s.ID()] = s
+	return nil
+}
+
+func (f *fake) Repair(_ context.Context, _ conversation.UserID, s conversation.Session) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.repaired[s.ID]++
+	return nil
+}
+
+func (f *fake) Count(text string) int { return len(strings.Fields(text)) }
+
+func (f *fake) service() *summary.Service {
+	return summary.New(summary.Deps{
+		Store: f, Model: f, Index: f, Messages: f, Tokens: f, Now: time.Now,
+		Report: func(_ context.Context, op string, _ error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.reported = append(f.reported, op)
+		},
+		EveryMessages: 4, Idle: 15 * time.Minute, Timeout: 2500 * time.Millisecond, Background: true,
+	})
+}
