@@ -23,6 +23,7 @@ require (
 	github.com/pinecone-io/go-pinecone/v5 v5.2.0
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/tiktoken-go/tokenizer v0.10.0
+	go.etcd.io/bbolt v1.5.0
 	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/time v0.15.0

@@ -1,12 +1,13 @@
 package pineconelocal
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// predicate decides on the metadata of a record, which may be nil.
+// predicate reports whether the metadata of a record, which may be nil, passes a filter.
 type predicate func(fields map[string]*structpb.Value) bool
 
 // everything is the predicate of a call without a filter.
@@ -28,7 +29,7 @@ func parseFilter(filter *structpb.Struct) (predicate, error) {
 	return conjunction(all), nil
 }
 
-// requireFilter is parseFilter for calls that would otherwise hit every record by accident.
+// requireFilter is parseFilter for calls that may not match every record by accident.
 func requireFilter(filter *structpb.Struct) (predicate, error) {
 	if len(filter.GetFields()) == 0 {
 		return nil, invalid("A non-empty metadata filter must be given")
@@ -48,11 +49,11 @@ func parseClause(key string, v *structpb.Value) (predicate, error) {
 	return parseField(key, v)
 }
 
-// parseList compiles what follows $and and $or.
+// parseList compiles the list of filters after $and or $or.
 func parseList(op string, v *structpb.Value, join func([]predicate) predicate) (predicate, error) {
 	clauses := v.GetListValue().GetValues()
 	if len(clauses) == 0 || !allOf[*structpb.Value_StructValue](clauses) {
-		return nil, invalid("the %s operator must be followed by a non-empty list of filters, got %s instead", op, got(v))
+		return nil, invalid("the %s operator must be followed by a non-empty list of filters, got %s instead", op, quote(v))
 	}
 	parts := make([]predicate, len(clauses))
 	for i, c := range clauses {
@@ -64,7 +65,7 @@ func parseList(op string, v *structpb.Value, join func([]predicate) predicate) (
 	return join(parts), nil
 }
 
-// parseField compiles the conditions on one field: a bare value means $eq.
+// parseField compiles the conditions on one field. A bare value means $eq.
 func parseField(field string, v *structpb.Value) (predicate, error) {
 	conditions := map[string]*structpb.Value{"$eq": v}
 	switch k := v.GetKind().(type) {
@@ -78,7 +79,7 @@ func parseField(field string, v *structpb.Value) (predicate, error) {
 	for op, operand := range conditions {
 		parse, ok := operators[op]
 		if !ok {
-			return nil, illegal(field, v)
+			return nil, illegalCondition(field, v)
 		}
 		holds, err := parse(op, operand)
 		if err != nil {
@@ -87,17 +88,17 @@ func parseField(field string, v *structpb.Value) (predicate, error) {
 		all = append(all, func(fields map[string]*structpb.Value) bool { return holds(fields[field]) })
 	}
 	if len(all) == 0 {
-		return nil, illegal(field, v)
+		return nil, illegalCondition(field, v)
 	}
 	return conjunction(all), nil
 }
 
-func illegal(field string, v *structpb.Value) error {
-	return invalid("illegal condition for field %s, got %s", field, got(v))
+func illegalCondition(field string, v *structpb.Value) error {
+	return invalid("illegal condition for field %s, got %s", field, quote(v))
 }
 
-// got is an operand as error messages quote it.
-func got(v *structpb.Value) string { return excerpt(v, 200) }
+// quote returns an operand as error messages quote it.
+func quote(v *structpb.Value) string { return excerpt(v, 200) }
 
 func conjunction(parts []predicate) predicate {
 	if len(parts) == 1 {
@@ -121,5 +122,101 @@ func disjunction(parts []predicate) predicate {
 			}
 		}
 		return false
+	}
+}
+
+// condition reports whether the value of one field passes. The value is nil when the record doesn't have the field.
+type condition func(*structpb.Value) bool
+
+// operator compiles the operand of a comparison. Its name, op, is for the error.
+type operator func(op string, operand *structpb.Value) (condition, error)
+
+// operators are the comparisons by name. The service follows MongoDB's language: $ne and $nin also accept
+// records without the field, and a field that holds a list is equal to each of its strings.
+var operators = map[string]operator{
+	"$eq":  parseEqual,
+	"$ne":  negated(parseEqual),
+	"$in":  parseIn,
+	"$nin": negated(parseIn),
+	"$gt":  ordered(func(a, b float64) bool { return a > b }),
+	"$gte": ordered(func(a, b float64) bool { return a >= b }),
+	"$lt":  ordered(func(a, b float64) bool { return a < b }),
+	"$lte": ordered(func(a, b float64) bool { return a <= b }),
+}
+
+// scalar is a string, a float64 or a bool. Values of different types are never equal.
+type scalar any
+
+// scalarOf returns nil for a value that is not a scalar.
+func scalarOf(v *structpb.Value) scalar {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		return k.StringValue
+	case *structpb.Value_NumberValue:
+		return k.NumberValue
+	case *structpb.Value_BoolValue:
+		return k.BoolValue
+	}
+	return nil
+}
+
+func parseEqual(op string, operand *structpb.Value) (condition, error) {
+	want := scalarOf(operand)
+	if want == nil {
+		return nil, invalid("the %s operator must be followed by a string, boolean or a number, got %s instead",
+			op, quote(operand))
+	}
+	return anyElement(func(s scalar) bool { return s == want }), nil
+}
+
+func parseIn(op string, operand *structpb.Value) (condition, error) {
+	_, isList := operand.GetKind().(*structpb.Value_ListValue)
+	values := operand.GetListValue().GetValues()
+	uniform := allOf[*structpb.Value_StringValue](values) || allOf[*structpb.Value_NumberValue](values)
+	if !isList || !uniform {
+		return nil, invalid("the %s operator must be followed by a list of strings or a list of numbers, got %s instead",
+			op, quote(operand))
+	}
+	if len(values) > maxFilterValues {
+		return nil, invalid("the %s operator has %d values, which exceeds the limit of %d", op, len(values), maxFilterValues)
+	}
+	set := make(map[scalar]bool, len(values))
+	for _, v := range values {
+		set[scalarOf(v)] = true
+	}
+	return anyElement(func(s scalar) bool { return set[s] }), nil
+}
+
+// anyElement applies a test of a scalar to a field, or to each element of a field that holds a list.
+func anyElement(holds func(scalar) bool) condition {
+	return func(v *structpb.Value) bool {
+		if list := v.GetListValue(); list != nil {
+			return slices.ContainsFunc(list.GetValues(), func(e *structpb.Value) bool { return holds(scalarOf(e)) })
+		}
+		s := scalarOf(v)
+		return s != nil && holds(s)
+	}
+}
+
+func negated(parse operator) operator {
+	return func(op string, operand *structpb.Value) (condition, error) {
+		holds, err := parse(op, operand)
+		if err != nil {
+			return nil, err
+		}
+		return func(v *structpb.Value) bool { return !holds(v) }, nil
+	}
+}
+
+func ordered(holds func(a, b float64) bool) operator {
+	return func(op string, operand *structpb.Value) (condition, error) {
+		bound, ok := scalarOf(operand).(float64)
+		if !ok {
+			return nil, invalid("the %s operator must be followed by a number, got %s instead", op, quote(operand))
+		}
+		return func(v *structpb.Value) bool {
+			n, ok := scalarOf(v).(float64)
+			return ok && holds(n, bound)
+		}, nil
 	}
 }

@@ -1,7 +1,6 @@
 package pineconelocal_test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +11,9 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 )
 
-// library has one record per kind of metadata.
+// library returns an index with one record for each kind of metadata.
 func library(t *testing.T) *pinecone.IndexConnection {
+	t.Helper()
 	conn := connect(t, pineconelocal.Options{})
 	for id, md := range map[string]map[string]any{
 		"comedy":  {"genre": "comedy", "year": 2019, "seen": true},
@@ -21,95 +21,91 @@ func library(t *testing.T) *pinecone.IndexConnection {
 		"both":    {"genre": []any{"comedy", "drama"}, "year": 2021.5},
 		"strings": {"year": "2020", "seen": "true"},
 	} {
-		v := vector(id, 1)
+		v := dense(id, 1)
 		v.Metadata = object(t, md)
 		upsert(t, conn, v)
 	}
-	upsert(t, conn, vector("bare", 1))
+	upsert(t, conn, dense("bare", 1))
 	return conn
 }
 
 func TestFilter(t *testing.T) {
+	t.Parallel()
 	conn := library(t)
 	type m = map[string]any
 	for name, tc := range map[string]struct {
 		filter m
 		want   string
 	}{
-		"bare string":                {m{"genre": "comedy"}, "both comedy"},
-		"bare number":                {m{"year": 2020}, "drama"},
-		"bare boolean":               {m{"seen": true}, "comedy"},
-		"$eq string":                 {m{"genre": m{"$eq": "drama"}}, "both drama"},
-		"$eq compares types":         {m{"year": m{"$eq": "2020"}}, "strings"},
-		"$eq boolean false":          {m{"seen": m{"$eq": false}}, "drama"},
-		"$ne takes missing fields":   {m{"genre": m{"$ne": "comedy"}}, "bare drama strings"},
-		"$ne compares types":         {m{"year": m{"$ne": 2020}}, "bare both comedy strings"},
-		"$gt":                        {m{"year": m{"$gt": 2020}}, "both"},
-		"$gte":                       {m{"year": m{"$gte": 2020}}, "both drama"},
-		"$lt":                        {m{"year": m{"$lt": 2020}}, "comedy"},
-		"$lte":                       {m{"year": m{"$lte": 2020}}, "comedy drama"},
-		"a range":                    {m{"year": m{"$gt": 2019, "$lt": 2021}}, "drama"},
-		"$in strings":                {m{"genre": m{"$in": []any{"drama", "horror"}}}, "both drama"},
-		"$in numbers":                {m{"year": m{"$in": []any{2019, 2021.5}}}, "both comedy"},
-		"$in nothing":                {m{"genre": m{"$in": []any{}}}, ""},
-		"$nin":                       {m{"genre": m{"$nin": []any{"drama"}}}, "bare comedy strings"},
-		"$exists":                    {m{"genre": m{"$exists": true}}, "both comedy drama"},
-		"$exists not":                {m{"seen": m{"$exists": false}}, "bare both"},
-		"two fields":                 {m{"genre": "comedy", "year": 2019}, "comedy"},
-		"$and":                       {m{"$and": []any{m{"genre": "comedy"}, m{"genre": "drama"}}}, "both"},
-		"$or":                        {m{"$or": []any{m{"genre": "comedy"}, m{"year": "2020"}}}, "both comedy strings"},
-		"$or in $and":                {m{"$and": []any{m{"seen": true}, m{"$or": []any{m{"year": 2019}, m{"year": 1}}}}}, "comedy"},
+		"bare string":              {m{"genre": "comedy"}, "both comedy"},
+		"bare number":              {m{"year": 2020}, "drama"},
+		"bare boolean":             {m{"seen": true}, "comedy"},
+		"$eq string":               {m{"genre": m{"$eq": "drama"}}, "both drama"},
+		"$eq compares types":       {m{"year": m{"$eq": "2020"}}, "strings"},
+		"$eq boolean false":        {m{"seen": m{"$eq": false}}, "drama"},
+		"$ne takes missing fields": {m{"genre": m{"$ne": "comedy"}}, "bare drama strings"},
+		"$ne compares types":       {m{"year": m{"$ne": 2020}}, "bare both comedy strings"},
+		"$gt":                      {m{"year": m{"$gt": 2020}}, "both"},
+		"$gte":                     {m{"year": m{"$gte": 2020}}, "both drama"},
+		"$lt":                      {m{"year": m{"$lt": 2020}}, "comedy"},
+		"$lte":                     {m{"year": m{"$lte": 2020}}, "comedy drama"},
+		"a range":                  {m{"year": m{"$gt": 2019, "$lt": 2021}}, "drama"},
+		"$in strings":              {m{"genre": m{"$in": []any{"drama", "horror"}}}, "both drama"},
+		"$in numbers":              {m{"year": m{"$in": []any{2019, 2021.5}}}, "both comedy"},
+		"$in nothing":              {m{"genre": m{"$in": []any{}}}, ""},
+		"$nin":                     {m{"genre": m{"$nin": []any{"drama"}}}, "bare comedy strings"},
+		"two fields":               {m{"genre": "comedy", "year": 2019}, "comedy"},
+		"$and":                     {m{"$and": []any{m{"genre": "comedy"}, m{"genre": "drama"}}}, "both"},
+		"$or":                      {m{"$or": []any{m{"genre": "comedy"}, m{"year": "2020"}}}, "both comedy strings"},
+		"$or in $and": {
+			m{"$and": []any{m{"seen": true}, m{"$or": []any{m{"year": 2019}, m{"year": 1}}}}}, "comedy",
+		},
 		"$and beside a field":        {m{"genre": "drama", "$and": []any{m{"year": m{"$gt": 2020}}}}, "both"},
 		"an empty filter":            {m{}, "bare both comedy drama strings"},
 		"a field that no record has": {m{"nope": 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := matches(t, conn, pinecone.QueryByVectorValuesRequest{
+			got := query(t, conn, pinecone.QueryByVectorValuesRequest{
 				Vector: []float32{1}, TopK: 10, MetadataFilter: object(t, tc.filter),
 			})
-			if diff := cmp.Diff(strings.Fields(tc.want), append([]string{}, found...)); diff != "" {
+			if diff := cmp.Diff(strings.Fields(tc.want), append([]string{}, got...)); diff != "" {
 				t.Errorf("query with %v (-want +got):\n%s", tc.filter, diff)
-			}
-			if len(tc.filter) == 0 {
-				return // the other calls refuse an empty filter
-			}
-			res, err := conn.FetchVectorsByMetadata(t.Context(),
-				&pinecone.FetchVectorsByMetadataRequest{Filter: object(t, tc.filter)})
-			if err != nil {
-				t.Fatalf("fetch by metadata: %v", err)
-			}
-			byMetadata := append([]string{}, slices.Sorted(maps.Keys(res.Vectors))...)
-			if diff := cmp.Diff(strings.Fields(tc.want), byMetadata); diff != "" {
-				t.Errorf("fetch by metadata with %v (-want +got):\n%s", tc.filter, diff)
 			}
 		})
 	}
 }
 
 func TestFilterRefused(t *testing.T) {
+	t.Parallel()
+	const (
+		scalarWanted  = ` operator must be followed by a string, boolean or a number, got `
+		listWanted    = ` operator must be followed by a list of strings or a list of numbers, got `
+		filtersWanted = ` operator must be followed by a non-empty list of filters, got `
+	)
 	conn := library(t)
 	type m = map[string]any
 	for name, tc := range map[string]struct {
 		filter m
 		want   string
 	}{
-		"unknown operator":     {m{"a": m{"$regex": "x"}}, `illegal condition for field a, got {"$regex":"x"}`},
-		"nested object":        {m{"a": m{"b": 1}}, `illegal condition for field a, got {"b":1}`},
-		"empty object":         {m{"a": m{}}, `illegal condition for field a, got {}`},
-		"null":                 {m{"a": nil}, `illegal condition for field a, got null`},
-		"bare list":            {m{"a": []any{"x"}}, `illegal condition for field a, got ["x"]`},
-		"operator without one": {m{"$gt": 1}, `$gt is not a valid operator at this place, expected a field name, $and or $or`},
-		"$eq list":             {m{"a": m{"$eq": []any{"x"}}}, `the $eq operator must be followed by a string, boolean or a number, got ["x"] instead`},
-		"$ne null":             {m{"a": m{"$ne": nil}}, `the $ne operator must be followed by a string, boolean or a number, got null instead`},
-		"$gt string":           {m{"a": m{"$gt": "1"}}, `the $gt operator must be followed by a number, got "1" instead`},
-		"$lte boolean":         {m{"a": m{"$lte": true}}, `the $lte operator must be followed by a number, got true instead`},
-		"$in scalar":           {m{"a": m{"$in": "x"}}, `the $in operator must be followed by a list of strings or a list of numbers, got "x" instead`},
-		"$in mixed":            {m{"a": m{"$in": []any{"x", 1}}}, `the $in operator must be followed by a list of strings or a list of numbers, got ["x",1] instead`},
-		"$nin booleans":        {m{"a": m{"$nin": []any{true}}}, `the $nin operator must be followed by a list of strings or a list of numbers, got [true] instead`},
-		"$exists number":       {m{"a": m{"$exists": 1}}, `the $exists operator must be followed by a boolean, got 1 instead`},
-		"$and object":          {m{"$and": m{"a": 1}}, `the $and operator must be followed by a non-empty list of filters, got {"a":1} instead`},
-		"$or nothing":          {m{"$or": []any{}}, `the $or operator must be followed by a non-empty list of filters, got [] instead`},
-		"$or of an empty one":  {m{"$or": []any{m{}}}, `A non-empty metadata filter must be given`},
+		"unknown operator": {m{"a": m{"$regex": "x"}}, `illegal condition for field a, got {"$regex":"x"}`},
+		"nested object":    {m{"a": m{"b": 1}}, `illegal condition for field a, got {"b":1}`},
+		"empty object":     {m{"a": m{}}, `illegal condition for field a, got {}`},
+		"null":             {m{"a": nil}, `illegal condition for field a, got null`},
+		"bare list":        {m{"a": []any{"x"}}, `illegal condition for field a, got ["x"]`},
+		"operator without a field": {
+			m{"$gt": 1}, `$gt is not a valid operator at this place, expected a field name, $and or $or`,
+		},
+		"$eq list":            {m{"a": m{"$eq": []any{"x"}}}, `the $eq` + scalarWanted + `["x"] instead`},
+		"$ne null":            {m{"a": m{"$ne": nil}}, `the $ne` + scalarWanted + `null instead`},
+		"$gt string":          {m{"a": m{"$gt": "1"}}, `the $gt operator must be followed by a number, got "1" instead`},
+		"$lte boolean":        {m{"a": m{"$lte": true}}, `the $lte operator must be followed by a number, got true instead`},
+		"$in scalar":          {m{"a": m{"$in": "x"}}, `the $in` + listWanted + `"x" instead`},
+		"$in mixed":           {m{"a": m{"$in": []any{"x", 1}}}, `the $in` + listWanted + `["x",1] instead`},
+		"$nin booleans":       {m{"a": m{"$nin": []any{true}}}, `the $nin` + listWanted + `[true] instead`},
+		"$and object":         {m{"$and": m{"a": 1}}, `the $and` + filtersWanted + `{"a":1} instead`},
+		"$or nothing":         {m{"$or": []any{}}, `the $or` + filtersWanted + `[] instead`},
+		"$or of an empty one": {m{"$or": []any{m{}}}, `A non-empty metadata filter must be given`},
 		"too many values": {
 			m{"a": m{"$in": slices.Repeat([]any{"x"}, 10_001)}},
 			"the $in operator has 10001 values, which exceeds the limit of 10000",
@@ -119,9 +115,7 @@ func TestFilterRefused(t *testing.T) {
 			_, err := conn.QueryByVectorValues(t.Context(), &pinecone.QueryByVectorValuesRequest{
 				Vector: []float32{1}, TopK: 10, MetadataFilter: object(t, tc.filter),
 			})
-			if got, want := refusal(err), "InvalidArgument: "+tc.want; got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			wantInvalid(t, err, tc.want)
 		})
 	}
 }

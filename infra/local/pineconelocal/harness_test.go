@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
@@ -30,10 +31,10 @@ func build(t testing.TB, opts pineconelocal.Options) *pineconelocal.Server {
 	return s
 }
 
-// serve opens a door to s and returns its address as the client wants it.
+// serve serves s on a listener of its own and returns the host as the client takes it.
 func serve(t testing.TB, s *pineconelocal.Server, interceptors ...grpc.UnaryServerInterceptor) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +52,13 @@ func serve(t testing.TB, s *pineconelocal.Server, interceptors ...grpc.UnaryServ
 }
 
 // dial connects the real client to a host.
-func dial(t testing.TB, host, namespace string) *pinecone.IndexConnection {
+func dial(t testing.TB, host string) *pinecone.IndexConnection {
 	t.Helper()
 	client, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := client.Index(pinecone.NewIndexConnParams{Host: host, Namespace: namespace})
+	conn, err := client.Index(pinecone.NewIndexConnParams{Host: host})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +70,10 @@ func dial(t testing.TB, host, namespace string) *pinecone.IndexConnection {
 	return conn
 }
 
-// connect is a client of a new server, in the default namespace.
+// connect returns a client of a new server, in the default namespace.
 func connect(t testing.TB, opts pineconelocal.Options) *pinecone.IndexConnection {
 	t.Helper()
-	return dial(t, serve(t, build(t, opts)), "")
+	return dial(t, serve(t, build(t, opts)))
 }
 
 func object(t testing.TB, fields map[string]any) *structpb.Struct {
@@ -84,8 +85,32 @@ func object(t testing.TB, fields map[string]any) *structpb.Struct {
 	return s
 }
 
-func vector(id string, values ...float32) *pinecone.Vector {
+func dense(id string, values ...float32) *pinecone.Vector {
 	return &pinecone.Vector{Id: id, Values: &values}
+}
+
+func hybrid(id string, values []float32, indices []uint32, sparse []float32) *pinecone.Vector {
+	return &pinecone.Vector{
+		Id: id, Values: &values, SparseValues: &pinecone.SparseValues{Indices: indices, Values: sparse},
+	}
+}
+
+// ids returns n ids: "id-0", "id-1" and so on. They are not in the order of the index, except below eleven.
+func ids(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = "id-" + strconv.Itoa(i)
+	}
+	return out
+}
+
+// copies returns n vectors of the same values, with the ids that ids returns.
+func copies(n int, values ...float32) []*pinecone.Vector {
+	out := make([]*pinecone.Vector, n)
+	for i, id := range ids(n) {
+		out[i] = dense(id, values...)
+	}
+	return out
 }
 
 func upsert(t testing.TB, conn *pinecone.IndexConnection, vectors ...*pinecone.Vector) {
@@ -99,8 +124,8 @@ func upsert(t testing.TB, conn *pinecone.IndexConnection, vectors ...*pinecone.V
 	}
 }
 
-// fetched are the records of those of the ids that exist.
-func fetched(t testing.TB, conn *pinecone.IndexConnection, ids ...string) map[string]*pinecone.Vector {
+// fetch returns the records of those ids that exist.
+func fetch(t testing.TB, conn *pinecone.IndexConnection, ids ...string) map[string]*pinecone.Vector {
 	t.Helper()
 	res, err := conn.FetchVectors(context.Background(), ids)
 	if err != nil {
@@ -109,32 +134,55 @@ func fetched(t testing.TB, conn *pinecone.IndexConnection, ids ...string) map[st
 	return res.Vectors
 }
 
-// existing are those of the ids that have a record, sorted.
+// existing returns those ids that have a record, sorted.
 func existing(t testing.TB, conn *pinecone.IndexConnection, ids ...string) []string {
 	t.Helper()
-	return slices.Sorted(maps.Keys(fetched(t, conn, ids...)))
+	return slices.Sorted(maps.Keys(fetch(t, conn, ids...)))
 }
 
-// matches are the ids that a query answers, in order.
-func matches(t testing.TB, conn *pinecone.IndexConnection, req pinecone.QueryByVectorValuesRequest) []string {
+// query returns the ids of the matches, in their order.
+func query(t testing.TB, conn *pinecone.IndexConnection, req pinecone.QueryByVectorValuesRequest) []string {
 	t.Helper()
 	res, err := conn.QueryByVectorValues(context.Background(), &req)
 	if err != nil {
 		t.Fatalf("query: %v", err)
 	}
-	return matchIDs(res)
-}
-
-func matchIDs(res *pinecone.QueryVectorsResponse) []string {
-	var ids []string
+	var found []string
 	for _, m := range res.Matches {
-		ids = append(ids, m.Vector.Id)
+		found = append(found, m.Vector.Id)
 	}
-	return ids
+	return found
 }
 
-// refusal is the code and the text of a failed call, as in "InvalidArgument: the text".
-func refusal(err error) string {
+func stats(t testing.TB, conn *pinecone.IndexConnection) *pinecone.DescribeIndexStatsResponse {
+	t.Helper()
+	out, err := conn.DescribeIndexStats(context.Background())
+	if err != nil {
+		t.Fatalf("describe index stats: %v", err)
+	}
+	return out
+}
+
+// statusOf returns the code and the text of an error, as in "InvalidArgument: the text", and "OK: " without one.
+func statusOf(err error) string {
 	s, _ := status.FromError(err)
 	return s.Code().String() + ": " + s.Message()
+}
+
+// wantStatus compares an error with a code and a text.
+func wantStatus(t testing.TB, err error, want string) {
+	t.Helper()
+	if got := statusOf(err); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// wantInvalid compares an error with the text of an InvalidArgument, or with no error when the text is empty.
+func wantInvalid(t testing.TB, err error, text string) {
+	t.Helper()
+	if text == "" {
+		wantStatus(t, err, "OK: ")
+		return
+	}
+	wantStatus(t, err, "InvalidArgument: "+text)
 }

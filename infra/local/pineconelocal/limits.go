@@ -3,11 +3,15 @@ package pineconelocal
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // The service's documented limits ("Pinecone Database limits").
@@ -28,14 +32,25 @@ const (
 	maxFilterValues    = 10_000
 )
 
-// maxReceived is what the transport lets through, so that an oversized request gets the service's own answer.
+// maxReceived is the transport's limit. It is higher than maxRequestBytes, so that an oversized request gets the
+// service's own answer.
 const maxReceived = 64 << 20
 
 func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
 }
 
-// checkReceived answers a message that is too large for any method as the service's transport does.
+// rejectFields answers Unimplemented when a field is set that this server has no use for, rather than ignoring it.
+func rejectFields(in message, names ...protoreflect.Name) error {
+	for _, name := range names {
+		if in.has(name) {
+			return status.Errorf(codes.Unimplemented, "%s.%s is not served locally", in.Descriptor().Name(), name)
+		}
+	}
+	return nil
+}
+
+// checkReceived refuses a message that is too large for any method, as the service's transport does.
 func checkReceived(size int) error {
 	if size > maxRequestBytes {
 		return status.Errorf(codes.OutOfRange,
@@ -72,6 +87,14 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
 }
 
+// checkNamespaceName is checkNamespace for calls that don't take the default namespace by the empty name.
+func checkNamespaceName(name string) error {
+	if name == "" {
+		return invalid("Namespace name must not be empty")
+	}
+	return checkNamespace(name)
+}
+
 func checkIDCount(n int) error {
 	if n == 0 {
 		return invalid("At least one ID must be given")
@@ -82,7 +105,7 @@ func checkIDCount(n int) error {
 	return nil
 }
 
-// checkDimension compares with the dimension of the index, 0 when it has none yet.
+// checkDimension compares a dimension with that of the index, which is 0 when it has none yet.
 func checkDimension(got, index int) error {
 	if index == 0 && got == 0 {
 		return invalid("Vector dimension 0 is not between 1 and %d", maxDimension)
@@ -103,6 +126,29 @@ func checkFinite(values []float32) error {
 		}
 	}
 	return nil
+}
+
+// checkDense holds the rules for stored dense values, except their number.
+func checkDense(id string, values []float32) error {
+	if err := checkFinite(values); err != nil {
+		return err
+	}
+	if len(values) > 0 && !slices.ContainsFunc(values, func(v float32) bool { return v != 0 }) {
+		return invalid("Dense vectors must contain at least one non-zero value. Vector ID '%s' contains only zeros", id)
+	}
+	return nil
+}
+
+func checkSparse(s vector.Sparse) error {
+	switch {
+	case len(s.Indices) != len(s.Values):
+		return invalid("Sparse vector has %d indices and %d values, they must be as many", len(s.Indices), len(s.Values))
+	case len(s.Values) == 0:
+		return invalid("Sparse vector must contain at least one value")
+	case len(s.Values) > maxSparse:
+		return invalid("Sparse vector has %d values, which exceeds the limit of %d", len(s.Values), maxSparse)
+	}
+	return checkFinite(s.Values)
 }
 
 // checkMetadata holds the rules for stored metadata: flat, no nulls, lists of strings only, at most 40 KB.
@@ -145,12 +191,12 @@ func allOf[K any](values []*structpb.Value) bool {
 	return true
 }
 
-// metadataSize is the length of the metadata as JSON.
+// metadataSize returns the length of the metadata as JSON.
 func metadataSize(md *structpb.Struct) int {
 	return len(asJSON(md.AsMap()))
 }
 
-// excerpt is v as JSON, cut after n bytes.
+// excerpt returns v as JSON, cut after n bytes.
 func excerpt(v *structpb.Value, n int) string {
 	b := asJSON(v.AsInterface())
 	if len(b) > n {
@@ -159,7 +205,7 @@ func excerpt(v *structpb.Value, n int) string {
 	return string(b)
 }
 
-// asJSON writes what structpb makes of a value: that is always valid JSON, infinite numbers being strings.
+// asJSON encodes what structpb returns for a value. It can't fail: structpb turns infinite numbers into strings.
 func asJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

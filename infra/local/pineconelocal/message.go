@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// message reads and writes a message of the client by the names of its fields. The types themselves are in an
-// internal package of the client. A name that the message doesn't have is a mistake in this package, and panics.
+// message reads and writes a message of the client by the names of its fields. The Go types are in an internal package
+// of the client. A field name that the message doesn't have is a bug in this package, and panics.
 type message struct{ protoreflect.Message }
 
 // newMessage makes an empty message of a type that the client registered.
@@ -29,16 +29,16 @@ func (m message) field(name protoreflect.Name) protoreflect.FieldDescriptor {
 	return fd
 }
 
-func (m message) has(name protoreflect.Name) bool    { return m.Has(m.field(name)) }
-func (m message) text(name protoreflect.Name) string { return m.Get(m.field(name)).String() }
-func (m message) flag(name protoreflect.Name) bool   { return m.Get(m.field(name)).Bool() }
-func (m message) count(name protoreflect.Name) int   { return int(m.Get(m.field(name)).Uint()) }
+func (m message) has(name protoreflect.Name) bool      { return m.Has(m.field(name)) }
+func (m message) string(name protoreflect.Name) string { return m.Get(m.field(name)).String() }
+func (m message) bool(name protoreflect.Name) bool     { return m.Get(m.field(name)).Bool() }
+func (m message) uint(name protoreflect.Name) int      { return int(m.Get(m.field(name)).Uint()) }
 
-func (m message) sub(name protoreflect.Name) message {
+func (m message) message(name protoreflect.Name) message {
 	return message{m.Get(m.field(name)).Message()}
 }
 
-// object is the JSON object in a field, nil when the field is not set.
+// object returns the JSON object in a field, or nil when the field is not set.
 func (m message) object(name protoreflect.Name) *structpb.Struct {
 	if !m.has(name) {
 		return nil
@@ -46,27 +46,27 @@ func (m message) object(name protoreflect.Name) *structpb.Struct {
 	return m.Get(m.field(name)).Message().Interface().(*structpb.Struct)
 }
 
-func (m message) texts(name protoreflect.Name) []string {
-	return items(m, name, func(v protoreflect.Value) string { return v.String() })
+func (m message) strings(name protoreflect.Name) []string {
+	return list(m, name, func(v protoreflect.Value) string { return v.String() })
 }
 
 func (m message) floats(name protoreflect.Name) []float32 {
-	return items(m, name, func(v protoreflect.Value) float32 { return float32(v.Float()) })
+	return list(m, name, func(v protoreflect.Value) float32 { return float32(v.Float()) })
 }
 
 func (m message) uints(name protoreflect.Name) []uint32 {
-	return items(m, name, func(v protoreflect.Value) uint32 { return uint32(v.Uint()) })
+	return list(m, name, func(v protoreflect.Value) uint32 { return uint32(v.Uint()) })
 }
 
-func (m message) subs(name protoreflect.Name) []message {
-	return items(m, name, func(v protoreflect.Value) message { return message{v.Message()} })
+func (m message) messages(name protoreflect.Name) []message {
+	return list(m, name, func(v protoreflect.Value) message { return message{v.Message()} })
 }
 
-func items[T any](m message, name protoreflect.Name, read func(protoreflect.Value) T) []T {
-	list := m.Get(m.field(name)).List()
-	out := make([]T, list.Len())
+func list[T any](m message, name protoreflect.Name, read func(protoreflect.Value) T) []T {
+	values := m.Get(m.field(name)).List()
+	out := make([]T, values.Len())
 	for i := range out {
-		out[i] = read(list.Get(i))
+		out[i] = read(values.Get(i))
 	}
 	return out
 }
@@ -83,32 +83,32 @@ func (m message) setObject(name protoreflect.Name, v *structpb.Struct) {
 	}
 }
 
-func setItems[T any](m message, name protoreflect.Name, values []T) {
+func setList[T any](m message, name protoreflect.Name, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	list := m.Mutable(m.field(name)).List()
+	field := m.Mutable(m.field(name)).List()
 	for _, v := range values {
-		list.Append(protoreflect.ValueOf(v))
+		field.Append(protoreflect.ValueOf(v))
 	}
 }
 
-// open sets a message field, if it isn't yet, and returns its message.
-func (m message) open(name protoreflect.Name) message {
+// mutable returns the message in a field, which it sets to an empty one first if it is not set.
+func (m message) mutable(name protoreflect.Name) message {
 	return message{m.Mutable(m.field(name)).Message()}
 }
 
-// add appends an empty message to a list.
-func (m message) add(name protoreflect.Name) message {
+// appendTo appends an empty message to a list field, and returns it.
+func (m message) appendTo(name protoreflect.Name) message {
 	return message{m.Mutable(m.field(name)).List().AppendMutable().Message()}
 }
 
-// put adds an empty message to a map.
-func (m message) put(name protoreflect.Name, key string) message {
+// putInto adds an empty message to a map field, and returns it.
+func (m message) putInto(name protoreflect.Name, key string) message {
 	return message{m.Mutable(m.field(name)).Map().Mutable(protoreflect.ValueOfString(key).MapKey()).Message()}
 }
 
 // setReadUnits tells what the call cost.
 func (m message) setReadUnits(n int) {
-	m.open("usage").set("read_units", uint32(n))
+	m.mutable("usage").set("read_units", uint32(n))
 }

@@ -3,7 +3,7 @@ package pineconelocal_test
 import (
 	"cmp"
 	"fmt"
-	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,13 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 )
 
-func hybrid(id string, values []float32, indices []uint32, sparse []float32) *pinecone.Vector {
-	return &pinecone.Vector{
-		Id: id, Values: &values, SparseValues: &pinecone.SparseValues{Indices: indices, Values: sparse},
-	}
-}
-
-// scores are the matches as "id score".
+// scores returns the matches as "id score".
 func scores(res *pinecone.QueryVectorsResponse) []string {
 	var out []string
 	for _, m := range res.Matches {
@@ -31,35 +25,30 @@ func scores(res *pinecone.QueryVectorsResponse) []string {
 }
 
 func TestQueryScores(t *testing.T) {
-	for metric, want := range map[pineconelocal.Metric][]string{
-		pineconelocal.DotProduct: {"far 10.000", "near 1.000", "right 0.000", "back -2.000"},
-		pineconelocal.Cosine:     {"far 1.000", "near 1.000", "right 0.000", "back -1.000"},
-		pineconelocal.Euclidean:  {"near 0.000", "right 2.000", "back 9.000", "far 81.000"},
-	} {
-		t.Run(string(metric), func(t *testing.T) {
-			conn := connect(t, pineconelocal.Options{Metric: metric})
-			upsert(t, conn, vector("near", 1, 0), vector("far", 10, 0), vector("right", 0, 1), vector("back", -2, 0))
-			res, err := conn.QueryByVectorValues(t.Context(),
-				&pinecone.QueryByVectorValuesRequest{Vector: []float32{1, 0}, TopK: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := gocmp.Diff(want, scores(res)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if res.Usage == nil || res.Usage.ReadUnits == 0 {
-				t.Errorf("usage %v, want some read units", res.Usage)
-			}
-		})
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	upsert(t, conn, dense("near", 1, 0), dense("far", 10, 0), dense("right", 0, 1), dense("back", -2, 0))
+	res, err := conn.QueryByVectorValues(t.Context(),
+		&pinecone.QueryByVectorValuesRequest{Vector: []float32{1, 0}, TopK: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"far 10.000", "near 1.000", "right 0.000", "back -2.000"}
+	if diff := gocmp.Diff(want, scores(res)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if res.Usage == nil || res.Usage.ReadUnits == 0 {
+		t.Errorf("usage %v, want some read units", res.Usage)
 	}
 }
 
 func TestQueryHybrid(t *testing.T) {
+	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
 	upsert(t, conn,
 		hybrid("words", []float32{1, 1}, []uint32{7, 3}, []float32{2, 5}), // indices in any order
 		hybrid("other", []float32{1, 1}, []uint32{4}, []float32{9}),
-		vector("dense", 3, 3),
+		dense("dense", 3, 3),
 	)
 	for name, tc := range map[string]struct {
 		dense   []float32
@@ -67,8 +56,18 @@ func TestQueryHybrid(t *testing.T) {
 		values  []float32
 		want    []string
 	}{
-		"both":        {[]float32{1, 0}, []uint32{3, 7}, []float32{1, 0.5}, []string{"words 7.000", "dense 3.000", "other 1.000"}},
-		"sparse only": {[]float32{0, 0}, []uint32{4}, []float32{1}, []string{"other 9.000", "dense 0.000", "words 0.000"}},
+		"both": {
+			[]float32{1, 0},
+			[]uint32{3, 7},
+			[]float32{1, 0.5},
+			[]string{"words 7.000", "dense 3.000", "other 1.000"},
+		},
+		"sparse only": {
+			[]float32{0, 0},
+			[]uint32{4},
+			[]float32{1},
+			[]string{"other 9.000", "dense 0.000", "words 0.000"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := conn.QueryByVectorValues(t.Context(), &pinecone.QueryByVectorValuesRequest{
@@ -94,6 +93,7 @@ func TestQueryHybrid(t *testing.T) {
 }
 
 func TestQueryIncludes(t *testing.T) {
+	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
 	v := hybrid("a", []float32{1}, []uint32{2}, []float32{3})
 	v.Metadata = object(t, map[string]any{"text": "x"})
@@ -116,13 +116,14 @@ func TestQueryIncludes(t *testing.T) {
 }
 
 func TestQueryFindsNothing(t *testing.T) {
+	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
-	query := pinecone.QueryByVectorValuesRequest{Vector: []float32{1, 2}, TopK: 3}
-	if got := matches(t, conn, query); got != nil {
+	request := pinecone.QueryByVectorValuesRequest{Vector: []float32{1, 2}, TopK: 3}
+	if got := query(t, conn, request); got != nil {
 		t.Errorf("in an index without a dimension: %v", got)
 	}
-	upsert(t, conn, vector("a", 1, 2))
-	if got := matches(t, conn.WithNamespace("missing"), query); got != nil {
+	upsert(t, conn, dense("a", 1, 2))
+	if got := query(t, conn.WithNamespace("missing"), request); got != nil {
 		t.Errorf("in a missing namespace: %v", got)
 	}
 	res, err := conn.QueryByVectorId(t.Context(), &pinecone.QueryByVectorIdRequest{VectorId: "missing", TopK: 3})
@@ -131,70 +132,90 @@ func TestQueryFindsNothing(t *testing.T) {
 	}
 }
 
-// naive answers the query by sorting everything. The vectors hold small whole numbers: their products are exact.
-func naive(rows []*pinecone.Vector, query []float32, k int, metric pineconelocal.Metric) []string {
+// fullSort answers a query by sorting all vectors. They hold small whole numbers, so their products are exact.
+func fullSort(vectors []*pinecone.Vector, query []float32, k int) []string {
 	score := func(v *pinecone.Vector) float64 {
-		var dot, square float64
+		var sum float64
 		for i, x := range *v.Values {
-			dot += float64(x) * float64(query[i])
-			square += math.Pow(float64(x)-float64(query[i]), 2)
+			sum += float64(x) * float64(query[i])
 		}
-		if metric == pineconelocal.Euclidean {
-			return -square
-		}
-		return dot
+		return sum
 	}
-	rows = slices.Clone(rows)
-	slices.SortFunc(rows, func(a, b *pinecone.Vector) int {
+	vectors = slices.Clone(vectors)
+	slices.SortFunc(vectors, func(a, b *pinecone.Vector) int {
 		return cmp.Or(cmp.Compare(score(b), score(a)), strings.Compare(a.Id, b.Id))
 	})
 	var ids []string
-	for _, v := range rows[:min(k, len(rows))] {
+	for _, v := range vectors[:min(k, len(vectors))] {
 		ids = append(ids, v.Id)
 	}
 	return ids
 }
 
 func TestQueryEqualsFullSort(t *testing.T) {
-	for _, metric := range []pineconelocal.Metric{pineconelocal.DotProduct, pineconelocal.Euclidean} {
-		t.Run(string(metric), func(t *testing.T) {
-			conn := connect(t, pineconelocal.Options{Dimension: 5, Metric: metric})
-			run := 0
-			rapid.Check(t, func(rt *rapid.T) {
-				run++
-				ns := conn.WithNamespace(fmt.Sprintf("run-%d", run))
-				values := rapid.SliceOfN(rapid.Map(rapid.IntRange(-3, 3), func(i int) float32 { return float32(i) }), 5, 5)
-				stored := values.Filter(func(v []float32) bool { return slices.Max(v) != 0 || slices.Min(v) != 0 })
-				var rows []*pinecone.Vector
-				for i, v := range rapid.SliceOfN(stored, 1, 60).Draw(rt, "rows") {
-					rows = append(rows, vector(fmt.Sprintf("id-%d", i), v...))
-				}
-				upsert(t, ns, rows...)
-				query, k := values.Draw(rt, "query"), rapid.IntRange(1, 70).Draw(rt, "k")
-				got := matches(t, ns, pinecone.QueryByVectorValuesRequest{Vector: query, TopK: uint32(k)})
-				if diff := gocmp.Diff(naive(rows, query, k, metric), got); diff != "" {
-					rt.Fatalf("(-want +got):\n%s", diff)
-				}
-			})
-		})
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{Dimension: 5})
+	draws := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		draws++
+		ns := conn.WithNamespace(fmt.Sprintf("draw-%d", draws))
+		small := rapid.Map(rapid.IntRange(-3, 3), func(i int) float32 { return float32(i) })
+		values := rapid.SliceOfN(small, 5, 5)
+		stored := values.Filter(func(v []float32) bool { return slices.Max(v) != 0 || slices.Min(v) != 0 })
+		var vectors []*pinecone.Vector
+		for i, v := range rapid.SliceOfN(stored, 1, 60).Draw(rt, "stored") {
+			vectors = append(vectors, dense(fmt.Sprintf("id-%d", i), v...))
+		}
+		upsert(t, ns, vectors...)
+		target, k := values.Draw(rt, "target"), rapid.IntRange(1, 70).Draw(rt, "k")
+		got := query(t, ns, pinecone.QueryByVectorValuesRequest{Vector: target, TopK: uint32(k)})
+		if diff := gocmp.Diff(fullSort(vectors, target, k), got); diff != "" {
+			rt.Fatalf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestQueryOfManyEqualsFullSort has enough records to be scanned by several workers, and many equal scores.
+func TestQueryOfManyEqualsFullSort(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	var vectors []*pinecone.Vector
+	for i := range 9_000 {
+		vectors = append(vectors, dense(fmt.Sprintf("id-%d", i*7919%9_000), float32(i%13-6), float32(i%7-3), 1))
+	}
+	for batch := range slices.Chunk(vectors, 1_000) {
+		upsert(t, conn, batch...)
+	}
+	target := []float32{2, -1, 1}
+	for _, k := range []int{1, 10, 1_000, 10_000} {
+		got := query(t, conn, pinecone.QueryByVectorValuesRequest{Vector: target, TopK: uint32(k)})
+		if diff := gocmp.Diff(fullSort(vectors, target, k), got); diff != "" {
+			t.Errorf("top %d (-want +got):\n%s", k, diff)
+		}
 	}
 }
 
-// TestQueryEqualsFullSortInParallel has enough rows to be scanned by several workers, and many equal scores.
-func TestQueryEqualsFullSortInParallel(t *testing.T) {
-	conn := connect(t, pineconelocal.Options{})
-	var rows []*pinecone.Vector
-	for i := range 9_000 {
-		rows = append(rows, vector(fmt.Sprintf("id-%d", i*7919%9_000), float32(i%13-6), float32(i%7-3), 1))
-	}
-	for batch := range slices.Chunk(rows, 1_000) {
-		upsert(t, conn, batch...)
-	}
-	query := []float32{2, -1, 1}
-	for _, k := range []int{1, 10, 1_000, 10_000} {
-		got := matches(t, conn, pinecone.QueryByVectorValuesRequest{Vector: query, TopK: uint32(k)})
-		if diff := gocmp.Diff(naive(rows, query, k, pineconelocal.DotProduct), got); diff != "" {
-			t.Errorf("top %d (-want +got):\n%s", k, diff)
+// BenchmarkQuery queries a namespace of the size that a year of conversations makes.
+func BenchmarkQuery(b *testing.B) {
+	const records, dimension = 20_000, 1536
+	random := rand.New(rand.NewPCG(1, 2))
+	values := func() []float32 {
+		v := make([]float32, dimension)
+		for i := range v {
+			v[i] = random.Float32() - 0.5
 		}
+		return v
+	}
+	conn := connect(b, pineconelocal.Options{})
+	for i := 0; i < records; i += 200 {
+		batch := make([]*pinecone.Vector, 200)
+		for j := range batch {
+			batch[j] = dense(fmt.Sprintf("id-%d", i+j), values()...)
+		}
+		upsert(b, conn, batch...)
+	}
+	request := pinecone.QueryByVectorValuesRequest{Vector: values(), TopK: 20}
+	for b.Loop() {
+		query(b, conn, request)
 	}
 }

@@ -1,51 +1,41 @@
-// Package pineconelocal is a Pinecone data plane for the local stack (design 5): it serves, in plaintext gRPC, every
-// method that the go-pinecone client calls on an index, with the service's limits, error codes and filter language.
+// Package pineconelocal is a Pinecone data plane for the local stack. It serves, in plaintext gRPC, the methods of the
+// go-pinecone client that Throughline and the client's own suite for local servers call, with the service's limits,
+// error codes and filter language. Other methods and fields are answered with Unimplemented.
 //
-// It behaves as a serverless index does. Scores are exact (every record is compared), equal scores are ordered by id,
-// and with a lag it is eventually consistent, as the service is.
+// It behaves as a serverless index with the metric dotproduct does, with two differences: scores are exact, because a
+// query compares every record, and a write is visible at once. Equal scores are ordered by id.
 package pineconelocal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
-	"time"
 
+	// Importing the client registers the descriptors and the message types that this server uses.
+	_ "github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Metric is how two vectors are compared.
-type Metric string
+const serviceName = "VectorService"
 
-// The metrics of the service. Only [DotProduct] takes sparse values. [Euclidean] scores are squared distances: the
-// smallest is the best.
-const (
-	DotProduct Metric = "dotproduct"
-	Cosine     Metric = "cosine"
-	Euclidean  Metric = "euclidean"
-)
-
-// Options describe the index that a [Server] holds. The zero value is an index in memory, with dot products, that
-// takes its dimension from the first upsert and shows every write at once.
+// Options describe the index that a [Server] holds. The zero value is an index in memory that takes its dimension from
+// the first upsert.
 type Options struct {
 	// Dimension of the dense vectors; 0 takes that of the first vector upserted.
 	Dimension int
-	// Metric defaults to DotProduct.
-	Metric Metric
-	// Lag is how long a write stays hidden from reads. Writes see all earlier writes.
-	Lag time.Duration
-	// DataDir, if set, is an existing folder where the index is kept between runs. It outlives a killed process, but
-	// is not flushed to the disk on each write. Only one Server may use it at a time.
+	// DataDir, if set, is an existing folder where the index is kept between runs, in a bbolt database. A write that
+	// was answered survives a crash of the process and of the machine. Only one Server can use a folder at a time.
 	DataDir string
-	// Clock tells the time that Lag is measured with; time.Now by default.
-	Clock func() time.Time
 }
 
 // Server is one index, served on any number of listeners. It may be used concurrently.
 type Server struct {
-	store *store
+	index *index
 	desc  *grpc.ServiceDesc
 
 	mu     sync.Mutex
@@ -53,56 +43,37 @@ type Server struct {
 	closed bool
 }
 
-// New builds a server and reads back what an earlier run left in DataDir. It fails on options that no index can have,
-// on a folder that can't be used, and on data that doesn't fit the options.
+// New builds a server and loads what an earlier run left in DataDir. It fails on a dimension that no index can have, on
+// a folder that can't be used, and on data of another dimension.
 func New(opts Options) (*Server, error) {
-	opts, err := opts.complete()
-	if err != nil {
+	if opts.Dimension < 0 || opts.Dimension > maxDimension {
+		return nil, fmt.Errorf("dimension %d is not between 0 and %d", opts.Dimension, maxDimension)
+	}
+	s := &Server{index: newIndex(opts.Dimension)}
+	var err error
+	if s.desc, err = serviceDesc(s.handlers()); err != nil {
 		return nil, err
 	}
-	s := &Server{store: newStore(opts)}
-	if s.desc, err = describe(s.handlers()); err != nil {
-		return nil, err
+	if opts.DataDir == "" {
+		return s, nil
 	}
-	if opts.DataDir != "" {
-		if err := s.restore(opts.DataDir); err != nil {
-			return nil, fmt.Errorf("restore %s: %w", opts.DataDir, err)
-		}
+	if err := s.index.open(opts.DataDir); err != nil {
+		return nil, fmt.Errorf("open the index in %s: %w", opts.DataDir, err)
 	}
-	s.store.startLag(opts.Lag)
 	return s, nil
 }
 
-func (o Options) complete() (Options, error) {
-	if o.Metric == "" {
-		o.Metric = DotProduct
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	if !slices.Contains([]Metric{DotProduct, Cosine, Euclidean}, o.Metric) {
-		return o, fmt.Errorf("unknown metric %q", o.Metric)
-	}
-	if o.Dimension < 0 || o.Dimension > maxDimension {
-		return o, fmt.Errorf("dimension %d is not between 0 and %d", o.Dimension, maxDimension)
-	}
-	if o.Lag < 0 {
-		return o, fmt.Errorf("lag %s is negative", o.Lag)
-	}
-	return o, nil
-}
-
 // Serve answers on l until Close, and then returns nil. The interceptors, if any, see each call of this listener, the
-// first of them first: several listeners can serve the same data through different doors. API keys are not looked at,
-// see [RequireKey]. It closes l, and returns [net.ErrClosed] when the server is closed already.
+// first of them first. API keys are not checked: the client's own suite for local servers sends none. Serve closes l,
+// and returns [net.ErrClosed] when the server is closed already.
 func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerInterceptor) error {
 	g := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxReceived),
-		grpc.WaitForHandlers(true), // they write to the journal
+		grpc.WaitForHandlers(true), // they write to the database
 		grpc.ChainUnaryInterceptor(interceptors...),
 	)
 	g.RegisterService(s.desc, nil)
-	if !s.adopt(g) {
+	if !s.add(g) {
 		return errors.Join(net.ErrClosed, l.Close())
 	}
 	if err := g.Serve(l); !errors.Is(err, grpc.ErrServerStopped) {
@@ -111,8 +82,8 @@ func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerIntercept
 	return nil // Close came first
 }
 
-// adopt hands g to Close, unless the server is closed already.
-func (s *Server) adopt(g *grpc.Server) bool {
+// add makes Close stop g. It returns false when the server is closed already.
+func (s *Server) add(g *grpc.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -122,7 +93,7 @@ func (s *Server) adopt(g *grpc.Server) bool {
 	return true
 }
 
-// Close ends every Serve, cancels the calls under way and waits for them, and closes the data folder. Later calls do
+// Close ends every Serve, cancels the calls in progress and waits for them, and closes the database. Later calls do
 // nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
@@ -134,5 +105,68 @@ func (s *Server) Close() error {
 	for _, g := range s.grpcs {
 		g.Stop()
 	}
-	return s.store.close()
+	return s.index.close()
+}
+
+// handler answers one call: it reads in and fills out. Its errors are gRPC statuses.
+type handler func(ctx context.Context, in, out message) error
+
+// handlers returns the served methods by name.
+func (s *Server) handlers() map[string]handler {
+	return map[string]handler{
+		"Upsert":             s.upsert,
+		"Update":             s.update,
+		"Delete":             s.delete,
+		"Fetch":              s.fetch,
+		"List":               s.list,
+		"Query":              s.query,
+		"DescribeIndexStats": s.describeIndexStats,
+		"DescribeNamespace":  s.describeNamespace,
+		"DeleteNamespace":    s.deleteNamespace,
+	}
+}
+
+// serviceDesc builds the gRPC service from the descriptors that the client registered. It fails when the client has no
+// method of a handler's name, so that an incompatible client version shows at the start.
+func serviceDesc(handlers map[string]handler) (*grpc.ServiceDesc, error) {
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(serviceName)
+	if err != nil {
+		return nil, fmt.Errorf("find the client's %s: %w", serviceName, err)
+	}
+	methods := d.(protoreflect.ServiceDescriptor).Methods()
+	desc := &grpc.ServiceDesc{ServiceName: serviceName}
+	for name, h := range handlers {
+		m := methods.ByName(protoreflect.Name(name))
+		if m == nil {
+			return nil, fmt.Errorf("the client has no method %s.%s", serviceName, name)
+		}
+		desc.Methods = append(desc.Methods, methodDesc(m, h))
+	}
+	return desc, nil
+}
+
+// methodDesc adapts h to what generated code would register.
+func methodDesc(m protoreflect.MethodDescriptor, h handler) grpc.MethodDesc {
+	info := &grpc.UnaryServerInfo{FullMethod: "/" + serviceName + "/" + string(m.Name())}
+	run := func(ctx context.Context, req any) (any, error) {
+		in, out := req.(proto.Message), newMessage(m.Output().FullName())
+		if err := checkReceived(proto.Size(in)); err != nil {
+			return nil, err
+		}
+		if err := h(ctx, message{in.ProtoReflect()}, out); err != nil {
+			return nil, err
+		}
+		return out.Interface(), nil
+	}
+	call := func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+		in := newMessage(m.Input().FullName()).Interface()
+		if err := decode(in); err != nil {
+			return nil, err
+		}
+		if intercept == nil {
+			return run(ctx, in)
+		}
+		return intercept(ctx, in, info, run)
+	}
+	return grpc.MethodDesc{MethodName: string(m.Name()), Handler: call}
 }

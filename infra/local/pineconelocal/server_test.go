@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/grpc"
@@ -18,15 +17,12 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 )
 
-func TestNewRefuses(t *testing.T) {
-	withData := t.TempDir()
-	run(t, withData, func(conn *pinecone.IndexConnection) { upsert(t, conn, vector("a", 1, 2)) })
+func TestNewRefusesOptions(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string]pineconelocal.Options{
-		"metric":          {Metric: "manhattan"},
-		"dimension":       {Dimension: 20_001},
-		"lag":             {Lag: -1},
-		"missing folder":  {DataDir: filepath.Join(t.TempDir(), "missing")},
-		"other dimension": {DataDir: withData, Dimension: 3},
+		"negative dimension": {Dimension: -1},
+		"large dimension":    {Dimension: 20_001},
+		"missing folder":     {DataDir: filepath.Join(t.TempDir(), "missing")},
 	} {
 		if s, err := pineconelocal.New(opts); err == nil {
 			t.Errorf("%s: no error", name)
@@ -35,63 +31,62 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestDoors(t *testing.T) {
+func TestInterceptorsBelongToTheirListener(t *testing.T) {
+	t.Parallel()
 	s := build(t, pineconelocal.Options{})
-	front := dial(t, serve(t, s), "")
-	fault := status.Error(codes.Unavailable, "injected")
+	plain := dial(t, serve(t, s))
 	seen := make(chan string, 10)
-	faulty := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	fail := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		seen <- info.FullMethod
 		if info.FullMethod == "/VectorService/Query" {
-			return nil, fault
+			return nil, status.Error(codes.Unavailable, "injected")
 		}
 		return next(ctx, req)
 	}
-	back := dial(t, serve(t, s, faulty), "")
+	failing := dial(t, serve(t, s, fail))
 
-	upsert(t, back, vector("a", 1))
+	upsert(t, failing, dense("a", 1))
 	if got := <-seen; got != "/VectorService/Upsert" {
-		t.Errorf("the door saw %s", got)
+		t.Errorf("the interceptor saw %s", got)
 	}
-	query := pinecone.QueryByVectorValuesRequest{Vector: []float32{1}, TopK: 1}
-	if _, err := back.QueryByVectorValues(t.Context(), &query); refusal(err) != "Unavailable: injected" {
-		t.Errorf("through the faulty door: %v", err)
-	}
-	if got := matches(t, front, query); len(got) != 1 {
-		t.Errorf("through the other door: %v", got)
+	request := pinecone.QueryByVectorValuesRequest{Vector: []float32{1}, TopK: 1}
+	_, err := failing.QueryByVectorValues(t.Context(), &request)
+	wantStatus(t, err, "Unavailable: injected")
+	if got := query(t, plain, request); len(got) != 1 {
+		t.Errorf("through the other listener: %v", got)
 	}
 }
 
-func TestRequireKey(t *testing.T) {
-	s := build(t, pineconelocal.Options{})
-	guarded, open := serve(t, s, pineconelocal.RequireKey), serve(t, s)
-	stats := func(host string) error {
-		client, err := pinecone.NewClientBase(pinecone.NewClientBaseParams{}) // sends no key
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn, err := client.Index(pinecone.NewIndexConnParams{Host: host})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = conn.DescribeIndexStats(t.Context())
-		return errors.Join(err, conn.Close())
+func TestWhatIsNotServedIsRefused(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	ctx, some := t.Context(), object(t, map[string]any{"k": "v"})
+	sparse := &pinecone.SparseValues{Indices: []uint32{1}, Values: []float32{1}}
+	values := []float32{1}
+	_, byFilter := conn.UpdateVectorsByMetadata(ctx,
+		&pinecone.UpdateVectorsByMetadataRequest{Filter: some, Metadata: some})
+	_, listed := conn.ListVectors(ctx, &pinecone.ListVectorsRequest{Prefix: new("a")})
+	_, counted := conn.DescribeIndexStatsFiltered(ctx, some)
+	_, namespaces := conn.ListNamespaces(ctx, &pinecone.ListNamespacesParams{})
+	for want, err := range map[string]error{
+		"UpdateRequest.sparse_values is not served locally": conn.UpdateVector(ctx,
+			&pinecone.UpdateVectorRequest{Id: "a", Values: values, SparseValues: sparse}),
+		"UpdateRequest.set_metadata is not served locally":        byFilter,
+		"ListRequest.prefix is not served locally":                listed,
+		"DescribeIndexStatsRequest.filter is not served locally":  counted,
+		"unknown method ListNamespaces for service VectorService": namespaces,
+	} {
+		wantStatus(t, err, "Unimplemented: "+want)
 	}
-	if err := stats(guarded); status.Code(err) != codes.Unauthenticated {
-		t.Errorf("without a key at a guarded door: %v", err)
-	}
-	if err := stats(open); err != nil {
-		t.Errorf("without a key at an open door: %v", err)
-	}
-	describe(t, dial(t, guarded, ""))
 }
 
 func TestServeAfterClose(t *testing.T) {
+	t.Parallel()
 	s := build(t, pineconelocal.Options{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,43 +96,41 @@ func TestServeAfterClose(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string]pineconelocal.Options{
-		"at once":        {},
-		"with a lag":     {Lag: time.Millisecond},
-		"with a journal": {DataDir: t.TempDir()},
+		"in memory":       {},
+		"with a database": {DataDir: t.TempDir()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := build(t, opts)
-			conn := dial(t, serve(t, s), "")
+			t.Parallel()
+			conn := connect(t, opts)
 			var wg sync.WaitGroup
-			for w := range 8 {
-				ns := conn.WithNamespace(fmt.Sprintf("user-%d", w%4))
-				wg.Go(func() { mixedWork(t, ns, w) })
+			for worker := range 8 {
+				ns := conn.WithNamespace(fmt.Sprintf("user-%d", worker%4))
+				wg.Go(func() { callEverything(t, ns, worker) })
 			}
 			wg.Wait()
 		})
 	}
 }
 
-// mixedWork does every kind of call on records of its own and on those of the other workers.
-func mixedWork(t *testing.T, conn *pinecone.IndexConnection, worker int) {
+// callEverything makes every kind of call, on records of its own and on those of the other workers.
+func callEverything(t *testing.T, conn *pinecone.IndexConnection, worker int) {
 	ctx := context.Background()
 	for i := range 25 {
-		v := vector(fmt.Sprintf("w%d-%d", worker, i), float32(i+1), 1)
+		v := dense(fmt.Sprintf("w%d-%d", worker, i), float32(i+1), 1)
 		v.Metadata = object(t, map[string]any{"worker": worker})
 		_, upserted := conn.UpsertVectors(ctx, []*pinecone.Vector{v})
 		_, queried := conn.QueryByVectorValues(ctx,
 			&pinecone.QueryByVectorValuesRequest{Vector: []float32{1, 1}, TopK: 20, IncludeMetadata: true})
 		_, listed := conn.ListVectors(ctx, &pinecone.ListVectorsRequest{})
-		_, described := conn.DescribeIndexStats(ctx)
-		_, marked := conn.UpdateVectorsByMetadata(ctx, &pinecone.UpdateVectorsByMetadataRequest{
-			Filter: object(t, map[string]any{"worker": worker}), Metadata: object(t, map[string]any{"round": i}),
-		})
+		_, counted := conn.DescribeIndexStats(ctx)
+		updated := conn.UpdateVector(ctx, &pinecone.UpdateVectorRequest{Id: v.Id, Values: []float32{2, 2}})
 		var deleted error
 		if i%3 == 0 {
 			deleted = conn.DeleteVectorsById(ctx, []string{v.Id})
 		}
-		if err := errors.Join(upserted, queried, listed, described, marked, deleted); err != nil {
+		if err := errors.Join(upserted, queried, listed, counted, updated, deleted); err != nil {
 			t.Error(err)
 		}
 	}

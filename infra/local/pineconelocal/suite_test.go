@@ -18,11 +18,12 @@ const (
 	clientSuite   = "TestRunLocalIntegrationSuite"
 )
 
-// TestClientSuite runs the client library's own local integration suite, from the module cache, against two servers:
-// the dot product index that it takes for a serverless one and the cosine index that it takes for a pod.
+// TestClientSuite runs the client library's own suite for local servers, from the module cache. The suite wants two
+// indexes, a serverless one and a pod.
 func TestClientSuite(t *testing.T) {
-	serverless := serve(t, build(t, pineconelocal.Options{Dimension: 1536, Metric: pineconelocal.DotProduct}))
-	pod := serve(t, build(t, pineconelocal.Options{Dimension: 1536, Metric: pineconelocal.Cosine}))
+	t.Parallel()
+	serverless := serve(t, build(t, pineconelocal.Options{Dimension: 1536}))
+	pod := serve(t, build(t, pineconelocal.Options{Dimension: 1536}))
 
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-count=1", "-mod=readonly", "-tags=localServer",
 		"-run=^"+clientSuite+"$", clientPackage)

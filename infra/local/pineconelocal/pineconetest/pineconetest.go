@@ -13,8 +13,8 @@ import (
 	"github.com/throughline/throughline/internal/pinecone"
 )
 
-// Client starts an empty index of so many dimensions, behind these interceptors, and returns a client of it. Both end
-// with the test; an error in their ending fails it.
+// Client starts an empty index of that many dimensions, behind these interceptors, and returns a client of it. Both are
+// closed when the test ends; an error of closing fails the test.
 func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
 	t.Helper()
 	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions})
@@ -33,7 +33,7 @@ func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterc
 	}
 	t.Cleanup(func() {
 		for _, err := range []error{client.Close(), server.Close(), <-served} {
-			if err != nil && !errors.Is(err, net.ErrClosed) { // a test may end before the server has begun
+			if err != nil && !errors.Is(err, net.ErrClosed) { // a test may end before Serve was called
 				t.Error(err)
 			}
 		}

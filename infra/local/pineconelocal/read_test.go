@@ -1,0 +1,135 @@
+package pineconelocal_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pinecone-io/go-pinecone/v5/pinecone"
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+)
+
+// list reads all pages.
+func list(t testing.TB, conn *pinecone.IndexConnection, limit uint32) (ids []string, pages int) {
+	t.Helper()
+	req := pinecone.ListVectorsRequest{Limit: &limit}
+	for {
+		res, err := conn.ListVectors(t.Context(), &req)
+		if err != nil {
+			t.Fatalf("list: %v", err)
+		}
+		pages++
+		for _, id := range res.VectorIds {
+			ids = append(ids, *id)
+		}
+		if res.NextPaginationToken == nil {
+			return ids, pages
+		}
+		req.PaginationToken = res.NextPaginationToken
+	}
+}
+
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	draws := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		draws++
+		ns := conn.WithNamespace(fmt.Sprintf("draw-%d", draws))
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab#]{1,4}`), 1, 40, rapid.ID).Draw(rt, "ids")
+		for _, id := range ids {
+			upsert(t, ns, dense(id, 1))
+		}
+		limit := rapid.IntRange(1, 45).Draw(rt, "limit")
+		got, pages := list(t, ns, uint32(limit))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(ids)), got); diff != "" {
+			rt.Fatalf("(-want +got):\n%s", diff)
+		}
+		if want := (len(ids) + limit - 1) / limit; pages != want {
+			rt.Fatalf("%d pages for %d ids, %d each", pages, len(ids), limit)
+		}
+	})
+}
+
+func TestListGoesOnAfterADeletedID(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	upsert(t, conn, dense("a1", 1), dense("a2", 1), dense("b1", 1))
+	request := pinecone.ListVectorsRequest{Limit: new(uint32(1))}
+	first, err := conn.ListVectors(t.Context(), &request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.DeleteVectorsById(t.Context(), []string{"a1"}); err != nil {
+		t.Fatal(err)
+	}
+	request.PaginationToken = first.NextPaginationToken
+	second, err := conn.ListVectors(t.Context(), &request)
+	if err != nil || len(second.VectorIds) != 1 || *second.VectorIds[0] != "a2" {
+		t.Errorf("the page after a deleted id: %v, %v", second, err)
+	}
+}
+
+func TestListFindsNothing(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	if ids, pages := list(t, conn, 10); ids != nil || pages != 1 {
+		t.Errorf("listed %v on %d pages", ids, pages)
+	}
+}
+
+func TestDescribeNamespace(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	ns := conn.WithNamespace("user")
+	upsert(t, ns, copies(3, 1)...)
+	describe := func(name string, want uint64) {
+		t.Helper()
+		if got, err := conn.DescribeNamespace(t.Context(), name); err != nil || got.Name != name || got.RecordCount != want {
+			t.Errorf("%s: %+v, %v, want %d records", name, got, err, want)
+		}
+	}
+	describe("user", 3)
+	if err := ns.DeleteAllVectorsInNamespace(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	describe("user", 0) // deleting all records leaves the namespace
+	if err := conn.DeleteNamespace(t.Context(), "user"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := conn.DescribeNamespace(t.Context(), "user")
+	wantStatus(t, err, "NotFound: Namespace not found")
+}
+
+func TestNamespaceNameIsRequired(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	_, described := conn.DescribeNamespace(t.Context(), "")
+	for _, err := range []error{described, conn.DeleteNamespace(t.Context(), "")} {
+		wantInvalid(t, err, "Namespace name must not be empty")
+	}
+}
+
+func TestDefaultNamespaceHasTwoNames(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	upsert(t, conn.WithNamespace(""), dense("a", 1))
+	if got := existing(t, conn.WithNamespace("__default__"), "a"); len(got) != 1 {
+		t.Error("the default namespace by its name lacks the record")
+	}
+}
+
+func TestDescribeIndexStats(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pineconelocal.Options{})
+	upsert(t, conn, copies(5, 1, 2)...)
+	upsert(t, conn.WithNamespace("other"), dense("a", 1, 2))
+	got := stats(t, conn)
+	if got.Dimension == nil || *got.Dimension != 2 || got.TotalVectorCount != 6 ||
+		got.Namespaces["__default__"].VectorCount != 5 || got.Namespaces["other"].VectorCount != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
