@@ -1,11 +1,42 @@
 package prompt
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 )
+
+// Record is a prompt as it was kept. The rendered parts are there only where keeping text is switched on, and the
+// manifest only where one prompt is read.
+type Record struct {
+	ID        string `json:"promptId"`
+	SessionID string `json:"sessionId"`
+	Recipe    string `json:"recipe"`
+	CreatedAt string `json:"createdAt"`
+	ExpiresAt string `json:"expiresAt"`
+	// SHA256 is the hex hash of the rendered prompt, kept whether or not the text is.
+	SHA256   string    `json:"sha256"`
+	Tokens   Tokens    `json:"tokens"`
+	Manifest *Manifest `json:"manifest,omitempty"`
+	System   *string   `json:"system,omitempty"`
+	Messages []Message `json:"messages,omitempty"`
+	Text     string    `json:"text,omitempty"`
+	// Tools are what the recipe offers with it.
+	Tools []llm.Tool `json:"tools,omitempty"`
+}
 
 // StoredPrompt is one prompt as it is kept: ids, decisions and hashes, and the rendered text only where that is switched on.
 type StoredPrompt struct {
@@ -31,4 +62,224 @@ type Archive interface {
 	StoredPrompt(ctx context.Context, user conversation.UserID, id string) (StoredPrompt, error)
 	// StoredPrompts lists those of one session, or of all where sessionID is empty, newest first.
 	StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]StoredPrompt, conversation.Position, error)
+}
+
+// MaxManifestBytes bounds the compressed manifest of a kept prompt (design 3).
+const MaxManifestBytes = 8 << 10
+
+// SaveOptions says how a prompt is kept.
+type SaveOptions struct {
+	// Text keeps the rendered prompt beside its manifest.
+	Text bool
+	// Now is the creation time where the id of the prompt does not hold one. TTL is how long the prompt is kept.
+	Now time.Time
+	TTL time.Duration
+	// Generation is the user's when the prompt was built.
+	Generation int64
+}
+
+// rendered is the part of a prompt that is kept only where text is.
+type storedText struct {
+	System   string    `json:"system"`
+	Messages []Message `json:"messages"`
+	Text     string    `json:"text,omitempty"`
+}
+
+// accounted is the part of a prompt that is always kept.
+type storedManifest struct {
+	SHA256   string   `json:"sha256"`
+	Tokens   Tokens   `json:"tokens"`
+	Manifest Manifest `json:"manifest"`
+}
+
+// Pack makes the record under which a prompt is kept. A manifest that would pass MaxManifestBytes loses the lines of
+// dropped items first, and says so in its warnings.
+func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
+	text, err := json.Marshal(storedText{System: p.System, Messages: p.Messages, Text: p.Text})
+	if err != nil {
+		return StoredPrompt{}, fmt.Errorf("encode prompt: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	manifest, err := encodeManifest(storedManifest{SHA256: hex.EncodeToString(sum[:]), Tokens: p.Tokens, Manifest: p.Manifest})
+	if err != nil {
+		return StoredPrompt{}, err
+	}
+	built := createdAt(p.ID, k.Now)
+	kept := StoredPrompt{
+		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: built, ExpiresAt: built.Add(k.TTL),
+		Generation: k.Generation, Manifest: manifest,
+	}
+	if k.Text {
+		if kept.Text, err = deflate(text); err != nil {
+			return StoredPrompt{}, err
+		}
+	}
+	return kept, nil
+}
+
+// promptID makes an id whose time a store can tell its key from.
+func promptID(at time.Time, random string) string {
+	return "prompt_" + strconv.FormatInt(at.UnixMilli(), 10) + "_" + random
+}
+
+// builtAt reads the time in a prompt's id, and falls back on another.
+func createdAt(id string, otherwise time.Time) time.Time {
+	rest, found := strings.CutPrefix(id, "prompt_")
+	digits, _, _ := strings.Cut(rest, "_")
+	ms, err := strconv.ParseInt(digits, 10, 64)
+	if !found || err != nil {
+		return conversation.Milliseconds(otherwise)
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// packManifest compresses what is kept, with fewer and fewer lines of dropped items, then of all items, until it fits.
+func encodeManifest(a storedManifest) ([]byte, error) {
+	whole := a.Manifest
+	for _, lines := range []int{-1, 40, 10, 0} {
+		a.Manifest = limitItems(whole, lines)
+		plain, err := json.Marshal(a)
+		if err != nil {
+			return nil, fmt.Errorf("encode manifest: %w", err)
+		}
+		packed, err := deflate(plain)
+		if err != nil {
+			return nil, err
+		}
+		if len(packed) <= MaxManifestBytes {
+			return packed, nil
+		}
+	}
+	return nil, fault.New(fault.Internal, "the manifest is too large to keep")
+}
+
+// abridge keeps at most that many lines of each block, included ones before dropped ones; negative keeps all.
+func limitItems(m Manifest, lines int) Manifest {
+	if lines < 0 {
+		return m
+	}
+	blocks := make([]Block, len(m.Blocks))
+	cut := 0
+	for i, b := range m.Blocks {
+		whole := b.Items
+		b.Items = firstItems(whole, lines)
+		cut += len(whole) - len(b.Items)
+		blocks[i] = b
+	}
+	m.Blocks = blocks
+	if cut > 0 {
+		m.Warnings = append(slices.Clip(m.Warnings),
+			fmt.Sprintf("%d lines of this manifest were left out to keep it within %d bytes", cut, MaxManifestBytes))
+	}
+	return m
+}
+
+func firstItems(items []Item, lines int) []Item {
+	if len(items) <= lines {
+		return items
+	}
+	kept := make([]Item, 0, lines)
+	for _, want := range []bool{true, false} {
+		for _, it := range items {
+			if len(kept) < lines && (it.Decision != Dropped) == want {
+				kept = append(kept, it)
+			}
+		}
+	}
+	return kept
+}
+
+// Get returns one kept prompt with its manifest, and the rendered text where that is kept. One that is gone, expired
+// or another user's is NotFound.
+func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID string) (Record, error) {
+	kept, err := s.Archive.StoredPrompt(ctx, user, promptID)
+	if err != nil {
+		return Record{}, err
+	}
+	return decodeFullRecord(kept)
+}
+
+// List returns one page of the kept prompts of a session, or of all sessions where sessionID is empty, newest first,
+// without manifests and texts.
+func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Record, conversation.Position, error) {
+	return s.list(ctx, user, sessionID, page, func(k StoredPrompt) (Record, error) {
+		r, err := decodeRecord(k)
+		r.Manifest = nil
+		return r, err
+	})
+}
+
+// ListFull returns one page of all kept prompts as Get returns each, newest first.
+func (s *Service) ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record, conversation.Position, error) {
+	return s.list(ctx, user, "", page, decodeFullRecord)
+}
+
+func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page, decodeRecord func(StoredPrompt) (Record, error)) ([]Record, conversation.Position, error) {
+	kept, next, err := s.Archive.StoredPrompts(ctx, user, sessionID, page)
+	if err != nil {
+		return nil, "", err
+	}
+	records := make([]Record, len(kept))
+	for i, k := range kept {
+		if records[i], err = decodeRecord(k); err != nil {
+			return nil, "", err
+		}
+	}
+	return records, next, nil
+}
+
+func decodeFullRecord(k StoredPrompt) (Record, error) {
+	r, err := decodeRecord(k)
+	if err != nil || len(k.Text) == 0 {
+		return r, err
+	}
+	var text storedText
+	if err := inflate(k.Text, &text); err != nil {
+		return Record{}, err
+	}
+	r.System, r.Messages, r.Text = &text.System, text.Messages, text.Text
+	if recipe, ok := findRecipe(r.Recipe); ok {
+		r.Tools = recipeTools(recipe)
+	}
+	return r, nil
+}
+
+func decodeRecord(k StoredPrompt) (Record, error) {
+	var a storedManifest
+	if err := inflate(k.Manifest, &a); err != nil {
+		return Record{}, err
+	}
+	return Record{
+		ID: k.ID, SessionID: k.SessionID, Recipe: k.Recipe, CreatedAt: conversation.FormatTime(k.CreatedAt),
+		ExpiresAt: conversation.FormatTime(k.ExpiresAt), SHA256: a.SHA256, Tokens: a.Tokens, Manifest: &a.Manifest,
+	}, nil
+}
+
+func deflate(plain []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	if _, err := w.Write(plain); err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// maxUnpacked bounds what a kept record may unfold to.
+const maxInflatedBytes = 8 << 20
+
+func inflate(packed []byte, into any) error {
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxInflatedBytes))
+	if err != nil {
+		return fmt.Errorf("decompress kept prompt: %w", err)
+	}
+	if err := json.Unmarshal(plain, into); err != nil {
+		return fmt.Errorf("decode kept prompt: %w", err)
+	}
+	return nil
 }

@@ -198,7 +198,7 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 		t.Fatalf("%d tokens accounted, only %d real", p.Tokens.Total, real)
 	}
 	limit := p.Tokens.Budget
-	if recipe.MessageApart && r.Budget == nil {
+	if recipe.MessageExcluded && r.Budget == nil {
 		limit += tokens.Count(r.Message) + 20
 	}
 	if p.Tokens.Total > limit {

@@ -6,7 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// What follows is CONTRIBUTING's worked example; TestContributing holds the two to each other.
+// The worked example of CONTRIBUTING. TestContributing compares the two.
 
 var standup = Recipe{
 	Name:          "standup",
@@ -15,35 +15,35 @@ var standup = Recipe{
 	Format:        markdown,
 	Scoping:       TokenWindow, // or LastN, or Compaction
 	Reads:         Reads{Messages: 50},
-	Slots: []Slot{ // the most valuable first: dropping starts at the other end
+	Slots: []Slot{ // the most valuable first; what does not fit is dropped from the end
 		{Block: blockRole, Required: true, Style: prose},
-		{Block: blockCurrent, Required: true, Style: verbatim},
+		{Block: blockCurrent, Required: true, Style: verbatimMessage},
 		{Block: blockGoals, Style: bullet, Heading: "# GOALS", Cap: Cap{Items: 5}},
-		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 400}},
+		{Block: blockRecent, Style: roleMessage, Cap: Cap{Chars: 400}},
 		{Block: blockPeople, Style: bullet, Heading: "# PEOPLE", Cap: Cap{Items: 3}},
 	},
 }
 
 const blockPeople = "people"
 
-// choosePeople tells who the user has spoken of, the newest first, unless another block tells the same.
-func choosePeople(v *view, s *Slot) []*entry {
+// selectPeople selects the people that the user has spoken of, newest first, unless another block has the same fact.
+func selectPeople(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
-	for _, m := range newestFirst(v.snapshot.Memories) {
+	for _, m := range newestFirst(sel.snapshot.Memories) {
 		if m.Type == longterm.PeopleMemory {
-			entries = append(entries, v.once(memoryEntry(m), fact(m.Content), s.Block))
+			entries = append(entries, sel.claimEntry(memoryEntry(m), factKey(m.Content), slot.Block))
 		}
 	}
-	return capItems(entries, s)
+	return capItems(entries, slot)
 }
 
-// Contribute adds the example to the registries as CONTRIBUTING says, until what it returns is called.
-func Contribute() (withdraw func()) {
+// Contribute adds the example to the registries as CONTRIBUTING says. The returned function removes it again.
+func Contribute() (remove func()) {
 	before := Recipes
 	Recipes = append(slices.Clip(before), standup)
-	choosers[blockPeople] = choosePeople
+	selectors[blockPeople] = selectPeople
 	return func() {
 		Recipes = before
-		delete(choosers, blockPeople)
+		delete(selectors, blockPeople)
 	}
 }

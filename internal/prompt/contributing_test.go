@@ -15,7 +15,7 @@ func TestContributing(t *testing.T) {
 	defer prompt.Contribute()()
 	page := readFile(t, filepath.Join("..", "..", "CONTRIBUTING.md"))
 	source := readFile(t, "contributed_test.go")
-	for _, begin := range []string{"var standup = ", "// choosePeople "} {
+	for _, begin := range []string{"var standup = ", "// selectPeople "} {
 		_, example, _ := strings.Cut(page, "```go\n"+begin)
 		example, _, found := strings.Cut(example, "```")
 		if !found || !strings.Contains(source, begin+example) {

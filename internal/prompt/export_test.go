@@ -14,11 +14,11 @@ var (
 	Tagged         = tagged
 	SystemMessages = systemMessages
 
-	Bullet   = bullet
-	Numbered = numberedTitle
-	Labelled = labelled
-	Said     = said
-	Spoken   = spoken
+	Bullet     = bullet
+	Numbered   = numberedTitle
+	Labelled   = labelled
+	Attributed = attributed
+	Transcript = transcriptLine
 )
 
 // ActivityHeading is the heading of recent_activity.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,27 +12,83 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
+// degraded adds what the view finds missing to what the sources said.
+func allDegraded(sel *selection, got gathered) []recall.Degradation {
+	out := slices.Clone(got.degraded)
+	if sel.hasLongTerm && sel.snapshot.Profile == nil && sel.recipe.has(blockProfile) {
+		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
+	}
+	embedded := func(s conversation.Session) bool { return s.Placement == conversation.Embedded }
+	if embedded(sel.session) || slices.ContainsFunc(sel.sessions, embedded) {
+		out = append(out, recall.Degradation{Source: "timeline", Reason: "not_migrated"})
+	}
+	return out
+}
+
+// Decision is what became of one item.
+type Decision string
+
+// An item is included whole, included cut, or dropped.
+const (
+	Included Decision = "included"
+	Trimmed  Decision = "trimmed"
+	Dropped  Decision = "dropped"
+)
+
+// Item is the manifest's line for one item: ids and decisions, never its text.
+type Item struct {
+	Kind       string   `json:"kind"`
+	ID         string   `json:"id"`
+	SessionID  string   `json:"sessionId,omitempty"`
+	Context    string   `json:"context,omitempty"`
+	OccurredAt string   `json:"occurredAt,omitempty"`
+	Tokens     int      `json:"tokens"`
+	Score      float64  `json:"score,omitempty"`
+	Decision   Decision `json:"decision"`
+	// Reason says why, in plain words.
+	Reason string `json:"reason"`
+}
+
+// Block is the manifest's account of one block. Tokens and Chars are what it takes in the prompt, its heading
+// included; Cap says its limits in words, empty where it has none.
+type Block struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Chars  int    `json:"chars"`
+	Cap    string `json:"cap"`
+	Items  []Item `json:"items"`
+}
+
+// Manifest is the record of one prompt: every block and item and what became of it, the sources that were missing,
+// warnings, and how many milliseconds each source took.
+type Manifest struct {
+	Blocks   []Block              `json:"blocks"`
+	Degraded []recall.Degradation `json:"degraded"`
+	Warnings []string             `json:"warnings"`
+	Timings  map[string]float64   `json:"timings"`
+}
+
 // warnShare is the part of the budget past which system blocks are worth a warning
 // (prompt-assembly-map, "Smallest 3 Improvements", 3; design 4.4: 80%).
 const warnShare = 80
 
 // account writes the manifest of a prompt: every block in the recipe's order, every item and what became of it.
-func account(blocks []*block, limit cost, got gathered, degraded []recall.Degradation) Manifest {
+func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation) Manifest {
 	m := Manifest{
 		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),
 		Warnings: []string{}, Timings: map[string]float64{},
 	}
 	system := 0
 	for _, b := range blocks {
-		m.Blocks = append(m.Blocks, b.account())
+		m.Blocks = append(m.Blocks, b.manifestBlock())
 		if b.slot.Style.Message || b.slot.Block == blockCurrent {
 			continue
 		}
 		system += b.cost.tokens
-		if b.slot.Required && b.limit > 0 && b.cost.tokens > b.limit {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.limit))
+		if b.slot.Required && b.maxTokens > 0 && b.cost.tokens > b.maxTokens {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.maxTokens))
 		}
-		if left := b.dropped(); b.slot.Protected && left > 0 {
+		if left := b.droppedCount(); b.slot.Protected && left > 0 {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.entries), b.slot.Block))
 		}
 	}
@@ -46,32 +103,32 @@ func account(blocks []*block, limit cost, got gathered, degraded []recall.Degrad
 }
 
 // dropped is how many entries of the block are not in.
-func (b *block) dropped() int {
+func (b *block) droppedCount() int {
 	n := 0
 	for _, e := range b.entries {
-		if !e.in() {
+		if !e.included() {
 			n++
 		}
 	}
 	return n
 }
 
-func (b *block) account() Block {
-	out := Block{Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capWords(), Items: []Item{}}
+func (b *block) manifestBlock() Block {
+	out := Block{Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capText(), Items: []Item{}}
 	told := map[*group]bool{}
 	for _, e := range b.entries {
 		switch {
 		case e.group == nil:
-			out.Items = append(out.Items, e.account())
+			out.Items = append(out.Items, e.manifestItem())
 		case !told[e.group]:
 			told[e.group] = true
-			out.Items = append(out.Items, b.accountGroup(e.group))
+			out.Items = append(out.Items, b.manifestGroup(e.group))
 		}
 	}
 	return out
 }
 
-func (e *entry) account() Item {
+func (e *entry) manifestItem() Item {
 	item := Item{
 		Kind: e.kind, ID: e.id, SessionID: e.sessionID, Context: e.context, Tokens: e.cost.tokens,
 		Score: math.Round(e.score*1e4) / 1e4, Decision: e.decision, Reason: e.reason,
@@ -86,7 +143,7 @@ func (e *entry) account() Item {
 }
 
 // accountGroup is one line for a conversation: how many of its messages are in, and why the others are not.
-func (b *block) accountGroup(g *group) Item {
+func (b *block) manifestGroup(g *group) Item {
 	item := Item{
 		Kind: g.kind, ID: g.id, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
 		OccurredAt: conversation.FormatTime(g.began), Tokens: g.cost.tokens,
@@ -97,7 +154,7 @@ func (b *block) accountGroup(g *group) Item {
 			continue
 		}
 		total++
-		if e.in() {
+		if e.included() {
 			in++
 			item.Tokens += e.cost.tokens
 		} else {
@@ -108,7 +165,7 @@ func (b *block) accountGroup(g *group) Item {
 	case in == total && g.kind == "summary":
 		item.Decision, item.Reason = Included, "its summary"
 	case in == total:
-		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %s", plural(total, "message"))
+		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %s", countText(total, "message"))
 	case in > 0:
 		item.Decision, item.Reason = Trimmed, fmt.Sprintf("%d of its %d messages; the others: %s", in, total, out)
 	default:
@@ -118,7 +175,7 @@ func (b *block) accountGroup(g *group) Item {
 }
 
 // capWords says a block's limits in words.
-func (b *block) capWords() string {
+func (b *block) capText() string {
 	c := b.slot.Cap
 	var words []string
 	if c.Items > 0 {
@@ -127,9 +184,9 @@ func (b *block) capWords() string {
 	if c.Chars > 0 {
 		words = append(words, fmt.Sprintf("%d characters each", c.Chars))
 	}
-	if b.limit > 0 {
-		tokens := fmt.Sprintf("%d tokens", b.limit)
-		if c.Fill {
+	if b.maxTokens > 0 {
+		tokens := fmt.Sprintf("%d tokens", b.maxTokens)
+		if c.FillRest {
 			tokens += " and what the budget leaves"
 		}
 		words = append(words, tokens)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -26,7 +27,7 @@ const (
 
 var (
 	greetingWords = regexp.MustCompile(`(?i)^\W*(?:hi|hey|hello|good (?:morning|afternoon|evening|night)|thanks?|thank you|ok(?:ay)?|bye|great|cool|yo)\b`)
-	backwards     = regexp.MustCompile(`(?i)\b(?:remember|did (?:i|we|you)|have (?:i|we)|when did|what did|last (?:time|week|month)|yesterday|earlier|previously)\b`)
+	pastWords     = regexp.MustCompile(`(?i)\b(?:remember|did (?:i|we|you)|have (?:i|we)|when did|what did|last (?:time|week|month)|yesterday|earlier|previously)\b`)
 	aboutWorld    = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are)|who(?:'s| is| are)|how (?:do|does|is|are|many|much)|why (?:do|does|is|are)|define|explain)\b`)
 	aboutUser     = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our)\b`)
 )
@@ -36,7 +37,7 @@ func typeOf(message string) queryType {
 	switch {
 	case greetingWords.MatchString(text) && len(strings.Fields(text)) <= 4:
 		return greeting
-	case RefersBack(text) || backwards.MatchString(text):
+	case RefersBack(text) || pastWords.MatchString(text):
 		return lookingBack
 	case aboutWorld.MatchString(text) && !aboutUser.MatchString(text):
 		return general
@@ -46,10 +47,10 @@ func typeOf(message string) queryType {
 }
 
 // wantsPast lets past conversations in unless the message is a greeting.
-func wantsPast(v *view) bool { return typeOf(v.Message) != greeting }
+func wantsPast(sel *selection) bool { return typeOf(sel.Message) != greeting }
 
 // wantsProfile lets the profile in where the query is about the user.
-func wantsProfile(v *view) bool { return typeOf(v.Message) != general }
+func wantsProfile(sel *selection) bool { return typeOf(sel.Message) != general }
 
 // maxTags is how many words of a summary become its tags; longer ones than maxTagChars do not.
 const (
@@ -104,3 +105,44 @@ var commonWords = strings.Fields(`about after again against also been before bei
 during each from have having here into just like more most much only other over same should some such than that their
 them then there these they this those through under until very want wants wanted was were what when where which while
 will with would your yours user users mentioned discussed assistant coach said asked told because`)
+
+// backReference matches how people point at an earlier conversation
+// (unified-conversation-context, Phase 3, "Explicit references").
+var backReference = regexp.MustCompile(`(?i)\b(?:` +
+	`(?:as|like|what|that|which) (?:we|you|i) (?:just |already |both )?(?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
+	`|(?:yesterday|last (?:time|week|month|night)|(?:the )?other day|earlier today|this morning),? (?:we|you|i) (?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
+	`|(?:we|you|i)(?:'ve|’ve| have)? (?:just |already )?(?:talked|discussed|spoke|agreed|decided|said|mentioned)(?: about| on| that)?\b.{0,40}\b(?:earlier|before|yesterday|last|other day|previously)` +
+	`|(?:like|as|from|since|what about) last (?:time|session|week|conversation)|last time (?:we|you|i)\b` +
+	`|(?:where|what) (?:did )?we (?:left|leave) off|where were we|we left off|same as (?:before|last time|yesterday)|pick(?:ing)? up where(?: we| i)?(?: left| stopped)?(?: off)?|continue (?:from |with )?(?:where|what) we(?: left| stopped)?(?: off)?` +
+	`|(?:do you|you) (?:still )?remember|remember (?:when|what|that|how|the)|(?:our|the) (?:last|previous|earlier) (?:chat|conversation|session|talk|discussion)` +
+	`|(?:you|we) (?:told me|were saying|were discussing|were talking)|as (?:discussed|agreed|mentioned|planned)` +
+	`)`)
+
+// RefersBack reports whether a message points at an earlier conversation: "as we said", "like last time", "continue
+// where we left off".
+func RefersBack(message string) bool {
+	return backReference.MatchString(truncate.Bytes(message, queryBytes))
+}
+
+// besidesReference reports whether a message that points at an earlier conversation says what that was about.
+func hasTopic(message string) bool {
+	rest := backReference.ReplaceAllString(truncate.Bytes(message, queryBytes), " ")
+	return len(keywords(namedDay.ReplaceAllString(rest, " "))) > 0
+}
+
+// namedDay matches the days that people point at.
+var namedDay = regexp.MustCompile(`(?i)\b(?:yesterday|last night|this morning|earlier today|last week)\b`)
+
+// daysNamed are the least and the most days ago that a message means, where it names any.
+func namedDays(message string, today time.Weekday) (least, most int, named bool) {
+	switch strings.ToLower(namedDay.FindString(truncate.Bytes(message, queryBytes))) {
+	case "yesterday", "last night":
+		return 1, 1, true
+	case "this morning", "earlier today":
+		return 0, 0, true
+	case "last week":
+		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
+		return sunday, sunday + 6, true
+	}
+	return 0, 0, false
+}

@@ -85,7 +85,7 @@ func splitItems(lines []string, begins beginning) []string {
 // styles are how the Markdown recipes begin an item; a style that is not here makes one item of its block.
 var styles = map[*prompt.Style]beginning{
 	prompt.Bullet: behindMark("- "), prompt.Numbered: behindPattern(`^\d+\. `),
-	prompt.Labelled: behindLabel, prompt.Said: behindLabel, prompt.Spoken: behindLabel,
+	prompt.Labelled: behindLabel, prompt.Attributed: behindLabel, prompt.Transcript: behindLabel,
 }
 
 // fields are the blocks that are one item of several lines, whatever their style.

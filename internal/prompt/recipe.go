@@ -7,6 +7,18 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
+// ordered returns the blocks in the order in which they are written.
+func (r Recipe) ordered(blocks []*block) []*block {
+	if r.Order == nil {
+		return blocks
+	}
+	sorted := slices.Clone(blocks)
+	slices.SortStableFunc(sorted, func(a, b *block) int {
+		return slices.Index(r.Order, a.slot.Block) - slices.Index(r.Order, b.slot.Block)
+	})
+	return sorted
+}
+
 // The names of the recipes.
 const (
 	Unified         = "unified"
@@ -26,13 +38,13 @@ type Recipe struct {
 	Budget cost
 	// MessageApart leaves the current message out of the default budget (design 2, context-format). A budget that a
 	// request names is for everything.
-	MessageApart bool
+	MessageExcluded bool
 	// Role, where set, is the role text of requests that name none; else the coach's persona is.
 	Role string
 	// Rules stand behind the role; Instruction is the recipe's last word.
 	Rules, Instruction string
 	// TellEmail tells the profile's address too.
-	TellEmail bool
+	IncludeEmail bool
 	// Format writes the prompt.
 	Format *Format
 	// Scoping names the strategy that chooses recent_messages: LastN, TokenWindow or Compaction; empty means LastN.
@@ -90,9 +102,9 @@ type Slot struct {
 	// Style is how its entries are written.
 	Style *Style
 	// Choose, where set, fills it instead of the registry's chooser.
-	Choose chooser
+	Select selector
 	// Only, where set, decides by the request whether the block is there at all.
-	Only func(*view) bool
+	When func(*selection) bool
 }
 
 // Cap limits a block. Zero fields do not limit.
@@ -100,19 +112,19 @@ type Cap struct {
 	// Items is at most how many entries, Chars how many characters of each.
 	Items, Chars int
 	// Sliced lets a text end where Chars cuts it, without a sign that it goes on.
-	Sliced bool
+	NoEllipsis bool
 	// Tokens is at most how many tokens of the prompt, Percent how many of each hundred of the budget.
 	Tokens, Percent int
 	// Fill gives the block what the budget leaves in the end, whatever Percent says.
-	Fill bool
+	FillRest bool
 	// Cut shortens the first entry that Tokens or the budget keeps out, where there is room for a part of it.
-	Cut bool
+	Shorten bool
 }
 
 // Recipes is the registry of recipes.
 var Recipes = []Recipe{unified, workingContext, contextFormat, contextFormat05, tieredHistory, blockMap}
 
-func recipeOf(name string) (Recipe, bool) {
+func findRecipe(name string) (Recipe, bool) {
 	if name == "" {
 		name = Unified
 	}

@@ -17,17 +17,17 @@ var blockMap = Recipe{
 	},
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose},
-		{Block: blockCurrent, Required: true, Style: verbatim},
-		{Block: blockRecent, Style: turn, Cap: Cap{Chars: 800, Sliced: true}},
-		{Block: blockNow, Style: stated},
-		{Block: blockFoundation, Style: listed, Heading: "[FOUNDATION MEMORIES]:", Cap: Cap{Items: 12}},
-		{Block: blockLoops, Style: listed, Heading: "OPEN LOOPS (pending):", Cap: Cap{Items: 5}},
-		{Block: blockRelevantMemories, Style: listed, Heading: "[RELEVANT MEMORIES]:", Cap: Cap{Items: 8}},
-		{Block: blockWins, Style: listed, Heading: "Recent wins:", Cap: Cap{Items: 3}},
-		{Block: blockSpine, Style: behind("Conversation summary:"), Cap: Cap{Chars: 1200, Sliced: true}},
-		{Block: blockLatest, Style: behind("LATEST SESSION SUMMARY:"), Cap: Cap{Chars: 600, Sliced: true}},
-		{Block: blockSeed, Style: behind("User context:"), Cap: Cap{Chars: 800, Sliced: true}},
-		{Block: blockState, Style: stated},
+		{Block: blockCurrent, Required: true, Style: verbatimMessage},
+		{Block: blockRecent, Style: roleMessage, Cap: Cap{Chars: 800, NoEllipsis: true}},
+		{Block: blockNow, Style: labelValue},
+		{Block: blockFoundation, Style: plainLine, Heading: "[FOUNDATION MEMORIES]:", Cap: Cap{Items: 12}},
+		{Block: blockLoops, Style: plainLine, Heading: "OPEN LOOPS (pending):", Cap: Cap{Items: 5}},
+		{Block: blockRelevantMemories, Style: plainLine, Heading: "[RELEVANT MEMORIES]:", Cap: Cap{Items: 8}},
+		{Block: blockWins, Style: plainLine, Heading: "Recent wins:", Cap: Cap{Items: 3}},
+		{Block: blockSpine, Style: prefixed("Conversation summary:"), Cap: Cap{Chars: 1200, NoEllipsis: true}},
+		{Block: blockLatest, Style: prefixed("LATEST SESSION SUMMARY:"), Cap: Cap{Chars: 600, NoEllipsis: true}},
+		{Block: blockSeed, Style: prefixed("User context:"), Cap: Cap{Chars: 800, NoEllipsis: true}},
+		{Block: blockState, Style: labelValue},
 	},
 }
 
@@ -44,7 +44,7 @@ var systemMessages = &Format{
 	},
 }
 
-var blockMapLabels = labelDanger(
+var blockMapLabels = startsWithLabel(
 	"[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:", "Conversation summary:",
 	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "Screen:",
 )
@@ -52,10 +52,10 @@ var blockMapLabels = labelDanger(
 // The styles of plain lists.
 var (
 	// listed is one line of text alone.
-	listed = &Style{OneLine: true}
+	plainLine = &Style{OneLine: true}
 	// stated is a line "Label: value" for each field.
-	stated = &Style{Field: func(label, value string) string { return label + ": " + value }}
+	labelValue = &Style{Field: func(label, value string) string { return label + ": " + value }}
 )
 
 // behind is text behind the block's name, in the same line.
-func behind(name string) *Style { return &Style{Lead: fixed(name)} }
+func prefixed(name string) *Style { return &Style{Prefix: constantPrefix(name)} }

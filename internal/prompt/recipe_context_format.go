@@ -10,43 +10,43 @@ import (
 // contextFormat is the recipe of maas-context-format v0.1: one plain payload, 700 tokens for all but the current
 // message.
 var contextFormat = Recipe{
-	Name:          ContextFormat,
-	Specification: "maas-context-format v0.1",
-	Budget:        cost{tokens: 700},
-	MessageApart:  true,
-	Role:          contextFormatRole,
-	Instruction:   contextFormatInstruction,
-	Format:        plainText,
-	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
-	Order:         contextFormatOrder,
+	Name:            ContextFormat,
+	Specification:   "maas-context-format v0.1",
+	Budget:          cost{tokens: 700},
+	MessageExcluded: true,
+	Role:            contextFormatRole,
+	Instruction:     contextFormatInstruction,
+	Format:          plainText,
+	Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
+	Order:           contextFormatOrder,
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
 		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
 		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
-		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Cut: true}, Choose: choosePrevious},
-		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Cut: true}, Choose: chooseExchanges},
+		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true}, Select: selectPrevious},
+		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges},
 	},
 }
 
 // contextFormat05 adds what the specification's backlog names up to v0.5: tags on summaries, vector retrieval, a user
 // profile section, and sections by the type of query.
 var contextFormat05 = Recipe{
-	Name:          ContextFormat05,
-	Specification: "maas-context-format v0.5",
-	Budget:        cost{tokens: 700},
-	MessageApart:  true,
-	Role:          contextFormatRole,
-	Instruction:   contextFormatInstruction,
-	Format:        plainText,
-	Reads:         Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
-	Order:         contextFormatOrder,
+	Name:            ContextFormat05,
+	Specification:   "maas-context-format v0.5",
+	Budget:          cost{tokens: 700},
+	MessageExcluded: true,
+	Role:            contextFormatRole,
+	Instruction:     contextFormatInstruction,
+	Format:          plainText,
+	Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
+	Order:           contextFormatOrder,
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
 		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
 		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
-		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Cut: true}, Choose: chooseTagged, Only: wantsPast},
-		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Cut: true}, Choose: chooseExchanges},
-		{Block: blockProfile, Style: stated, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, Only: wantsProfile},
+		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true}, Select: selectTagged, When: wantsPast},
+		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges},
+		{Block: blockProfile, Style: labelValue, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, When: wantsProfile},
 	},
 }
 
@@ -69,48 +69,48 @@ var plainText = &Format{
 	},
 }
 
-var contextFormatLabels = labelDanger(
+var contextFormatLabels = startsWithLabel(
 	"SYSTEM ROLE", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:", "Assistant:",
 	"Please respond naturally",
 )
 
 var (
 	// paragraphLine is one summary, a paragraph of one line.
-	paragraphLine = &Style{OneLine: true, Tail: "\n\n"}
+	paragraphLine = &Style{OneLine: true, Suffix: "\n\n"}
 	// exchangeLine is one message of an exchange: User: text.
-	exchangeLine = &Style{Lead: func(e *entry, _ int, _ *time.Location) string { return speaker(e.role) + ":" }}
+	exchangeLine = &Style{Prefix: func(e *entry, _ int, _ *time.Location) string { return speakerName(e.role) + ":" }}
 )
 
 const (
 	// fewestSummaries are told whatever the best one's score (maas-context-format, "Previous Context": two or three), as
 	// long as they have anything of the message; more of them have to reach relevantShare of it.
-	fewestSummaries = 2
-	relevantShare   = 0.4
+	minSummaries  = 2
+	relevantShare = 0.4
 	// leastLikeness is about what the vectors of a message and of a summary come to that have nothing in common.
-	leastLikeness = 0.02
+	minSummaryScore = 0.02
 )
 
 // choosePrevious tells the summaries most relevant to the message: those that the search found, or, where it found
 // none, those that share words with it (maas-context-format, "Retrieval": keyword search in v0.1).
-func choosePrevious(v *view, s *Slot) []*entry {
-	entries := v.foundSummaries(s)
+func selectPrevious(sel *selection, slot *Slot) []*entry {
+	entries := foundSummaries(sel, slot)
 	if len(entries) == 0 {
-		entries = v.keywordSummaries(s)
+		entries = keywordSummaries(sel, slot)
 	}
 	top := 0.0
 	for i, e := range entries {
-		e.place = i
+		e.position = i
 		top = max(top, e.score)
-		if e.decision == "" && (e.score < leastLikeness || i >= fewestSummaries && e.score < top*relevantShare) {
-			e.out(notRelevant)
+		if e.decision == "" && (e.score < minSummaryScore || i >= minSummaries && e.score < top*relevantShare) {
+			e.drop(reasonIrrelevant)
 		}
 	}
-	return capItems(entries, s)
+	return capItems(entries, slot)
 }
 
-func (v *view) foundSummaries(s *Slot) []*entry {
+func foundSummaries(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
-	for _, h := range v.hits {
+	for _, h := range sel.hits {
 		if h.Summary == nil || strings.TrimSpace(h.Summary.Text) == "" {
 			continue
 		}
@@ -118,16 +118,16 @@ func (v *view) foundSummaries(s *Slot) []*entry {
 			kind: "summary", id: h.Summary.SessionID, sessionID: h.Summary.SessionID, context: h.Summary.Context,
 			at: h.Summary.OccurredAt, score: h.Score, text: h.Summary.Text, tokens: h.Summary.Tokens,
 		}
-		entries = append(entries, v.once(e, summed(h.Summary.SessionID), s.Block))
+		entries = append(entries, sel.claimEntry(e, summaryKey(h.Summary.SessionID), slot.Block))
 	}
 	return entries
 }
 
 // keywordSummaries ranks the known sessions' summaries by the share of the message's words that they hold.
-func (v *view) keywordSummaries(s *Slot) []*entry {
-	asked := keywords(v.Message)
+func keywordSummaries(sel *selection, slot *Slot) []*entry {
+	asked := keywords(sel.Message)
 	var entries []*entry
-	for _, other := range v.sessions {
+	for _, other := range sel.sessions {
 		if !hasSummary(other) {
 			continue
 		}
@@ -135,9 +135,9 @@ func (v *view) keywordSummaries(s *Slot) []*entry {
 		if share == 0 {
 			continue
 		}
-		e := v.summaryEntry(other)
+		e := summaryEntry(sel, other)
 		e.score = share
-		entries = append(entries, v.once(e, summed(other.ID), s.Block))
+		entries = append(entries, sel.claimEntry(e, summaryKey(other.ID), slot.Block))
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int {
 		switch {
@@ -152,32 +152,32 @@ func (v *view) keywordSummaries(s *Slot) []*entry {
 }
 
 // leastTagged is how many characters of a summary stand behind its tags at least.
-const leastTagged = 24
+const minTaggedChars = 24
 
 // chooseTagged is choosePrevious with each summary's tags in front: its context, and the words that it uses most.
-func chooseTagged(v *view, s *Slot) []*entry {
-	entries := choosePrevious(v, s)
+func selectTagged(sel *selection, slot *Slot) []*entry {
+	entries := selectPrevious(sel, slot)
 	for _, e := range entries {
-		front := "[" + strings.Join(append([]string{strings.ToLower(label(e.context))}, tags(e.text)...), ", ") + "] "
-		e.text, e.tokens, e.least = front+e.text, 0, utf8.RuneCountInString(front)+leastTagged
+		front := "[" + strings.Join(append([]string{strings.ToLower(contextLabel(e.context))}, tags(e.text)...), ", ") + "] "
+		e.text, e.tokens, e.minChars = front+e.text, 0, utf8.RuneCountInString(front)+minTaggedChars
 	}
 	return entries
 }
 
 // chooseExchanges tells the session's last exchanges, chronologically: a message of the user with what was answered.
-func chooseExchanges(v *view, s *Slot) []*entry {
+func selectExchanges(sel *selection, slot *Slot) []*entry {
 	var exchanges []*group
 	var entries []*entry
-	for i, m := range v.own {
+	for i, m := range sel.ownMessages {
 		e := messageEntry(m)
-		e.place = i
-		if len(exchanges) == 0 || speaker(m.Role) == "User" {
+		e.position = i
+		if len(exchanges) == 0 || speakerName(m.Role) == "User" {
 			exchanges = append(exchanges, &group{
 				kind: "exchange", id: m.ID, sessionID: m.SessionID, context: m.Context, began: m.Timestamp,
 			})
 		}
 		e.group = exchanges[len(exchanges)-1]
-		entries = append(entries, capChars(e, s.Cap))
+		entries = append(entries, capChars(e, slot.Cap))
 	}
 	slices.Reverse(entries)
 	return slices.DeleteFunc(entries, func(e *entry) bool {

@@ -9,19 +9,19 @@ var workingContext = Recipe{
 	Format:        markdown,
 	Scoping:       LastN,
 	Reads:         Reads{Messages: 50},
-	TellEmail:     true,
+	IncludeEmail:  true,
 	Order: []string{
 		blockRole, blockProfile, blockGoals, blockUserSummary, blockEngagement, blockLatest, blockExpertise, blockRecent, blockCurrent,
 	},
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose},
-		{Block: blockCurrent, Required: true, Style: verbatim},
-		{Block: blockRecent, Style: turn},
-		{Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.", Cap: Cap{Items: MaxGoals}, Only: knows},
+		{Block: blockCurrent, Required: true, Style: verbatimMessage},
+		{Block: blockRecent, Style: roleMessage},
+		{Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.", Cap: Cap{Items: MaxGoals}, When: hasLongTerm},
 		{Block: blockUserSummary, Style: boldFields, Heading: "## What You Know About This User"},
 		{Block: blockProfile, Style: boldFields, Heading: "## User Context"},
-		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement", Choose: chooseSpecifiedEngagement},
-		{Block: blockLatest, Style: prose, Heading: "## Earlier In This Conversation", Choose: chooseOlder},
+		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement", Select: selectSpecifiedEngagement},
+		{Block: blockLatest, Style: prose, Heading: "## Earlier In This Conversation", Select: selectOlder},
 		{Block: blockExpertise, Style: paragraphs, Heading: "## Expertise"},
 	},
 }
@@ -30,24 +30,24 @@ var workingContext = Recipe{
 const MaxGoals = 10
 
 // knows keeps a block from claiming that there is nothing where nothing could be read.
-func knows(v *view) bool { return v.knows }
+func hasLongTerm(sel *selection) bool { return sel.hasLongTerm }
 
 // chooseOlder tells what the scoping strategy lets stand for older messages.
-func chooseOlder(v *view, s *Slot) []*entry {
-	_, older := v.scope()
+func selectOlder(sel *selection, slot *Slot) []*entry {
+	_, older := sel.scope()
 	if older == "" {
 		return nil
 	}
-	e := v.summaryEntry(v.session)
+	e := summaryEntry(sel, sel.session)
 	e.text, e.tokens = older, 0
-	return []*entry{capChars(e, s.Cap)}
+	return []*entry{capChars(e, slot.Cap)}
 }
 
 var (
 	// numberedTitle is a goal: 1. "title" (type).
 	numberedTitle = &Style{
-		OneLine: true, Lead: numbered,
-		Wrap: func(text, note string) string { return noted(`"`+text+`"`, note) },
+		OneLine: true, Prefix: numbered,
+		Wrap: func(text, note string) string { return withNote(`"`+text+`"`, note) },
 	}
 	boldFields = &Style{Field: func(label, value string) string { return "**" + label + ":** " + value }}
 )

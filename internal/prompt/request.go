@@ -1,9 +1,16 @@
 package prompt
 
 import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	_ "time/tzdata" // zones are known wherever the function runs
+	"unicode/utf8"
+
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
-	"github.com/throughline/throughline/internal/recall"
 )
 
 // Budget limits a prompt; Tokens is at least MinBudget.
@@ -80,64 +87,103 @@ type Prompt struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Decision is what became of one item.
-type Decision string
-
-// An item is included whole, included cut, or dropped.
-const (
-	Included Decision = "included"
-	Trimmed  Decision = "trimmed"
-	Dropped  Decision = "dropped"
-)
-
-// Item is the manifest's line for one item: ids and decisions, never its text.
-type Item struct {
-	Kind       string   `json:"kind"`
-	ID         string   `json:"id"`
-	SessionID  string   `json:"sessionId,omitempty"`
-	Context    string   `json:"context,omitempty"`
-	OccurredAt string   `json:"occurredAt,omitempty"`
-	Tokens     int      `json:"tokens"`
-	Score      float64  `json:"score,omitempty"`
-	Decision   Decision `json:"decision"`
-	// Reason says why, in plain words.
-	Reason string `json:"reason"`
+// order is a request that has been checked, with the registry entries it names.
+type checkedRequest struct {
+	Request
+	recipe  Recipe
+	agent   Agent
+	surface conversation.Surface
+	// place is the requested time zone, nil where the user's preference decides.
+	zone   *time.Location
+	budget cost
 }
 
-// Block is the manifest's account of one block. Tokens and Chars are what it takes in the prompt, its heading
-// included; Cap says its limits in words, empty where it has none.
-type Block struct {
-	Name   string `json:"name"`
-	Tokens int    `json:"tokens"`
-	Chars  int    `json:"chars"`
-	Cap    string `json:"cap"`
-	Items  []Item `json:"items"`
+// check validates a request and reports every wrong field together.
+func check(r Request) (checkedRequest, error) {
+	o := checkedRequest{Request: r}
+	var wrong []fault.Field
+	refuse := func(field, format string, args ...any) {
+		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	var ok bool
+	if o.recipe, ok = findRecipe(r.Recipe); !ok {
+		refuse("recipe", "must be one of %s", recipeNames())
+	}
+	if o.agent, ok = findAgent(r.AgentID); !ok {
+		refuse("agentId", "must be one of %s", agentNames())
+	}
+	var err error
+	if o.surface, err = conversation.SurfaceOf(r.Context); err != nil {
+		refuse("context", "must be one of %s", strings.Join(conversation.Contexts(), ", "))
+	}
+	if !conversation.ValidID(r.SessionID) {
+		refuse("sessionId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
+	}
+	if r.CoachID != "" && !conversation.ValidID(r.CoachID) {
+		refuse("coachId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
+	}
+	if n := len(r.Message); n < 1 || n > conversation.MaxContentBytes || !utf8.ValidString(r.Message) {
+		refuse("message", "must be 1 byte to 256 KiB of UTF-8")
+	}
+	if !utf8.ValidString(r.SystemRole) {
+		refuse("systemRole", "must be UTF-8")
+	}
+	if r.Timezone != "" {
+		if o.zone, err = loadZone(r.Timezone); err != nil {
+			refuse("timezone", "must be an IANA time zone such as Europe/Berlin")
+		}
+	}
+	o.budget = o.recipe.Budget
+	if r.Budget != nil {
+		o.budget.tokens = r.Budget.Tokens
+		o.recipe.MessageExcluded = false
+		if r.Budget.Tokens < MinBudget {
+			refuse("budget.tokens", "must be at least %d", MinBudget)
+		}
+	}
+	if len(wrong) > 0 {
+		return checkedRequest{}, fault.InvalidFields(wrong...)
+	}
+	return o, nil
 }
 
-// Manifest is the record of one prompt: every block and item and what became of it, the sources that were missing,
-// warnings, and how many milliseconds each source took.
-type Manifest struct {
-	Blocks   []Block              `json:"blocks"`
-	Degraded []recall.Degradation `json:"degraded"`
-	Warnings []string             `json:"warnings"`
-	Timings  map[string]float64   `json:"timings"`
+// CheckTurn refuses what no session could make a prompt of, before anything of a turn is stored: a recipe or an agent
+// that is none, and a message of so many tokens that it is more than the recipe's whole budget. Its error is Invalid,
+// with the fields.
+func CheckTurn(recipe, agent string, messageTokens int) error {
+	var wrong []fault.Field
+	r, ok := findRecipe(recipe)
+	if !ok {
+		wrong = append(wrong, fault.Field{Field: "recipe", Message: "must be one of " + recipeNames()})
+	}
+	if _, ok := findAgent(agent); !ok {
+		wrong = append(wrong, fault.Field{Field: "agentId", Message: "must be one of " + agentNames()})
+	}
+	if ok && !r.MessageExcluded && messageTokens > r.Budget.tokens {
+		wrong = append(wrong, fault.Field{Field: "message", Message: fmt.Sprintf(
+			"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.tokens, messageTokens)})
+	}
+	if len(wrong) > 0 {
+		return fault.InvalidFields(wrong...)
+	}
+	return nil
 }
 
-// Record is a prompt as it was kept. The rendered parts are there only where keeping text is switched on, and the
-// manifest only where one prompt is read.
-type Record struct {
-	ID        string `json:"promptId"`
-	SessionID string `json:"sessionId"`
-	Recipe    string `json:"recipe"`
-	CreatedAt string `json:"createdAt"`
-	ExpiresAt string `json:"expiresAt"`
-	// SHA256 is the hex hash of the rendered prompt, kept whether or not the text is.
-	SHA256   string    `json:"sha256"`
-	Tokens   Tokens    `json:"tokens"`
-	Manifest *Manifest `json:"manifest,omitempty"`
-	System   *string   `json:"system,omitempty"`
-	Messages []Message `json:"messages,omitempty"`
-	Text     string    `json:"text,omitempty"`
-	// Tools are what the recipe offers with it.
-	Tools []llm.Tool `json:"tools,omitempty"`
+// zones keeps the time zones that were asked for; there are some six hundred.
+var zones sync.Map
+
+// zone returns the IANA time zone of a name. Local, which names whatever machine this runs on, is none.
+func loadZone(name string) (*time.Location, error) {
+	if known, ok := zones.Load(name); ok {
+		return known.(*time.Location), nil
+	}
+	if name == "Local" || name == "" {
+		return nil, fmt.Errorf("%q is no time zone", name)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, err
+	}
+	zones.Store(name, zone)
+	return zone, nil
 }

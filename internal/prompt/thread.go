@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -32,17 +33,17 @@ type thread struct {
 	sessions map[string]bool
 	// began is the first message of its first session, last the newest message before the current one; both are zero
 	// where there is none.
-	began, last time.Time
+	start, last time.Time
 }
 
 // chain walks back from the session that the user stands in: a session belongs when the pause between its last message
 // and the first of what belongs already is at most ThreadGap. now stands for the first message of a session that has
 // none but the current one.
-func chain(own conversation.Session, others []conversation.Session, lastBefore, now time.Time) thread {
+func newThread(own conversation.Session, others []conversation.Session, lastBefore, now time.Time) thread {
 	t := thread{sessions: map[string]bool{own.ID: true}, last: lastBefore}
 	edge := now
 	if !lastBefore.IsZero() && !own.StartedAt.IsZero() {
-		edge, t.began = own.StartedAt, own.StartedAt
+		edge, t.start = own.StartedAt, own.StartedAt
 	}
 	byLast := slices.Clone(others)
 	slices.SortFunc(byLast, func(a, b conversation.Session) int {
@@ -55,7 +56,7 @@ func chain(own conversation.Session, others []conversation.Session, lastBefore, 
 		t.sessions[s.ID] = true
 		if s.StartedAt.Before(edge) {
 			edge = s.StartedAt
-			t.began = edge
+			t.start = edge
 		}
 		if s.LastMessageAt.After(t.last) {
 			t.last = s.LastMessageAt
@@ -65,7 +66,7 @@ func chain(own conversation.Session, others []conversation.Session, lastBefore, 
 }
 
 // continues reports whether the current message follows on within ThreadGap.
-func (t thread) continues(now time.Time) bool {
+func (t thread) active(now time.Time) bool {
 	return !t.last.IsZero() && now.Sub(t.last) <= ThreadGap
 }
 
@@ -74,22 +75,22 @@ func (t thread) status(now time.Time) string {
 	switch {
 	case t.last.IsZero():
 		return "This is the start of a new thread."
-	case !t.continues(now):
-		return fmt.Sprintf("The user comes back to this conversation after %s.", lasting(now.Sub(t.last)))
+	case !t.active(now):
+		return fmt.Sprintf("The user comes back to this conversation after %s.", durationText(now.Sub(t.last)))
 	case len(t.sessions) == 1:
-		return fmt.Sprintf("This continues an active thread that began %s ago.", lasting(now.Sub(t.began)))
+		return fmt.Sprintf("This continues an active thread that began %s ago.", durationText(now.Sub(t.start)))
 	default:
 		return fmt.Sprintf("This continues an active thread of %d conversations that began %s ago.",
-			len(t.sessions), lasting(now.Sub(t.began)))
+			len(t.sessions), durationText(now.Sub(t.start)))
 	}
 }
 
 // tierOf sorts a session by its last message's calendar day where the user is.
-func (t thread) tierOf(s conversation.Session, now time.Time, place *time.Location) tier {
+func (t thread) tierOf(s conversation.Session, now time.Time, zone *time.Location) tier {
 	if t.sessions[s.ID] {
 		return tierThread
 	}
-	switch days := conversation.CalendarDays(s.LastMessageAt, now, place); {
+	switch days := conversation.CalendarDays(s.LastMessageAt, now, zone); {
 	case s.LastMessageAt.IsZero() || days > HistoryDays:
 		return tierNone
 	case days <= 0:
@@ -100,3 +101,55 @@ func (t thread) tierOf(s conversation.Session, now time.Time, place *time.Locati
 		return tierOlder
 	}
 }
+
+// dayLabel names a time's day relative to now: today, yesterday, the weekday within a week, N days ago
+// (conversation-context-engine, "Calendar-day relative labels").
+func dayLabel(at, now time.Time, zone *time.Location) string {
+	switch days := conversation.CalendarDays(at, now, zone); {
+	case days <= 0:
+		return "today"
+	case days == 1:
+		return "yesterday"
+	case days < 7:
+		return at.In(zone).Weekday().String()
+	default:
+		return countText(days, "day") + " ago"
+	}
+}
+
+// lasting words how long something takes, roughly: less than a minute, N minutes, N hours, N days.
+func durationText(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return countText(int(d/time.Minute), "minute")
+	case d < 24*time.Hour:
+		return countText(int(d/time.Hour), "hour")
+	default:
+		return countText(int(d/(24*time.Hour)), "day")
+	}
+}
+
+func countText(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+// clock writes a local time to the minute; prompts name nothing finer (design 4.4).
+func clockTime(t time.Time, zone *time.Location) string {
+	local := t.In(zone)
+	return twoDigits(local.Hour()) + ":" + twoDigits(local.Minute())
+}
+
+func twoDigits(n int) string {
+	if n < 10 {
+		return "0" + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
+}
+
+// date writes a local date in words.
+func date(t time.Time, zone *time.Location) string { return t.In(zone).Format("2 January 2006") }

@@ -39,11 +39,11 @@ type rendering struct {
 type Style struct {
 	// Lead returns what stands before an entry's text, in the format's own words, ending in a visible sign; nil or
 	// an empty result lets the text begin the line. n counts the block's entries from 1.
-	Lead func(e *entry, n int, place *time.Location) string
+	Prefix func(e *entry, n int, zone *time.Location) string
 	// OneLine folds the text into one line.
 	OneLine bool
 	// Tail ends an entry; empty means a line feed.
-	Tail string
+	Suffix string
 	// Field writes one of an entry's fields.
 	Field func(label, value string) string
 	// Wrap, where set, writes the text's frame, such as quotes.
@@ -59,30 +59,30 @@ var (
 	// prose is text in its own lines.
 	prose = &Style{}
 	// paragraphs are texts with a blank line between them.
-	paragraphs = &Style{Tail: "\n\n"}
+	paragraphs = &Style{Suffix: "\n\n"}
 	// bullet is one line behind a dash.
-	bullet = &Style{OneLine: true, Lead: fixed("-"), Wrap: noted, Field: bulletField}
+	bullet = &Style{OneLine: true, Prefix: constantPrefix("-"), Wrap: withNote, Field: bulletField}
 	// labelled is one line behind the entry's label: [Program Designer - 2 hours ago]: text.
-	labelled = &Style{OneLine: true, Lead: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]:" }}
+	labelled = &Style{OneLine: true, Prefix: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]:" }}
 	// spoken is a message of a transcript: [User 18:05] text.
-	spoken = &Style{Lead: func(e *entry, _ int, place *time.Location) string {
-		return "[" + speaker(e.role) + " " + clock(e.at, place) + "]"
+	transcriptLine = &Style{Prefix: func(e *entry, _ int, zone *time.Location) string {
+		return "[" + speakerName(e.role) + " " + clockTime(e.at, zone) + "]"
 	}}
 	// said is a message outside its conversation: [Coach - yesterday, user] text.
-	said = &Style{OneLine: true, Lead: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]" }}
+	attributed = &Style{OneLine: true, Prefix: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]" }}
 	// turn is a role message.
-	turn = &Style{Message: true}
+	roleMessage = &Style{Message: true}
 	// verbatim is the current message as a role message, exactly as it came.
-	verbatim = &Style{Message: true, Verbatim: true}
+	verbatimMessage = &Style{Message: true, Verbatim: true}
 )
 
-func fixed(lead string) func(*entry, int, *time.Location) string {
-	return func(*entry, int, *time.Location) string { return lead }
+func constantPrefix(prefix string) func(*entry, int, *time.Location) string {
+	return func(*entry, int, *time.Location) string { return prefix }
 }
 
 func numbered(_ *entry, n int, _ *time.Location) string { return strconv.Itoa(n) + "." }
 
-func noted(text, note string) string {
+func withNote(text, note string) string {
 	if note == "" {
 		return text
 	}
@@ -91,7 +91,7 @@ func noted(text, note string) string {
 
 func bulletField(label, value string) string { return "- " + label + ": " + value }
 
-func speaker(role conversation.Role) string {
+func speakerName(role conversation.Role) string {
 	if role == conversation.Assistant {
 		return "Assistant"
 	}
@@ -99,75 +99,75 @@ func speaker(role conversation.Role) string {
 }
 
 // page is what writing one prompt needs: its format, the place whose clock it tells, and the tally.
-type page struct {
-	format *Format
-	place  *time.Location
-	tally  tally
+type renderer struct {
+	format       *Format
+	zone         *time.Location
+	tokenCounter tokenCounter
 }
 
 // compose writes an entry's body and works out its cost, without its block's and group's.
-func (p page) compose(s *Style, e *entry) {
-	if e.apart {
-		e.cost = cost{tokens: p.tally.constant(e.text)}
+func (r renderer) prepare(s *Style, e *entry) {
+	if e.countOnly {
+		e.cost = cost{tokens: r.tokenCounter.constant(e.text)}
 		return
 	}
-	e.body = p.body(s, e)
+	e.rendered = r.body(s, e)
 	stored := e.tokens
-	if e.body != e.text {
+	if e.rendered != e.text {
 		stored = 0
 	}
-	if e.fixed {
-		stored = p.tally.constant(e.body)
+	if e.constant {
+		stored = r.tokenCounter.constant(e.rendered)
 	}
-	lead, tail := p.lead(s, e, 1), s.tail()
+	prefix, tail := r.prefix(s, e, 1), s.suffix()
 	if s.Message {
-		lead, tail = "", ""
+		prefix, tail = "", ""
 	}
-	tokens, loose := p.tally.framed(lead, e.body, tail, stored)
+	tokens, loose := r.tokenCounter.framed(prefix, e.rendered, tail, stored)
 	e.loose = loose
 	e.cost = cost{
 		tokens: tokens,
-		chars:  utf8.RuneCountInString(lead) + utf8.RuneCountInString(e.body) + len(tail),
+		chars:  utf8.RuneCountInString(prefix) + utf8.RuneCountInString(e.rendered) + len(tail),
 	}
-	if lead != "" {
+	if prefix != "" {
 		e.cost.chars++
 	}
 }
 
-func (p page) lead(s *Style, e *entry, n int) string {
-	if s.Lead == nil || len(e.fields) > 0 {
+func (r renderer) prefix(s *Style, e *entry, n int) string {
+	if s.Prefix == nil || len(e.fields) > 0 {
 		return ""
 	}
-	return s.Lead(e, n, p.place)
+	return s.Prefix(e, n, r.zone)
 }
 
-func (s *Style) tail() string {
-	if s.Tail == "" {
+func (s *Style) suffix() string {
+	if s.Suffix == "" {
 		return "\n"
 	}
-	return s.Tail
+	return s.Suffix
 }
 
-func (p page) body(s *Style, e *entry) string {
+func (r renderer) body(s *Style, e *entry) string {
 	if s.Verbatim {
 		return e.text
 	}
 	if len(e.fields) > 0 {
 		lines := make([]string, len(e.fields))
 		for i, f := range e.fields {
-			lines[i] = s.Field(p.format.Guard(f.label), p.format.Guard(oneLine(clean(f.value))))
+			lines[i] = s.Field(r.format.Guard(f.label), r.format.Guard(oneLine(clean(f.value))))
 		}
 		return strings.Join(lines, "\n")
 	}
 	text := e.text
 	switch {
-	case e.ours:
+	case e.trusted:
 	case s.Message:
 		return clean(text)
 	case s.OneLine:
-		text = p.format.Guard(oneLine(clean(text)))
+		text = r.format.Guard(oneLine(clean(text)))
 	default:
-		text = p.format.Guard(strings.TrimSpace(clean(text)))
+		text = r.format.Guard(strings.TrimSpace(clean(text)))
 	}
 	if s.Wrap != nil {
 		text = s.Wrap(text, e.note)
@@ -176,100 +176,100 @@ func (p page) body(s *Style, e *entry) string {
 }
 
 // groupCost is what stands around a conversation.
-func (p page) groupCost(g *group) cost {
-	if p.format.Group == nil {
+func (r renderer) groupCost(g *group) cost {
+	if r.format.Group == nil {
 		return cost{}
 	}
-	open, end := p.format.Group(g)
-	return p.constant(open + end)
+	open, end := r.format.Group(g)
+	return r.constant(open + end)
 }
 
 // constant is the cost of the format's own words.
-func (p page) constant(text string) cost {
-	return cost{tokens: p.tally.constant(text), chars: utf8.RuneCountInString(text)}
+func (r renderer) constant(text string) cost {
+	return cost{tokens: r.tokenCounter.constant(text), chars: utf8.RuneCountInString(text)}
 }
 
 // endReserve is what a block's end, the blank line behind it, may take until the whole prompt is known.
 const endReserve = 1
 
 // headingCost is what a block takes besides its entries: its heading, and the blank line behind it.
-func (p page) headingCost(s *Slot) cost {
-	if s.Style.Message {
+func (r renderer) headingCost(slot *Slot) cost {
+	if slot.Style.Message {
 		return cost{}
 	}
 	c := cost{tokens: endReserve, chars: endReserve}
-	if s.Heading != "" {
-		c = c.add(p.constant(s.Heading + "\n"))
+	if slot.Heading != "" {
+		c = c.add(r.constant(slot.Heading + "\n"))
 	}
-	if s.Ending != "" {
-		c = c.add(p.constant(s.Ending + "\n"))
+	if slot.Ending != "" {
+		c = c.add(r.constant(slot.Ending + "\n"))
 	}
 	return c
 }
 
 // write renders the blocks in the order in which they stand.
-func (p page) write(blocks []*block) rendering {
+func (r renderer) write(blocks []*block) rendering {
 	var sections []section
 	var messages, current []Message
 	var written []*block
 	for _, b := range blocks {
 		switch {
-		case !b.opened:
+		case !b.started:
 		case b.slot.Block == blockCurrent && b.slot.Style.Message:
-			current = p.turns(b)
+			current = r.roleMessages(b)
 		case b.slot.Style.Message:
-			messages = append(messages, p.turns(b)...)
+			messages = append(messages, r.roleMessages(b)...)
 		default:
-			sections = append(sections, section{name: b.slot.Block, text: p.section(b)})
+			sections = append(sections, section{name: b.slot.Block, text: r.section(b)})
 			written = append(written, b)
 		}
 	}
 	for i, b := range written {
-		separator := p.format.Separator
+		separator := r.format.Separator
 		if i == len(written)-1 {
-			separator = p.format.End
+			separator = r.format.End
 		}
-		p.settle(b, sections[i].text, separator)
+		r.settle(b, sections[i].text, separator)
 	}
-	return p.format.Assemble(sections, append(messages, current...))
+	return r.format.Assemble(sections, append(messages, current...))
 }
 
 // settle replaces what was set aside for the end of a block by what the end takes.
-func (p page) settle(b *block, text, separator string) {
+func (r renderer) settle(b *block, text, separator string) {
 	body := trimEnd(text)
 	ends := text[len(body):]
-	least, was := p.tally.tailDelta(body, ends)
-	_, is := p.tally.tailDelta(body, separator)
-	if in := b.written(); least != was && len(in) > 0 && !in[len(in)-1].loose { // its last entry was counted whole
-		last := in[len(in)-1].body
-		if p.lead(b.slot.Style, in[len(in)-1], len(in)) != "" {
+	least, was := r.tokenCounter.tailDelta(body, ends)
+	_, is := r.tokenCounter.tailDelta(body, separator)
+	if in := b.entriesInOrder(); least != was && len(in) > 0 && !in[len(in)-1].loose { // its last entry was counted whole
+		last := in[len(in)-1].rendered
+		if r.prefix(b.slot.Style, in[len(in)-1], len(in)) != "" {
 			last = " " + last
 		}
-		was, is = p.tally.count(last+ends), p.tally.count(last+separator)
+		was, is = r.tokenCounter.count(last+ends), r.tokenCounter.count(last+separator)
 	}
 	b.cost.tokens += is - was - endReserve
 	b.cost.chars += len(separator) - len(ends) - endReserve
 }
 
-func (p page) turns(b *block) []Message {
+func (r renderer) roleMessages(b *block) []Message {
 	var out []Message
-	for _, e := range b.written() {
+	for _, e := range b.entriesInOrder() {
 		role := e.role
 		if role == "" {
 			role = conversation.User
 		}
-		out = append(out, Message{Role: string(role), Content: e.body})
+		out = append(out, Message{Role: string(role), Content: e.rendered})
 	}
 	return out
 }
 
-func (p page) section(b *block) string {
+func (r renderer) section(b *block) string {
 	var w strings.Builder
 	w.Grow(b.cost.chars + b.cost.chars/8)
 	if b.slot.Heading != "" {
 		w.WriteString(b.slot.Heading + "\n")
 	}
-	entries := b.written()
+	entries := b.entriesInOrder()
 	if len(entries) == 0 && b.slot.Empty != "" {
 		w.WriteString(b.slot.Empty + "\n")
 	}
@@ -279,19 +279,48 @@ func (p page) section(b *block) string {
 		if e.group != in {
 			w.WriteString(end)
 			in, end = e.group, ""
-			if in != nil && p.format.Group != nil {
+			if in != nil && r.format.Group != nil {
 				var open string
-				open, end = p.format.Group(in)
+				open, end = r.format.Group(in)
 				w.WriteString(open)
 			}
 		}
-		if lead := p.lead(b.slot.Style, e, i+1); lead != "" {
-			w.WriteString(lead)
+		if prefix := r.prefix(b.slot.Style, e, i+1); prefix != "" {
+			w.WriteString(prefix)
 			w.WriteByte(' ')
 		}
-		w.WriteString(e.body)
-		w.WriteString(b.slot.Style.tail())
+		w.WriteString(e.rendered)
+		w.WriteString(b.slot.Style.suffix())
 	}
 	w.WriteString(end)
 	return w.String()
+}
+
+// markdown is the format of headed sections in one system text: a line that begins with # opens a section, one that
+// begins with [ an item.
+var markdown = &Format{
+	Guard:     guardMarkdown,
+	Group:     func(g *group) (open, end string) { return "## " + g.label + "\n", "" },
+	Separator: "\n\n",
+	Assemble: func(sections []section, messages []Message) rendering {
+		return rendering{system: joinSections(sections, ""), messages: messages}
+	},
+}
+
+// joinSections puts a blank line between sections and the end, which may be empty, behind the last.
+func joinSections(sections []section, end string) string {
+	size := len(end)
+	for _, s := range sections {
+		size += len(s.text) + len("\n\n")
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i, s := range sections {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(trimEnd(s.text))
+	}
+	b.WriteString(end)
+	return b.String()
 }

@@ -16,52 +16,49 @@ const (
 	ActivityWindow = 48 * time.Hour
 	// freshMessages is how many messages stand in for a summary that is missing or behind, and freshChars how much of
 	// each is told.
-	freshMessages = 4
-	freshChars    = 280
+	maxUncovered = 4
+	quoteChars   = 280
 )
-
-// summed is the key under which a session's summary is told once.
-func summed(sessionID string) telling { return telling{"summary", sessionID} }
 
 // chooseActivity tells what the user did in the other contexts that this one reads. The store's summaries are the
 // freshest and come first; the search says which matter now. What a summary does not cover yet is told from the last
 // messages themselves, so that another screen's news is here at once
 // (unified-conversation-context, "Gaps to Consider for Phase 1", Timing).
-func chooseActivity(v *view, s *Slot) []*entry {
-	scores, top := v.sessionScores()
+func selectActivity(sel *selection, slot *Slot) []*entry {
+	scores, top := sessionScores(sel)
 	var entries []*entry
-	for _, other := range v.sessions {
-		age := v.now.Sub(other.LastMessageAt)
-		if other.Context == v.Context || age > ActivityWindow || !v.reads(other.Context) {
+	for _, other := range sel.sessions {
+		age := sel.now.Sub(other.LastMessageAt)
+		if other.Context == sel.Context || age > ActivityWindow || !sel.reads(other.Context) {
 			continue
 		}
 		e := &entry{
 			kind: "session", id: other.ID, sessionID: other.ID, context: other.Context, at: other.LastMessageAt,
-			score: scores[other.ID], label: label(other.Context) + " - " + conversation.Age(other.LastMessageAt, v.now, v.place),
+			score: scores[other.ID], label: contextLabel(other.Context) + " - " + conversation.Age(other.LastMessageAt, sel.now, sel.zone),
 		}
-		v.tellActivity(e, other)
+		describeActivity(sel, e, other)
 		if e.text == "" {
-			e.out("it has neither a summary nor messages near enough to tell")
+			e.drop("it has neither a summary nor messages near enough to tell")
 		}
 		entries = append(entries, e)
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(v.interest(b, top), v.interest(a, top)), b.at.Compare(a.at), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(activityScore(sel, b, top), activityScore(sel, a, top)), b.at.Compare(a.at), cmp.Compare(a.id, b.id))
 	})
-	capItems(entries, s)
+	capItems(entries, slot)
 	for _, e := range entries {
-		e.place = int(v.now.Sub(e.at) / time.Millisecond)
+		e.position = int(sel.now.Sub(e.at) / time.Millisecond)
 		if e.decision == "" {
-			v.use(summed(e.id), s.Block)
-			v.useTold(e, s.Block)
+			sel.claim(summaryKey(e.id), slot.Block)
+			claimQuoted(sel, e, slot.Block)
 		}
 	}
 	return entries
 }
 
 // interest weighs a session's nearness to the message with how recent it is, both from 0 to 1.
-func (v *view) interest(e *entry, top float64) float64 {
-	recency := 1 - float64(v.now.Sub(e.at))/float64(ActivityWindow)
+func activityScore(sel *selection, e *entry, top float64) float64 {
+	recency := 1 - float64(sel.now.Sub(e.at))/float64(ActivityWindow)
 	if top <= 0 {
 		return recency
 	}
@@ -69,14 +66,14 @@ func (v *view) interest(e *entry, top float64) float64 {
 }
 
 // sessionScores are the best scores of each other session's summary and messages, and the best of all.
-func (v *view) sessionScores() (scores map[string]float64, top float64) {
+func sessionScores(sel *selection) (scores map[string]float64, top float64) {
 	scores = map[string]float64{}
-	for _, h := range v.hits {
+	for _, h := range sel.hits {
 		id := ""
 		switch {
 		case h.Summary != nil:
 			id = h.Summary.SessionID
-		case h.Message != nil && h.Message.SessionID != v.session.ID:
+		case h.Message != nil && h.Message.SessionID != sel.session.ID:
 			id = h.Message.SessionID
 		}
 		if id != "" {
@@ -88,47 +85,47 @@ func (v *view) sessionScores() (scores map[string]float64, top float64) {
 }
 
 // tellActivity writes what is known of a session: its summary, and the messages that the summary does not cover.
-func (v *view) tellActivity(e *entry, other conversation.Session) {
+func describeActivity(sel *selection, e *entry, other conversation.Session) {
 	covered := 0
 	var parts []string
 	if sum := other.Summary; sum != nil && strings.TrimSpace(sum.Text) != "" {
 		covered = sum.CoveredThrough
 		parts = append(parts, sum.Text)
 	}
-	fresh := slices.DeleteFunc(slices.Clone(v.bySession[other.ID]), func(m *conversation.Message) bool { return m.Seq <= covered })
-	fresh = fresh[max(len(fresh)-freshMessages, 0):]
+	fresh := slices.DeleteFunc(slices.Clone(sel.bySession[other.ID]), func(m *conversation.Message) bool { return m.Seq <= covered })
+	fresh = fresh[max(len(fresh)-maxUncovered, 0):]
 	if len(fresh) > 0 {
 		if covered > 0 {
 			parts = append(parts, "Since then:")
 		}
 		for _, m := range fresh {
-			parts = append(parts, speaker(m.Role)+": "+quote(m.Content))
+			parts = append(parts, speakerName(m.Role)+": "+quote(m.Content))
 		}
 	}
 	e.text = strings.Join(parts, " ")
 	switch {
 	case len(fresh) == 0:
-		e.why = "its summary"
+		e.includeReason = "its summary"
 		if covered > 0 {
 			e.tokens = other.Summary.Tokens
 		}
 	case covered > 0:
-		e.why = "its summary and the messages behind it"
+		e.includeReason = "its summary and the messages behind it"
 	default:
-		e.why = "its last messages, for it has no summary yet"
+		e.includeReason = "its last messages, for it has no summary yet"
 	}
 }
 
 // quote writes a message in one line between quotation marks that it can't close.
 func quote(content string) string {
-	return `"` + strings.ReplaceAll(excerpt(content, freshChars), `"`, "'") + `"`
+	return `"` + strings.ReplaceAll(excerpt(content, quoteChars), `"`, "'") + `"`
 }
 
 // useTold marks the messages that stand whole in an entry that was told from messages.
-func (v *view) useTold(e *entry, block string) {
-	for _, m := range v.bySession[e.sessionID] {
-		if utf8.RuneCountInString(m.Content) <= freshChars && strings.Contains(e.text, quote(m.Content)) {
-			v.use(told(m.ID), block)
+func claimQuoted(sel *selection, e *entry, block string) {
+	for _, m := range sel.bySession[e.sessionID] {
+		if utf8.RuneCountInString(m.Content) <= quoteChars && strings.Contains(e.text, quote(m.Content)) {
+			sel.claim(messageKey(m.ID), block)
 		}
 	}
 }

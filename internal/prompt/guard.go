@@ -4,11 +4,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-)
 
-// Stored text is data (design 4.4). Before it is written into a prompt, clean takes out what could mislead without
-// being seen, and the recipe's format guards what could pass for structure. A text that holds neither, as nearly all
-// text does, is returned as it is, so that the token count which was stored with it stays true.
+	"github.com/throughline/throughline/internal/truncate"
+)
 
 // clean removes control characters except tab and line feed, bidirectional overrides and isolates, byte-order marks
 // and tag characters, writes every kind of line break as a line feed, and replaces bytes that are not UTF-8.
@@ -86,7 +84,7 @@ func oneLine(text string) string {
 
 // guardLines puts a backslash before what a line shows first where that begins something which is structure in the
 // format, or a backslash: what was written can be read back, and no line of content passes for structure.
-func guardLines(text string, dangerous func(line string) bool) string {
+func guardLines(text string, isStructure func(line string) bool) string {
 	var b strings.Builder
 	done := 0
 	for start := 0; start < len(text); {
@@ -94,7 +92,7 @@ func guardLines(text string, dangerous func(line string) bool) string {
 		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
 			end = start + i + 1
 		}
-		if at := start + shownAt(text[start:end]); at < end && (text[at] == '\\' || dangerous(text[at:end])) {
+		if at := start + firstVisible(text[start:end]); at < end && (text[at] == '\\' || isStructure(text[at:end])) {
 			b.WriteString(text[done:at])
 			b.WriteByte('\\')
 			done = at
@@ -112,7 +110,7 @@ func guardLines(text string, dangerous func(line string) bool) string {
 func unguardLines(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
-		if at := shownAt(line); at < len(line) && line[at] == '\\' {
+		if at := firstVisible(line); at < len(line) && line[at] == '\\' {
 			lines[i] = line[:at] + line[at+1:]
 		}
 	}
@@ -121,7 +119,7 @@ func unguardLines(text string) string {
 
 // shownAt returns where a line's first character stands that can be seen: white space and format characters, such as
 // joiners and zero-width spaces, do not make a heading less of a heading.
-func shownAt(line string) int {
+func firstVisible(line string) int {
 	for i, r := range line {
 		if !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Mn, r) {
 			return i
@@ -133,7 +131,7 @@ func shownAt(line string) int {
 // markdownDanger reports whether a line begins with what the Markdown recipes use as structure: headings, the labels
 // of items, fences that would swallow what follows, and tags; or is a rule, which would make a heading of the line above
 // it or end the section.
-func markdownDanger(line string) bool {
+func isMarkdownStructure(line string) bool {
 	switch line[0] {
 	case '#', '[', '<':
 		return true
@@ -148,7 +146,7 @@ func markdownDanger(line string) bool {
 
 // labelDanger returns a check for lines that begin with one of the labels that a plain-text format consists of,
 // whatever their case and spacing.
-func labelDanger(labels ...string) func(line string) bool {
+func startsWithLabel(labels ...string) func(line string) bool {
 	folded := make([]string, len(labels))
 	for i, l := range labels {
 		folded[i] = foldLabel(l, len(l))
@@ -190,4 +188,33 @@ func escapeXML(text string) string {
 	return guardLines(text, func(line string) bool { return line[0] == '[' })
 }
 
-func guardMarkdown(text string) string { return guardLines(text, markdownDanger) }
+func guardMarkdown(text string) string { return guardLines(text, isMarkdownStructure) }
+
+// goesOn stands at the end of a text that was cut.
+const ellipsis = "…"
+
+// shortened is at most n characters of a text that is longer, with a sign that it goes on.
+func shortened(text string, n int) string {
+	return strings.TrimRight(truncate.Runes(text, n-1), " \t\r\n") + ellipsis
+}
+
+// excerpt is a text in one line of at most n characters, with a sign where it goes on.
+func excerpt(text string, n int) string {
+	line := oneLine(clean(text))
+	if len(truncate.Runes(line, n)) == len(line) {
+		return line
+	}
+	return shortened(line, n)
+}
+
+// says reports whether a reader sees anything of a stored text once it is clean.
+func hasVisibleText(text string) bool {
+	if r, _ := utf8.DecodeRuneInString(text); unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return true // as nearly every text begins; cleaning takes longer
+	}
+	text = clean(text)
+	return firstVisible(text) < len(text)
+}
+
+// trimEnd takes the line feeds off a section's end.
+func trimEnd(text string) string { return strings.TrimRight(text, "\n") }

@@ -32,17 +32,17 @@ func (c cost) within(limit cost) bool {
 // break begins nothing that follows it, as long as that is neither white space nor a slash.
 //
 // A tally is for one prompt and not for concurrent use.
-type tally struct {
+type tokenCounter struct {
 	counter Counter
 	// fixed are counts of the formats' own texts, shared by all prompts of a service.
 	fixed *sync.Map
 	// joints are counts of the texts' first and last words: many begin and end alike, and counting starts afresh for
 	// each. They are parts of what users said, so they live as long as one prompt.
-	joints map[string]int
+	edges map[string]int
 }
 
 // count counts a text that was not counted before.
-func (t tally) count(text string) int {
+func (t tokenCounter) count(text string) int {
 	if text == "" {
 		return 0
 	}
@@ -51,7 +51,7 @@ func (t tally) count(text string) int {
 
 // constant counts a text of the formats' own, once a process. Digits are counted as zeros: any one to three of them
 // are one token.
-func (t tally) constant(text string) int {
+func (t tokenCounter) constant(text string) int {
 	shape := strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
 			return '0'
@@ -73,28 +73,28 @@ const shortBody = 96
 // unless lead is empty, and tail is empty or a line feed. stored is the body's own count, 0 where it is not known. The
 // result is exact, or a little too high for long bodies without a boundary near their ends; loose says that it may be so
 // for the tail.
-func (t tally) framed(lead, body, tail string, stored int) (tokens int, loose bool) {
+func (t tokenCounter) framed(prefix, body, tail string, stored int) (tokens int, loose bool) {
 	space := ""
-	leadTokens := 0
+	prefixTokens := 0
 	switch {
-	case lead != "":
-		space, leadTokens = " ", t.constant(lead)
+	case prefix != "":
+		space, prefixTokens = " ", t.constant(prefix)
 	case tail != "" && strings.HasPrefix(body, "/"):
-		leadTokens = slashReserve
+		prefixTokens = slashReserve
 	}
 	if stored == 0 || len(body) <= shortBody {
-		return leadTokens + t.count(space+body+tail), false
+		return prefixTokens + t.count(space+body+tail), false
 	}
 	least, most := t.tailDelta(body, tail)
-	return leadTokens + stored + t.headDelta(space, body) + most, least != most
+	return prefixTokens + stored + t.headDelta(space, body) + most, least != most
 }
 
 // joint counts the beginning or the end of a text, once a prompt.
-func (t tally) joint(text string) int {
-	n, ok := t.joints[text]
+func (t tokenCounter) edge(text string) int {
+	n, ok := t.edges[text]
 	if !ok {
 		n = t.count(text)
-		t.joints[text] = n
+		t.edges[text] = n
 	}
 	return n
 }
@@ -106,7 +106,7 @@ const slashReserve = 2
 const slack = 8
 
 // headDelta is what a space before the body adds to its count.
-func (t tally) headDelta(space, body string) int {
+func (t tokenCounter) headDelta(space, body string) int {
 	if space == "" {
 		return 0
 	}
@@ -114,12 +114,12 @@ func (t tally) headDelta(space, body string) int {
 	if i < 0 {
 		return slack
 	}
-	return t.joint(space+body[:i]) - t.joint(body[:i])
+	return t.edge(space+body[:i]) - t.edge(body[:i])
 }
 
 // tailDelta is what line feeds behind the body add to its count, at least and at most: the two differ where no boundary
 // is near.
-func (t tally) tailDelta(body, tail string) (least, most int) {
+func (t tokenCounter) tailDelta(body, tail string) (least, most int) {
 	if tail == "" {
 		return 0, 0
 	}
@@ -135,7 +135,7 @@ func (t tally) tailDelta(body, tail string) (least, most int) {
 	if i < 0 {
 		return 0, slack
 	}
-	delta := t.joint(body[i:]+tail) - t.joint(body[i:])
+	delta := t.edge(body[i:]+tail) - t.edge(body[i:])
 	return delta, delta
 }
 

@@ -1,0 +1,261 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// fitter takes entries into a prompt, the most valuable first, until its budget is spent. What is left out when the
+// budget is reached is therefore always the least valuable: the lowest blocks whole before any entry of a higher one,
+// and within a block the lowest entries first (design 4.4).
+type packer struct {
+	renderer
+	limit cost
+	// budget is the limit without what goes through besides.
+	budget cost
+	spent  cost
+	// messageApart leaves the current message out of the limit.
+	messageExcluded bool
+	// full says which budget kept an entry out, empty until one does; nothing of lower value goes in behind it.
+	fullReason string
+	// told counts the messages of each session that are in whole.
+	wholeMessages map[string]int
+}
+
+// Reasons of the manifest, in plain words.
+const (
+	reasonWhole       = "fits whole"
+	reasonCutToBlock  = "cut to what its block may take"
+	reasonCutToBudget = "cut to what the budget leaves"
+	reasonLeftover    = "the budget left room for it"
+	reasonCovered     = "its messages are told whole"
+)
+
+// fit decides about every entry. Blocks come in order of value. Its error is Invalid, naming the budget and the need,
+// where what can't be dropped does not fit.
+func (p *packer) pack(blocks []*block) error {
+	p.budget, p.wholeMessages = p.limit, map[string]int{}
+	for _, b := range blocks {
+		b.maxTokens = blockLimit(b.slot.Cap, p.limit)
+		if b.slot.Required {
+			p.addRequired(b)
+		}
+		if b.slot.Block == blockCurrent && p.messageExcluded {
+			p.limit = p.limit.raised(b.cost)
+		}
+	}
+	if !p.spent.within(p.limit) {
+		return p.tooSmall()
+	}
+	for _, b := range blocks {
+		if b.slot.Protected {
+			p.addBlock(b)
+		}
+	}
+	for _, b := range blocks {
+		if !b.slot.Required && !b.slot.Protected {
+			p.addBlock(b)
+		}
+	}
+	for _, b := range blocks {
+		if b.slot.Cap.FillRest {
+			p.addLeftovers(b)
+		}
+	}
+	return nil
+}
+
+// isTold reports whether an entry stands for messages that are all told.
+func (p *packer) isCovered(e *entry) bool {
+	return e.replaces > 0 && p.wholeMessages[e.sessionID] >= e.replaces
+}
+
+func (p *packer) tooSmall() error {
+	if p.limit.chars > 0 && p.spent.chars > p.limit.chars {
+		return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d characters, and the message needs %d with the role and what else is never dropped",
+			p.limit.chars, p.spent.chars))
+	}
+	return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d tokens, and the message needs %d with the role and what else is never dropped",
+		p.limit.tokens, p.spent.tokens))
+}
+
+// blockLimit is a block's cap in tokens, 0 for none.
+func blockLimit(c Cap, budget cost) int {
+	limit := c.Tokens
+	if share := budget.tokens * c.Percent / 100; c.Percent > 0 && (limit == 0 || share < limit) {
+		limit = share
+	}
+	return limit
+}
+
+// require takes a block in whatever it costs.
+func (p *packer) addRequired(b *block) {
+	for _, e := range b.entries {
+		if e.decision == "" {
+			p.prepare(b.slot.Style, e)
+			p.include(b, e, p.price(b, e), "never dropped")
+		}
+	}
+}
+
+// fill takes a block's entries in, until its cap or the budget keeps one out.
+func (p *packer) addBlock(b *block) {
+	p.addPlaceholder(b)
+	capped := false
+	for _, e := range b.entries {
+		switch {
+		case e.decision != "":
+		case p.fullReason != "":
+			e.drop(p.fullReason)
+		case p.isCovered(e):
+			e.drop(reasonCovered)
+		case e.deferred != "":
+			e.overCap = true
+			e.drop(e.deferred)
+		case capped:
+			e.overCap = true
+			e.drop(capReason(b))
+		default:
+			capped = p.addEntry(b, e)
+		}
+	}
+}
+
+// offer takes one entry in or keeps it out, and reports whether its block's cap is reached.
+func (p *packer) addEntry(b *block, e *entry) (capped bool) {
+	p.prepare(b.slot.Style, e)
+	if !e.hasText() {
+		e.drop("nothing to tell")
+		return false
+	}
+	price := p.price(b, e)
+	if b.maxTokens > 0 && b.cost.add(price).tokens > b.maxTokens {
+		if !b.slot.Cap.Shorten || !p.shrink(b, e, b.maxTokens-b.cost.tokens, reasonCutToBlock) {
+			e.overCap = true
+			e.drop(capReason(b))
+		}
+		return true
+	}
+	if !p.spent.add(price).within(p.limit) {
+		reason := p.markFull(price)
+		if !b.slot.Cap.Shorten || !p.shrink(b, e, p.limit.tokens, reasonCutToBudget) {
+			e.drop(reason)
+		}
+		return false
+	}
+	p.include(b, e, price, reasonWhole)
+	return false
+}
+
+// fillUp notes which budget something does not fit into, and returns it as a reason.
+func (p *packer) markFull(price cost) string {
+	p.fullReason = fmt.Sprintf("the budget of %d tokens was reached", p.budget.tokens)
+	if p.spent.add(price).tokens <= p.limit.tokens {
+		p.fullReason = fmt.Sprintf("the budget of %d characters was reached", p.budget.chars)
+	}
+	return p.fullReason
+}
+
+func capReason(b *block) string {
+	return fmt.Sprintf("over the %d tokens of its block", b.maxTokens)
+}
+
+// price is what taking an entry in adds, with the heading and the conversation's frame where it is the first.
+func (p *packer) price(b *block, e *entry) cost {
+	c := e.cost
+	if !b.started && !e.countOnly {
+		c = c.add(p.headingCost(b.slot))
+	}
+	if e.group != nil && !e.group.started {
+		c = c.add(p.groupCost(e.group))
+	}
+	return c
+}
+
+func (p *packer) include(b *block, e *entry, price cost, reason string) {
+	b.started = b.started || !e.countOnly
+	if e.group != nil && !e.group.started {
+		e.group.started = true
+		e.group.cost = p.groupCost(e.group)
+	}
+	b.cost = b.cost.add(price)
+	p.spent = p.spent.add(price)
+	e.decision, e.reason = Included, cmp.Or(e.includeReason, reason)
+	if e.trimReason != "" {
+		e.decision, e.reason = Trimmed, e.trimReason
+	}
+	if e.kind == kindMessage && e.decision == Included {
+		p.wholeMessages[e.sessionID]++
+	}
+}
+
+// openEmpty lets a block that has words for having nothing say them.
+func (p *packer) addPlaceholder(b *block) {
+	if b.slot.Empty == "" || b.omitted || p.fullReason != "" || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
+		return
+	}
+	price := p.headingCost(b.slot).add(p.constant(b.slot.Empty + "\n"))
+	if !p.spent.add(price).within(p.limit) {
+		p.markFull(price)
+		return
+	}
+	b.started = true
+	b.cost = b.cost.add(price)
+	p.spent = p.spent.add(price)
+}
+
+// spill gives a block what the budget leaves: the entries that its cap alone kept out, then those that are spare, until
+// one does not fit.
+func (p *packer) addLeftovers(b *block) {
+	for _, spare := range []bool{false, true} {
+		for _, e := range b.entries {
+			if p.fullReason != "" || e.overCap && (e.deferred != "") == spare && !p.addIfRoom(b, e) {
+				return
+			}
+		}
+	}
+}
+
+// squeeze takes an entry in that was kept out, where there is room, and reports whether it did.
+func (p *packer) addIfRoom(b *block, e *entry) bool {
+	p.prepare(b.slot.Style, e)
+	price := p.price(b, e)
+	if !e.hasText() || !p.spent.add(price).within(p.limit) {
+		return false
+	}
+	p.include(b, e, price, reasonLeftover)
+	return true
+}
+
+// leastCut is the fewest tokens that a shortened entry is worth telling in.
+const minCutTokens = 24
+
+// shorten cuts an entry to the tokens that are left to it, its heading and frame included, and reports whether it went
+// in.
+func (p *packer) shrink(b *block, e *entry, left int, why string) bool {
+	frame := p.price(b, e).tokens - e.cost.tokens
+	room := min(left, p.limit.tokens-p.spent.tokens) - frame
+	if room < minCutTokens || len(e.fields) > 0 {
+		return false
+	}
+	text, tokens := e.text, e.tokens
+	full := strings.TrimSpace(clean(e.text))
+	runes := utf8.RuneCountInString(full)
+	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > max(1, e.minChars); n = n * 9 / 10 {
+		e.text, e.tokens = shortened(full, n), 0
+		p.prepare(b.slot.Style, e)
+		if price := p.price(b, e); e.cost.tokens <= room && p.spent.add(price).within(p.limit) {
+			e.trimReason = why
+			p.include(b, e, price, "")
+			return true
+		}
+	}
+	e.text, e.tokens = text, tokens // the manifest tells of it as it is
+	p.prepare(b.slot.Style, e)
+	return false
+}

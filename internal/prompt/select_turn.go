@@ -1,0 +1,127 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// chooseNow tells the local date and time to the minute, the time since the last message, and the thread's status.
+func selectNow(sel *selection, _ *Slot) []*entry {
+	fields := []field{{"Local time", sel.now.In(sel.zone).Format("Monday, 2 January 2006, 15:04") + " (" + sel.zone.String() + ")"}}
+	last := "none before this one"
+	if at := sel.lastMessage(); !at.IsZero() {
+		last = durationText(sel.now.Sub(at)) + " ago"
+	}
+	fields = append(fields, field{"Last message", last}, field{"Thread", sel.thread.status(sel.now)})
+	return []*entry{{kind: "now", id: "now", at: sel.now, fields: fields}}
+}
+
+// maxAttributes and maxAttribute bound what is told of a session's attributes.
+const (
+	maxAttributes = 12
+	maxAttribute  = 120
+)
+
+// chooseState tells where the session itself stands. Times are the now block's alone
+// (prompt-assembly-map, "Duplications / Contradictions").
+func selectState(sel *selection, _ *Slot) []*entry {
+	fields := []field{{"Screen", contextLabel(sel.Context)}}
+	fields = addField(fields, "Title", excerpt(sel.session.Title, maxAttribute))
+	fields = addField(fields, "Mode", sel.session.Mode)
+	if sel.session.Status != "" && sel.session.Status != conversation.Active {
+		fields = addField(fields, "Status", string(sel.session.Status))
+	}
+	for _, name := range slices.Sorted(maps.Keys(sel.session.Attributes)) {
+		if value, ok := scalar(sel.session.Attributes[name]); ok && len(fields) < maxAttributes {
+			fields = addField(fields, excerpt(name, 40), excerpt(value, maxAttribute))
+		}
+	}
+	return []*entry{{kind: "session_state", id: sel.SessionID, sessionID: sel.SessionID, context: sel.Context, fields: fields}}
+}
+
+// scalar writes a value that is no object, and lists of such.
+func scalar(value any) (string, bool) {
+	switch x := value.(type) {
+	case nil, map[string]any:
+		return "", false
+	case []any:
+		var parts []string
+		for _, item := range x {
+			if text, ok := scalar(item); ok {
+				parts = append(parts, text)
+			}
+		}
+		return strings.Join(parts, ", "), len(parts) > 0
+	default:
+		return fmt.Sprint(x), true
+	}
+}
+
+// chooseRole tells who the model is: the request's role, or the recipe's, or the coach's persona; and the recipe's
+// rules behind it.
+func selectRole(sel *selection, _ *Slot) []*entry {
+	role := &entry{kind: "role", id: sel.CoachID, text: sel.SystemRole}
+	if !hasVisibleText(role.text) {
+		role.text = sel.recipe.Role
+	}
+	if role.text == "" {
+		role.text = persona(sel.coach)
+	}
+	entries := []*entry{role}
+	if sel.recipe.Rules != "" {
+		entries = append(entries, &entry{kind: "rules", id: sel.recipe.Name, text: sel.recipe.Rules, position: 1, trusted: true, constant: true})
+	}
+	return entries
+}
+
+// persona is a coach's own text with its name.
+func persona(c longterm.Coach) string {
+	text := strings.TrimSpace(c.Persona)
+	if !hasVisibleText(text) {
+		text = longterm.DefaultCoach.Persona
+	}
+	name := oneLine(clean(c.Name))
+	if !hasVisibleText(name) || name == longterm.DefaultCoach.Name || strings.Contains(text, name) {
+		return text
+	}
+	if !strings.HasSuffix(name, ".") { // as "Dr. K." does
+		name += "."
+	}
+	return "Your name is " + name + " " + text
+}
+
+// chooseCurrent is the current message, whole and last.
+func selectCurrent(sel *selection, _ *Slot) []*entry {
+	return []*entry{{
+		kind: kindMessage, id: cmp.Or(sel.MessageID, "current"), sessionID: sel.SessionID, context: sel.Context, at: sel.now,
+		role: conversation.User, text: sel.Message, tokens: sel.messageTokens,
+	}}
+}
+
+// chooseExpertise tells the modules of the agent; an agent without any gets no block
+// (working-context-builder, AC 5).
+func selectExpertise(sel *selection, _ *Slot) []*entry {
+	var entries []*entry
+	for i, name := range sel.agent.Expertise {
+		entries = append(entries, &entry{kind: "module", id: name, text: expertiseText(name), position: i, trusted: true, constant: true})
+	}
+	return entries
+}
+
+// chooseInstruction is the recipe's last word, and the tools that it offers.
+func selectInstruction(sel *selection, _ *Slot) []*entry {
+	var entries []*entry
+	if sel.recipe.Instruction != "" {
+		entries = append(entries, &entry{kind: "instruction", id: sel.recipe.Name, text: sel.recipe.Instruction, trusted: true, constant: true})
+	}
+	for _, name := range sel.recipe.Tools {
+		entries = append(entries, &entry{kind: "tool", id: name, text: toolJSON[name], countOnly: true})
+	}
+	return entries
+}

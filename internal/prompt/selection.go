@@ -1,0 +1,336 @@
+package prompt
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// keepsApart reports whether the user lets some sessions know nothing of others.
+func separatesContexts(p longterm.Preferences) bool { return !p.CrossContext || len(p.Unshared) > 0 }
+
+// mayTell reports whether a memory may be told: it is valid, and the user allows it. What was extracted is told in a
+// session that may know all the sessions it was drawn from; where the user keeps contexts apart, one whose origin is
+// not known is told only where the user has pinned it.
+func (sel *selection) allowsMemory(m longterm.Memory) bool {
+	switch {
+	case !m.Valid(sel.now):
+		return false
+	case m.Source != longterm.Extracted:
+		return true
+	case !sel.prefs.Memory:
+		return false
+	case !separatesContexts(sel.prefs), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
+		return true
+	}
+	for _, id := range m.MessageIDs {
+		from, known := sel.memorySources[id]
+		if !known || !sel.allowsSession(from.sessionID, from.context) {
+			return false
+		}
+	}
+	return len(m.MessageIDs) > 0
+}
+
+// view is what the blocks of one prompt are chosen from: what was gathered, without what the user's preferences, the
+// coach's scope and the rules keep out.
+type selection struct {
+	checkedRequest
+	now   time.Time
+	prefs longterm.Preferences
+
+	session conversation.Session
+	coach   longterm.Coach
+	// knows is false where long-term memory could not be read.
+	hasLongTerm bool
+	snapshot    longterm.Snapshot
+
+	// own are the session's own messages, timeline those of all contexts, both oldest first, without the current one
+	// and without system messages.
+	ownMessages, timeline []*conversation.Message
+	// bySession are the timeline's messages by session, read how many it has of each, those that are not told included.
+	bySession  map[string][]*conversation.Message
+	readCounts map[string]int
+	// sessions are the other sessions of this coach, latest first.
+	sessions []conversation.Session
+	hits     []recall.Hit
+	thread   thread
+	// origins are the sessions of the messages behind extracted memories, nil where all may be told of.
+	memorySources map[string]memorySource
+
+	messageTokens int
+	// used holds what a block of higher value tells already, and which.
+	claims map[dedupeKey]string
+}
+
+// telling is what is told once: of a kind, an id or normalised content.
+type dedupeKey struct{ kind, of string }
+
+// tellable reports whether prompts tell messages of a role: stored system messages never enter them.
+func isConversational(role conversation.Role) bool {
+	return role == conversation.User || role == conversation.Assistant
+}
+
+// look makes the view of what was gathered.
+func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
+	sel := &selection{
+		checkedRequest: o, now: now, prefs: got.access.Preferences, session: got.session, messageTokens: got.messageTokens,
+		memorySources: got.memorySources, claims: make(map[dedupeKey]string, len(got.timeline)),
+		bySession: map[string][]*conversation.Message{}, readCounts: map[string]int{},
+	}
+	if sel.zone == nil {
+		sel.zone = time.UTC
+		if zone, err := loadZone(sel.prefs.Timezone); err == nil {
+			sel.zone = zone
+		}
+	}
+	if sel.CoachID == "" {
+		sel.CoachID = sel.session.CoachID
+	}
+	sel.addLongTerm(got.snapshot)
+	sel.addMessages(got)
+	sel.addHits(got.hits)
+	sel.addSessions(got.sessions)
+	sel.thread = newThread(sel.session, sel.sessions, sel.lastOwn(), now)
+	return sel
+}
+
+// recollect takes long-term memory in, as far as the user lets it be told.
+func (sel *selection) addLongTerm(snapshot *longterm.Snapshot) {
+	sel.coach = longterm.DefaultCoach
+	if snapshot == nil {
+		return
+	}
+	sel.hasLongTerm, sel.snapshot = true, *snapshot
+	if coach, ok := snapshot.Coaches[sel.CoachID]; ok {
+		sel.coach = coach
+	}
+	sel.snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
+		return !sel.allowsMemory(m)
+	})
+}
+
+// visible reports whether this session may hold something of another one, or of itself.
+func (sel *selection) allowsSession(sessionID, context string) bool {
+	return sessionID == sel.session.ID || sel.prefs.Shares(context, sel.Context)
+}
+
+func (sel *selection) addMessages(got gathered) {
+	// What was said behind the current message is no part of the conversation that leads to it.
+	behind := func(m *conversation.Message) bool {
+		return got.currentSeq > 0 && m.SessionID == sel.SessionID && m.Seq >= got.currentSeq
+	}
+	tell := func(m *conversation.Message) bool {
+		return isConversational(m.Role) && m.ID != sel.MessageID && !behind(m)
+	}
+	sel.timeline = make([]*conversation.Message, 0, len(got.timeline))
+	for _, m := range got.timeline {
+		sel.readCounts[m.SessionID]++
+		if !tell(m) || !sel.allowsSession(m.SessionID, m.Context) {
+			continue
+		}
+		sel.timeline = append(sel.timeline, m)
+	}
+	sel.groupBySession()
+	for _, m := range got.tail {
+		if tell(m) {
+			sel.ownMessages = append(sel.ownMessages, m)
+		}
+	}
+	if got.tail == nil {
+		sel.ownMessages = slices.Clone(sel.bySession[sel.session.ID])
+	}
+	slices.SortFunc(sel.ownMessages, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+}
+
+// divide gives each session its messages of the timeline. Long histories are counted first: they are most of what a
+// prompt allocates.
+func (sel *selection) groupBySession() {
+	sizes := map[string]int{}
+	for i := range sel.timeline {
+		sizes[sel.timeline[i].SessionID]++
+	}
+	for id, n := range sizes {
+		sel.bySession[id] = make([]*conversation.Message, 0, n)
+	}
+	for _, m := range sel.timeline {
+		sel.bySession[m.SessionID] = append(sel.bySession[m.SessionID], m)
+	}
+}
+
+// lastOwn is when the session's newest message before the current one was said.
+func (sel *selection) lastOwn() time.Time {
+	if len(sel.ownMessages) == 0 {
+		return time.Time{}
+	}
+	return sel.ownMessages[len(sel.ownMessages)-1].Timestamp
+}
+
+// readSessions joins the sessions that the store lists with those that the newest messages show: the list is an index,
+// which may lag or be missing.
+func (sel *selection) addSessions(listed []conversation.Session) {
+	known := map[string]int{}
+	for _, s := range listed {
+		if s.ID == sel.session.ID {
+			continue
+		}
+		known[s.ID] = len(sel.sessions)
+		sel.sessions = append(sel.sessions, s)
+	}
+	if listed == nil {
+		sel.addSessionsOfHits(known)
+	}
+	for id, messages := range sel.bySession {
+		if id == sel.session.ID {
+			continue
+		}
+		i, ok := known[id]
+		if !ok {
+			i = len(sel.sessions)
+			sel.sessions = append(sel.sessions, sessionFromMessages(messages))
+		}
+		if last := messages[len(messages)-1]; last.Timestamp.After(sel.sessions[i].LastMessageAt) {
+			sel.sessions[i].LastMessageAt = last.Timestamp
+		}
+	}
+	sel.sessions = slices.DeleteFunc(sel.sessions, func(s conversation.Session) bool {
+		return s.CoachID != sel.CoachID || s.LastMessageAt.IsZero() || !sel.allowsSession(s.ID, s.Context)
+	})
+	slices.SortFunc(sel.sessions, func(a, b conversation.Session) int {
+		return cmp.Or(b.LastMessageAt.Compare(a.LastMessageAt), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// sessionsOfHits makes up for a list of sessions that is missing, as far as the search found their summaries.
+func (sel *selection) addSessionsOfHits(known map[string]int) {
+	for _, h := range sel.hits {
+		if h.Summary == nil {
+			continue
+		}
+		if _, ok := known[h.Summary.SessionID]; ok {
+			continue
+		}
+		known[h.Summary.SessionID] = len(sel.sessions)
+		sel.sessions = append(sel.sessions, conversation.Session{
+			ID: h.Summary.SessionID, Context: h.Summary.Context, CoachID: h.Summary.CoachID,
+			StartedAt: h.Summary.OccurredAt, LastMessageAt: h.Summary.OccurredAt,
+			Summary: &conversation.SessionSummary{
+				Text: h.Summary.Text, Tokens: h.Summary.Tokens, Kind: h.Summary.Kind, InProgress: h.Summary.InProgress,
+				CoveredThrough: h.Summary.CoveredThrough, UpdatedAt: h.Summary.UpdatedAt,
+			},
+		})
+	}
+}
+
+// shown is a session as its messages show it.
+func sessionFromMessages(messages []*conversation.Message) conversation.Session {
+	first := messages[0]
+	return conversation.Session{
+		ID: first.SessionID, Context: first.Context, CoachID: first.CoachID, StartedAt: first.Timestamp,
+		MessageCount: len(messages), LastSeq: messages[len(messages)-1].Seq, Placement: conversation.Shared,
+	}
+}
+
+// readHits takes the search's answers in, best first.
+func (sel *selection) addHits(hits []recall.Hit) {
+	for _, h := range hits {
+		if sel.allowsHit(h) {
+			sel.hits = append(sel.hits, h)
+		}
+	}
+	slices.SortStableFunc(sel.hits, func(a, b recall.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func (sel *selection) allowsHit(h recall.Hit) bool {
+	switch {
+	case h.Message != nil:
+		return isConversational(h.Message.Role) && h.Message.ID != sel.MessageID && sel.allowsSession(h.Message.SessionID, h.Message.Context)
+	case h.Summary != nil:
+		return h.Summary.CoachID == sel.CoachID && h.Summary.SessionID != sel.session.ID && sel.allowsSession(h.Summary.SessionID, h.Summary.Context)
+	case h.Memory != nil:
+		return sel.allowsMemory(*h.Memory)
+	}
+	return h.CheckIn != nil
+}
+
+// label names a context for a reader of the prompt.
+func contextLabel(context string) string {
+	return conversation.LabelOf(context, "Another screen")
+}
+
+// use marks something as told by a block, and reports false, with the block that told it, where one did before.
+func (sel *selection) claim(key dedupeKey, block string) (string, bool) {
+	if by, taken := sel.claims[key]; taken {
+		return by, false
+	}
+	sel.claims[key] = block
+	return block, true
+}
+
+// messagesOf are the known messages of a session, oldest first.
+func (sel *selection) messagesOf(sessionID string) []*conversation.Message {
+	if sessionID == sel.session.ID && len(sel.ownMessages) > len(sel.bySession[sessionID]) {
+		return sel.ownMessages
+	}
+	return sel.bySession[sessionID]
+}
+
+// tierOf is the tier of a session by its id, tierNone where it is not known.
+func (sel *selection) tierOf(sessionID string) tier {
+	if sel.thread.sessions[sessionID] {
+		return tierThread
+	}
+	i := slices.IndexFunc(sel.sessions, func(s conversation.Session) bool { return s.ID == sessionID })
+	if i < 0 {
+		return tierNone
+	}
+	return sel.thread.tierOf(sel.sessions[i], sel.now, sel.zone)
+}
+
+// fact is the key under which a content is told once.
+func factKey(content string) dedupeKey { return dedupeKey{"fact", longterm.Normalize(content)} }
+
+// once marks an entry as dropped where a block of higher value tells the same.
+func (sel *selection) claimEntry(e *entry, key dedupeKey, block string) *entry {
+	if by, first := sel.claim(key, block); !first {
+		e.drop("repeats " + by)
+	}
+	return e
+}
+
+// lastMessage is when the newest message before the current one was said, in any session that may be told of.
+func (sel *selection) lastMessage() time.Time {
+	last := sel.lastOwn()
+	if n := len(sel.timeline); n > 0 && sel.timeline[n-1].Timestamp.After(last) {
+		last = sel.timeline[n-1].Timestamp
+	}
+	return last
+}
+
+// told is the key under which a message is told once.
+func messageKey(id string) dedupeKey { return dedupeKey{kindMessage, id} }
+
+// scope are the session's own messages that the recipe's strategy chooses, and what stands for the older ones.
+func (sel *selection) scope() (chosen []*conversation.Message, older string) {
+	return sel.recipe.strategy().SelectMessages(sel.ownMessages, ScopingConfig{
+		MaxMessages: sel.agent.Messages, MaxTokens: sel.budget.tokens / 2, Relevant: sel.agent.Relevant, Summary: sel.session.Summary,
+	})
+}
+
+// reads reports whether what a context writes matters in this one: its own, and those that its registry entry names.
+func (sel *selection) reads(context string) bool {
+	if context == sel.Context {
+		return true
+	}
+	from, err := conversation.SurfaceOf(context)
+	return err == nil && slices.Contains(sel.surface.Reads, from.Writes)
+}
+
+// summed is the key under which a session's summary is told once.
+func summaryKey(sessionID string) dedupeKey { return dedupeKey{"summary", sessionID} }
