@@ -1,10 +1,12 @@
 package promptbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +21,44 @@ import (
 	"github.com/throughline/throughline/internal/function/summarizefn"
 )
 
-// The functions that take part in a chat: the first two until the answer is done, the others behind it.
+// Chat is the remote calls of whole chat turns. The calls of the coach function, and of the prompt function that it
+// invokes, are made until the turn's answer is done. The calls of the stream's functions are behind the turn.
+type Chat struct {
+	Turns int `json:"turns"`
+	// Calls are the most that a turn made until it was done. Depth is the most of them that followed each other before the
+	// first token.
+	Calls int `json:"calls"`
+	Depth int `json:"depth"`
+	// First and FirstDepth are the same of the session's first turn, which is not in the other numbers.
+	First      int `json:"firstTurnCalls"`
+	FirstDepth int `json:"firstTurnDepth"`
+	// Behind is the mean number of calls behind a turn.
+	Behind float64 `json:"behind"`
+	// Steps are the calls of the turn that made the most, in the order of their beginnings. Of several such turns it is the
+	// first.
+	Steps []Step `json:"steps"`
+	// Followers are the calls behind the turns.
+	Followers []Follower `json:"followers"`
+}
+
+// Step is one call of a turn.
+type Step struct {
+	Function string `json:"function"`
+	Service  string `json:"service"`
+	Call     string `json:"call"`
+	// Depth is one more than that of the deepest call that it may have waited for.
+	Depth int `json:"depth"`
+}
+
+// Follower is how often a function of the stream makes one kind of call per turn, as a mean.
+type Follower struct {
+	Function string  `json:"function"`
+	Service  string  `json:"service"`
+	Call     string  `json:"call"`
+	Mean     float64 `json:"mean"`
+}
+
+// The functions that take part in a chat. The first two work until the answer is done, the others behind it.
 const (
 	coachFunction     = "coach"
 	promptFunction    = "prompt"
@@ -27,23 +66,27 @@ const (
 	rememberFunction  = "remember"
 )
 
-// In a chat every service takes the same time, so that a call begins when all those have ended that are less deep, and
-// no other: time tells how deep a call is. It is long beside what this machine may add. The chat model takes longer, as a
-// real one does: the stream's functions have had the user's message when the answer comes.
+// In a chat all services but the model have the same latency, which is long beside the machine's own delays. So a call
+// begins when exactly the calls of smaller depth have ended, and the times show how deep each call is. The model takes
+// longer, as a real one does: the stream's functions have the user's message before the answer is there.
 const (
-	hop       = 150 * time.Millisecond
-	answering = 2 * time.Second
+	chatLatency  = 150 * time.Millisecond
+	modelLatency = 2 * time.Second
 )
 
-// chat plays turns of one session on the local stack, whose functions reach their services through lines.
-func chat(ctx context.Context, endpoint, table string, turns int, say func(string)) (c Chat, err error) {
-	services, err := open(ctx, endpoint, table, Latencies{DynamoDB: hop, Embedding: hop, Pinecone: hop})
+// measureChat plays turns of one session on the local stack, whose functions reach their services over links.
+func measureChat(
+	ctx context.Context, endpoint, table string, turns int, progress func(string),
+) (c Chat, err error) {
+	latency := Latencies{DynamoDB: chatLatency, Embedding: chatLatency, Pinecone: chatLatency}
+	services, err := startServices(ctx, endpoint, table, latency)
 	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, services.close()) }()
-	say("writing a user's history, and starting the stack")
-	sc, err := services.stage(ctx, "chat", grown(recentMessages), time.Now().UTC().Truncate(time.Minute))
+	progress("writing a user's history, and starting the stack")
+	now := time.Now().UTC().Truncate(time.Minute)
+	h, err := services.writeHistory(ctx, "chat", sessionSizes(recentMessages), now)
 	if err != nil {
 		return c, err
 	}
@@ -52,35 +95,35 @@ func chat(ctx context.Context, endpoint, table string, turns int, say func(strin
 		return c, err
 	}
 	defer func() { err = errors.Join(err, running.Stop()) }()
-	say("playing turns of a chat")
-	played, err := services.play(ctx, running, sc.user, turns)
+	progress("playing turns of a chat")
+	played, err := services.play(ctx, running, h.user, turns)
 	if err != nil {
 		return c, err
 	}
-	return chatOf(played[0], played[1:]), nil
+	return countCalls(played[0], played[1:]), nil
 }
 
-// play plays a session's first turn, and then that many.
+// play plays a session's first turn and then that many more.
 func (s *services) play(ctx context.Context, running *stack.Stack, user conversation.UserID, turns int) ([]turn, error) {
-	talk, err := s.begin(ctx, running, user)
+	session, err := s.openSession(ctx, running, user)
 	if err != nil {
 		return nil, err
 	}
-	s.idle.Store(false)
+	s.instant.Store(false)
 	played := make([]turn, turns+1)
 	for n := range played {
-		if played[n], err = talk.turn(ctx, n); err != nil {
+		if played[n], err = session.turn(ctx, n); err != nil {
 			return nil, fmt.Errorf("play turn %d: %w", n, err)
 		}
 	}
 	return played, nil
 }
 
-// startStack starts the stack on these services. Its sweep stays away: it comes by the clock, whatever turns there are.
+// startStack starts the stack on these services. Its sweep never runs: it comes by the clock, not by turns.
 func (s *services) startStack(ctx context.Context) (*stack.Stack, error) {
 	cfg, err := stack.Parse(map[string]string{
-		"PORT": "0", "TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": s.endpoint, "PINECONE_INDEX_HOST": s.host,
-		"OPENAI_BASE_URL": s.model, "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(dimensions), "KEEP_PROMPT_TEXT": "false",
+		"PORT": "0", "TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": s.endpoint, "PINECONE_INDEX_HOST": s.indexHost,
+		"OPENAI_BASE_URL": s.modelURL, "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(dimensions), "KEEP_PROMPT_TEXT": "false",
 		"TRIGGERS": "sweep=24h",
 	})
 	if err != nil {
@@ -88,57 +131,59 @@ func (s *services) startStack(ctx context.Context) (*stack.Stack, error) {
 	}
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New),
-		coachFunction:     s.behindDoors(coachFunction, stack.Of(coachfn.New)),
-		promptFunction:    s.behindDoors(promptFunction, stack.Of(promptfn.New)),
-		summarizeFunction: s.behindDoors(summarizeFunction, stack.Of(summarizefn.New)),
-		rememberFunction:  s.behindDoors(rememberFunction, stack.Of(rememberfn.New)),
+		coachFunction:     s.linked(coachFunction, stack.Of(coachfn.New)),
+		promptFunction:    s.linked(promptFunction, stack.Of(promptfn.New)),
+		summarizeFunction: s.linked(summarizeFunction, stack.Of(summarizefn.New)),
+		rememberFunction:  s.linked(rememberFunction, stack.Of(rememberfn.New)),
 	}
 	return stack.Start(ctx, cfg)
 }
 
-// talk is one session.
-type talk struct {
+// chatSession is the session that the turns are played in.
+type chatSession struct {
 	*services
-	stack   *stack.Stack
-	api     *client.Client
-	session string
+	stack *stack.Stack
+	api   *client.Client
+	id    string
 }
 
-// begin makes the session, and waits until the stream has brought what was written before.
-func (s *services) begin(ctx context.Context, running *stack.Stack, user conversation.UserID) (*talk, error) {
-	t := &talk{services: s, stack: running, session: "chat"}
+// openSession creates the session, and waits until the stream's functions have handled what was written before.
+func (s *services) openSession(
+	ctx context.Context, running *stack.Stack, user conversation.UserID,
+) (*chatSession, error) {
+	c := &chatSession{services: s, stack: running, id: "chat"}
 	var err error
-	if t.api, err = client.New(running.URL()).As(ctx, string(user)); err != nil {
+	if c.api, err = client.New(running.URL()).As(ctx, string(user)); err != nil {
 		return nil, err
 	}
-	body := map[string]any{"context": "coach_conversation", "coachId": coach, "sessionId": t.session}
-	if err := t.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
+	body := map[string]any{"context": "coach_conversation", "coachId": coach, "sessionId": c.id}
+	if err := c.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	return t, t.settle(ctx)
+	return c, c.settle(ctx)
 }
 
-// settleTimeout is how long the stream's functions may take over what was written.
+// settleTimeout is how long the stream's functions may take to handle what was written.
 const settleTimeout = 2 * time.Minute
 
-func (t *talk) settle(ctx context.Context) error {
+func (c *chatSession) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	if done := t.stack.Settle(ctx); !done.Settled {
+	if done := c.stack.Settle(ctx); !done.Settled {
 		return fmt.Errorf("the stream's functions are behind by %d records", done.Pending)
 	}
 	return nil
 }
 
 // turn is the remote calls of one turn.
-type turn []span
+type turn []call
 
 // turn sends a message, reads the answer to its end, and waits for what follows.
-func (t *talk) turn(ctx context.Context, n int) (turn, error) {
-	t.take()
+func (c *chatSession) turn(ctx context.Context, n int) (turn, error) {
+	c.drain()
 	var last client.Event
-	message := map[string]any{"sessionId": t.session, "message": prose(n)}
-	err := t.api.Chat(ctx, message, func(e client.Event) error {
+	message := map[string]any{"sessionId": c.id, "message": sampleText(n)}
+	err := c.api.Chat(ctx, message, func(e client.Event) error {
 		last = e
 		return nil
 	}, client.Key("turn-"+strconv.Itoa(n)))
@@ -148,8 +193,81 @@ func (t *talk) turn(ctx context.Context, n int) (turn, error) {
 	if last.Name != "done" {
 		return nil, fmt.Errorf("the answer ends with %q: %s", last.Name, last.Data)
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := c.settle(ctx); err != nil {
 		return nil, err
 	}
-	return t.take(), nil
+	return c.drain(), nil
+}
+
+// countCalls counts the calls of a session's turns.
+func countCalls(first turn, turns []turn) Chat {
+	c := Chat{Turns: len(turns), First: len(first.steps()), FirstDepth: first.depth()}
+	kinds := map[operation]int{}
+	behind := 0
+	for _, t := range turns {
+		c.Depth = max(c.Depth, t.depth())
+		if steps := t.steps(); len(steps) > c.Calls {
+			c.Calls, c.Steps = len(steps), stepsOf(steps)
+		}
+		for _, call := range t.followers() {
+			kinds[call.operation]++
+			behind++
+		}
+	}
+	c.Behind = float64(behind) / float64(len(turns))
+	for kind, n := range kinds {
+		c.Followers = append(c.Followers, Follower{
+			kind.function, kind.service, kind.name, float64(n) / float64(len(turns)),
+		})
+	}
+	slices.SortFunc(c.Followers, func(a, b Follower) int {
+		return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Call, b.Call))
+	})
+	return c
+}
+
+// steps returns the calls until the answer was done.
+func (t turn) steps() []call { return slices.DeleteFunc(slices.Clone(t), call.follows) }
+
+// followers returns the calls behind the answer.
+func (t turn) followers() []call {
+	return slices.DeleteFunc(slices.Clone(t), func(c call) bool { return !c.follows() })
+}
+
+func (c call) follows() bool { return c.function != coachFunction && c.function != promptFunction }
+
+// depth returns the depth of the call that brings the first token: the coach function's last call of the chat model.
+func (t turn) depth() (deep int) {
+	for _, s := range stepsOf(t.steps()) {
+		if s.Function == coachFunction && s.Call == completion {
+			deep = s.Depth
+		}
+	}
+	return deep
+}
+
+// completion is the operation of a call of the chat model.
+const completion = "completions"
+
+func stepsOf(calls []call) []Step {
+	out := make([]Step, len(calls))
+	for i, d := range callDepths(calls) {
+		out[i] = Step{calls[i].function, calls[i].service, calls[i].name, d}
+	}
+	return out
+}
+
+// callsOf returns how many of the steps call a service, and the mean number of calls of it behind a turn.
+func (c Chat) callsOf(service string) (steps int, behind float64) {
+	for _, s := range c.Steps {
+		if s.Service == service {
+			steps++
+		}
+	}
+	for _, f := range c.Followers {
+		if f.Service == service {
+			behind += f.Mean
+		}
+	}
+	return steps, behind
 }

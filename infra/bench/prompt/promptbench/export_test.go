@@ -2,34 +2,26 @@ package promptbench
 
 import "time"
 
-// Call is a remote call that began and ended that long after a prompt's beginning.
-type Call struct{ Begin, End time.Duration }
+// Call is a remote call that began and ended that long after a prompt's beginning. Function and Operation may be empty.
+type Call struct {
+	Begin, End          time.Duration
+	Function, Operation string
+}
 
-// Critical is the slowest chain of calls.
-func Critical(calls []Call) (time.Duration, int) {
+func callsAt(in []Call) []call {
 	began := time.Now()
-	spans := make([]span, len(calls))
-	for i, c := range calls {
-		spans[i] = span{begin: began.Add(c.Begin), end: began.Add(c.End)}
+	out := make([]call, len(in))
+	for i, c := range in {
+		out[i] = call{operation{function: c.Function, name: c.Operation}, began.Add(c.Begin), began.Add(c.End)}
 	}
-	return critical(spans)
+	return out
 }
 
-// A NamedCall is one of a function, for a thing that it asks for.
-type NamedCall struct {
-	Call
-	Function, Asked string
-}
+// CriticalPath exports criticalPath.
+func CriticalPath(calls []Call) (time.Duration, int) { return criticalPath(callsAt(calls)) }
 
-// Depths says how deep each call is, in the order of their beginnings.
-func Depths(calls []NamedCall) []int {
-	began := time.Now()
-	spans := make([]span, len(calls))
-	for i, c := range calls {
-		spans[i] = span{remote{by: c.Function, what: c.Asked}, began.Add(c.Begin), began.Add(c.End)}
-	}
-	return depths(spans)
-}
+// CallDepths exports callDepths.
+func CallDepths(calls []Call) []int { return callDepths(callsAt(calls)) }
 
-// Starts builds every function and starts it that often.
-var Starts = starts
+// MeasureStarts exports measureStarts.
+var MeasureStarts = measureStarts

@@ -5,103 +5,101 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// Growth is what a unified prompt takes with that many stored messages.
+// Growth is what a unified prompt takes with a number of stored messages.
 type Growth struct {
 	Messages int `json:"messages"`
-	// Calls are the most that one prompt made: to DynamoDB, and to the embedding and the vector index besides.
+	// Calls are the most that one prompt made to DynamoDB, OtherCalls the most to the embedding and the vector index.
 	Calls      int     `json:"dynamodbCalls"`
 	OtherCalls int     `json:"otherCalls"`
 	ReadUnits  float64 `json:"readUnits"`
-	// Median is the wall time with the services' latencies, Idle without any; IdleCalls is what the slowest chain of
-	// calls takes of the latter.
-	Median    time.Duration `json:"medianNs"`
-	Idle      time.Duration `json:"idleMedianNs"`
-	IdleCalls time.Duration `json:"idleCallsMedianNs"`
+	// Median is the wall time with the services' latencies, Instant the one without. InstantCalls is the part of Instant
+	// that the slowest chain of calls takes.
+	Median       time.Duration `json:"medianNs"`
+	Instant      time.Duration `json:"instantMedianNs"`
+	InstantCalls time.Duration `json:"instantCallsMedianNs"`
 }
 
-// growth measures the same prompt over histories of growing length, by turns, so that what the machine does meanwhile
-// hits all alike.
-func growth(ctx context.Context, s *services, settings Settings, say func(string)) ([]Growth, error) {
-	var lanes []*lane
+// measureGrowth measures the same prompt over histories of growing length. The lengths take turns, so that whatever else
+// the machine does meanwhile affects all alike.
+func measureGrowth(ctx context.Context, s *services, settings Settings, progress func(string)) ([]Growth, error) {
+	var lengths []*historyLength
 	for _, messages := range settings.Lengths {
-		say("writing " + report.Thousands(float64(messages)) + " messages")
-		l, err := s.lane(ctx, messages)
+		progress("writing " + report.Thousands(float64(messages)) + " messages")
+		l, err := s.writeLength(ctx, messages)
 		if err != nil {
 			return nil, err
 		}
-		lanes = append(lanes, l)
+		lengths = append(lengths, l)
 	}
-	say("measuring over the length of the history")
-	for _, idle := range []bool{true, false} {
-		s.idle.Store(idle)
-		for i := range settings.fewer() * len(lanes) {
-			if err := lanes[i%len(lanes)].step(ctx, idle); err != nil {
+	progress("measuring over the length of the history")
+	for _, instant := range []bool{true, false} {
+		s.instant.Store(instant)
+		for i := range settings.quarter() * len(lengths) {
+			if err := lengths[i%len(lengths)].measure(ctx, instant); err != nil {
 				return nil, err
 			}
 		}
 	}
-	s.idle.Store(true)
-	out := make([]Growth, len(lanes))
-	for i, l := range lanes {
+	s.instant.Store(true)
+	out := make([]Growth, len(lengths))
+	for i, l := range lengths {
 		out[i] = l.result()
 	}
 	return out, nil
 }
 
-// lane is one length.
-type lane struct {
+// historyLength is a history of one length and what was measured on it.
+type historyLength struct {
 	*services
-	*scene
-	prompts             *prompt.Service
-	out                 Growth
-	walls, idles, calls []time.Duration
+	*history
+	prompts                       *prompt.Service
+	out                           Growth
+	walls, instants, instantCalls []time.Duration
 }
 
-func (s *services) lane(ctx context.Context, messages int) (*lane, error) {
+func (s *services) writeLength(ctx context.Context, messages int) (*historyLength, error) {
 	now := time.Now().UTC().Truncate(time.Minute)
-	sc, err := s.stage(ctx, fmt.Sprintf("grown-%d", messages), grown(messages), now)
+	h, err := s.writeHistory(ctx, fmt.Sprintf("length-%d", messages), sessionSizes(messages), now)
 	if err != nil {
 		return nil, err
 	}
-	store := s.store(s.meter, sc)
-	// The local index compares a query with every vector, as Pinecone does not: it is asked once.
-	p := s.prompter(store, s.search(store, &matches{Index: s.vectors}, sc), sc)
-	return &lane{services: s, scene: sc, prompts: p, out: Growth{Messages: messages}}, s.warm(ctx, p, sc, prompt.Unified)
+	store := s.store(s.meter, h)
+	// The local index compares a query with every vector, which Pinecone does not: it is queried once.
+	p := s.prompter(store, s.search(store, &cachedIndex{Index: s.vectors}, h), h)
+	l := &historyLength{services: s, history: h, prompts: p, out: Growth{Messages: messages}}
+	return l, s.warmUp(ctx, p, h, prompt.Unified)
 }
 
-func (l *lane) step(ctx context.Context, idle bool) error {
-	var remote []span
+// measure builds one prompt.
+func (l *historyLength) measure(ctx context.Context, instant bool) error {
+	var calls []call
 	usage, err := l.meter.Measure(ctx, func(ctx context.Context) error {
-		l.take() // the meter reads for its books before
+		l.drain() // the meter made reads of its own before
 		_, err := l.build(ctx, l.prompts, prompt.Unified)
-		remote = l.take()
+		calls = l.drain()
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	l.note(usage, len(remote))
-	if !idle {
+	l.out.Calls = max(l.out.Calls, usage.Calls)
+	l.out.OtherCalls = max(l.out.OtherCalls, len(calls)-usage.Calls)
+	l.out.ReadUnits = max(l.out.ReadUnits, usage.Units.Read)
+	if !instant {
 		l.walls = append(l.walls, usage.Wall)
 		return nil
 	}
-	chain, _ := critical(remote)
-	l.idles, l.calls = append(l.idles, usage.Wall), append(l.calls, chain)
+	critical, _ := criticalPath(calls)
+	l.instants, l.instantCalls = append(l.instants, usage.Wall), append(l.instantCalls, critical)
 	return nil
 }
 
-func (l *lane) note(u meter.Usage, remote int) {
-	l.out.Calls = max(l.out.Calls, u.Calls)
-	l.out.OtherCalls = max(l.out.OtherCalls, remote-u.Calls)
-	l.out.ReadUnits = max(l.out.ReadUnits, u.Units.Read)
-}
-
-func (l *lane) result() Growth {
-	l.out.Median, l.out.Idle, l.out.IdleCalls = report.Median(l.walls), report.Median(l.idles), report.Median(l.calls)
+func (l *historyLength) result() Growth {
+	l.out.Median, l.out.Instant = report.Median(l.walls), report.Median(l.instants)
+	l.out.InstantCalls = report.Median(l.instantCalls)
 	return l.out
 }

@@ -8,25 +8,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/bench/prompt/promptbench"
+	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-func TestTrialMeasuresEveryRecipeAndLength(t *testing.T) {
+func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
+	t.Parallel()
 	s := promptbench.Settings{
 		Lengths: []int{100, 300}, Repeats: 2, Turns: 1,
 		Latency: promptbench.Latencies{DynamoDB: time.Millisecond, Embedding: 20 * time.Millisecond, Pinecone: 10 * time.Millisecond},
 	}
-	o, err := promptbench.Run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s, func(string) {})
+	r, err := promptbench.Run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Walls) != len(prompt.Recipes) || len(o.Efforts) != len(prompt.Recipes) || len(o.Growth) != 2 {
-		t.Fatalf("%d and %d recipes, %d lengths", len(o.Walls), len(o.Efforts), len(o.Growth))
+	if len(r.Walls) != len(prompt.Recipes) || len(r.CPUs) != len(prompt.Recipes) || len(r.Growth) != 2 {
+		t.Fatalf("%d and %d recipes, %d lengths", len(r.Walls), len(r.CPUs), len(r.Growth))
 	}
-	for _, w := range o.Walls {
+	for _, w := range r.Walls {
 		if w.Recipe == prompt.Unified && (w.Critical < 31*time.Millisecond || w.Calls < 7 || w.Depth < 3) {
 			t.Errorf("the chain of embedding, index and records: %+v", w)
 		}
@@ -34,27 +36,32 @@ func TestTrialMeasuresEveryRecipeAndLength(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
-	for _, e := range o.Efforts {
+	for _, e := range r.CPUs {
 		if e.Recipe == prompt.TieredHistory && (e.Characters < 110_000 || e.Tokens < 15_000) {
 			t.Errorf("the history is short: %+v", e)
 		}
-		if e.Records <= 0 || e.Decoding <= e.Records || e.Allocations == 0 || e.DecodingBytes <= e.Bytes {
+		if e.FromRecords.Time <= 0 || e.WithDecoding.Time <= e.FromRecords.Time || e.FromRecords.Allocations == 0 ||
+			e.WithDecoding.Bytes <= e.FromRecords.Bytes {
 			t.Errorf("%+v", e)
 		}
 	}
-	for i, g := range o.Growth {
-		if g.Messages != s.Lengths[i] || g.Calls < 5 || g.OtherCalls != 2 || g.ReadUnits <= 0 || g.Median < 31*time.Millisecond || g.Idle <= g.IdleCalls || g.IdleCalls <= 0 {
+	for i, g := range r.Growth {
+		if g.Messages != s.Lengths[i] || g.Calls < 5 || g.OtherCalls != 2 || g.ReadUnits <= 0 ||
+			g.Median < 31*time.Millisecond || g.Instant <= g.InstantCalls || g.InstantCalls <= 0 {
 			t.Errorf("%+v", g)
 		}
 	}
-	checkChat(t, o.Chat)
-	if text := o.Text() + o.Markdown(); !strings.Contains(text, "unified") || !strings.Contains(text, "held") || !strings.Contains(text, "| 300") {
-		t.Errorf("rendered:\n%s", text)
+	checkChat(t, r.Chat)
+	text := r.Text() + r.Markdown()
+	for _, want := range []string{"unified", "held", "| 300"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
 	}
 }
 
-// checkChat holds what is known of a turn: a write, the prompt's invocation, the query's embedding, the index, the hits'
-// records and the model follow each other, and two messages are indexed behind it.
+// checkChat compares a turn with what is known of it. A write, the prompt's invocation, the query's embedding, the index
+// query, the read of the hits and the model follow each other, and two messages are indexed behind the turn.
 func checkChat(t *testing.T, c promptbench.Chat) {
 	t.Helper()
 	if c.Turns != 1 || c.Calls != 13 || c.Depth != 6 || len(c.Steps) != c.Calls || c.First != 14 || c.FirstDepth != 7 {
@@ -70,17 +77,20 @@ func checkChat(t *testing.T, c promptbench.Chat) {
 	}
 }
 
-func TestTrialCountsWhatFunctionsCallWhenTheyStart(t *testing.T) {
-	starts, err := promptbench.Starts(t.Context(), 1)
+func TestStartsAreMeasuredAndCounted(t *testing.T) {
+	starts, err := promptbench.MeasureStarts(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := map[string]int{}
-	for _, s := range starts {
+	for _, s := range starts.Functions {
 		calls[s.Function] = s.Calls
 		if s.Waves > 1 || s.Median <= 0 || s.Bytes == 0 {
 			t.Errorf("%+v", s)
 		}
+	}
+	if starts.Empty <= 0 || starts.Vocabulary <= 0 {
+		t.Errorf("the empty function: %v, the vocabulary: %v", starts.Empty, starts.Vocabulary)
 	}
 	// The coach checks tokens itself, and fetches the issuer's keys.
 	want := map[string]int{"coach": 1, "context": 0, "messages": 0, "prompt": 0, "remember": 0, "summarize": 0}
@@ -89,7 +99,7 @@ func TestTrialCountsWhatFunctionsCallWhenTheyStart(t *testing.T) {
 	}
 }
 
-func TestTrialRefusesWhatItCannotMeasure(t *testing.T) {
+func TestRunRefusesInvalidSettings(t *testing.T) {
 	for _, s := range []promptbench.Settings{{Repeats: 1}, {Lengths: []int{99}, Repeats: 1}, {Lengths: []int{100}}} {
 		if _, err := promptbench.Run(t.Context(), "", "", s, func(string) {}); err == nil {
 			t.Errorf("%+v is measured", s)
@@ -97,55 +107,57 @@ func TestTrialRefusesWhatItCannotMeasure(t *testing.T) {
 	}
 }
 
-func TestBars(t *testing.T) {
-	good := func() promptbench.Result {
-		return promptbench.Result{
-			Walls:   []promptbench.Wall{{Recipe: prompt.Unified, RatioMedian: 1.05, RatioP99: 1.2}, {Recipe: "other", RatioMedian: 3}},
-			Efforts: []promptbench.Effort{{Recipe: prompt.TieredHistory, Records: 2 * time.Millisecond, Decoding: 8 * time.Millisecond}},
-			Growth: []promptbench.Growth{
-				{Messages: 100, Calls: 7, ReadUnits: 100, Median: 100},
-				{Messages: 1000, Calls: 7, ReadUnits: 110, Median: 110},
-			},
-			Chat:   promptbench.Chat{Turns: 20, Calls: 13, Depth: 6, First: 14, FirstDepth: 7, Behind: 6},
-			Starts: []promptbench.Start{{Function: "prompt", Median: 60 * time.Millisecond, Calls: 2, Waves: 1}},
-		}
+// heldResult returns a result that is at the limit of every bar.
+func heldResult() promptbench.Result {
+	usage := func(d time.Duration) promptbench.Usage { return promptbench.Usage{Time: d} }
+	return promptbench.Result{
+		Walls: []promptbench.Wall{{Recipe: prompt.Unified, RatioMedian: 1.05, RatioP99: 1.2}, {Recipe: "other", RatioMedian: 3}},
+		CPUs: []promptbench.CPU{{
+			Recipe: prompt.TieredHistory, FromRecords: usage(20), Counting: usage(100), WithDecoding: usage(150),
+			BareDecoding: usage(100),
+		}, {Recipe: "other", FromRecords: usage(9), Counting: usage(1), WithDecoding: usage(9), BareDecoding: usage(1)}},
+		Growth: []promptbench.Growth{
+			{Messages: 100, Calls: 7, ReadUnits: 100, Median: 100},
+			{Messages: 1000, Calls: 7, ReadUnits: 110, Median: 110},
+		},
+		Chat: promptbench.Chat{Turns: 20, Calls: 13, Depth: 6, First: 14, FirstDepth: 7, Behind: 6},
+		Starts: promptbench.Starts{Empty: 10, Vocabulary: 20, Functions: []promptbench.Start{
+			{Function: "coach", Median: 30, Calls: 2, Waves: 1}, {Function: "prompt", Median: 50, Calls: 2, Waves: 1},
+		}},
 	}
+}
+
+func TestBarsFindWhatIsNotHeld(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(*promptbench.Result)
-		want  []string
+		change func(*promptbench.Result)
+		missed string
 	}{
-		"all held": {func(*promptbench.Result) {}, nil},
-		"median": {
-			func(o *promptbench.Result) { o.Walls[0].RatioMedian = 1.06 }, []string{"unified: wall time over its critical path, median"},
+		"none":          {func(*promptbench.Result) {}, ""},
+		"median":        {func(r *promptbench.Result) { r.Walls[0].RatioMedian = 1.06 }, "unified: wall time over its critical path, median"},
+		"p99":           {func(r *promptbench.Result) { r.Walls[0].RatioP99 = 1.21 }, "unified: wall time over its critical path, p99"},
+		"records":       {func(r *promptbench.Result) { r.CPUs[0].FromRecords.Time = 21 }, "tiered-history: own CPU from decoded records over counting the text's tokens"},
+		"slow decoding": {func(r *promptbench.Result) { r.CPUs[0].WithDecoding.Time = 151 }, "tiered-history: own CPU with decoding over the SDK's bare decoding"},
+		"calls":         {func(r *promptbench.Result) { r.Growth[1].OtherCalls = 1 }, "1,000 messages over 100: remote calls"},
+		"units":         {func(r *promptbench.Result) { r.Growth[1].ReadUnits = 111 }, "1,000 messages over 100: read units"},
+		"time":          {func(r *promptbench.Result) { r.Growth[1].Median = 111 }, "1,000 messages over 100: time"},
+		"start":         {func(r *promptbench.Result) { r.Starts.Functions[0].Median = 31 }, "coach: start to ready over an empty function's"},
+		"start of prompt": {
+			func(r *promptbench.Result) { r.Starts.Functions[1].Median = 51 },
+			"prompt: start to ready over an empty function's, without building the vocabulary",
 		},
-		"p99": {func(o *promptbench.Result) { o.Walls[0].RatioP99 = 1.21 }, []string{"unified: wall time over its critical path, p99"}},
-		"own": {
-			func(o *promptbench.Result) { o.Efforts[0].Records = 3 * time.Millisecond },
-			[]string{"tiered-history: own CPU from decoded records, median"},
-		},
-		"decoding": {
-			func(o *promptbench.Result) { o.Efforts[0].Decoding = 9 * time.Millisecond },
-			[]string{"tiered-history: own CPU with decoding, median"},
-		},
-		"calls": {func(o *promptbench.Result) { o.Growth[1].OtherCalls = 1 }, []string{"1,000 messages over 100: remote calls"}},
-		"units": {func(o *promptbench.Result) { o.Growth[1].ReadUnits = 111 }, []string{"1,000 messages over 100: read units"}},
-		"time":  {func(o *promptbench.Result) { o.Growth[1].Median = 111 }, []string{"1,000 messages over 100: time"}},
-		"start": {
-			func(o *promptbench.Result) { o.Starts[0].Median = 61 * time.Millisecond }, []string{"prompt: process start to ready, median"},
-		},
-		"waves": {
-			func(o *promptbench.Result) { o.Starts[0].Waves = 2 }, []string{"prompt: remote calls that follow each other at start"},
-		},
-		"turn":    {func(o *promptbench.Result) { o.Chat.Calls = 14 }, []string{"chat: remote calls of a turn until done, most"}},
-		"deep":    {func(o *promptbench.Result) { o.Chat.Depth = 7 }, []string{"chat: deep before the first token, most"}},
-		"behind":  {func(o *promptbench.Result) { o.Chat.Behind = 6.05 }, []string{"chat: remote calls behind a turn, mean"}},
-		"no chat": {func(o *promptbench.Result) { o.Chat = promptbench.Chat{Calls: 14} }, nil},
+		"waves":   {func(r *promptbench.Result) { r.Starts.Functions[1].Waves = 2 }, "prompt: remote calls that follow each other at start"},
+		"turn":    {func(r *promptbench.Result) { r.Chat.Calls = 14 }, "chat: remote calls of a turn until done, most"},
+		"deep":    {func(r *promptbench.Result) { r.Chat.Depth = 7 }, "chat: deep before the first token, most"},
+		"behind":  {func(r *promptbench.Result) { r.Chat.Behind = 6.05 }, "chat: remote calls behind a turn, mean"},
+		"no chat": {func(r *promptbench.Result) { r.Chat = promptbench.Chat{Calls: 14} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := good()
-			c.spoil(&o)
-			if diff := cmp.Diff(c.want, o.Missed()); diff != "" {
-				t.Error(diff)
+			t.Parallel()
+			r := heldResult()
+			c.change(&r)
+			if missed := strings.Join(report.Missed(r.Bars()), "; "); missed != c.missed {
+				t.Errorf("missed %q, want %q", missed, c.missed)
 			}
 		})
 	}

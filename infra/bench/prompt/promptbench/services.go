@@ -26,20 +26,22 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/token"
 )
 
-// dimensions is the width of the dense vectors: narrow, because the local index compares a query with every record.
+// dimensions is the width of the dense vectors. They are narrow because the local index compares a query with every
+// record.
 const dimensions = 32
 
-// services are what prompts are built from, each at the end of a line.
+// services are what prompts are built from, each behind a link.
 type services struct {
-	*journal
-	// idle lets every line answer at once.
-	idle   *atomic.Bool
-	client *dynamodb.Client
-	// meter counts on the client; every write goes through it.
+	*callLog
+	// instant makes every link answer at once.
+	instant *atomic.Bool
+	client  *dynamodb.Client
+	// meter counts the client's calls; every write goes through it.
 	meter    *meter.Meter
 	endpoint string
 	table    string
@@ -47,72 +49,105 @@ type services struct {
 	embedder recall.Embedder
 	vectors  recall.Index
 	tokens   *token.Counter
-	// model and host are where the offline model and the index are, pinecone the latter's server.
-	model, host string
-	pinecone    *pineconelocal.Server
+	// modelURL and indexHost are the addresses of the offline model and of the index, pinecone is the index's server.
+	modelURL, indexHost string
+	pinecone            *pineconelocal.Server
 
-	mu   sync.Mutex // guards ends
-	ends []func() error
+	mu      sync.Mutex // guards closers
+	closers []func() error
 }
 
-// open starts the local services and makes the table on the DynamoDB engine at that endpoint.
-func open(ctx context.Context, endpoint, table string, l Latencies) (*services, error) {
-	s := &services{journal: &journal{}, idle: &atomic.Bool{}, endpoint: endpoint, table: table, latency: l, tokens: token.New()}
-	s.client = s.dial(s.transport(l.DynamoDB))
-	s.idle.Store(true)
+// startServices starts the local services and creates the table on the DynamoDB engine at the endpoint.
+func startServices(ctx context.Context, endpoint, table string, l Latencies) (*services, error) {
+	s := &services{
+		callLog: &callLog{}, instant: &atomic.Bool{}, endpoint: endpoint, table: table, latency: l, tokens: token.New(),
+	}
+	s.client = s.dynamoClient(s.transport(l.DynamoDB))
+	s.instant.Store(true)
 	in := dynamo.CreateTableInput(table)
 	if _, err := s.client.CreateTable(ctx, in); err != nil {
 		return nil, fmt.Errorf("create table: %w", err)
 	}
 	s.meter = meter.New(s.client, in)
 	var err error
-	if s.model, err = s.serveModel(ctx); err != nil {
+	if s.modelURL, err = s.serveModel(ctx); err != nil {
 		return nil, err
 	}
 	s.embedder = openai.New(config.OpenAI{
-		BaseURL: s.model, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+		BaseURL: s.modelURL, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
 	}, openai.WithTransport(s.transport(l.Embedding)))
-	if s.pinecone, err = pineconelocal.New(pineconelocal.Options{Dimension: dimensions}); err != nil { //nolint:contextcheck // it reads nothing back
+	if err := s.connectIndex(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	if s.host, err = s.servePinecone(ctx); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	client, err := pinecone.New(config.Pinecone{IndexHost: s.host, APIKey: "local"})
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	s.ends = append(s.ends, client.Close)
-	s.vectors = client
 	return s, nil
 }
 
-// dial returns a client of DynamoDB over a transport.
-func (s *services) dial(t http.RoundTripper) *dynamodb.Client {
+func (s *services) connectIndex(ctx context.Context) (err error) {
+	//nolint:contextcheck // it restores nothing
+	if s.pinecone, err = pineconelocal.New(pineconelocal.Options{Dimension: dimensions}); err != nil {
+		return err
+	}
+	if s.indexHost, err = s.servePinecone(ctx); err != nil {
+		return err
+	}
+	client, err := pinecone.New(config.Pinecone{IndexHost: s.indexHost, APIKey: "local"})
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, client.Close)
+	s.vectors = client
+	return nil
+}
+
+// dynamoClient returns a client of DynamoDB over a transport.
+func (s *services) dynamoClient(t http.RoundTripper, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(s.endpoint),
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		HTTPClient:  &http.Client{Transport: t},
+	}, options...)
+}
+
+func (s *services) link(latency time.Duration) link {
+	return link{callLog: s.callLog, latency: latency, instant: s.instant}
+}
+
+// transport keeps as many idle connections as a function does.
+func (s *services) transport(latency time.Duration) http.RoundTripper {
+	return transport{s.link(latency), &http.Transport{MaxIdleConnsPerHost: 32}}
+}
+
+// store returns a store on an API, at the history's time.
+func (s *services) store(api dynamo.API, h *history) *dynamo.Store {
+	return dynamo.New(api, s.table, dynamo.WithClock(h.clock))
+}
+
+// search returns production's search over a store and an index.
+func (s *services) search(store *dynamo.Store, vectors recall.Index, h *history) *recall.Service {
+	return recall.New(store, s.embedder, index{vectors, s.link(s.latency.Pinecone)}, searchOptions(h))
+}
+
+func searchOptions(h *history) recall.Options {
+	return recall.Options{Now: h.clock, EmbedTimeout: timeout, IndexTimeout: timeout}
+}
+
+// timeout is so long that a busy machine makes a prompt slow, never incomplete.
+const timeout = 10 * time.Second
+
+// prompter returns production's prompt service. Its requests skip saving, as in a chat, where the coach function saves
+// the manifest while the model generates.
+func (s *services) prompter(store prompt.Store, search prompt.Searcher, h *history) *prompt.Service {
+	return prompt.New(prompt.Deps{
+		Store: store, Search: search, Counter: s.tokens, Now: h.clock, NewID: func() string { return "bench" },
+		Deadlines: prompt.Deadlines{Messages: timeout, LongTerm: timeout, Sessions: timeout, Search: timeout},
 	})
 }
 
-func (s *services) line(latency time.Duration) line {
-	return line{journal: s.journal, latency: latency, idle: s.idle}
-}
-
-// index is the way to an index, the service's or what was recorded of it.
-func (s *services) index(of recall.Index) recall.Index { return index{of, s.line(s.latency.Pinecone)} }
-
-// transport keeps as many connections as a function does.
-func (s *services) transport(latency time.Duration) http.RoundTripper {
-	return transport{s.line(latency), &http.Transport{MaxIdleConnsPerHost: 32}}
-}
-
-// close ends what was started, the last first.
+// close closes what was started, the last first.
 func (s *services) close() error {
 	var err error
-	for _, end := range slices.Backward(s.ends) {
-		err = errors.Join(err, end())
+	for _, closer := range slices.Backward(s.closers) {
+		err = errors.Join(err, closer())
 	}
 	return err
 }
@@ -132,8 +167,10 @@ func (s *services) serveHTTP(ctx context.Context, handler http.Handler) (url str
 	return "http://" + listener.Addr().String(), nil
 }
 
-// servePinecone opens one more way to the index.
-func (s *services) servePinecone(ctx context.Context, interceptors ...grpc.UnaryServerInterceptor) (host string, err error) {
+// servePinecone serves the index at one more address.
+func (s *services) servePinecone(
+	ctx context.Context, interceptors ...grpc.UnaryServerInterceptor,
+) (host string, err error) {
 	listener, err := listen(ctx)
 	if err != nil {
 		return "", err
@@ -143,13 +180,13 @@ func (s *services) servePinecone(ctx context.Context, interceptors ...grpc.Unary
 }
 
 // serve runs a server until the services are closed.
-func (s *services) serve(run, end func() error) {
+func (s *services) serve(run, stop func() error) {
 	served := make(chan error, 1)
 	go func() { served <- run() }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ends = append(s.ends, func() error {
-		err := end()
+	s.closers = append(s.closers, func() error {
+		err := stop()
 		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
 			err = errors.Join(err, ended)
 		}
@@ -166,16 +203,18 @@ func listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// scatter is an embedder for histories: it lays texts anywhere, the same text at the same place. What the offline
-// model takes for a hundred thousand texts would be most of a run, and which messages are near does not matter here.
-type scatter struct{}
+// randomEmbedder gives each text a random unit vector, the same text always the same one. Most of a run would be spent
+// in the offline model if it embedded a hundred thousand texts, and here it does not matter which messages are similar.
+type randomEmbedder struct{}
+
+var _ recall.Embedder = randomEmbedder{}
 
 // Embed returns unit vectors.
-func (scatter) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (randomEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(text)) // a hash takes everything
+		_, _ = h.Write([]byte(text)) // a hash returns no error
 		random := rand.New(rand.NewPCG(h.Sum64(), 0))
 		v, sum := make([]float32, dimensions), 0.0
 		for d := range v {
@@ -189,5 +228,3 @@ func (scatter) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	}
 	return out, nil
 }
-
-var _ recall.Embedder = scatter{}

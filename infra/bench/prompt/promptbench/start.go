@@ -5,9 +5,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/throughline/throughline"
@@ -17,90 +22,106 @@ import (
 	"github.com/throughline/throughline/infra/rie"
 )
 
-// Start is how long a function's binary takes from the start of its process to its first request for an invocation.
+// Starts is how long functions take from the start of their process to their first request for an invocation.
+type Starts struct {
+	Functions []Start `json:"functions"`
+	// Empty is the median of the floor: a function that builds the same clients and does nothing with them.
+	Empty time.Duration `json:"emptyNs"`
+	// Vocabulary is how much longer the empty function takes when it builds the tokenizer's vocabulary.
+	Vocabulary time.Duration `json:"vocabularyNs"`
+}
+
+// Start is one function's start.
 type Start struct {
 	Function string        `json:"function"`
 	Bytes    int64         `json:"binaryBytes"`
 	Median   time.Duration `json:"medianNs"`
 	Least    time.Duration `json:"leastNs"`
-	// Calls is how many remote calls it makes meanwhile, Waves how many of them follow each other.
+	// Calls is how many remote calls it makes, Waves how many of them follow each other.
 	Calls int `json:"calls"`
 	Waves int `json:"waves"`
 }
 
-// starts builds every function as it is built for Lambda, but for this machine, and starts each that often, by turns.
-// What a function reads over the network when it starts, it reads from this process; its secrets are in its
+// program is a function's binary with its environment, and how long its starts took.
+type program struct {
+	name, binary string
+	environment  []string
+	took         []time.Duration
+}
+
+// measureStarts builds every function as it is built for Lambda, but for this machine's processor, and starts each that
+// often, by turns. This process serves what a function reads over the network when it starts; secrets are in its
 // environment.
-func starts(ctx context.Context, repeats int) (out []Start, err error) {
+func measureStarts(ctx context.Context, repeats int) (out Starts, err error) {
 	api, err := newRuntimeAPI(ctx)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer func() { err = errors.Join(err, api.close()) }()
-	deployed, err := template.Parse(throughline.Template, map[string]string{
-		"JwtIssuer": api.issuer, "JwtAudience": issuer.Audience, "PineconeIndexHost": api.url(), "OpenAIBaseUrl": api.url() + "/v1",
-	})
-	if err != nil {
-		return nil, err
-	}
 	folder, err := os.MkdirTemp("", "functions")
 	if err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return out, fmt.Errorf("make folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	binaries, err := build(ctx, folder, deployed.Functions)
+	functions, empty, err := api.build(ctx, folder)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	for i, f := range deployed.Functions {
-		start, err := api.count(ctx, binaries[i], f)
+	for _, f := range functions {
+		start, err := api.countCalls(ctx, f)
 		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", f.Name, err)
+			return out, fmt.Errorf("start %s: %w", f.name, err)
 		}
-		out = append(out, start)
+		out.Functions = append(out.Functions, start)
 	}
-	took := make([][]time.Duration, len(binaries))
+	vocabulary := &program{
+		name: "empty with vocabulary", binary: empty.binary, environment: append(slices.Clone(empty.environment), "VOCABULARY=build"),
+	}
 	for range repeats {
-		for i, f := range deployed.Functions {
-			t, err := api.start(ctx, binaries[i], api.environment(f))
+		for _, p := range slices.Concat(functions, []*program{empty, vocabulary}) {
+			took, err := api.start(ctx, p)
 			if err != nil {
-				return nil, fmt.Errorf("start %s: %w", f.Name, err)
+				return out, fmt.Errorf("start %s: %w", p.name, err)
 			}
-			took[i] = append(took[i], t)
+			p.took = append(p.took, took)
 		}
 	}
-	for i := range out {
-		out[i].Median, out[i].Least = report.Median(took[i]), report.Quantile(took[i], 0)
+	for i, f := range functions {
+		out.Functions[i].Median, out.Functions[i].Least = report.Median(f.took), slices.Min(f.took)
 	}
+	out.Empty = report.Median(empty.took)
+	out.Vocabulary = report.Median(vocabulary.took) - out.Empty
 	return out, nil
 }
 
-// count starts a function for the first time, which brings its binary from the disk, with answers so late that calls
-// which do not wait for each other overlap.
-func (a *runtimeAPI) count(ctx context.Context, binary string, f template.Function) (Start, error) {
-	info, err := os.Stat(binary)
+// emptyFunction is the package of the floor.
+const emptyFunction = "./infra/bench/prompt/emptyfn"
+
+// build builds the functions of the template, and the empty one.
+func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*program, empty *program, err error) {
+	deployed, err := template.Parse(throughline.Template, map[string]string{
+		"JwtIssuer": a.issuer, "JwtAudience": issuer.Audience,
+		"PineconeIndexHost": a.url(), "OpenAIBaseUrl": a.url() + "/v1",
+	})
 	if err != nil {
-		return Start{}, fmt.Errorf("look at binary: %w", err)
+		return nil, nil, err
 	}
-	a.idle.Store(false)
-	defer a.idle.Store(true)
-	a.take()
-	if _, err := a.start(ctx, binary, a.environment(f)); err != nil {
-		return Start{}, err
+	packages := []string{emptyFunction}
+	for _, f := range deployed.Functions {
+		packages = append(packages, "./functions/"+f.Name)
 	}
-	calls := a.take()
-	return Start{Function: f.Name, Bytes: info.Size(), Calls: len(calls), Waves: slices.Max(append(depths(calls), 0))}, nil
+	binaries, err := rie.Build(ctx, folder, packages...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, f := range deployed.Functions {
+		functions = append(functions, &program{name: f.Name, binary: binaries[i+1], environment: a.environment(f)})
+	}
+	common := template.Function{Environment: deployed.Functions[0].Environment}
+	return functions, &program{name: "empty", binary: binaries[0], environment: a.environment(common)}, nil
 }
 
-func build(ctx context.Context, folder string, functions []template.Function) ([]string, error) {
-	packages := make([]string, len(functions))
-	for i, f := range functions {
-		packages[i] = "./functions/" + f.Name
-	}
-	return rie.Build(ctx, folder, packages...)
-}
-
-// environment is what the template gives a function, with what only this machine knows in place of AWS.
+// environment returns the variables that the template gives a function, with local values in place of AWS's.
 func (a *runtimeAPI) environment(f template.Function) []string {
 	variables := maps.Clone(f.Environment)
 	maps.Copy(variables, map[string]string{
@@ -115,4 +136,112 @@ func (a *runtimeAPI) environment(f template.Function) []string {
 		out = append(out, name+"="+value)
 	}
 	return out
+}
+
+// countCalls starts a function for the first time, which reads its binary from the disk, and counts its remote calls. The
+// answers are so late that calls which do not wait for each other overlap.
+func (a *runtimeAPI) countCalls(ctx context.Context, p *program) (Start, error) {
+	info, err := os.Stat(p.binary)
+	if err != nil {
+		return Start{}, fmt.Errorf("read size of binary: %w", err)
+	}
+	a.instant.Store(false)
+	defer a.instant.Store(true)
+	a.drain()
+	if _, err := a.start(ctx, p); err != nil {
+		return Start{}, err
+	}
+	calls := a.drain()
+	waves := slices.Max(append(callDepths(calls), 0))
+	return Start{Function: p.name, Bytes: info.Size(), Calls: len(calls), Waves: waves}, nil
+}
+
+// runtimeAPI is the part of Lambda's runtime API that a start needs: it learns when the first invocation is requested,
+// and never gives one. One function starts at a time. It also serves in place of every other service: it gives the
+// issuer's keys, refuses the rest, and records every call.
+type runtimeAPI struct {
+	link
+	address, issuer string
+	ready           chan error
+	server          *http.Server
+	served          chan error
+}
+
+const runtimePath = "/2018-06-01/runtime/"
+
+func newRuntimeAPI(ctx context.Context) (*runtimeAPI, error) {
+	listener, err := listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &runtimeAPI{
+		link:    link{callLog: &callLog{}, latency: chatLatency, instant: &atomic.Bool{}},
+		address: listener.Addr().String(), ready: make(chan error, 1), served: make(chan error, 1),
+	}
+	a.instant.Store(true)
+	mux := http.NewServeMux()
+	tokens, err := issuer.New(a.url(), "", time.Now)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	tokens.Register(mux)
+	a.issuer = tokens.URL()
+	mux.HandleFunc("GET "+runtimePath+"invocation/next", func(_ http.ResponseWriter, r *http.Request) {
+		a.ready <- nil
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("POST "+runtimePath+"init/error", func(_ http.ResponseWriter, r *http.Request) {
+		reason, err := io.ReadAll(r.Body)
+		a.ready <- errors.Join(fmt.Errorf("the function says: %s", reason), err)
+	})
+	a.server = &http.Server{Handler: a.recordCalls(mux), ReadHeaderTimeout: time.Second}
+	go func() { a.served <- a.server.Serve(listener) }()
+	return a, nil
+}
+
+func (a *runtimeAPI) url() string { return "http://" + a.address }
+
+// recordCalls records the calls of services, each before its answer is sent.
+func (a *runtimeAPI) recordCalls(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if began := time.Now(); !strings.HasPrefix(r.URL.Path, runtimePath) {
+			a.finish(began, operationName(r))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *runtimeAPI) close() error {
+	err := a.server.Close()
+	if ended := <-a.served; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	return err
+}
+
+// start starts a program, kills it when it is ready, and returns how long it took to be ready.
+func (a *runtimeAPI) start(ctx context.Context, p *program) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var printed strings.Builder
+	command := exec.CommandContext(ctx, p.binary)
+	command.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + a.address}, p.environment...)
+	command.Stdout, command.Stderr = &printed, &printed
+	began := time.Now()
+	if err := command.Start(); err != nil {
+		return 0, fmt.Errorf("start process: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	select {
+	case err := <-a.ready:
+		took := time.Since(began)
+		cancel()
+		if exit := <-ended; err != nil {
+			err = errors.Join(err, exit)
+		}
+		return took, err
+	case err := <-ended:
+		return 0, fmt.Errorf("it ended before it was ready: %w: %s", err, printed.String())
+	}
 }

@@ -16,28 +16,28 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// array is what users come from: a conversation with all its messages in one item.
-type array struct {
-	*rig
-	item  capacity.Item // as it stands, messages included
+// arrayContender is what users come from: a conversation with all its messages in one item.
+type arrayContender struct {
+	*setup
+	item  capacity.Item // with its messages
 	clock time.Time
 	// length is how many messages a fresh item begins with.
 	length int
 }
 
-func (r *rig) array(length int) *array {
-	a := &array{rig: r, clock: dawn, length: length}
-	at := text(conversation.FormatTime(dawn))
+func (s *setup) newArray(length int) *arrayContender {
+	a := &arrayContender{setup: s, clock: startTime, length: length}
+	at := stringAttr(conversation.FormatTime(startTime))
 	a.item = capacity.Item{
-		"pk": text("user#" + string(r.user())), "sk": text(sessionPrefix + conversation.NewID("conv", dawn, zeroes{})),
-		"entityType": text("coach_conversation"), "coachId": text(coach), "title": text("Training"),
+		"pk": stringAttr("user#" + string(s.newUser())), "sk": stringAttr(sessionPrefix + conversation.NewID("conv", startTime, zeroes{})),
+		"entityType": stringAttr("coach_conversation"), "coachId": stringAttr(coach), "title": stringAttr("Training"),
 		"createdAt": at, "updatedAt": at,
 	}
 	a.setMessages(nil)
 	return a
 }
 
-// zeroes stands in for randomness where an id only has to be of the right length.
+// zeroes is a source of randomness for an id of which only the length matters.
 type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) {
@@ -45,29 +45,29 @@ func (zeroes) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (a *array) messages() []types.AttributeValue {
+func (a *arrayContender) messages() []types.AttributeValue {
 	return a.item["messages"].(*types.AttributeValueMemberL).Value
 }
 
-func (a *array) setMessages(list []types.AttributeValue) {
+func (a *arrayContender) setMessages(list []types.AttributeValue) {
 	a.item["messages"] = &types.AttributeValueMemberL{Value: list}
 }
 
-// entries are a turn as the array's elements: role, content and time, as in the specification.
-func (a *array) entries(messages []conversation.NewMessage) []types.AttributeValue {
+// entries returns messages as elements of the array: role, content and time.
+func (a *arrayContender) entries(messages []conversation.NewMessage) []types.AttributeValue {
 	out := make([]types.AttributeValue, len(messages))
 	for i, m := range messages {
 		a.clock = a.clock.Add(time.Millisecond)
 		out[i] = &types.AttributeValueMemberM{Value: capacity.Item{
-			"role": text(string(m.Role)), "content": text(m.Content), "ts": text(conversation.FormatTime(a.clock)),
+			"role": stringAttr(string(m.Role)), "content": stringAttr(m.Content), "ts": stringAttr(conversation.FormatTime(a.clock)),
 		}}
 	}
 	return out
 }
 
-// begin puts the item anew, at its length.
-func (a *array) begin(ctx context.Context) error {
-	a.setMessages(a.entries(a.prose.Messages(a.length)))
+// begin writes the item with its first length of messages.
+func (a *arrayContender) begin(ctx context.Context) error {
+	a.setMessages(a.entries(a.texts.Messages(a.length)))
 	_, err := a.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(a.table), Item: a.item})
 	if err != nil {
 		return fmt.Errorf("begin array: %w", err)
@@ -76,7 +76,7 @@ func (a *array) begin(ctx context.Context) error {
 }
 
 // turn measures one append to the array.
-func (a *array) turn(ctx context.Context) (meter.Usage, error) {
+func (a *arrayContender) turn(ctx context.Context) (meter.Usage, error) {
 	if grown := len(a.messages()) - a.length; grown+turnMessages > max(turnMessages, a.length/10) {
 		if err := a.begin(ctx); err != nil {
 			return meter.Usage{}, err
@@ -85,14 +85,14 @@ func (a *array) turn(ctx context.Context) (meter.Usage, error) {
 	return a.append(ctx)
 }
 
-func (a *array) append(ctx context.Context) (meter.Usage, error) {
-	a.clock = a.clock.Add(pace)
-	added := a.entries(a.prose.Turn())
+func (a *arrayContender) append(ctx context.Context) (meter.Usage, error) {
+	a.clock = a.clock.Add(turnInterval)
+	added := a.entries(a.texts.Turn())
 	in := &dynamodb.UpdateItemInput{
 		TableName: aws.String(a.table), Key: capacity.Item{"pk": a.item["pk"], "sk": a.item["sk"]},
 		UpdateExpression: aws.String("SET messages = list_append(messages, :added), updatedAt = :now"),
 		ExpressionAttributeValues: capacity.Item{
-			":added": &types.AttributeValueMemberL{Value: added}, ":now": text(conversation.FormatTime(a.clock)),
+			":added": &types.AttributeValueMemberL{Value: added}, ":now": stringAttr(conversation.FormatTime(a.clock)),
 		},
 	}
 	used, err := a.Measure(ctx, func(ctx context.Context) error {
@@ -107,8 +107,8 @@ func (a *array) append(ctx context.Context) (meter.Usage, error) {
 	return used, err
 }
 
-// read measures the read of the whole item, which a page is cut from.
-func (a *array) read(ctx context.Context) (meter.Usage, int, error) {
+// read measures the read of the whole item, of which a page is a part.
+func (a *arrayContender) read(ctx context.Context) (meter.Usage, int, error) {
 	used, err := a.Measure(ctx, func(ctx context.Context) error {
 		_, err := a.GetItem(ctx, &dynamodb.GetItemInput{
 			TableName: aws.String(a.table), Key: capacity.Item{"pk": a.item["pk"], "sk": a.item["sk"]},
@@ -121,9 +121,9 @@ func (a *array) read(ctx context.Context) (meter.Usage, int, error) {
 	return used, len(a.messages()), err
 }
 
-// grow appends turn by turn to an empty array until DynamoDB refuses it.
-func (r *rig) grow(ctx context.Context) (ArrayEnd, error) {
-	a := r.array(0)
+// fillArray appends turn by turn to an empty array until DynamoDB refuses it.
+func (s *setup) fillArray(ctx context.Context) (ArrayEnd, error) {
+	a := s.newArray(0)
 	if err := a.begin(ctx); err != nil {
 		return ArrayEnd{}, err
 	}

@@ -17,19 +17,19 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
-// bare is what no store can leave out of a transaction: the records that the design names (messages, the session's
-// counters, the idempotency record), written without conditions, for another user whose id is of the same length, so
-// that every size is the same. Whatever else the transaction held is not in it, and counts against the store.
-func bare(items []types.TransactWriteItem, user, shadow conversation.UserID) []types.TransactWriteItem {
+// bareItems returns the part of a transaction that no store can do without: the messages, the session's counters and the
+// idempotency record, written without conditions. They are for bareUser, whose id is as long as the user's, so that all
+// sizes are the same. Whatever else the transaction holds counts against the store.
+func bareItems(items []types.TransactWriteItem, user, bareUser conversation.UserID) []types.TransactWriteItem {
 	var out []types.TransactWriteItem
 	for _, i := range items {
 		switch {
-		case i.Put != nil && necessary(textIn(i.Put.Item, "sk")):
+		case i.Put != nil && necessary(stringOf(i.Put.Item, "sk")):
 			out = append(out, types.TransactWriteItem{Put: &types.Put{
-				TableName: i.Put.TableName, Item: renamed(i.Put.Item, string(user), string(shadow)),
+				TableName: i.Put.TableName, Item: forUser(i.Put.Item, string(user), string(bareUser)),
 			}})
-		case i.Update != nil && necessary(textIn(i.Update.Key, "sk")):
-			out = append(out, types.TransactWriteItem{Update: bareUpdate(i.Update, user, shadow)})
+		case i.Update != nil && necessary(stringOf(i.Update.Key, "sk")):
+			out = append(out, types.TransactWriteItem{Update: bareUpdate(i.Update, user, bareUser)})
 		}
 	}
 	return out
@@ -44,12 +44,12 @@ func necessary(sk string) bool {
 	return false
 }
 
-// placeholder is a name or a value in an expression; DynamoDB refuses those that the expression does not use.
+// placeholder is a name or a value in an expression. DynamoDB refuses those that the expression does not use.
 var placeholder = regexp.MustCompile(`[#:][A-Za-z0-9_]+`)
 
-func bareUpdate(u *types.Update, user, shadow conversation.UserID) *types.Update {
+func bareUpdate(u *types.Update, user, bareUser conversation.UserID) *types.Update {
 	out := &types.Update{
-		TableName: u.TableName, Key: renamed(u.Key, string(user), string(shadow)), UpdateExpression: u.UpdateExpression,
+		TableName: u.TableName, Key: forUser(u.Key, string(user), string(bareUser)), UpdateExpression: u.UpdateExpression,
 		ExpressionAttributeNames: map[string]string{}, ExpressionAttributeValues: capacity.Item{},
 	}
 	for _, p := range placeholder.FindAllString(aws.ToString(u.UpdateExpression), -1) {
@@ -63,56 +63,56 @@ func bareUpdate(u *types.Update, user, shadow conversation.UserID) *types.Update
 	return out
 }
 
-// renamed copies an item with one user's id in place of the other's.
-func renamed(it capacity.Item, from, to string) capacity.Item {
+// forUser copies an item with one user's id in place of the other's.
+func forUser(it capacity.Item, from, to string) capacity.Item {
 	out := make(capacity.Item, len(it))
 	for name, v := range it {
-		if s, ok := v.(*types.AttributeValueMemberS); ok && name != "content" {
-			v = text(strings.ReplaceAll(s.Value, from, to))
+		if attr, ok := v.(*types.AttributeValueMemberS); ok && name != "content" {
+			v = stringAttr(strings.ReplaceAll(attr.Value, from, to))
 		}
 		out[name] = v
 	}
 	return out
 }
 
-func (r *rig) transact(ctx context.Context, items []types.TransactWriteItem) error {
-	if _, err := r.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items}); err != nil {
+func (s *setup) transact(ctx context.Context, items []types.TransactWriteItem) error {
+	if _, err := s.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items}); err != nil {
 		return fmt.Errorf("repeat transaction: %w", err)
 	}
 	return nil
 }
 
-// bareTurns measures the bare transaction for each turn that waits.
-func (l *lane) bareTurns(ctx context.Context) ([]meter.Usage, error) {
+// bareTurns measures the bare transaction of each turn that it has not repeated yet.
+func (c *storeContender) bareTurns(ctx context.Context) ([]meter.Usage, error) {
 	var all []meter.Usage
-	for _, items := range l.pending {
-		used, err := l.Measure(ctx, func(ctx context.Context) error { return l.transact(ctx, items) })
+	for _, items := range c.pending {
+		used, err := c.Measure(ctx, func(ctx context.Context) error { return c.transact(ctx, items) })
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, used)
 	}
-	l.pending = nil
+	c.pending = nil
 	return all, nil
 }
 
-// barePage measures one query of the index for a page of the lane's session: its newest messages, or with a time the
-// oldest after that.
-func (l *lane) barePage(ctx context.Context, limit int, after time.Time) (meter.Usage, int, error) {
+// barePage measures one query of the index for a page of the session: its newest messages, or the oldest ones after a
+// time.
+func (c *storeContender) barePage(ctx context.Context, limit int, after time.Time) (meter.Usage, int, error) {
 	in := &dynamodb.QueryInput{
-		TableName: aws.String(l.table), IndexName: aws.String(dynamo.BySource), Limit: aws.Int32(int32(limit)),
+		TableName: aws.String(c.table), IndexName: aws.String(dynamo.BySource), Limit: aws.Int32(int32(limit)),
 		KeyConditionExpression:    aws.String("sourceId = :source"),
-		ExpressionAttributeValues: capacity.Item{":source": text(string(l.user) + "#" + sessionPrefix + l.session)},
+		ExpressionAttributeValues: capacity.Item{":source": stringAttr(string(c.user) + "#" + sessionPrefix + c.session)},
 		ScanIndexForward:          aws.Bool(!after.IsZero()),
 	}
 	if !after.IsZero() {
 		in.KeyConditionExpression = aws.String("sourceId = :source AND #t > :after")
 		in.ExpressionAttributeNames = map[string]string{"#t": "timestamp"}
-		in.ExpressionAttributeValues[":after"] = text(conversation.FormatTime(after))
+		in.ExpressionAttributeValues[":after"] = stringAttr(conversation.FormatTime(after))
 	}
 	n := 0
-	used, err := l.Measure(ctx, func(ctx context.Context) error {
-		out, err := l.Query(ctx, in)
+	used, err := c.Measure(ctx, func(ctx context.Context) error {
+		out, err := c.Query(ctx, in)
 		if err != nil {
 			return fmt.Errorf("query page: %w", err)
 		}

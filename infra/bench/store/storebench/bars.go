@@ -6,55 +6,45 @@ import (
 	"github.com/throughline/throughline/infra/bench/report"
 )
 
-// Bar is something that has to hold (design 6, issue of the message store): a value that may not be above its limit.
-type Bar struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Limit float64 `json:"limit"`
-	Held  bool    `json:"held"`
-}
-
-// tolerance is how far a cost may be above what it is compared with.
+// tolerance is the highest ratio of a cost to what it is compared with.
 const tolerance = 1.10
 
-// Judge compares an result with the bars. A comparison for which a row is missing is not held.
-func (o Result) Judge() []Bar {
-	bars := []Bar{
-		bar("warm append: capacity over the bare transaction's", tolerance, o.overFloor(Warm, BareTurn)),
-		bar("warm append with key: capacity over the bare transaction's", tolerance, o.overFloor(WarmKeyed, BareTurnKeyed)),
-		bar("warm append: most calls", 1, o.most(Turn, Warm, WarmKeyed)),
-		bar("cold append: most calls", 2, o.most(Turn, Cold, ColdKeyed)),
+// Bars compares the result with the limits. A bar for which a row is missing is not held.
+func (r Result) Bars() []report.Bar {
+	bars := []report.Bar{
+		report.AtMost("warm append: capacity over the bare transaction's", r.overFloor(Warm, BareTurn), tolerance),
+		report.AtMost("warm append with key: capacity over the bare transaction's",
+			r.overFloor(WarmKeyed, BareTurnKeyed), tolerance),
+		report.AtMost("warm append: most calls", r.most(Turn, Warm, WarmKeyed), 1),
+		report.AtMost("cold append: most calls", r.most(Turn, Cold, ColdKeyed), 2),
 	}
-	longest := report.Thousands(float64(o.Settings.Lengths[len(o.Settings.Lengths)-1]))
+	longest := report.Thousands(float64(r.Settings.Lengths[len(r.Settings.Lengths)-1]))
 	for _, contender := range []string{Warm, WarmKeyed, Cold, ColdKeyed} {
 		name := fmt.Sprintf("append at %s messages: capacity over the cheapest at fewer (%s)", longest, contender)
-		bars = append(bars, bar(name, tolerance, o.growth(Turn, contender)))
+		bars = append(bars, report.AtMost(name, r.growth(Turn, contender), tolerance))
 	}
 	for _, k := range []Kind{Newest, Last} {
 		for _, contender := range []string{Warm, Cold} {
-			name := fmt.Sprintf("%s of %s messages: capacity over the cheapest full one of fewer (%s)", k, longest, contender)
-			bars = append(bars, bar(name, tolerance, o.growth(k, contender)))
+			name := fmt.Sprintf("%s of %s messages: capacity over the cheapest full one of fewer (%s)",
+				k, longest, contender)
+			bars = append(bars, report.AtMost(name, r.growth(k, contender), tolerance))
 		}
 	}
 	return append(bars,
-		bar("page: most calls, warm or cold", 2, max(o.most(Newest, Warm, Cold), o.most(Last, Warm, Cold))),
-		bar("messages missed, repeated or misplaced in paging through every session", 0, float64(o.Wrong)),
+		report.AtMost("page: most calls, warm or cold", max(r.most(Newest, Warm, Cold), r.most(Last, Warm, Cold)), 2),
+		report.AtMost("messages missed, repeated or misplaced in paging through every session", float64(r.Wrong), 0),
 	)
-}
-
-func bar(name string, limit, value float64) Bar {
-	return Bar{name, value, limit, value >= 0 && value <= limit}
 }
 
 // missing is the value of a comparison that cannot be made.
 const missing = -1
 
-// overFloor is the highest ratio of a contender's units per turn to the floor's at the same length.
-func (o Result) overFloor(contender, floor string) float64 {
+// overFloor returns the highest ratio of a contender's units per turn to the floor's at the same length.
+func (r Result) overFloor(contender, floor string) float64 {
 	highest := 0.0
-	for _, length := range o.Settings.Lengths {
-		ours, ok := o.Row(Turn, contender, length)
-		bare, okBare := o.Row(Turn, floor, length)
+	for _, length := range r.Settings.Lengths {
+		ours, ok := r.Row(Turn, contender, length)
+		bare, okBare := r.Row(Turn, floor, length)
 		if !ok || !okBare || bare.Units() == 0 {
 			return missing
 		}
@@ -63,44 +53,34 @@ func (o Result) overFloor(contender, floor string) float64 {
 	return highest
 }
 
-// growth is the ratio of a contender's units in the longest session to the fewest in a shorter one. Pages are compared
-// where they hold as many messages.
-func (o Result) growth(k Kind, contender string) float64 {
-	lengths := o.Settings.Lengths
-	long, ok := o.Row(k, contender, lengths[len(lengths)-1])
+// growth returns the ratio of a contender's units in the longest session to the fewest in a shorter one. Pages are compared
+// if they hold the same number of messages.
+func (r Result) growth(k Kind, contender string) float64 {
+	lengths := r.Settings.Lengths
+	long, ok := r.Row(k, contender, lengths[len(lengths)-1])
 	if !ok {
 		return missing
 	}
 	highest := float64(missing)
 	for _, length := range lengths[:len(lengths)-1] {
-		if r, ok := o.Row(k, contender, length); ok && r.Messages == long.Messages && r.Units() > 0 {
-			highest = max(highest, long.Units()/r.Units())
+		if row, ok := r.Row(k, contender, length); ok && row.Messages == long.Messages && row.Units() > 0 {
+			highest = max(highest, long.Units()/row.Units())
 		}
 	}
 	return highest
 }
 
-// most is the most calls that one operation of any of the contenders took, at any length.
-func (o Result) most(k Kind, contenders ...string) float64 {
+// most returns the most calls that one operation of any of the contenders took, at any length.
+func (r Result) most(k Kind, contenders ...string) float64 {
 	calls := missing
 	for _, contender := range contenders {
-		for _, length := range o.lengths(k) {
-			r, ok := o.Row(k, contender, length)
+		for _, length := range r.lengths(k) {
+			row, ok := r.Row(k, contender, length)
 			if !ok {
 				return missing
 			}
-			calls = max(calls, r.MostCalls)
+			calls = max(calls, row.MostCalls)
 		}
 	}
 	return float64(calls)
-}
-
-// Held reports whether every bar was held.
-func (o Result) Held() bool {
-	for _, b := range o.Bars {
-		if !b.Held {
-			return false
-		}
-	}
-	return true
 }

@@ -4,16 +4,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/bench/store/storebench"
 )
 
-// good is an result that holds every bar.
-func good() storebench.Result {
-	o := storebench.Result{Settings: storebench.Settings{Lengths: []int{10, 100, 1000}}}
+// heldResult returns a result that holds every bar.
+func heldResult() storebench.Result {
+	r := storebench.Result{Settings: storebench.Settings{Lengths: []int{10, 100, 1000}}}
 	add := func(k storebench.Kind, contender string, messages, calls int, write, read float64) {
-		for _, length := range o.Settings.Lengths {
+		for _, length := range r.Settings.Lengths {
 			n := min(messages, length)
-			o.Rows = append(o.Rows, storebench.Row{
+			r.Rows = append(r.Rows, storebench.Row{
 				Kind: k, Contender: contender, Length: length, Messages: n, Repeats: 1,
 				Calls: float64(calls), MostCalls: calls, WriteUnits: write, ReadUnits: read * float64(n) / float64(messages),
 			})
@@ -29,15 +30,16 @@ func good() storebench.Result {
 		add(k, storebench.Warm, 50, 2, 0, 7)
 		add(k, storebench.Cold, 50, 2, 0, 11)
 	}
-	return o
+	return r
 }
 
-func TestBarsCatchWhatDoesNotHold(t *testing.T) {
+func TestBarsFindWhatIsNotHeld(t *testing.T) {
+	t.Parallel()
 	change := func(k storebench.Kind, contender string, length int, f func(*storebench.Row)) func(*storebench.Result) {
-		return func(o *storebench.Result) {
-			for i := range o.Rows {
-				if r := &o.Rows[i]; r.Kind == k && r.Contender == contender && r.Length == length {
-					f(r)
+		return func(r *storebench.Result) {
+			for i := range r.Rows {
+				if row := &r.Rows[i]; row.Kind == k && row.Contender == contender && row.Length == length {
+					f(row)
 				}
 			}
 		}
@@ -45,30 +47,67 @@ func TestBarsCatchWhatDoesNotHold(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*storebench.Result)
-		broken string // the beginning of the name of what it breaks; empty where all hold
+		missed string // the beginning of the names of the bars that are not held; empty if all are
 	}{
 		{"all good", func(*storebench.Result) {}, ""},
-		{"a warm append writes more", change(storebench.Turn, storebench.Warm, 100, func(r *storebench.Row) { r.WriteUnits = 9 }), "warm append: capacity"},
-		{"a warm append reads", change(storebench.Turn, storebench.WarmKeyed, 100, func(r *storebench.Row) { r.ReadUnits = 1 }), "warm append with key: capacity"},
-		{"a warm append calls twice once", change(storebench.Turn, storebench.Warm, 10, func(r *storebench.Row) { r.MostCalls = 2 }), "warm append: most calls"},
-		{"a cold append calls three times", change(storebench.Turn, storebench.Cold, 10, func(r *storebench.Row) { r.MostCalls = 3 }), "cold append: most calls"},
-		{"a long session costs more", change(storebench.Turn, storebench.Cold, 1000, func(r *storebench.Row) { r.ReadUnits = 8 }), "append at 1,000 messages"},
-		{"a page of a long session costs more", change(storebench.Newest, storebench.Cold, 1000, func(r *storebench.Row) { r.ReadUnits = 13 }), "newest page of 1,000"},
-		{"a page by cursor costs more", change(storebench.Last, storebench.Warm, 1000, func(r *storebench.Row) { r.ReadUnits = 8 }), "last page of 1,000"},
-		{"a page calls three times", change(storebench.Last, storebench.Cold, 1000, func(r *storebench.Row) { r.MostCalls = 3 }), "page: most calls"},
-		{"a message is missed", func(o *storebench.Result) { o.Wrong = 1 }, "messages missed"},
-		{"nearly a tenth more is held", change(storebench.Turn, storebench.Warm, 100, func(r *storebench.Row) { r.WriteUnits = 8.79 }), ""},
+		{
+			"a warm append writes more",
+			change(storebench.Turn, storebench.Warm, 100, func(row *storebench.Row) { row.WriteUnits = 9 }),
+			"warm append: capacity",
+		},
+		{
+			"a warm append reads",
+			change(storebench.Turn, storebench.WarmKeyed, 100, func(row *storebench.Row) { row.ReadUnits = 1 }),
+			"warm append with key: capacity",
+		},
+		{
+			"a warm append calls twice once",
+			change(storebench.Turn, storebench.Warm, 10, func(row *storebench.Row) { row.MostCalls = 2 }),
+			"warm append: most calls",
+		},
+		{
+			"a cold append calls three times",
+			change(storebench.Turn, storebench.Cold, 10, func(row *storebench.Row) { row.MostCalls = 3 }),
+			"cold append: most calls",
+		},
+		{
+			"a long session costs more",
+			change(storebench.Turn, storebench.Cold, 1000, func(row *storebench.Row) { row.ReadUnits = 8 }),
+			"append at 1,000 messages",
+		},
+		{
+			"a page of a long session costs more",
+			change(storebench.Newest, storebench.Cold, 1000, func(row *storebench.Row) { row.ReadUnits = 13 }),
+			"newest page of 1,000",
+		},
+		{
+			"a page by cursor costs more",
+			change(storebench.Last, storebench.Warm, 1000, func(row *storebench.Row) { row.ReadUnits = 8 }),
+			"last page of 1,000",
+		},
+		{
+			"a page calls three times",
+			change(storebench.Last, storebench.Cold, 1000, func(row *storebench.Row) { row.MostCalls = 3 }),
+			"page: most calls",
+		},
+		{"a message is missed", func(r *storebench.Result) { r.Wrong = 1 }, "messages missed"},
+		{
+			"nearly a tenth more is held",
+			change(storebench.Turn, storebench.Warm, 100, func(row *storebench.Row) { row.WriteUnits = 8.79 }),
+			"",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := good()
-			tt.change(&o)
-			o.Bars = o.Judge()
-			if o.Held() != (tt.broken == "") {
-				t.Errorf("held: %t", o.Held())
+			t.Parallel()
+			r := heldResult()
+			tt.change(&r)
+			bars := r.Bars()
+			if missed := report.Missed(bars); (len(missed) == 0) != (tt.missed == "") {
+				t.Errorf("missed: %q", missed)
 			}
-			for _, b := range o.Bars {
-				if !b.Held && (tt.broken == "" || !strings.HasPrefix(b.Name, tt.broken)) {
+			for _, b := range bars {
+				if !b.Held && (tt.missed == "" || !strings.HasPrefix(b.Name, tt.missed)) {
 					t.Errorf("%q is not held: %v, at most %v", b.Name, b.Value, b.Limit)
 				}
 			}
@@ -77,8 +116,9 @@ func TestBarsCatchWhatDoesNotHold(t *testing.T) {
 }
 
 func TestWhatWasNotMeasuredIsNotHeld(t *testing.T) {
-	o := storebench.Result{Settings: storebench.Settings{Lengths: []int{10, 100}}}
-	for _, b := range o.Judge() {
+	t.Parallel()
+	r := storebench.Result{Settings: storebench.Settings{Lengths: []int{10, 100}}}
+	for _, b := range r.Bars() {
 		if b.Held && !strings.HasPrefix(b.Name, "messages missed") {
 			t.Errorf("%q is held without a measurement: %v", b.Name, b.Value)
 		}

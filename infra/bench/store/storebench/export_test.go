@@ -1,4 +1,4 @@
 package storebench
 
-// Bare is what the bare transaction repeats of a store's.
-var Bare = bare
+// BareItems exports bareItems.
+var BareItems = bareItems

@@ -5,10 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/report"
 )
 
-// turnContenders and pageContenders stand in the order of the tables; each is compared with a floor of its kind.
+// turnContenders and pageContenders are in the order of the tables. Each is compared with a floor of its kind.
 var turnContenders = []compared{
 	{BareTurn, BareTurn},
 	{Warm, BareTurn},
@@ -23,16 +24,16 @@ var pageContenders = []compared{{BareQuery, BareQuery}, {Warm, BareQuery}, {Cold
 
 type compared struct{ contender, floor string }
 
-// view is one table: what a cell says of a contender's row and its floor's.
-type view struct {
+// tableSpec is one table. cell returns a cell's text from a contender's row and its floor's row.
+type tableSpec struct {
 	title      string
 	kind       Kind
 	contenders []compared
 	cell       func(r, floor Row) string
 }
 
-func views() []view {
-	return []view{
+func tableSpecs() []tableSpec {
+	return []tableSpec{
 		{"Capacity units per turn (write, + read)", Turn, turnContenders, unitsCell},
 		{"DynamoDB calls per turn", Turn, turnContenders, callsCell},
 		{"Time per turn over the bare transaction's: median (p95)", Turn, turnContenders, timeCell},
@@ -72,25 +73,25 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// decimal writes at most two digits behind the point.
+// decimal writes at most two decimals.
 func decimal(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
 }
 
-// table has a line for each contender and a column for each length.
-func (o Result) table(v view) *report.Table {
-	lengths := o.lengths(v.kind)
+// table returns a table with a row for each contender and a column for each length.
+func (r Result) table(spec tableSpec) *report.Table {
+	lengths := r.lengths(spec.kind)
 	t := &report.Table{Header: []string{"messages in the session"}}
 	for _, length := range lengths {
 		t.Header = append(t.Header, report.Thousands(float64(length)))
 	}
-	for _, c := range v.contenders {
+	for _, c := range spec.contenders {
 		cells := []string{c.contender}
 		for _, length := range lengths {
-			r, ok := o.Row(v.kind, c.contender, length)
-			floor, okFloor := o.Row(v.kind, c.floor, length)
+			row, ok := r.Row(spec.kind, c.contender, length)
+			floor, okFloor := r.Row(spec.kind, c.floor, length)
 			if ok && okFloor {
-				cells = append(cells, v.cell(r, floor))
+				cells = append(cells, spec.cell(row, floor))
 			} else {
 				cells = append(cells, "breaks")
 			}
@@ -100,70 +101,111 @@ func (o Result) table(v view) *report.Table {
 	return t
 }
 
-func (o Result) barTable() *report.Table {
-	t := &report.Table{Header: []string{"has to hold", "measured", "at most", ""}}
-	for _, b := range o.Bars {
-		held := "held"
-		if !b.Held {
-			held = "NOT HELD"
+func (r Result) arrayEnd() string {
+	e := r.ArrayEnd
+	return fmt.Sprintf("The embedded array ends at %s messages, in an item of %s of the %s bytes that DynamoDB takes; "+
+		"its next turn is refused: %q.",
+		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)), report.Thousands(capacity.MaxItemBytes), e.Error)
+}
+
+// Text renders the result for a terminal.
+func (r Result) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, DynamoDB Local; %d repeats, 2 messages a turn, %d a page\n", r.Machine, r.Settings.Repeats, PageMessages)
+	for _, spec := range tableSpecs() {
+		fmt.Fprintf(&b, "\n%s\n%s", spec.title, r.table(spec).Text())
+	}
+	fmt.Fprintf(&b, "\n%s\n\n%s", r.arrayEnd(), report.BarTable(r.Bars()).Text())
+	return b.String()
+}
+
+// Markdown renders the result as a section of a document that has the plot beside it.
+func (r Result) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## The message store\n\nMeasured on %s by `make bench-store`: %s; DynamoDB Local; "+
+		"%d repeats of everything.\n\n", r.Date, r.Machine, r.Settings.Repeats)
+	fmt.Fprintf(&b, "![Write units per turn over the length of the session](%s)\n\n%s\n\n%s\n",
+		plotFile, r.arrayEnd(), explanation)
+	for _, spec := range tableSpecs() {
+		fmt.Fprintf(&b, "\n**%s**\n\n%s", spec.title, r.table(spec).Markdown())
+	}
+	fmt.Fprintf(&b, "\n**What has to hold**\n\n%s", report.BarTable(r.Bars()).Markdown())
+	return b.String()
+}
+
+// plotFile is the plot's path below the document's folder.
+const plotFile = "benchmarks/store.svg"
+
+// Plot draws the write units of a turn over the length of the session.
+func (r Result) Plot() (path string, svg []byte, err error) {
+	svg, err = r.plot().SVG()
+	return plotFile, svg, err
+}
+
+func (r Result) plot() report.Plot {
+	p := report.Plot{
+		Title:    "What one turn writes, as the session grows",
+		Subtitle: "DynamoDB write units for 2 messages, by AWS's documented rules",
+		X:        "messages in the session", Y: "write units per turn",
+	}
+	for _, c := range []struct {
+		contender string
+		reference bool
+	}{{Warm, false}, {BareTurn, true}, {WarmKeyed, false}, {BareTurnKeyed, true}} {
+		if points := r.points(c.contender); len(points) > 0 {
+			p.Series = append(p.Series, report.Series{Name: c.contender, Points: points, Reference: c.reference})
 		}
-		t.Add(b.Name, decimal3(b.Value), decimal(b.Limit), held)
 	}
-	return t
+	if points := r.ArrayEnd.points(); len(points) > 0 {
+		p.Series = append(p.Series, report.Series{
+			Name: Array, Points: points,
+			End: fmt.Sprintf("ends at %s messages: 400 KB", report.Thousands(float64(r.ArrayEnd.Messages))),
+		})
+	}
+	return p
 }
 
-func decimal3(v float64) string {
-	if v == float64(int(v)) {
-		return strconv.Itoa(int(v))
+func (r Result) points(contender string) []report.Point {
+	var out []report.Point
+	for _, length := range r.Settings.Lengths {
+		row, ok := r.Row(Turn, contender, length)
+		if ok && length > 0 { // a logarithmic axis has no 0
+			out = append(out, report.Point{X: float64(length), Y: row.WriteUnits})
+		}
 	}
-	return strconv.FormatFloat(v, 'f', 3, 64)
+	return out
 }
 
-func (o Result) arrayEnd() string {
-	e := o.ArrayEnd
-	return fmt.Sprintf("The embedded array ends at %s messages, in an item of %s of the %s bytes that DynamoDB takes; its next turn is refused: %q.",
-		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)), report.Thousands(maxItemBytes), e.Error)
-}
-
-// Text is the result for a terminal.
-func (o Result) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, DynamoDB Local; %d repeats, 2 messages a turn, %d a page\n", o.Machine, o.Settings.Repeats, PageMessages)
-	for _, v := range views() {
-		fmt.Fprintf(&b, "\n%s\n%s", v.title, o.table(v).Text())
+// points returns the array's curve from 10 messages on, with points a twentieth apart, and its end.
+func (e ArrayEnd) points() []report.Point {
+	const from, step = 10, 1.05
+	var out []report.Point
+	for i, c := range e.Curve {
+		at := report.Point{X: float64(c.Messages), Y: c.WriteUnits}
+		last := i == len(e.Curve)-1
+		if c.Messages >= from && (len(out) == 0 || last || at.X >= step*out[len(out)-1].X) {
+			out = append(out, at)
+		}
 	}
-	fmt.Fprintf(&b, "\n%s\n\n%s", o.arrayEnd(), o.barTable().Text())
-	return b.String()
-}
-
-// Markdown is the result as a section of a document that has the plot at that path.
-func (o Result) Markdown(plot string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## The message store\n\nMeasured on %s by `make bench-store`: %s; DynamoDB Local; %d repeats of everything.\n\n",
-		o.Date, o.Machine, o.Settings.Repeats)
-	fmt.Fprintf(&b, "![Write units per turn over the length of the session](%s)\n\n%s\n\n%s\n", plot, o.arrayEnd(), explanation)
-	for _, v := range views() {
-		fmt.Fprintf(&b, "\n**%s**\n\n%s", v.title, o.table(v).Markdown())
-	}
-	fmt.Fprintf(&b, "\n**What has to hold**\n\n%s", o.barTable().Markdown())
-	return b.String()
+	return out
 }
 
 const explanation = `A turn is two messages of 200 to 600 characters, 40 seconds after the turn before. The contenders take turns in one
-run on one engine, and who goes first changes from repeat to repeat. Times say little but by comparison: the engine is
-not DynamoDB, and only its ratios to the bare call of the same run are given. A p95 is that of few repeats on a machine
-with other work: it says whether something is far off, no more.
+run on one engine, and the order changes from repeat to repeat. Times are given only as ratios to the bare call of the
+same run, because the engine is not DynamoDB. A p95 is that of few repeats on a machine with other work: it shows
+whether something is far off, no more.
 
 - **bare transaction**: one ` + "`TransactWriteItems`" + ` of the very items that Throughline writes (two messages, the session's
   counters, the idempotency record where a key was sent), to the same indexes, without conditions.
 - **bare query**: one eventually consistent ` + "`Query`" + ` of the index for the page.
-- **warm** is a store that has seen the session, **cold** one just started.
+- **warm** is a store that has seen the session, **cold** one that has just started.
 - **embedded array**: ` + "`list_append`" + ` to one item; ` + "`GetItem`" + ` reads it whole for any page.
 
 Capacity is computed from the items, by AWS's documented rules: 1 KB a write unit, 4 KB a read unit, half for
 eventually consistent reads, the table's part of a transaction twice, an index once for every entry that a write
 changes and twice where the entry's key changes. For single calls this agrees with what the engine reports, to the
-byte; what it reports for transactions is wrong. The turn that begins a session writes one unit more than those after
-it: the session enters the index of what falls due. The fraction of a unit in Throughline's turns is its session's move
-in the index of recent sessions, two writes in every quarter of an hour. A page's second call, which the bare query
-does without, reads the session's record consistently: it says which messages there have to be while the index lags.`
+byte; what the engine reports for transactions is wrong. The turn that begins a session writes one unit more than later
+turns: the session enters the index of what falls due. The fraction of a unit in Throughline's turns is the session's
+move in the index of recent sessions, two writes in every quarter of an hour. A page's second call, which the bare
+query does without, reads the session's record consistently: it says which messages there have to be while the index
+lags.`

@@ -12,7 +12,7 @@ import (
 // turnMessages is a turn: what the user says and what the assistant answers.
 const turnMessages = 2
 
-// PageMessages is a full page (api 1).
+// PageMessages is a full page of GET /v1/sessions/{sessionId}/messages.
 const PageMessages = 50
 
 // Settings say how much is measured.
@@ -91,25 +91,24 @@ type Result struct {
 	Rows     []Row          `json:"rows"`
 	ArrayEnd ArrayEnd       `json:"arrayEnd"`
 	// Wrong counts the messages that paging through whole sessions missed, repeated or misplaced.
-	Wrong int   `json:"wrong"`
-	Bars  []Bar `json:"bars"`
+	Wrong int `json:"wrong"`
 }
 
 // Row returns one contender's row of a kind at a length.
-func (o Result) Row(k Kind, contender string, length int) (Row, bool) {
-	for _, r := range o.Rows {
-		if r.Kind == k && r.Contender == contender && r.Length == length {
-			return r, true
+func (r Result) Row(k Kind, contender string, length int) (Row, bool) {
+	for _, row := range r.Rows {
+		if row.Kind == k && row.Contender == contender && row.Length == length {
+			return row, true
 		}
 	}
 	return Row{}, false
 }
 
-// lengths are those at which a kind of work was done: an empty session has no pages.
-func (o Result) lengths(k Kind) []int {
+// lengths returns the lengths at which a kind of work was measured. An empty session has no pages.
+func (r Result) lengths(k Kind) []int {
 	var out []int
-	for _, length := range o.Settings.Lengths {
-		if slices.ContainsFunc(o.Rows, func(r Row) bool { return r.Kind == k && r.Length == length }) {
+	for _, length := range r.Settings.Lengths {
+		if slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Kind == k && row.Length == length }) {
 			out = append(out, length)
 		}
 	}

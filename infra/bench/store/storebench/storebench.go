@@ -1,7 +1,11 @@
+// Package storebench measures the message store beside what users come from, a message array inside one item, and beside
+// what no store can do without: the bare transaction of the same items and the bare query. The contenders do the same
+// work, by turns, in one run on one engine.
 package storebench
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -11,72 +15,75 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
-// warmups is how often at most everything is done before it counts: the engine runs in a virtual machine that has to
-// see its work before it does it at speed.
+// warmups is how often at most everything is done before it is measured: the engine's virtual machine has to warm up.
 const warmups = 15
 
-// Run holds the contest on an empty table made from dynamo.CreateTableInput. It reports its progress in single lines.
+// Run measures on an empty table made from dynamo.CreateTableInput. It reports its progress in single lines.
 func Run(ctx context.Context, client meter.API, table string, s Settings, progress func(string)) (Result, error) {
-	r := &rig{
-		Meter: meter.New(client, dynamo.CreateTableInput(table)), table: table, prose: NewProse(s.Seed),
+	if s.Repeats < 1 || len(s.Lengths) == 0 {
+		return Result{}, errors.New("at least one length and one repeat are needed")
+	}
+	setup := &setup{
+		Meter: meter.New(client, dynamo.CreateTableInput(table)), table: table, texts: NewTexts(s.Seed),
 		random: rand.New(rand.NewPCG(s.Seed, 1)),
 	}
-	o := Result{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Settings: s}
-	progress("growing an embedded array to its end")
+	r := Result{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Settings: s}
+	progress("filling an embedded array to its end")
 	var err error
-	if o.ArrayEnd, err = r.grow(ctx); err != nil {
-		return o, err
+	if r.ArrayEnd, err = setup.fillArray(ctx); err != nil {
+		return r, err
 	}
 	progress("warming up")
-	if _, _, err := r.round(ctx, s.Lengths[0], min(warmups, s.Repeats), o.ArrayEnd); err != nil {
-		return o, err
+	if _, _, err := setup.measureLength(ctx, s.Lengths[0], min(warmups, s.Repeats), r.ArrayEnd); err != nil {
+		return r, err
 	}
 	for _, length := range s.Lengths {
 		progress("sessions of " + report.Thousands(float64(length)) + " messages")
-		rows, wrong, err := r.round(ctx, length, s.Repeats, o.ArrayEnd)
+		rows, wrong, err := setup.measureLength(ctx, length, s.Repeats, r.ArrayEnd)
 		if err != nil {
-			return o, err
+			return r, err
 		}
-		o.Rows, o.Wrong = append(o.Rows, rows...), o.Wrong+wrong
+		r.Rows, r.Wrong = append(r.Rows, rows...), r.Wrong+wrong
 	}
-	o.Bars = o.Judge()
-	return o, nil
+	return r, nil
 }
 
-// work is one contender's next step; it may add several samples, or none.
-type work func(context.Context) error
+// step is the next step of one contender. It may add several samples, or none.
+type step func(context.Context) error
 
-// round measures every contender at one length.
-func (r *rig) round(ctx context.Context, length, repeats int, end ArrayEnd) (rows []Row, wrong int, err error) {
-	f := &field{rig: r, length: length, warm: r.lane(Warm, length, false, false)}
-	if err := f.begin(ctx, end); err != nil {
+// measureLength measures every contender at one length.
+func (s *setup) measureLength(
+	ctx context.Context, length, repeats int, end ArrayEnd,
+) (rows []Row, wrong int, err error) {
+	r := &round{setup: s, length: length, warm: s.newStore(Warm, length, false, false)}
+	if err := r.begin(ctx, end); err != nil {
 		return nil, 0, err
 	}
 	if length > 0 {
-		w, err := f.warm.walk(ctx, PageMessages)
+		p, err := r.warm.pageThrough(ctx, PageMessages)
 		if err != nil {
 			return nil, 0, err
 		}
-		wrong = w.wrong
-		if err := inTurns(ctx, repeats, f.pages(w)); err != nil {
+		wrong = p.wrong
+		if err := inTurns(ctx, repeats, r.pages(p)); err != nil {
 			return nil, 0, err
 		}
 	}
-	if err := inTurns(ctx, repeats, f.turns()); err != nil {
+	if err := inTurns(ctx, repeats, r.turns()); err != nil {
 		return nil, 0, err
 	}
-	if err := inTurns(ctx, 1, f.rest); err != nil {
+	if err := inTurns(ctx, 1, r.last); err != nil {
 		return nil, 0, err
 	}
-	for _, s := range f.all {
+	for _, s := range r.all {
 		rows = append(rows, s.row(length))
 	}
 	return rows, wrong, nil
 }
 
-// inTurns gives every contender its step in each repeat. Who goes first changes from repeat to repeat, so that what
-// the machine does meanwhile, and what one contender leaves to the next, hits all alike.
-func inTurns(ctx context.Context, repeats int, contenders []work) error {
+// inTurns runs every contender's step in each repeat. The order changes from repeat to repeat, so that whatever else the
+// machine does meanwhile, and what one contender leaves to the next, affects all alike.
+func inTurns(ctx context.Context, repeats int, contenders []step) error {
 	for repeat := range repeats {
 		for i := range contenders {
 			if err := contenders[(repeat+i)%len(contenders)](ctx); err != nil {
@@ -87,41 +94,41 @@ func inTurns(ctx context.Context, repeats int, contenders []work) error {
 	return nil
 }
 
-// field is who competes at one length.
-type field struct {
-	*rig
+// round is the contenders at one length and what they measured.
+type round struct {
+	*setup
 	length int
-	warm   *lane
-	array  *array // nil where the item would be too large
+	warm   *storeContender
+	array  *arrayContender // nil where the item would be too large
 	all    []*samples
-	rest   []work // what is left to do once all repeats are done
+	last   []step // the steps after all repeats
 }
 
-// begin makes what pages are read from. An array has to hold what its turns add, too.
-func (f *field) begin(ctx context.Context, end ArrayEnd) error {
-	if f.length+max(turnMessages, f.length/10) <= end.Messages {
-		f.array = f.rig.array(f.length)
-		if err := f.array.begin(ctx); err != nil {
+// begin writes what pages are read from. An array has to have room for what its turns add.
+func (r *round) begin(ctx context.Context, end ArrayEnd) error {
+	if r.length+max(turnMessages, r.length/10) <= end.Messages {
+		r.array = r.newArray(r.length)
+		if err := r.array.begin(ctx); err != nil {
 			return err
 		}
 	}
-	return f.warm.begin(ctx)
+	return r.warm.begin(ctx)
 }
 
-func (f *field) samples(k Kind, contender string) *samples {
+func (r *round) samples(k Kind, contender string) *samples {
 	s := &samples{kind: k, contender: contender, messages: turnMessages}
-	f.all = append(f.all, s)
+	r.all = append(r.all, s)
 	return s
 }
 
-func (f *field) turns() []work {
-	steps := append(f.lane(f.warm, BareTurn), f.lane(f.rig.lane(WarmKeyed, f.length, true, false), BareTurnKeyed)...)
-	steps = append(steps, f.lane(f.rig.lane(Cold, f.length, false, true), "")...)
-	steps = append(steps, f.lane(f.rig.lane(ColdKeyed, f.length, true, true), "")...)
-	if f.array != nil {
-		s := f.samples(Turn, Array)
+func (r *round) turns() []step {
+	steps := append(r.storeSteps(r.warm, BareTurn), r.storeSteps(r.newStore(WarmKeyed, r.length, true, false), BareTurnKeyed)...)
+	steps = append(steps, r.storeSteps(r.newStore(Cold, r.length, false, true), "")...)
+	steps = append(steps, r.storeSteps(r.newStore(ColdKeyed, r.length, true, true), "")...)
+	if r.array != nil {
+		s := r.samples(Turn, Array)
 		steps = append(steps, func(ctx context.Context) error {
-			used, err := f.array.turn(ctx)
+			used, err := r.array.turn(ctx)
 			s.add(used)
 			return err
 		})
@@ -129,56 +136,56 @@ func (f *field) turns() []work {
 	return steps
 }
 
-// lane returns the steps of a lane and of the bare transaction that repeats its turns. The latter does what waits:
-// when its step comes before the lane's that is a turn of the repeat before.
-func (f *field) lane(l *lane, floor string) []work {
-	var steps []work
+// storeSteps returns the steps of a contender and of the bare transaction that repeats its turns. Where the bare
+// transaction's step comes first, it repeats the turn of the repeat before.
+func (r *round) storeSteps(c *storeContender, floor string) []step {
+	var steps []step
 	if floor != "" {
-		s := f.samples(Turn, floor)
-		step := func(ctx context.Context) error {
-			all, err := l.bareTurns(ctx)
+		s := r.samples(Turn, floor)
+		bare := func(ctx context.Context) error {
+			all, err := c.bareTurns(ctx)
 			for _, used := range all {
 				s.add(used)
 			}
 			return err
 		}
-		steps, f.rest = append(steps, step), append(f.rest, step)
+		steps, r.last = append(steps, bare), append(r.last, bare)
 	}
-	s := f.samples(Turn, l.name)
+	s := r.samples(Turn, c.name)
 	return append(steps, func(ctx context.Context) error {
-		used, err := l.turn(ctx)
+		used, err := c.turn(ctx)
 		s.add(used)
 		return err
 	})
 }
 
-// reader reads one page.
-type reader func(context.Context) (meter.Usage, int, error)
+// pageRead reads one page and returns the number of its messages.
+type pageRead func(context.Context) (meter.Usage, int, error)
 
-func (f *field) pages(w walk) []work {
-	l := f.warm
+func (r *round) pages(p paging) []step {
+	c := r.warm
 	newest := conversation.Page{Limit: PageMessages, Descending: true}
-	last := conversation.Page{Limit: PageMessages, After: w.cursor}
-	steps := []work{
-		f.page(Newest, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
-			return l.barePage(ctx, PageMessages, time.Time{})
+	last := conversation.Page{Limit: PageMessages, After: p.cursor}
+	steps := []step{
+		r.page(Newest, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
+			return c.barePage(ctx, PageMessages, time.Time{})
 		}),
-		f.page(Newest, Warm, func(ctx context.Context) (meter.Usage, int, error) { return l.page(ctx, l.store, newest) }),
-		f.page(Newest, Cold, func(ctx context.Context) (meter.Usage, int, error) { return l.page(ctx, l.fresh(), newest) }),
-		f.page(Last, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
-			return l.barePage(ctx, PageMessages, w.after)
+		r.page(Newest, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.store, newest) }),
+		r.page(Newest, Cold, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.fresh(), newest) }),
+		r.page(Last, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
+			return c.barePage(ctx, PageMessages, p.after)
 		}),
-		f.page(Last, Warm, func(ctx context.Context) (meter.Usage, int, error) { return l.page(ctx, l.store, last) }),
-		f.page(Last, Cold, func(ctx context.Context) (meter.Usage, int, error) { return l.page(ctx, l.fresh(), last) }),
+		r.page(Last, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.store, last) }),
+		r.page(Last, Cold, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.fresh(), last) }),
 	}
-	if f.array != nil {
-		steps = append(steps, f.page(Newest, Array, f.array.read))
+	if r.array != nil {
+		steps = append(steps, r.page(Newest, Array, r.array.read))
 	}
 	return steps
 }
 
-func (f *field) page(k Kind, contender string, read reader) work {
-	s := f.samples(k, contender)
+func (r *round) page(k Kind, contender string, read pageRead) step {
+	s := r.samples(k, contender)
 	return func(ctx context.Context) error {
 		used, n, err := read(ctx)
 		s.messages = n

@@ -19,8 +19,9 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-func TestProseIsWrittenToSizeAndRepeatsItself(t *testing.T) {
-	messages := storebench.NewProse(1).Messages(201)
+func TestTextsHaveTheirLengthAndDependOnTheSeed(t *testing.T) {
+	t.Parallel()
+	messages := storebench.NewTexts(1).Messages(201)
 	if len(messages) != 201 {
 		t.Fatalf("%d messages, want 201", len(messages))
 	}
@@ -35,10 +36,10 @@ func TestProseIsWrittenToSizeAndRepeatsItself(t *testing.T) {
 		}
 		seen[m.Content] = true
 	}
-	if diff := cmp.Diff(messages, storebench.NewProse(1).Messages(201)); diff != "" {
+	if diff := cmp.Diff(messages, storebench.NewTexts(1).Messages(201)); diff != "" {
 		t.Errorf("the same seed wrote something else:\n%s", diff)
 	}
-	if cmp.Equal(messages, storebench.NewProse(2).Messages(201)) {
+	if cmp.Equal(messages, storebench.NewTexts(2).Messages(201)) {
 		t.Error("another seed wrote the same")
 	}
 }
@@ -46,6 +47,7 @@ func TestProseIsWrittenToSizeAndRepeatsItself(t *testing.T) {
 func s(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 
 func TestBareTransactionKeepsTheItemsAndNothingElse(t *testing.T) {
+	t.Parallel()
 	table := aws.String("t")
 	key := func(sk string) capacity.Item { return capacity.Item{"pk": s("user#ann"), "sk": s(sk)} }
 	message := capacity.Item{
@@ -76,7 +78,7 @@ func TestBareTransactionKeepsTheItemsAndNothingElse(t *testing.T) {
 		}}},
 		{Put: &types.Put{TableName: table, Item: bob("idem#a#b")}},
 	}
-	got := storebench.Bare(items, "ann", "bob")
+	got := storebench.BareItems(items, "ann", "bob")
 	if diff := cmp.Diff(want, got, unexported); diff != "" {
 		t.Errorf("bare transaction (-want +got):\n%s", diff)
 	}
@@ -87,34 +89,37 @@ var unexported = cmp.Options{
 	cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}),
 }
 
-func TestContestOnTheEngine(t *testing.T) {
+func TestRunOnTheEngine(t *testing.T) {
+	t.Parallel()
 	client := dynamodbtest.Client(t)
 	table := dynamodbtest.Table(t, dynamo.CreateTableInput(""))
 	settings := storebench.Settings{Lengths: []int{0, 10, 60, 120}, Repeats: 3, Seed: 7}
-	o, err := storebench.Run(t.Context(), client, table, settings, func(string) {})
+	r, err := storebench.Run(t.Context(), client, table, settings, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range o.Bars {
-		if !b.Held && !strings.Contains(b.Name, "last page") { // theirs differ in size at these lengths
+	for _, b := range r.Bars() {
+		if !b.Held && !strings.Contains(b.Name, "last page") { // last pages differ in size at these lengths
 			t.Errorf("%s is %v, at most %v", b.Name, b.Value, b.Limit)
 		}
 	}
-	for _, r := range o.Rows {
-		if r.Repeats != settings.Repeats {
-			t.Errorf("%s by %s at %d was measured %d times, not %d", r.Kind, r.Contender, r.Length, r.Repeats, settings.Repeats)
+	for _, row := range r.Rows {
+		if row.Repeats != settings.Repeats {
+			t.Errorf("%s by %s at %d was measured %d times, not %d", row.Kind, row.Contender, row.Length,
+				row.Repeats, settings.Repeats)
 		}
 	}
-	if o.ArrayEnd.Messages < 500 || o.ArrayEnd.Bytes > capacity.MaxItemBytes || o.ArrayEnd.Bytes < capacity.MaxItemBytes-2000 {
-		t.Errorf("the array ended at %+v", o.ArrayEnd)
+	end := r.ArrayEnd
+	if end.Messages < 500 || end.Bytes > capacity.MaxItemBytes || end.Bytes < capacity.MaxItemBytes-2000 {
+		t.Errorf("the array ended at %+v", end)
 	}
-	text, page := o.Text(), o.Markdown("plot.svg")
+	text, page := r.Text(), r.Markdown()
 	for _, want := range []string{storebench.Warm, storebench.BareTurn, storebench.Array} {
 		if !strings.Contains(text, want) || !strings.Contains(page, want) {
 			t.Errorf("the report does not name %q", want)
 		}
 	}
-	if _, err := o.Plot().SVG(); err != nil {
+	if _, _, err := r.Plot(); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,136 @@
+// Package bench holds what the benchmark commands share: their flags, the DynamoDB engine, and where the results go.
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
+)
+
+// Result is what a benchmark found.
+type Result interface {
+	// Text renders the result for a terminal.
+	Text() string
+	// Markdown renders it as a section of a document.
+	Markdown() string
+	// Bars returns what has to hold.
+	Bars() []report.Bar
+}
+
+// Drawing is a Result with a plot in SVG beside the document, at the path below the document's folder.
+type Drawing interface {
+	Plot() (path string, svg []byte, err error)
+}
+
+// Command is a benchmark as a program.
+type Command struct {
+	// Name is the section of docs/benchmarks.md that the results go to.
+	Name string
+	// Measure measures on a DynamoDB engine at an endpoint and reports its progress in single lines.
+	Measure func(ctx context.Context, endpoint string, progress func(string)) (Result, error)
+}
+
+// Main parses the flags of the command line, runs the command, and exits with 1 where that fails or a bar is not held.
+func (c Command) Main() {
+	numbers := flag.String("json", "", "file to write the results to as JSON")
+	docs := flag.String("docs", "", "folder of the documents to write the results into")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := c.run(ctx, *numbers, *docs); err != nil {
+		fmt.Fprintf(os.Stderr, "bench-%s: %v\n", c.Name, err)
+		os.Exit(1)
+	}
+}
+
+func (c Command) run(ctx context.Context, numbers, docs string) error {
+	result, err := c.measure(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Print(result.Text())
+	if numbers != "" {
+		if err := report.WriteJSON(numbers, result); err != nil {
+			return err
+		}
+	}
+	if docs != "" {
+		if err := c.document(docs, result); err != nil {
+			return err
+		}
+	}
+	if missed := report.Missed(result.Bars()); len(missed) > 0 {
+		return fmt.Errorf("not held: %s", strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+// measure starts an engine for the measurement and stops it afterwards.
+func (c Command) measure(ctx context.Context) (result Result, err error) {
+	if !dynamodblocal.Installed() {
+		fmt.Fprintln(os.Stderr, "installing DynamoDB Local")
+	}
+	server, err := dynamodblocal.Start(ctx, dynamodblocal.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	return c.Measure(ctx, server.Endpoint(), func(line string) { fmt.Fprintln(os.Stderr, line) })
+}
+
+const heading = `# Benchmarks
+
+Each section is written by the program that measured it; run it again to replace it.
+`
+
+// document writes the results where readers find them.
+func (c Command) document(docs string, result Result) error {
+	if d, ok := result.(Drawing); ok {
+		path, svg, err := d.Plot()
+		if err != nil {
+			return err
+		}
+		if err := report.WriteFile(filepath.Join(docs, filepath.FromSlash(path)), svg); err != nil {
+			return err
+		}
+	}
+	return report.WriteSection(filepath.Join(docs, "benchmarks.md"), heading, c.Name, result.Markdown())
+}
+
+// Lengths is a flag that takes ascending numbers of messages, separated by commas.
+type Lengths []int
+
+// String writes the flag's value.
+func (l *Lengths) String() string {
+	var parts []string
+	for _, n := range *l {
+		parts = append(parts, strconv.Itoa(n))
+	}
+	return strings.Join(parts, ",")
+}
+
+// Set reads the flag's value.
+func (l *Lengths) Set(value string) error {
+	*l = nil
+	for part := range strings.SplitSeq(value, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 0 {
+			return fmt.Errorf("%q is not a number of messages", part)
+		}
+		*l = append(*l, n)
+	}
+	if !slices.IsSorted(*l) {
+		return errors.New("the lengths do not ascend")
+	}
+	return nil
+}

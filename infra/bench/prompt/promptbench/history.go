@@ -1,0 +1,280 @@
+package promptbench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/bench/meter"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+// writers is how many sessions are written at once.
+const writers = 4
+
+// oneDay returns the sizes of 16 sessions of 30 messages; their newest 120,000 characters are of today.
+func oneDay() []int { return slices.Repeat([]int{30}, 16) }
+
+// The newest messages of every history of a given length: that many, in that many sessions.
+const (
+	recentMessages = 100
+	recentSessions = 20
+	maxPerSession  = 50
+)
+
+// sessionSizes returns the sizes of a history's sessions, the newest first. The newest hundred messages are always in 20
+// sessions of 5, so that a prompt tells the same days whatever the length. The messages before them are in sessions of 50.
+func sessionSizes(messages int) []int {
+	var sizes []int
+	for left := messages; left > 0; {
+		size := recentMessages / recentSessions
+		if len(sizes) >= recentSessions {
+			size = maxPerSession
+		}
+		sizes = append(sizes, min(size, left))
+		left -= size
+	}
+	return sizes
+}
+
+// history is one user's stored history, and the request that the coach function would make now.
+type history struct {
+	user    conversation.UserID
+	now     time.Time
+	request prompt.Request
+}
+
+func (h *history) clock() time.Time { return h.now }
+
+// build builds a recipe's prompt. A prompt that lacks a source is an error.
+func (h *history) build(ctx context.Context, p *prompt.Service, recipe string) (prompt.Prompt, error) {
+	r := h.request
+	r.Recipe = recipe
+	built, err := p.Build(ctx, h.user, r)
+	if err == nil && len(built.Manifest.Degraded) > 0 {
+		err = fmt.Errorf("the prompt lacks %v", built.Manifest.Degraded)
+	}
+	return built, err
+}
+
+// writeHistory writes and indexes a user's sessions of those sizes, the newest first, and the long-term memory.
+func (s *services) writeHistory(ctx context.Context, user string, sizes []int, now time.Time) (*history, error) {
+	h := &history{user: conversation.UserID(user), now: now}
+	w := historyWriter{
+		services: s, history: h, store: dynamo.New(batchingAPI{s.meter}, s.table),
+		indexer: recall.NewIndexer(randomEmbedder{}, s.vectors, "random"),
+	}
+	work, workCtx := errgroup.WithContext(ctx)
+	work.SetLimit(writers)
+	for i, size := range sizes {
+		work.Go(func() error { return w.writeSession(workCtx, i, size) })
+	}
+	if err := work.Wait(); err != nil {
+		return nil, fmt.Errorf("write history: %w", err)
+	}
+	if err := w.writeLongTerm(ctx); err != nil {
+		return nil, fmt.Errorf("write long-term memory: %w", err)
+	}
+	return h, w.writeCurrentMessage(ctx)
+}
+
+type historyWriter struct {
+	*services
+	*history
+	store   *dynamo.Store
+	indexer *recall.Indexer
+}
+
+// writeSession writes the session that began that many sessions ago. Recent sessions begin 20 minutes apart, older ones
+// two hours.
+func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
+	surfaces := conversation.Contexts()
+	began := w.now.Add(-time.Duration(ago+1) * 20 * time.Minute)
+	if ago >= recentSessions {
+		began = w.now.Add(-24*time.Hour - time.Duration(ago)*2*time.Hour)
+	}
+	in := conversation.NewSession{
+		ID: fmt.Sprintf("session-%d", ago), Context: surfaces[ago%len(surfaces)], CoachID: coach,
+	}
+	if _, err := w.store.CreateSession(ctx, w.user, in, conversation.Idempotency{}); err != nil {
+		return err
+	}
+	batch := make([]conversation.NewMessage, size)
+	for i := range batch {
+		text := sampleText(ago*maxPerSession + i)
+		batch[i] = conversation.NewMessage{
+			Role: [...]conversation.Role{conversation.User, conversation.Assistant}[i%2], Content: text,
+			Tokens: w.tokens.Count(text), Timestamp: began.Add(time.Duration(i) * 20 * time.Second),
+		}
+	}
+	stored, err := w.store.Append(ctx, w.user, conversation.Append{SessionID: in.ID, Messages: batch})
+	if err != nil {
+		return err
+	}
+	if err := w.indexer.IndexMessages(ctx, w.user, 0, stored.Messages); err != nil {
+		return err
+	}
+	return w.writeSummary(ctx, stored.Session)
+}
+
+func (w historyWriter) writeSummary(ctx context.Context, of conversation.Session) error {
+	surface, err := conversation.SurfaceOf(of.Context)
+	if err != nil {
+		return err
+	}
+	text := "The user and the coach spoke about this: " + sampleText(of.LastSeq+7)
+	return w.store.SaveSummary(ctx, w.user, of, summary.Summary{
+		RecordType: surface.Writes, SubjectID: of.ID, SessionID: of.ID, Context: of.Context, CoachID: of.CoachID, Text: text,
+		Tokens: w.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: of.LastSeq, OccurredAt: of.LastMessageAt,
+		UpdatedAt: w.now,
+	})
+}
+
+const coach = "coach-strength"
+
+func (w historyWriter) writeLongTerm(ctx context.Context) error {
+	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach."}
+	if _, err := w.store.PutCoach(ctx, w.user, mia); err != nil {
+		return err
+	}
+	ann := longterm.Profile{Name: "Ann", About: "Trains at home, three evenings a week."}
+	if _, err := w.store.Profiles().Put(ctx, w.user, ann); err != nil {
+		return err
+	}
+	if _, err := w.store.Seeds().Put(ctx, w.user, longterm.Seed{Content: "Ann came back to training after a long break."}); err != nil {
+		return err
+	}
+	for i := range longTermRecords {
+		if err := w.writeRecords(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longTermRecords is how many goals, memories and todos a user has.
+const longTermRecords = 12
+
+func (w historyWriter) writeRecords(ctx context.Context, i int) error {
+	_, _, err := w.store.Goals().Create(ctx, w.user, longterm.Goal{
+		Title: fmt.Sprintf("Goal number %d", i), Status: longterm.GoalActive, GoalType: longterm.Habit,
+	}, conversation.Idempotency{})
+	if err != nil {
+		return err
+	}
+	fact := fmt.Sprintf("Fact %d: likes the %s before the %s.", i, words[i], words[i+1])
+	_, _, err = w.store.Memories().Create(ctx, w.user, longterm.Memory{
+		Type: longterm.ProfileMemory, Content: fact, Confidence: 0.9, Rated: true, Pinned: i == 0,
+		Tokens: w.tokens.Count(fact),
+	}, conversation.Idempotency{})
+	if err != nil {
+		return err
+	}
+	todo := fmt.Sprintf("Try the %s with a lighter %s.", words[i+2], words[i+3])
+	_, _, err = w.store.Todos().Create(ctx, w.user, longterm.Todo{
+		CoachID: coach, Content: todo, Status: longterm.Pending, Tokens: w.tokens.Count(todo),
+	}, conversation.Idempotency{})
+	return err
+}
+
+// writeCurrentMessage stores the current message, as the coach function does before it requests the prompt.
+func (w historyWriter) writeCurrentMessage(ctx context.Context) error {
+	const message = "What should I do in tomorrow's session, now that the hip thrusts are swapped?"
+	stored, err := w.store.Append(ctx, w.user, conversation.Append{SessionID: "session-0", Messages: []conversation.NewMessage{
+		{Role: conversation.User, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now},
+	}})
+	if err != nil {
+		return err
+	}
+	w.request = prompt.Request{
+		Context: stored.Session.Context, SessionID: stored.Session.ID, CoachID: coach, Message: message,
+		MessageID: stored.Messages[0].ID, SkipSave: true,
+	}
+	return nil
+}
+
+var words = strings.Fields("squat bridge tempo row carry hinge band kettlebell breath stride ladder plank mobility rest " +
+	"protein walk stretch balance grip tempo shoulder hip knee ankle evening morning Tuesday weekend light heavy easy slow")
+
+// sampleText returns sentences of about 250 characters together, different ones for each number.
+func sampleText(n int) string {
+	random := rand.New(rand.NewPCG(uint64(n), 0))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s set %d", title(words[random.IntN(len(words))]), n)
+	for i := 0; b.Len() < 240; i++ {
+		word := words[random.IntN(len(words))]
+		if i%9 == 8 {
+			b.WriteString(".")
+			word = title(word)
+		}
+		b.WriteString(" " + word)
+	}
+	return b.String() + [...]string{".", "?", "!"}[n%3]
+}
+
+func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// batchingAPI writes long transactions as batches, which the engine does faster. Nobody reads a history while it is
+// written, so it does not have to be all or nothing.
+type batchingAPI struct{ *meter.Meter }
+
+const (
+	longTransaction = 10 // items
+	maxBatchWrite   = 25 // requests, DynamoDB's limit
+)
+
+// TransactWriteItems writes the puts in batches, then the updates.
+func (b batchingAPI) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	if len(in.TransactItems) < longTransaction {
+		return b.Meter.TransactWriteItems(ctx, in, o...)
+	}
+	var puts []types.WriteRequest
+	var updates []*types.Update
+	var table string
+	for _, item := range in.TransactItems {
+		switch {
+		case item.Put != nil:
+			table = aws.ToString(item.Put.TableName)
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: item.Put.Item}})
+		case item.Update != nil:
+			updates = append(updates, item.Update)
+		}
+	}
+	for batch := range slices.Chunk(puts, maxBatchWrite) {
+		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: batch}}
+		if _, err := b.BatchWriteItem(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range updates {
+		if err := b.update(ctx, u); err != nil {
+			return nil, err
+		}
+	}
+	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
+
+func (b batchingAPI) update(ctx context.Context, u *types.Update) error {
+	_, err := b.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: u.TableName, Key: u.Key,
+		UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
+		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+	})
+	return err
+}

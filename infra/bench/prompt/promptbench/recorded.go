@@ -1,0 +1,258 @@
+package promptbench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// cache holds the first answer of each remote call. It gives the answer again without the call, so that only the
+// process's own work is left. It is safe for concurrent use.
+type cache struct{ answers sync.Map }
+
+// cached returns the answer of a key, from the first call's answer if there is one.
+func cached[T any](c *cache, key string, call func() (T, error)) (T, error) {
+	if answer, ok := c.answers.Load(key); ok {
+		return answer.(T), nil
+	}
+	answer, err := call()
+	if err == nil {
+		c.answers.Store(key, answer)
+	}
+	return answer, err
+}
+
+// recorder answers a request with the bytes that the same request brought before. What is left of a call is its
+// signing, its encoding and its decoding.
+type recorder struct {
+	cache
+	next http.RoundTripper
+
+	mu     sync.Mutex
+	served []recording
+}
+
+// recording is an answer of DynamoDB to an operation.
+type recording struct {
+	operation string
+	response  http.Response
+	body      []byte
+}
+
+// reply returns the recorded response as an answer to a request.
+func (r recording) reply(to *http.Request) *http.Response {
+	response := r.response
+	response.Header, response.Body = r.response.Header.Clone(), io.NopCloser(bytes.NewReader(r.body))
+	response.Request = to
+	return &response
+}
+
+// RoundTrip answers from a recording, or makes the request and records its answer.
+func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	got, err := cached(&r.cache, requestKey(request, body), func() (recording, error) {
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		return record(r.next, request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.served = append(r.served, got)
+	r.mu.Unlock()
+	return got.reply(request), nil
+}
+
+func record(next http.RoundTripper, request *http.Request) (recording, error) {
+	response, err := next.RoundTrip(request)
+	if err != nil {
+		return recording{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return recording{operationName(request), *response, body}, err
+}
+
+// drain returns the answers since the last drain and forgets them.
+func (r *recorder) drain() []recording {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	served := r.served
+	r.served = nil
+	return served
+}
+
+// requestKey identifies a request by its operation and the strings in its body, in any order: the client writes the
+// members of a JSON object in another order each time.
+func requestKey(r *http.Request, body []byte) string {
+	h := fnv.New64a()
+	var sum uint64
+	for part := range bytes.SplitSeq(body, []byte{'"'}) {
+		part = bytes.Trim(part, ",:{}[]") // the separators depend on the order
+		if len(part) == 0 {
+			continue
+		}
+		h.Reset()
+		_, _ = h.Write(part) // a hash returns no error
+		sum += h.Sum64()
+	}
+	return fmt.Sprintf("%s %d %x", r.Header.Get("X-Amz-Target"), len(body), sum)
+}
+
+// bareDecoder makes the SDK decode recorded answers and do little else: its requests are minimal and are not signed.
+type bareDecoder struct {
+	client *dynamodb.Client
+	answer recording
+}
+
+func (s *services) bareDecoder() *bareDecoder {
+	d := &bareDecoder{}
+	d.client = s.dynamoClient(d, func(o *dynamodb.Options) { o.Credentials = aws.AnonymousCredentials{} })
+	return d
+}
+
+// RoundTrip returns the answer whose turn it is.
+func (d *bareDecoder) RoundTrip(request *http.Request) (*http.Response, error) {
+	return d.answer.reply(request), nil
+}
+
+// decode decodes the answers one after another.
+func (d *bareDecoder) decode(ctx context.Context, answers []recording) error {
+	table := aws.String("table")
+	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "key"}}
+	for _, d.answer = range answers {
+		var err error
+		switch d.answer.operation {
+		case "Query":
+			_, err = d.client.Query(ctx, &dynamodb.QueryInput{TableName: table})
+		case "GetItem":
+			_, err = d.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key})
+		case "BatchGetItem":
+			_, err = d.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+				*table: {Keys: []map[string]types.AttributeValue{key}},
+			}})
+		default:
+			err = fmt.Errorf("the operation %q is not known", d.answer.operation)
+		}
+		if err != nil {
+			return fmt.Errorf("decode recorded answer: %w", err)
+		}
+	}
+	return nil
+}
+
+// cachedStore answers a prompt's reads with the decoded records of the first reads.
+type cachedStore struct {
+	prompt.Store
+	cache
+}
+
+// Open implements prompt.Store.
+func (s *cachedStore) Open(
+	ctx context.Context, user conversation.UserID, surface, sessionID string,
+) (conversation.Session, longterm.Access, error) {
+	type opened struct {
+		session conversation.Session
+		access  longterm.Access
+	}
+	out, err := cached(&s.cache, "open", func() (o opened, err error) {
+		o.session, o.access, err = s.Store.Open(ctx, user, surface, sessionID)
+		return o, err
+	})
+	return out.session, out.access, err
+}
+
+// Tail implements prompt.Store.
+func (s *cachedStore) Tail(
+	ctx context.Context, user conversation.UserID, session conversation.Session, n int,
+) ([]conversation.Message, error) {
+	return cached(&s.cache, fmt.Sprint("tail ", n), func() ([]conversation.Message, error) {
+		return s.Store.Tail(ctx, user, session, n)
+	})
+}
+
+// Timeline implements prompt.Store.
+func (s *cachedStore) Timeline(
+	ctx context.Context, user conversation.UserID, in conversation.Range, p conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
+	type page struct {
+		messages []conversation.Message
+		next     conversation.Position
+	}
+	out, err := cached(&s.cache, fmt.Sprint("timeline ", p.Limit, p.After), func() (out page, err error) {
+		out.messages, out.next, err = s.Store.Timeline(ctx, user, in, p)
+		return out, err
+	})
+	return out.messages, out.next, err
+}
+
+// RecentSessions implements prompt.Store.
+func (s *cachedStore) RecentSessions(
+	ctx context.Context, user conversation.UserID, since time.Time, limit int,
+) ([]conversation.Session, error) {
+	return cached(&s.cache, fmt.Sprint("sessions ", limit), func() ([]conversation.Session, error) {
+		return s.Store.RecentSessions(ctx, user, since, limit)
+	})
+}
+
+// LongTerm implements prompt.Store.
+func (s *cachedStore) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
+	return cached(&s.cache, "long-term", func() (longterm.Snapshot, error) { return s.Store.LongTerm(ctx, user) })
+}
+
+// cachedSearch answers searches with what the first ones found.
+type cachedSearch struct {
+	prompt.Searcher
+	cache
+}
+
+// Search implements prompt.Searcher.
+func (s *cachedSearch) Search(
+	ctx context.Context, user conversation.UserID, q recall.Search,
+) (recall.Found, error) {
+	return cached(&s.cache, fmt.Sprint("search ", q.Limit), func() (recall.Found, error) {
+		return s.Searcher.Search(ctx, user, q)
+	})
+}
+
+// cachedIndex answers queries with what the first one found.
+type cachedIndex struct {
+	recall.Index
+	cache
+}
+
+// Query implements recall.Index.
+func (x *cachedIndex) Query(
+	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
+) ([]vector.Match, error) {
+	return cached(&x.cache, "query", func() ([]vector.Match, error) { return x.Index.Query(ctx, user, generation, q) })
+}
+
+// cachedEmbedder returns the first call's vectors for every call.
+type cachedEmbedder struct {
+	recall.Embedder
+	cache
+}
+
+// Embed implements recall.Embedder.
+func (e *cachedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return cached(&e.cache, "embed", func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
+}
