@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,16 +18,16 @@ import (
 	"github.com/throughline/throughline/internal/strictjson"
 )
 
-// maxBody is how large a body may be (api 1).
+// maxBody is the largest body that is read, in bytes.
 const maxBody = 3 << 20
 
-// readBody is the middleware of operations that take a body: it reads at most maxBody of it, sees that it is JSON that
-// can be taken as it stands, and puts it back for huma, which checks it against the operation's schema.
+// readBody is the middleware of operations that take a body. It reads the body, checks that it is acceptable JSON, and
+// puts it back for huma, which checks it against the operation's schema.
 func readBody(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	body, err := bodyOf(r)
+	body, err := checkedBody(r)
 	if err != nil {
-		writeProblem(w, err)
+		WriteProblem(w, err)
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -37,11 +35,11 @@ func readBody(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-func bodyOf(r *http.Request) ([]byte, error) {
+func checkedBody(r *http.Request) ([]byte, error) {
 	if !isJSON(r.Header.Get("Content-Type")) {
-		k := kindOf(fault.Invalid)
-		k.status, k.title, k.detail = http.StatusUnsupportedMediaType, "Unsupported media type", "the body has to be application/json"
-		return nil, newProblem(fault.Invalid, k)
+		p := problemOfStatus(http.StatusUnsupportedMediaType)
+		p.Title, p.Detail = "Unsupported media type", "the body has to be application/json"
+		return nil, p
 	}
 	tooLarge := fault.Newf(fault.TooLarge, "a body has at most %d bytes", maxBody)
 	if r.ContentLength > maxBody {
@@ -49,7 +47,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	if len(body) > maxBody {
 		return nil, tooLarge
@@ -57,66 +55,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 	return body, strictjson.Check(body)
 }
 
-// noBody says what is wrong with a body where none is taken.
-const noBody = "this call takes no body"
-
-// refuseBody is the middleware of operations that take no body: what would be ignored is refused, since whoever sends it
-// means something by it. An empty object says nothing.
-func refuseBody(ctx huma.Context, next func(huma.Context)) {
-	r, w := humago.Unwrap(ctx)
-	if err := checkNoBody(r.Body); err != nil {
-		writeProblem(w, err)
-		return
-	}
-	next(ctx)
-}
-
-func checkNoBody(body io.Reader) error {
-	const most = 64 << 10 // enough to name its fields
-	text, err := io.ReadAll(io.LimitReader(body, most+1))
-	if err != nil {
-		return unreadable(err)
-	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	if len(text) > most || json.Unmarshal(text, &fields) != nil || fields == nil {
-		return fault.InvalidField("body", noBody)
-	}
-	var wrong []fault.Field
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		wrong = append(wrong, fault.Field{Field: name, Message: "is not a field of this call, which takes no body"})
-	}
-	return wrongOr(wrong[:min(len(wrong), maxProblems)])
-}
-
-// unreadable is the problem of a body that ended early or was badly encoded.
-func unreadable(err error) error {
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return fault.Wrap(fault.TooLarge, "read body", err)
-	}
-	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}
-}
-
-// jsonFormat reads and writes bodies. It names the field of a value that its schema lets pass and its Go type does not:
-// a whole number written as 1e1 or 1.0.
-func jsonFormat() huma.Format {
-	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
-}
-
-// misfit begins the text of an error that ends in a field's name; fieldOf takes it apart.
-const misfit = "misfit "
-
-func unmarshal(text []byte, v any) error {
-	err := json.Unmarshal(text, v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return errors.New(misfit + wrong.Field)
-	}
-	return err
-}
-
-// isJSON reports whether a Content-Type may hold JSON in UTF-8; none at all may.
+// isJSON reports whether a Content-Type may hold JSON in UTF-8. An empty one may.
 func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true
@@ -128,12 +67,59 @@ func isJSON(contentType string) bool {
 	return media == "application/json" || (strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
 }
 
-// hashOf is the hash of a decoded body, so that two texts of the same value are the same body.
-func hashOf(body any) (string, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return "", fault.Wrap(fault.Internal, "hash body", err)
+// refuseBody is the middleware of operations that take no body. A body that would be ignored is an error, because the
+// client expects it to have an effect. An empty object is accepted.
+func refuseBody(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	if err := checkNoBody(r.Body); err != nil {
+		WriteProblem(w, err)
+		return
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	next(ctx)
+}
+
+func checkNoBody(body io.Reader) error {
+	const most = 64 << 10 // enough to list the fields of a usual body
+	text, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err != nil {
+		return readError(err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if len(text) > most || json.Unmarshal(text, &fields) != nil || fields == nil {
+		return fault.InvalidField("body", "this call takes no body")
+	}
+	var wrong []fault.Field
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		wrong = append(wrong, fault.Field{Field: name, Message: "is not a field of this call, which takes no body"})
+	}
+	return invalidFields(wrong[:min(len(wrong), maxProblems)])
+}
+
+// readError returns the error of a body that is too large, ended early or was badly encoded.
+func readError(err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return fault.Wrap(fault.TooLarge, "read body", err)
+	}
+	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}
+}
+
+// jsonFormat reads and writes bodies.
+func jsonFormat() huma.Format {
+	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+}
+
+// typeMismatch begins the text of an error that ends in a field's name. fieldProblemOf reads it.
+const typeMismatch = "type mismatch at "
+
+// unmarshal is json.Unmarshal with an error that names the field. A value can pass the schema and still not fit its Go
+// type: a whole number that is written as 1e1 or 1.0.
+func unmarshal(text []byte, v any) error {
+	err := json.Unmarshal(text, v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return errors.New(typeMismatch + wrong.Field)
+	}
+	return err
 }

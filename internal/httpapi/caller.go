@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -9,32 +10,31 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// The scopes of a token (api 1). A caller with either may read and write the token's user's own data; what only the
-// app itself may do needs ScopeApp.
+// The scopes of a token. A caller with either scope may read and write the data of the token's user. Operations that
+// only the app itself may call need ScopeApp.
 const (
 	ScopeUser = "throughline/user"
 	ScopeApp  = "throughline/app"
 )
 
-// Caller is who a request comes from: the token's sub and scopes. It travels in the context as far as the handlers of
-// this package; the domain takes the user as an argument.
+// Caller is who a request comes from: the token's sub and scopes. The context carries it to the handlers of this
+// package. The domain takes the user as an argument instead.
 type Caller struct {
 	User   conversation.UserID
 	Scopes []string
 }
 
-// app reports whether the caller may act as the app.
-func (c Caller) app() bool { return slices.Contains(c.Scopes, ScopeApp) }
+// isApp reports whether the caller may act as the app.
+func (c Caller) isApp() bool { return slices.Contains(c.Scopes, ScopeApp) }
 
-// known reports whether the caller holds any scope of the API.
-func (c Caller) known() bool { return c.app() || slices.Contains(c.Scopes, ScopeUser) }
-
-// allow returns a Forbidden error unless the caller may use an operation that needs the scope.
-func (c Caller) allow(scope string) error {
+// checkScope returns a Forbidden error unless the caller may use an operation that needs the scope.
+func (c Caller) checkScope(scope string) error {
 	switch {
-	case scope == ScopeApp && !c.app():
+	case c.isApp():
+		return nil
+	case scope == ScopeApp:
 		return fault.Newf(fault.Forbidden, "this needs the scope %s", ScopeApp)
-	case !c.known():
+	case !slices.Contains(c.Scopes, ScopeUser):
 		return fault.Newf(fault.Forbidden, "this needs the scope %s or %s", ScopeUser, ScopeApp)
 	}
 	return nil
@@ -42,12 +42,12 @@ func (c Caller) allow(scope string) error {
 
 type callerKey struct{}
 
-// withCaller notes who a request comes from: a Caller, or an authorizer's claims.
+// withCaller returns a context that carries who a request comes from: a Caller, or the claims of an authorizer.
 func withCaller[C Caller | map[string]string](ctx context.Context, c C) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// callerOf returns the caller that the transport found, and an Unauthorized error where it found none.
+// callerOf returns the caller that the context carries, or an Unauthorized error.
 func callerOf(ctx context.Context) (Caller, error) {
 	switch c := ctx.Value(callerKey{}).(type) {
 	case Caller:
@@ -58,8 +58,7 @@ func callerOf(ctx context.Context) (Caller, error) {
 	return Caller{}, errNoToken
 }
 
-// callerFromClaims reads the claims as API Gateway hands them over: every value is text, and a list is written as
-// "[a b]".
+// callerFromClaims reads the claims as API Gateway passes them: every value is text, and a list is written as "[a b]".
 func callerFromClaims(claims map[string]string) (Caller, error) {
 	user := conversation.UserID(claims["sub"])
 	if user.Validate() != nil {
@@ -70,4 +69,44 @@ func callerFromClaims(claims map[string]string) (Caller, error) {
 		scopes = claims["scp"]
 	}
 	return Caller{User: user, Scopes: strings.Fields(strings.Trim(scopes, "[]"))}, nil
+}
+
+// Verifier checks a bearer token and returns its user and scopes. It returns an Unauthorized error for a token that is
+// not valid, and Unavailable if the issuer's keys could not be fetched.
+type Verifier interface {
+	Verify(ctx context.Context, token string) (user conversation.UserID, scopes []string, err error)
+}
+
+// authenticate checks the token of every request that it passes on.
+func (s *server) authenticate(v Verifier) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			token, err := BearerToken(r)
+			if err != nil {
+				WriteProblem(w, err)
+				return
+			}
+			user, scopes, err := v.Verify(r.Context(), token)
+			if err != nil {
+				WriteProblem(w, s.report(r.Context(), "verify token", err))
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), Caller{User: user, Scopes: scopes})))
+		})
+	}
+}
+
+// errNoToken is the error of a request without a bearer token. Its challenge has no error code, unlike the challenge
+// for an invalid token (RFC 6750, section 3.1).
+var errNoToken = fault.New(fault.Unauthorized, "a bearer token is needed")
+
+// BearerToken returns the token of the Authorization header. It returns an Unauthorized error if the header is absent,
+// has another scheme, or has no token.
+func BearerToken(r *http.Request) (string, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", errNoToken
+	}
+	return token, nil
 }

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,32 +19,32 @@ import (
 
 // Chatter runs one turn of the streaming chat.
 type Chatter interface {
-	// Start makes the user's message durable and returns the events of the answer: "prompt", "token" …, then exactly
-	// one "done" or "error", whose data is an error. What fails before the first event is an error of Start.
+	// Start stores the user's message and returns the events of the answer: "prompt", any number of "token", then
+	// exactly one "done" or "error". The data of "error" is an error. Start returns the errors before the first event.
 	Start(ctx context.Context, user conversation.UserID, r chat.Request) (chat.Answer, error)
 }
 
 type chatBody struct {
 	SessionID id     `json:"sessionId" doc:"A session of this user."`
-	Message   string `json:"message" minLength:"1" doc:"1 byte to 256 KiB."`
-	AgentID   string `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays; coach where absent."`
-	Recipe    string `json:"recipe,omitempty" minLength:"1" maxLength:"128" doc:"How the prompt is built; unified where absent."`
+	Message   string `json:"message" minLength:"1" doc:"At most 256 KiB."`
+	AgentID   string `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"Default: coach."`
+	Recipe    string `json:"recipe,omitempty" minLength:"1" maxLength:"128" doc:"Default: unified."`
 }
 
 type (
 	chatInput struct {
-		Keyed
+		Idempotent
 		Body chatBody
 	}
 	streamOutput struct {
-		ContentType  string `header:"Content-Type" hidden:"true"`
-		CacheControl string `header:"Cache-Control" hidden:"true"`
-		Replayed     string `header:"Idempotency-Replayed" enum:"true" doc:"true where an earlier call with the same key had begun it: its events come again."`
+		ContentType  string   `header:"Content-Type" hidden:"true"`
+		CacheControl string   `header:"Cache-Control" hidden:"true"`
+		Replayed     replayed `header:"Idempotency-Replayed"`
 		Body         func(huma.Context)
 	}
 )
 
-// chats serves the streaming chat.
+// chats serves /v1/chat.
 type chats struct {
 	*server
 	chat Chatter
@@ -65,10 +65,10 @@ func (s chats) register() {
 	register(s.server, operation{
 		method: http.MethodPost, path: "/v1/chat", id: "chat", tag: "Chat", summary: "Chat, streaming",
 		errors: []int{http.StatusNotFound, http.StatusConflict}, produces: "text/event-stream", example: chatExample,
-		detail: "Stores the user's message, builds the prompt and streams the model's answer: an event prompt, events " +
-			"token, then exactly one done, or error with a problem. A repeat with the same Idempotency-Key gets the " +
-			"same events with the stored text; while the first still runs it is a conflict with Retry-After. A client " +
-			"that goes away changes nothing: the whole answer is stored.",
+		detail: "Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events " +
+			"token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets " +
+			"the same events with the stored text. While the first request runs, a repeat is a conflict with " +
+			"Retry-After. The whole answer is stored even if the client disconnects.",
 	}, s.start)
 }
 
@@ -90,15 +90,16 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 		return nil, err
 	}
 	return &streamOutput{
-		ContentType: "text/event-stream", CacheControl: "no-store, no-transform", Replayed: replayedText(answer.Replayed),
+		ContentType: "text/event-stream", CacheControl: "no-store, no-transform",
+		Replayed: newReplayed(answer.Replayed),
 		Body: func(hc huma.Context) {
 			defer cancel()
-			s.stream(ctx, hc, answer.Events)
+			s.streamEvents(ctx, hc, answer.Events)
 		},
 	}, nil
 }
 
-// detached keeps a context's values and deadline, but not the cancellation that a client's leaving brings.
+// detached returns a context with the values and the deadline of ctx, which a disconnect of the client does not cancel.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	ctx = context.WithoutCancel(ctx)
@@ -108,14 +109,14 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end)
 }
 
-// stream writes the events as they come. It hears them to their end, whoever still listens, and closes a stream whose
-// last event is missing with an error of its own.
-func (s chats) stream(ctx context.Context, hc huma.Context, events iter.Seq[chat.Event]) {
+// streamEvents writes the events as they come. It reads all of them even if the client is gone. If the last event is
+// missing, it ends the stream with an error event.
+func (s chats) streamEvents(ctx context.Context, hc huma.Context, events iter.Seq[chat.Event]) {
 	hc.SetStatus(http.StatusOK)
 	out := eventWriter{w: hc.BodyWriter()}
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.ErrorContext(ctx, "chat panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.logPanic(ctx, "chat panicked", v)
 		}
 		if !out.closed {
 			out.send("error", problemOf(fault.New(fault.Internal, "")))
@@ -129,12 +130,10 @@ func (s chats) stream(ctx context.Context, hc huma.Context, events iter.Seq[chat
 	}
 }
 
-// eventWriter writes server-sent events, each at once, until the last one or until the client is gone.
+// eventWriter writes server-sent events until the last one, or until the client is gone.
 type eventWriter struct {
-	w interface {
-		Write(p []byte) (int, error)
-	}
-	// closed is set behind done or error; gone when a write failed.
+	w io.Writer
+	// closed is set after done or error, gone after a failed write.
 	closed, gone bool
 }
 
@@ -161,7 +160,7 @@ func (o *eventWriter) send(name string, data any) {
 	o.gone = flush(o.w) != nil
 }
 
-// flush sends what was written. A writer that sends each write at once, as a function URL's does, has nothing to flush.
+// flush sends what was written. The writer of a function URL sends each write at once and has no Flush method.
 func flush(w any) error {
 	rw, ok := w.(http.ResponseWriter)
 	if !ok {

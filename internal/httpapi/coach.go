@@ -19,17 +19,17 @@ type coach struct {
 
 type coachDoc struct {
 	Name    string `json:"name" minLength:"1" maxLength:"500"`
-	Persona string `json:"persona" maxLength:"32000" doc:"The text that tells the model who it is."`
-	Model   string `json:"model,omitempty" maxLength:"200" doc:"The chat model of this coach; the configured one where absent."`
+	Persona string `json:"persona" maxLength:"32000" doc:"Who the model is, in words for the model."`
+	Model   string `json:"model,omitempty" maxLength:"200" doc:"Default: the configured chat model."`
 }
 
-func viewCoach(c longterm.Coach) coach {
+func toCoach(c longterm.Coach) coach {
 	return coach{c.ID, c.Name, c.Persona, c.Model}
 }
 
 // CoachPath is the path of one coach.
 type CoachPath struct {
-	CoachID string `path:"coachId" doc:"The app's own id of the coach, 1 to 128 of A-Z a-z 0-9 _ . : - and neither . nor .."`
+	CoachID string `path:"coachId" doc:"The app's own id of the coach."`
 }
 
 type coachInput struct {
@@ -45,23 +45,23 @@ type coaches struct {
 
 func (s coaches) register() {
 	register(s.server, operation{
-		method: http.MethodGet, path: "/v1/coaches", id: "listCoaches", tag: recordTag, summary: "List coaches",
+		method: http.MethodGet, path: "/v1/coaches", id: "listCoaches", tag: longTermTag, summary: "List coaches",
 	}, s.list)
 	register(s.server, operation{
-		method: http.MethodGet, path: "/v1/coaches/{coachId}", id: "getCoach", tag: recordTag, summary: "Get a coach",
+		method: http.MethodGet, path: "/v1/coaches/{coachId}", id: "getCoach", tag: longTermTag, summary: "Get a coach",
 	}, s.get)
 	register(s.server, operation{
-		method: http.MethodPut, path: "/v1/coaches/{coachId}", id: "putCoach", tag: recordTag, scope: ScopeApp,
+		method: http.MethodPut, path: "/v1/coaches/{coachId}", id: "putCoach", tag: longTermTag, scope: ScopeApp,
 		summary: "Create or replace a coach",
 	}, s.put)
 	register(s.server, operation{
-		method: http.MethodDelete, path: "/v1/coaches/{coachId}", id: "deleteCoach", tag: recordTag, scope: ScopeApp,
-		status: noContent, summary: "Delete a coach",
+		method: http.MethodDelete, path: "/v1/coaches/{coachId}", id: "deleteCoach", tag: longTermTag, scope: ScopeApp,
+		status: http.StatusNoContent, summary: "Delete a coach",
 	}, s.delete)
 }
 
 func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (*listOutput[coach], error) {
-	page, bound, err := s.page(c, *in, false)
+	page, scope, err := s.page(c, *in, false)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (*listOutput
 	if err != nil {
 		return nil, err
 	}
-	return listed(s.server, bound, found, next, viewCoach), nil
+	return newList(s.server, scope, found, next, toCoach), nil
 }
 
 func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (*docOutput[coach], error) {
@@ -88,16 +88,16 @@ func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (*docOutput[
 	}))
 }
 
-func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) (*empty, error) {
+func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) (*noOutput, error) {
 	if !conversation.ValidID(in.CoachID) {
 		return nil, fault.Missing("coach")
 	}
-	return &empty{}, s.store.DeleteCoach(ctx, c.User, in.CoachID)
+	return &noOutput{}, s.store.DeleteCoach(ctx, c.User, in.CoachID)
 }
 
 func coachAnswer(c longterm.Coach, err error) (*docOutput[coach], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &docOutput[coach]{Body: viewCoach(c)}, nil
+	return &docOutput[coach]{Body: toCoach(c)}, nil
 }

@@ -21,14 +21,14 @@ var docsStyle string
 //go:embed docs.html
 var docsTemplate string
 
-// docsPage is the readable page of the document, whole in itself: no script, no font, nothing from elsewhere.
+// docsPage is the readable page of the document. It loads nothing else: it has no scripts, fonts or images.
 type docsPage struct {
 	html []byte
-	// policy lets the page's own style in, by its hash, and nothing else.
+	// policy is the Content-Security-Policy, which allows the page's own style by its hash.
 	policy string
 }
 
-// renderDocs writes the page of a document.
+// renderDocs renders the page of a document.
 func renderDocs(doc *huma.OpenAPI) (docsPage, error) {
 	page, err := template.New("docs").Parse(docsTemplate)
 	if err != nil {
@@ -50,23 +50,23 @@ func renderDocs(doc *huma.OpenAPI) (docsPage, error) {
 	}, nil
 }
 
-// docsGroup is the operations of one tag.
+// docsGroup has the operations of one tag.
 type docsGroup struct {
 	Name       string
 	Operations []docsOperation
 }
 
-// docsOperation is one operation as the page shows it.
+// docsOperation is one operation on the page.
 type docsOperation struct {
 	ID, Method, Path, Summary, Detail, Scope string
 	Params                                   []docsField
 	Body                                     []docsField
 	Answers                                  []docsAnswer
-	// Errors are the statuses of problems it may answer.
+	// Errors are the statuses of the problems that it may answer.
 	Errors []string
 }
 
-// docsField is one parameter, or one field of a body by its path.
+// docsField is one parameter, or one field of a body with its path.
 type docsField struct {
 	Name, In, Type, Doc string
 	Required            bool
@@ -78,8 +78,8 @@ type docsAnswer struct {
 	Fields                        []docsField
 }
 
-// tagOrder is the order in which the page shows the groups.
-var tagOrder = []string{"Sessions", "Messages", "Context", "Prompts", "Chat", recordTag}
+// tagOrder is the order of the groups on the page.
+var tagOrder = []string{"Sessions", "Messages", "Context", "Prompts", "Chat", longTermTag}
 
 func groupsOf(doc *huma.OpenAPI) []docsGroup {
 	groups := make([]docsGroup, len(tagOrder))
@@ -95,7 +95,7 @@ func groupsOf(doc *huma.OpenAPI) []docsGroup {
 	return groups
 }
 
-// describer puts schemas into words.
+// describer describes schemas in words.
 type describer struct{ huma.Registry }
 
 func (d describer) operation(op *huma.Operation) docsOperation {
@@ -104,7 +104,9 @@ func (d describer) operation(op *huma.Operation) docsOperation {
 		Scope: op.Security[0]["bearer"][0],
 	}
 	for _, p := range op.Parameters {
-		out.Params = append(out.Params, docsField{Name: p.Name, In: p.In, Type: d.typeOf(p.Schema), Doc: p.Description, Required: p.Required})
+		out.Params = append(out.Params, docsField{
+			Name: p.Name, In: p.In, Type: d.typeOf(p.Schema), Doc: p.Description, Required: p.Required,
+		})
 	}
 	if op.RequestBody != nil {
 		out.Body = d.fields("", op.RequestBody.Content["application/json"].Schema)
@@ -138,7 +140,7 @@ func (d describer) answer(status string, response *huma.Response) docsAnswer {
 	return a
 }
 
-// fields flattens a schema: every field by its path, a list's items behind [].
+// fields lists the fields of a schema with their paths. The path of a list's items ends in [].
 func (d describer) fields(prefix string, s *huma.Schema) []docsField {
 	s = d.resolve(s)
 	if s.Type == huma.TypeArray {
@@ -148,11 +150,11 @@ func (d describer) fields(prefix string, s *huma.Schema) []docsField {
 	for name := range s.Properties {
 		names = append(names, name)
 	}
-	sort.Slice(names, func(i, j int) bool { return before(s, names[i], names[j]) })
+	sort.Slice(names, func(i, j int) bool { return fieldBefore(s, names[i], names[j]) })
 	var out []docsField
 	for _, name := range names {
 		property := s.Properties[name]
-		path := join(prefix, name)
+		path := joinPath(prefix, name)
 		out = append(out, docsField{
 			Name: path, Type: d.typeOf(property), Doc: d.docOf(property), Required: slices.Contains(s.Required, name),
 		})
@@ -161,13 +163,13 @@ func (d describer) fields(prefix string, s *huma.Schema) []docsField {
 		}
 	}
 	if values, ok := s.AdditionalProperties.(*huma.Schema); ok {
-		out = append(out, d.fields(join(prefix, "*"), values)...)
+		out = append(out, d.fields(joinPath(prefix, "*"), values)...)
 	}
 	return out
 }
 
-// before puts required fields first, then names in order.
-func before(s *huma.Schema, a, b string) bool {
+// fieldBefore sorts required fields first, then by name.
+func fieldBefore(s *huma.Schema, a, b string) bool {
 	x, y := slices.Contains(s.Required, a), slices.Contains(s.Required, b)
 	if x != y {
 		return x
@@ -189,7 +191,7 @@ func (d describer) docOf(s *huma.Schema) string {
 	return d.resolve(s).Description
 }
 
-// typeOf says a schema's type and limits in a few words.
+// typeOf describes a schema's type and limits in a few words.
 func (d describer) typeOf(s *huma.Schema) string {
 	s = d.resolve(s)
 	words := []string{s.Type}
@@ -203,7 +205,8 @@ func (d describer) typeOf(s *huma.Schema) string {
 	case s.PatternDescription != "":
 		words = append(words, s.PatternDescription)
 	}
-	words = append(words, span(s.MinLength, s.MaxLength, "characters"), span(s.MinItems, s.MaxItems, "items"), spanOf(s.Minimum, s.Maximum))
+	words = append(words, countRange(s.MinLength, s.MaxLength, "characters"), countRange(s.MinItems, s.MaxItems, "items"),
+		numberRange(s.Minimum, s.Maximum))
 	if s.Default != nil {
 		words = append(words, fmt.Sprintf("default %v", s.Default))
 	}
@@ -221,7 +224,7 @@ func oneOf(values []any) string {
 	return strings.Join(words, " | ")
 }
 
-func span(least, most *int, unit string) string {
+func countRange(least, most *int, unit string) string {
 	switch {
 	case least != nil && most != nil:
 		return fmt.Sprintf("%d to %d %s", *least, *most, unit)
@@ -231,7 +234,7 @@ func span(least, most *int, unit string) string {
 	return ""
 }
 
-func spanOf(least, most *float64) string {
+func numberRange(least, most *float64) string {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	switch {
 	case least != nil && most != nil:

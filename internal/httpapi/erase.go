@@ -3,42 +3,43 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 )
 
-// Eraser deletes everything held about a user (design 4.7).
+// Eraser deletes everything that is stored about a user.
 type Eraser interface {
-	// Erase goes on with erasing the user until it is done or the time has come. It may be called again and again.
+	// Erase continues to erase the user until it is done or the deadline is reached. It may be called repeatedly.
 	Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error)
 }
 
 const (
-	// eraseWithin is how long one call erases before it answers that there is more to do (api 3).
+	// eraseWithin is how long one request erases before it answers that there is more to do.
 	eraseWithin = 20 * time.Second
-	// eraseAgain is when to call again.
-	eraseAgain = "1"
+	// eraseRetryAfter is the Retry-After of that answer, in seconds.
+	eraseRetryAfter = "1"
 )
 
-// receipt shows that an erasing is complete.
+// receipt is the receipt of a complete erasure.
 type receipt struct {
-	ErasedAt     stamp          `json:"erasedAt"`
+	ErasedAt     timestamp      `json:"erasedAt"`
 	Generation   int64          `json:"generation" doc:"How often the user has been erased."`
 	Counts       map[string]int `json:"counts" doc:"The deleted records by their kind."`
 	Vectors      int            `json:"vectors" doc:"The deleted vectors."`
-	Remaining    int            `json:"remaining" doc:"What is left: nothing."`
-	BackupsUntil stamp          `json:"backupsUntil" doc:"Until when backups hold the data."`
+	Remaining    int            `json:"remaining" doc:"The remaining records."`
+	BackupsUntil timestamp      `json:"backupsUntil" doc:"When the last backup with the data expires."`
 }
 
-// erasing says that there is more to erase.
+// erasing is the progress of an erasure that is not complete.
 type erasing struct {
-	Erasing  bool        `json:"erasing"`
-	Progress erasedSoFar `json:"progress"`
+	Erasing  bool            `json:"erasing"`
+	Progress erasureProgress `json:"progress"`
 }
 
-type erasedSoFar struct {
+type erasureProgress struct {
 	Counts  map[string]int `json:"counts" doc:"The deleted records by their kind."`
 	Vectors int            `json:"vectors" doc:"The deleted vectors."`
 }
@@ -57,16 +58,17 @@ type users struct {
 
 func (s users) register() {
 	register(s.server, operation{
-		method: http.MethodDelete, path: "/v1/user", id: "eraseUser", tag: recordTag, summary: "Erase the user",
-		detail: "Deletes everything held about the user. A receipt comes when that is done within 20 s; otherwise 202: repeat until 200.",
-		answers: []answerOf{
-			{status: http.StatusOK, body: typeOf[receipt]()},
-			{http.StatusAccepted, typeOf[erasing](), retryHeader("After how many seconds to call again.")},
+		method: http.MethodDelete, path: "/v1/user", id: "eraseUser", tag: longTermTag, summary: "Erase the user",
+		detail: "Deletes everything that is stored about the user. If that takes more than 20 s, the answer is 202: " +
+			"repeat the request until it is 200.",
+		responses: []statusResponse{
+			{status: http.StatusOK, body: reflect.TypeFor[receipt]()},
+			{http.StatusAccepted, reflect.TypeFor[erasing](), retryAfterHeader("The seconds to wait before the next call.")},
 		},
 	}, s.erase)
 }
 
-func (s users) erase(ctx context.Context, c Caller, _ *nothing) (*erasureOutput, error) {
+func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {
 	e, err := s.eraser.Erase(ctx, c.User, s.now().Add(eraseWithin))
 	if err != nil {
 		return nil, err
@@ -76,11 +78,11 @@ func (s users) erase(ctx context.Context, c Caller, _ *nothing) (*erasureOutput,
 	}
 	if !e.Done {
 		return &erasureOutput{
-			Status: http.StatusAccepted, RetryAfter: eraseAgain, Body: erasing{true, erasedSoFar{e.Counts, e.Vectors}},
+			Status: http.StatusAccepted, RetryAfter: eraseRetryAfter, Body: erasing{true, erasureProgress{e.Counts, e.Vectors}},
 		}, nil
 	}
 	return &erasureOutput{Status: http.StatusOK, Body: receipt{
-		ErasedAt: stamp(e.ErasedAt), Generation: e.Generation, Counts: e.Counts, Vectors: e.Vectors,
-		BackupsUntil: stamp(e.BackupsUntil),
+		ErasedAt: timestamp(e.ErasedAt), Generation: e.Generation, Counts: e.Counts, Vectors: e.Vectors,
+		BackupsUntil: timestamp(e.BackupsUntil),
 	}}, nil
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
-	"runtime/debug"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,12 +19,12 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// Snapshotter reads a user's live long-term memory in one query; the export takes the spines from it.
+// Snapshotter reads a user's current long-term records in one query. The export takes the spines from them.
 type Snapshotter interface {
 	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
 }
 
-// ExportDeps are the stores that an export reads. All are needed.
+// ExportDeps are the stores that an export reads. All are required.
 type ExportDeps struct {
 	Sessions conversation.SessionStore
 	Messages conversation.MessageStore
@@ -33,9 +33,10 @@ type ExportDeps struct {
 	Prompts  PromptLister
 }
 
-// PromptLister lists the prompts that are kept of a user, whole.
+// PromptLister lists the stored prompts of a user with their manifests and texts.
 type PromptLister interface {
-	ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error)
+	ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) (
+		[]prompt.Record, conversation.Position, error)
 }
 
 // exports serves /v1/export.
@@ -55,21 +56,21 @@ const (
 
 func (s exports) register() {
 	register(s.server, operation{
-		method: http.MethodGet, path: "/v1/export", id: "export", tag: recordTag, summary: "Export everything, streaming",
+		method: http.MethodGet, path: "/v1/export", id: "export", tag: longTermTag, summary: "Export everything, streaming",
 		produces: ndjson, example: exportExample,
-		detail: "Everything held about the user, one record a line with its kind. The last line is of kind end and counts " +
-			"the records before it; a line of kind error, with a problem, says that the export broke off.",
+		detail: "Everything that is stored about the user, one record per line with its kind. The last line has the kind " +
+			"end and counts the records. If the export fails, the last line has the kind error and a problem.",
 	}, s.export)
 }
 
-// line is one record of an export.
-type line struct {
+// exportLine is one line of an export.
+type exportLine struct {
 	kind   string
 	record any
 }
 
 // MarshalJSON writes the record with its kind before its own fields.
-func (l line) MarshalJSON() ([]byte, error) {
+func (l exportLine) MarshalJSON() ([]byte, error) {
 	kind, err := json.Marshal(l.kind)
 	if err != nil {
 		return nil, err
@@ -88,9 +89,8 @@ func (l line) MarshalJSON() ([]byte, error) {
 	return append(out, rest...), nil
 }
 
-// export opens the stream only when the first record is there, so that a store that cannot be read is an ordinary
-// error.
-func (s exports) export(ctx context.Context, c Caller, _ *nothing) (*streamOutput, error) {
+// export reads the first record before it begins the stream, so that a failure of the store is an ordinary error.
+func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutput, error) {
 	next, stop := iter.Pull2(s.lines(ctx, c.User))
 	first, err, ok := next()
 	if err != nil {
@@ -104,7 +104,7 @@ func (s exports) export(ctx context.Context, c Caller, _ *nothing) (*streamOutpu
 			return
 		}
 		out := &lineWriter{w: hc.BodyWriter()}
-		defer s.surviveExport(ctx, out)
+		defer s.recoverExport(ctx, out)
 		for l := first; ok; l, err, ok = next() {
 			if err != nil {
 				out.send("error", s.report(ctx, "export", err))
@@ -118,25 +118,24 @@ func (s exports) export(ctx context.Context, c Caller, _ *nothing) (*streamOutpu
 	}}, nil
 }
 
-// surviveExport ends an export that panicked with an error line, since a cut stream could pass for a whole one.
-func (s exports) surviveExport(ctx context.Context, out *lineWriter) {
+// recoverExport ends an export that panicked with an error line, because a client could take a cut stream for a whole
+// one.
+func (s exports) recoverExport(ctx context.Context, out *lineWriter) {
 	if v := recover(); v != nil {
-		s.log.ErrorContext(ctx, "export panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		s.logPanic(ctx, "export panicked", v)
 		out.send("error", problemOf(fault.New(fault.Internal, "")))
 	}
 }
 
-// lineWriter writes one record a line.
+// lineWriter writes one record per line.
 type lineWriter struct {
-	w interface {
-		Write(p []byte) (int, error)
-	}
+	w    io.Writer
 	sent int
 }
 
-// send reports whether the client still takes lines.
+// send reports whether the line was sent.
 func (o *lineWriter) send(kind string, record any) bool {
-	text, err := line{kind, record}.MarshalJSON()
+	text, err := exportLine{kind, record}.MarshalJSON()
 	if err != nil {
 		return false
 	}
@@ -147,46 +146,49 @@ func (o *lineWriter) send(kind string, record any) bool {
 	return flush(o.w) == nil
 }
 
-// lines walks everything held about a user, a page at a time.
-func (s exports) lines(ctx context.Context, user conversation.UserID) iter.Seq2[line, error] {
+// lines reads everything that is stored about a user, a page at a time.
+func (s exports) lines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
 	l := s.LongTerm
-	return chain(
-		record(ctx, user, "profile", profile(s.server, l.Profile)),
-		record(ctx, user, "seed", seed(s.server, l.Seed)),
-		record(ctx, user, "userSummary", userSummary(s.server, l.UserSummary)),
-		record(ctx, user, "preferences", preferences(s.server, l.Preferences)),
+	return concat(
+		singletonLine(ctx, user, "profile", profile(s.server, l.Profile)),
+		singletonLine(ctx, user, "seed", seed(s.server, l.Seed)),
+		singletonLine(ctx, user, "userSummary", userSummary(s.server, l.UserSummary)),
+		singletonLine(ctx, user, "preferences", preferences(s.server, l.Preferences)),
 		s.spines(ctx, user),
-		pages("coach", viewCoach, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+		listLines("coach", toCoach, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return l.Coaches.Coaches(ctx, user, p)
 		}),
-		all(ctx, user, "goal", goals(s.server, l.Goals)),
-		all(ctx, user, "checkIn", checkIns(s.server, l.CheckIns, nil)),
-		all(ctx, user, "memory", memories(s.server, l.Memories, nil)),
-		all(ctx, user, "todo", todos(s.server, l.Todos, nil)),
+		collectionLines(ctx, user, "goal", goals(s.server, l.Goals)),
+		collectionLines(ctx, user, "checkIn", checkIns(s.server, l.CheckIns, nil)),
+		collectionLines(ctx, user, "memory", memories(s.server, l.Memories, nil)),
+		collectionLines(ctx, user, "todo", todos(s.server, l.Todos, nil)),
 		s.conversations(ctx, user),
-		pages("prompt", func(r prompt.Record) prompt.Record { return r }, func(p conversation.Page) ([]prompt.Record, conversation.Position, error) {
-			p.Limit = exportedPrompts
-			return s.Prompts.ListFull(ctx, user, p)
-		}),
+		listLines("prompt", func(r prompt.Record) prompt.Record { return r },
+			func(p conversation.Page) ([]prompt.Record, conversation.Position, error) {
+				p.Limit = exportedPrompts
+				return s.Prompts.ListFull(ctx, user, p)
+			}),
 	)
 }
 
-// conversations are the sessions, each with its messages behind it.
-func (s exports) conversations(ctx context.Context, user conversation.UserID) iter.Seq2[line, error] {
-	sessions := pages("session", viewSession, func(p conversation.Page) ([]conversation.Session, conversation.Position, error) {
-		return s.Sessions.Sessions(ctx, user, conversation.SessionFilter{}, p)
-	})
-	return func(yield func(line, error) bool) {
+// conversations reads the sessions, each followed by its messages.
+func (s exports) conversations(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
+	sessions := listLines("session", toSession,
+		func(p conversation.Page) ([]conversation.Session, conversation.Position, error) {
+			return s.Sessions.Sessions(ctx, user, conversation.SessionFilter{}, p)
+		})
+	return func(yield func(exportLine, error) bool) {
 		for l, err := range sessions {
 			if !yield(l, err) || err != nil {
 				return
 			}
 			id := l.record.(session).SessionID
-			messages := pages("message", viewMessage, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
-				return s.Messages.Messages(ctx, user, id, p)
-			})
+			messages := listLines("message", toMessage,
+				func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+					return s.Messages.Messages(ctx, user, id, p)
+				})
 			for m, err := range messages {
-				// A session that is deleted while the export runs is no longer held.
+				// The session was deleted while the export ran.
 				if fault.Is(err, fault.NotFound) {
 					break
 				}
@@ -199,59 +201,67 @@ func (s exports) conversations(ctx context.Context, user conversation.UserID) it
 }
 
 type spine struct {
-	CoachID   string `json:"coachId"`
-	Text      string `json:"text"`
-	UpdatedAt *stamp `json:"updatedAt,omitempty"`
+	CoachID   string     `json:"coachId"`
+	Text      string     `json:"text"`
+	UpdatedAt *timestamp `json:"updatedAt,omitempty"`
 }
 
-func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
+func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
+	return func(yield func(exportLine, error) bool) {
 		snapshot, err := s.Spines.LongTerm(ctx, user)
 		if err != nil {
-			yield(line{}, err)
+			yield(exportLine{}, err)
 			return
 		}
 		for _, coach := range slices.Sorted(maps.Keys(snapshot.Spines)) {
 			one := snapshot.Spines[coach]
-			if !yield(line{"spine", spine{one.CoachID, one.Text, stampOf(one.UpdatedAt)}}, nil) {
+			if !yield(exportLine{"spine", spine{one.CoachID, one.Text, newTimestamp(one.UpdatedAt)}}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// record is the one record of a kind, if there is one.
-func record[T, D any](ctx context.Context, user conversation.UserID, kind string, k singleton[T, D]) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
+// singletonLine reads the one record of a kind, if there is one.
+func singletonLine[T, D any](
+	ctx context.Context, user conversation.UserID, kind string, k singleton[T, D],
+) iter.Seq2[exportLine, error] {
+	return func(yield func(exportLine, error) bool) {
 		r, err := k.store.Get(ctx, user)
 		if !fault.Is(err, fault.NotFound) {
-			yield(line{kind, k.view(r)}, err)
+			yield(exportLine{kind, k.toDoc(r)}, err)
 		}
 	}
 }
 
-// all are the records of a collection.
-func all[T, N, P, V any](ctx context.Context, user conversation.UserID, kind string, k collection[T, N, P, V]) iter.Seq2[line, error] {
-	return pages(kind, k.view, func(p conversation.Page) ([]T, conversation.Position, error) { return k.store.List(ctx, user, p) })
+// collectionLines reads the records of a collection.
+func collectionLines[T, N, P, V any](
+	ctx context.Context, user conversation.UserID, kind string, k collection[T, N, P, V],
+) iter.Seq2[exportLine, error] {
+	return listLines(kind, k.toView, func(p conversation.Page) ([]T, conversation.Position, error) {
+		return k.store.List(ctx, user, p)
+	})
 }
 
-// exportPage is how many records are read at once; prompts are larger.
+// How many records are read at once. Prompts are larger.
 const (
 	exportPage      = 200
 	exportedPrompts = 10
 )
 
-// pages walks a list to its end.
-func pages[T, V any](kind string, view func(T) V, fetch func(conversation.Page) ([]T, conversation.Position, error)) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
+// listLines reads a list to its end.
+func listLines[T, V any](
+	kind string, convert func(T) V, fetch func(conversation.Page) ([]T, conversation.Position, error),
+) iter.Seq2[exportLine, error] {
+	return func(yield func(exportLine, error) bool) {
 		for at := conversation.Position(""); ; {
 			items, next, err := fetch(conversation.Page{Limit: exportPage, After: at})
 			if err != nil {
-				yield(line{}, err)
+				yield(exportLine{}, err)
 				return
 			}
 			for _, item := range items {
-				if !yield(line{kind, view(item)}, nil) {
+				if !yield(exportLine{kind, convert(item)}, nil) {
 					return
 				}
 			}
@@ -262,9 +272,9 @@ func pages[T, V any](kind string, view func(T) V, fetch func(conversation.Page) 
 	}
 }
 
-// chain walks one sequence after the other, and stops at the first error.
-func chain(parts ...iter.Seq2[line, error]) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
+// concat yields one sequence after the other. It stops at the first error.
+func concat(parts ...iter.Seq2[exportLine, error]) iter.Seq2[exportLine, error] {
+	return func(yield func(exportLine, error) bool) {
 		for _, part := range parts {
 			for l, err := range part {
 				if !yield(l, err) || err != nil {

@@ -4,10 +4,10 @@ import "github.com/throughline/throughline/internal/conversation"
 
 // Seal and Open are the cursors of one list.
 func (k CursorKey) Seal(user, path, query, at string) string {
-	return k.seal(listing{conversation.UserID(user), path, query}, conversation.Position(at))
+	return k.seal(cursorScope{conversation.UserID(user), path, query}, conversation.Position(at))
 }
 
 func (k CursorKey) Open(user, path, query, cursor string) (string, error) {
-	at, err := k.open(listing{conversation.UserID(user), path, query}, cursor)
+	at, err := k.open(cursorScope{conversation.UserID(user), path, query}, cursor)
 	return string(at), err
 }

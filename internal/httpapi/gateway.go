@@ -15,17 +15,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// answerReserve is what a handler leaves of the invocation's time for its answer to get out.
+// answerReserve is the part of the invocation's time that is left for sending the response.
 const answerReserve = 500 * time.Millisecond
 
-// maxPlainAnswer is how large an answer leaves as it is. Lambda takes 6 MB of an answer, as a JSON text in a JSON text,
-// and a page of 1 MiB can become more than that: a control character takes seven bytes there.
-const maxPlainAnswer = 2 << 20
+// maxPlainResponse is the size in bytes above which a response is compressed. Lambda limits the response to 6 MB after
+// encoding it as a JSON string. There a control character takes seven bytes, so a page of 1 MiB can exceed the limit.
+const maxPlainResponse = 2 << 20
 
 // GatewayHandler returns a Lambda handler that puts h behind an API Gateway HTTP API (payload format 2.0). The caller
-// is who the API's JWT authorizer says; h's deadline is the invocation's, less a reserve for the answer. It never
-// returns an error: whatever goes wrong is an HTTP answer.
-func GatewayHandler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+// comes from the API's JWT authorizer. The deadline of h is a little before the end of the invocation. The handler
+// never returns an error: every failure is an HTTP response.
+func GatewayHandler(
+	h http.Handler,
+) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		if end, ok := ctx.Deadline(); ok {
 			var cancel context.CancelFunc
@@ -33,22 +35,22 @@ func GatewayHandler(h http.Handler) func(context.Context, events.APIGatewayV2HTT
 			defer cancel()
 		}
 		w := &recorder{header: http.Header{}}
-		r := requestOf(ctx, e)
-		packed := strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+		r := newRequest(ctx, e)
+		acceptsGzip := strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 		h.ServeHTTP(w, r)
 		if r.Method == http.MethodHead {
 			w.body.Reset()
 		}
-		if packed && w.body.Len() > maxPlainAnswer {
-			w.pack()
+		if acceptsGzip && w.body.Len() > maxPlainResponse {
+			w.compress()
 		}
 		return w.response(), nil
 	}
 }
 
-// requestOf is the HTTP request that an event stands for. What is wrong with the event, the handler finds: a sub that
-// names no user where the caller is asked for, a body that is not base64 where it is read.
-func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Request {
+// newRequest returns the HTTP request of an event. It does not check the event: callerOf reports a sub that is not a
+// user id, and reading the body reports bad base64.
+func newRequest(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Request {
 	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
 		ctx = withCaller(ctx, a.JWT.Claims)
 	}
@@ -58,7 +60,7 @@ func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Requ
 		body, length = base64.NewDecoder(base64.StdEncoding, body), -1
 	}
 	r := &http.Request{
-		Method: e.RequestContext.HTTP.Method, URL: urlOf(e), Host: e.RequestContext.DomainName,
+		Method: e.RequestContext.HTTP.Method, URL: requestURL(e), Host: e.RequestContext.DomainName,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header, len(e.Headers)),
 		Body: io.NopCloser(body), ContentLength: length, RemoteAddr: e.RequestContext.HTTP.SourceIP,
 	}
@@ -72,10 +74,10 @@ func requestOf(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Requ
 	return r.WithContext(ctx)
 }
 
-// urlOf is the path and query of an event. A named stage stands before the path. The path has lost its escapes: an HTTP
-// API decodes it before it matches routes. So a slash in an id looks like one that divides; of all ids only a message's
-// may hold one, the user's, and it ends its path.
-func urlOf(e events.APIGatewayV2HTTPRequest) *url.URL {
+// requestURL returns the path and query of an event. The path begins with the stage if the stage has a name. An HTTP
+// API decodes the path before it matches routes, so a slash inside an id looks like a separator. Only message ids may
+// contain slashes, because they contain the user's id, and a message id is the end of its path.
+func requestURL(e events.APIGatewayV2HTTPRequest) *url.URL {
 	path := e.RawPath
 	if stage := e.RequestContext.Stage; stage != "" && stage != "$default" {
 		if rest, ok := strings.CutPrefix(path, "/"+stage); ok && (rest == "" || rest[0] == '/') {
@@ -86,14 +88,14 @@ func urlOf(e events.APIGatewayV2HTTPRequest) *url.URL {
 		path = "/"
 	}
 	u := &url.URL{Path: path, RawQuery: e.RawQueryString}
-	if id := messageIn(path); id != "" {
+	if id := messageIDIn(path); id != "" {
 		u.RawPath = (&url.URL{Path: strings.TrimSuffix(path, id)}).EscapedPath() + url.PathEscape(id)
 	}
 	return u
 }
 
-// messageIn returns what stands where a path names a message, empty where it names none.
-func messageIn(path string) string {
+// messageIDIn returns the message id of a decoded path, or "" if the path has none.
+func messageIDIn(path string) string {
 	rest, ok := strings.CutPrefix(path, "/v1/sessions/")
 	if !ok {
 		return ""
@@ -106,14 +108,13 @@ func messageIn(path string) string {
 	return id
 }
 
-// recorder is a ResponseWriter that keeps the answer.
+// recorder is a ResponseWriter that keeps the response in memory.
 type recorder struct {
 	status int
 	header http.Header
 	body   bytes.Buffer
 }
 
-// Header, WriteHeader and Write make it an http.ResponseWriter.
 func (w *recorder) Header() http.Header { return w.header }
 
 func (w *recorder) WriteHeader(status int) {
@@ -127,18 +128,19 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// pack compresses the body. Writing to memory does not fail.
-func (w *recorder) pack() {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
+// compress compresses the body. Writing to memory does not fail.
+func (w *recorder) compress() {
+	var compressed bytes.Buffer
+	z := gzip.NewWriter(&compressed)
 	_, _ = z.Write(w.body.Bytes())
 	_ = z.Close()
-	w.body = packed
+	w.body = compressed
 	w.header.Set("Content-Encoding", "gzip")
 	w.header.Add("Vary", "Accept-Encoding")
 }
 
-// response is the answer as API Gateway takes it: one value for each header, cookies apart, and text as text.
+// response returns the response as API Gateway takes it: one value for each header, separate cookies, and a body that
+// is base64 unless it is UTF-8.
 func (w *recorder) response() events.APIGatewayV2HTTPResponse {
 	w.WriteHeader(http.StatusOK)
 	out := events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: make(map[string]string, len(w.header))}

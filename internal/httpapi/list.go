@@ -1,42 +1,46 @@
 package httpapi
 
 import (
-	"net/http"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 )
 
-// list is a page of a list; the last one has no next cursor.
+// list is a page of a list.
 type list[T any] struct {
-	Items      []T    `json:"items" doc:"The page's items; it ends at the limit or at 1 MiB."`
-	NextCursor string `json:"nextCursor,omitempty" doc:"Where the next page begins; absent on the last one."`
+	Items      []T    `json:"items" doc:"The items of the page, which ends at the limit or at 1 MiB."`
+	NextCursor string `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last page."`
 }
 
 type listOutput[T any] struct{ Body list[T] }
 
-// ListInput is what every list takes. It is exported because huma finds only the fields of exported types that are
-// embedded, as are Keyed and SessionPath.
+// ListInput is the input of every list. It is exported because huma finds only the fields of exported embedded types.
+// Idempotent and SessionPath are exported for the same reason.
 type ListInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most how many items to return."`
-	Cursor string `query:"cursor" maxLength:"4096" doc:"The nextCursor of the page before; it is bound to the user, the path and the query."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The most items to return."`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"The nextCursor of the page before, with the same query."`
 
-	bound listing
+	scope cursorScope
 }
 
-// Resolve notes what the list's cursors are bound to.
+// Resolve records what the list's cursors are bound to.
 func (in *ListInput) Resolve(ctx huma.Context) []error {
 	u := ctx.URL()
-	in.bound = listing{path: ctx.Method() + " " + u.Path, query: narrowing(&u)}
+	in.scope = cursorScope{path: ctx.Method() + " " + u.Path, query: filterQuery(&u)}
 	return nil
 }
 
-// narrowing is the query without what a caller may change from page to page.
-func narrowing(u *url.URL) string {
+// filterQuery returns the query without the parameters that a client may change from page to page.
+func filterQuery(u *url.URL) string {
 	query := u.Query()
 	query.Del("limit")
 	query.Del("cursor")
@@ -48,100 +52,103 @@ func narrowing(u *url.URL) string {
 	return query.Encode()
 }
 
-// page opens the cursor and makes the domain's page of the request.
-func (s *server) page(c Caller, in ListInput, descending bool) (conversation.Page, listing, error) {
-	in.bound.user = c.User
-	at, err := s.cursors.open(in.bound, in.Cursor)
-	return conversation.Page{Limit: in.Limit, After: at, Descending: descending}, in.bound, err
+// page opens the cursor and returns the domain's page of the request, and the scope of the next cursor.
+func (s *server) page(c Caller, in ListInput, descending bool) (conversation.Page, cursorScope, error) {
+	in.scope.user = c.User
+	at, err := s.cursors.open(in.scope, in.Cursor)
+	return conversation.Page{Limit: in.Limit, After: at, Descending: descending}, in.scope, err
 }
 
-// listed writes one page.
-func listed[T, V any](s *server, bound listing, items []T, next conversation.Position, view func(T) V) *listOutput[V] {
-	out := &listOutput[V]{Body: list[V]{Items: make([]V, len(items)), NextCursor: s.cursors.seal(bound, next)}}
+// newList returns the output of one page.
+func newList[T, V any](
+	s *server, scope cursorScope, items []T, next conversation.Position, convert func(T) V,
+) *listOutput[V] {
+	out := &listOutput[V]{Body: list[V]{Items: make([]V, len(items)), NextCursor: s.cursors.seal(scope, next)}}
 	for i, item := range items {
-		out.Body.Items[i] = view(item)
+		out.Body.Items[i] = convert(item)
 	}
 	return out
 }
 
-// keyHeader makes a POST repeatable (api 1).
-const keyHeader = "Idempotency-Key"
-
-// Keyed is part of the input of every operation that creates.
-type Keyed struct {
-	Key string `header:"Idempotency-Key" doc:"1 to 128 characters: a repeat with the same key and body within 24 hours gets the first call's answer."`
-
-	scope string
+// CursorKey signs the cursors of lists. A cursor is valid for the key version that signed it only.
+type CursorKey struct {
+	version string
+	secret  []byte
 }
 
-// Resolve checks the key, and notes what it is bound to beside the user.
-func (k *Keyed) Resolve(ctx huma.Context) []error {
-	u := ctx.URL()
-	k.scope = ctx.Method() + " " + u.Path
-	var given []string
-	ctx.EachHeader(func(name, value string) {
-		if name == keyHeader {
-			given = append(given, value)
+// cursorKeySize is the length of a key's secret in bytes: the length of the hash.
+const cursorKeySize = sha256.Size
+
+// ParseCursorKey reads "<version>:<base64 of 32 bytes>". The version has 1 to 16 letters and digits. The error does not
+// contain the key.
+func ParseCursorKey(text string) (CursorKey, error) {
+	version, encoded, _ := strings.Cut(text, ":")
+	secret, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(secret) != cursorKeySize || !validVersion(version) {
+		return CursorKey{}, fmt.Errorf("parse cursor key: it is not <version>:<base64 of %d bytes>", cursorKeySize)
+	}
+	return CursorKey{version: version, secret: secret}, nil
+}
+
+func validVersion(v string) bool {
+	if len(v) < 1 || len(v) > 16 {
+		return false
+	}
+	for _, c := range []byte(v) {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
 		}
-	})
-	if len(given) == 0 || (len(given) == 1 && validKey(given[0])) {
-		return nil
 	}
-	return []error{&huma.ErrorDetail{Location: "header." + keyHeader, Message: "must be one value of 1 to 128 characters"}}
+	return true
 }
 
-// validKey reports whether a header's value is a key. It may hold a comma: API Gateway hands over a header that comes
-// twice as one, with a comma between its values (RFC 9110, section 5.3), and two of them are then one key.
-func validKey(key string) bool {
-	n := utf8.RuneCountInString(key)
-	return 1 <= n && n <= 128 && utf8.ValidString(key)
+// cursorScope is what a cursor is bound to.
+type cursorScope struct {
+	user conversation.UserID
+	// path is the method and the path with its values.
+	path string
+	// query has the parameters that filter or order the list, without limit and cursor.
+	query string
 }
 
-// idempotency is what the store needs to recognise a repeat of the call with that body.
-func (k *Keyed) idempotency(body any) (conversation.Idempotency, error) {
-	if k.Key == "" {
-		return conversation.Idempotency{}, nil
+// macSize is how many bytes of the HMAC a cursor has.
+const macSize = 16
+
+// seal returns the cursor of a position in a list. The cursor of the end of the list is empty.
+func (k CursorKey) seal(scope cursorScope, at conversation.Position) string {
+	if at == "" {
+		return ""
 	}
-	hash, err := hashOf(body)
-	return conversation.Idempotency{Scope: k.scope, Key: k.Key, BodyHash: hash}, err
+	return k.version + "." + base64.RawURLEncoding.EncodeToString(append(k.mac(scope, at), at...))
 }
 
-// created is the answer of an operation that creates.
-type created[T any] struct {
-	Replayed string `header:"Idempotency-Replayed" enum:"true" doc:"true where an earlier call with the same key had created it."`
-	Location string `header:"Location" doc:"Where it is."`
-	Body     T
-}
-
-// noted is the answer of an operation that creates what has no path of its own.
-type noted[T any] struct {
-	Replayed string `header:"Idempotency-Replayed" enum:"true" doc:"true where an earlier call with the same key had created it."`
-	Body     T
-}
-
-func newCreated[T any](body T, location string, replayed bool) *created[T] {
-	return &created[T]{Body: body, Location: location, Replayed: replayedText(replayed)}
-}
-
-// replayedText is the Idempotency-Replayed of an answer, none on a call's first.
-func replayedText(replayed bool) string {
-	if replayed {
-		return "true"
+// open returns the position of a cursor. An empty cursor is the beginning. It returns an Invalid error for a cursor
+// that was altered, or made for another user, path or query.
+func (k CursorKey) open(scope cursorScope, cursor string) (conversation.Position, error) {
+	if cursor == "" {
+		return "", nil
 	}
-	return ""
-}
-
-// pathOf joins escaped segments to the path of a record.
-func pathOf(segments ...string) string {
-	escaped := make([]string, len(segments))
-	for i, segment := range segments {
-		escaped[i] = url.PathEscape(segment)
+	wrong := fault.InvalidField("cursor", "is not a cursor of this list")
+	version, encoded, _ := strings.Cut(cursor, ".")
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	breaks := strings.ContainsAny(encoded, "\r\n") // the decoder ignores these
+	if err != nil || breaks || version != k.version || len(raw) <= macSize {
+		return "", wrong
 	}
-	return "/v1/" + strings.Join(escaped, "/")
+	at := conversation.Position(raw[macSize:])
+	if !hmac.Equal(raw[:macSize], k.mac(scope, at)) {
+		return "", wrong
+	}
+	return at, nil
 }
 
-// empty is an output without a body.
-type empty struct{}
-
-// noContent is the status of a DELETE.
-const noContent = http.StatusNoContent
+// mac signs a position in a list. It writes the length before each part, so that two different lists never sign the
+// same bytes.
+func (k CursorKey) mac(scope cursorScope, at conversation.Position) []byte {
+	h := hmac.New(sha256.New, k.secret)
+	for _, part := range []string{k.version, string(scope.user), scope.path, scope.query, string(at)} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return h.Sum(nil)[:macSize]
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// LongTerm are the stores of what the user is and wants (api 3). All are needed.
+// LongTerm are the stores of long-term records. All are required.
 type LongTerm struct {
 	Profile     longterm.Singleton[longterm.Profile]
 	Seed        longterm.Singleton[longterm.Seed]
@@ -21,10 +21,9 @@ type LongTerm struct {
 	Todos       longterm.Collection[longterm.Todo]
 }
 
-// recordTag groups the operations of this kind in the document.
-const recordTag = "What the user is and wants"
+// longTermTag groups the operations on long-term records in the document.
+const longTermTag = "What the user is and wants"
 
-// register adds the operations of every kind of record.
 func (l LongTerm) register(s *server, tokens Counter) {
 	profile(s, l.Profile).register()
 	seed(s, l.Seed).register()
@@ -32,48 +31,49 @@ func (l LongTerm) register(s *server, tokens Counter) {
 	preferences(s, l.Preferences).register()
 	coaches{s, l.Coaches}.register()
 	goals(s, l.Goals).register()
-	checkIns(s, l.CheckIns, tokens).registerNotes()
+	checkIns(s, l.CheckIns, tokens).registerWithoutPaths()
 	memories(s, l.Memories, tokens).register()
 	todos(s, l.Todos, tokens).register()
 }
 
-// singleton serves the one record of a kind: T as the domain has it, Doc as the API shows it and takes it.
+// singleton serves a kind of which each user has one record. T is the domain's type, Doc the API's.
 type singleton[T, Doc any] struct {
 	*server
 	store longterm.Singleton[T]
-	// path is the record's under /v1, id its name in operation ids, one its name in words.
-	path, id, one, detail string
-	read                  func(Doc) (T, error)
-	view                  func(T) Doc
+	// path is the path under /v1, id the name in operation ids, name the name in texts.
+	path, id, name, detail string
+	fromDoc                func(Doc) (T, error)
+	toDoc                  func(T) Doc
 }
 
 type (
-	nothing          struct{}
+	noInput          struct{}
+	noOutput         struct{}
 	docInput[D any]  struct{ Body D }
 	docOutput[D any] struct{ Body D }
 )
 
 func (k singleton[T, Doc]) register() {
 	register(k.server, operation{
-		method: http.MethodGet, path: "/v1/" + k.path, id: "get" + k.id, tag: recordTag,
-		summary: "Get the " + k.one, detail: k.detail, errors: []int{http.StatusNotFound},
+		method: http.MethodGet, path: "/v1/" + k.path, id: "get" + k.id, tag: longTermTag,
+		summary: "Get the " + k.name, detail: k.detail, errors: []int{http.StatusNotFound},
 	}, k.get)
 	register(k.server, operation{
-		method: http.MethodPut, path: "/v1/" + k.path, id: "put" + k.id, tag: recordTag,
-		summary: "Replace the " + k.one, detail: k.detail,
+		method: http.MethodPut, path: "/v1/" + k.path, id: "put" + k.id, tag: longTermTag,
+		summary: "Replace the " + k.name, detail: k.detail,
 	}, k.put)
 }
 
-func (k singleton[T, Doc]) get(ctx context.Context, c Caller, _ *nothing) (*docOutput[Doc], error) {
+func (k singleton[T, Doc]) get(ctx context.Context, c Caller, _ *noInput) (*docOutput[Doc], error) {
 	record, err := k.store.Get(ctx, c.User)
 	if err != nil {
 		return nil, err
 	}
-	return &docOutput[Doc]{Body: k.view(record)}, nil
+	return &docOutput[Doc]{Body: k.toDoc(record)}, nil
 }
 
 func (k singleton[T, Doc]) put(ctx context.Context, c Caller, in *docInput[Doc]) (*docOutput[Doc], error) {
-	record, err := k.read(in.Body)
+	record, err := k.fromDoc(in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -81,22 +81,20 @@ func (k singleton[T, Doc]) put(ctx context.Context, c Caller, in *docInput[Doc])
 	if err != nil {
 		return nil, err
 	}
-	return &docOutput[Doc]{Body: k.view(stored)}, nil
+	return &docOutput[Doc]{Body: k.toDoc(stored)}, nil
 }
 
-// collection serves the many records of a kind: T as the domain has it, New and Patch as the API takes it, View as it
-// shows it.
+// collection serves a kind of which each user has many records. T is the domain's type, New the body of a POST, Patch
+// the body of a PATCH, and View the record in responses.
 type collection[T, New, Patch, View any] struct {
 	*server
 	store longterm.Collection[T]
-	// path is the collection's under /v1, id one record's name in operation ids, one its name in words.
-	path, id, one, detail string
-	// read makes a record of what the client gives; alter changes one.
-	read  func(New) (T, error)
-	alter func(Patch, *T) error
-	view  func(T) View
-	// key is a record's id.
-	key func(T) string
+	// path is the path under /v1, id the name of one record in operation ids, name its name in texts.
+	path, id, name, detail string
+	fromNew                func(New) (T, error)
+	applyPatch             func(Patch, *T) error
+	toView                 func(T) View
+	recordID               func(T) string
 }
 
 // RecordPath is the path of one record of a collection.
@@ -106,7 +104,7 @@ type RecordPath struct {
 
 type (
 	newInput[N any] struct {
-		Keyed
+		Idempotent
 		Body N
 	}
 	patchInput[P any] struct {
@@ -119,40 +117,43 @@ func (k collection[T, New, Patch, View]) register() {
 	k.registerList()
 	register(k.server, k.creation(), k.create)
 	register(k.server, operation{
-		method: http.MethodGet, path: "/v1/" + k.path + "/{id}", id: "get" + k.id, tag: recordTag, summary: "Get a " + k.one,
+		method: http.MethodGet, path: "/v1/" + k.path + "/{id}", id: "get" + k.id, tag: longTermTag,
+		summary: "Get a " + k.name,
 	}, k.get)
 	register(k.server, operation{
-		method: http.MethodPatch, path: "/v1/" + k.path + "/{id}", id: "change" + k.id, tag: recordTag, summary: "Change a " + k.one,
-		errors: []int{http.StatusConflict},
+		method: http.MethodPatch, path: "/v1/" + k.path + "/{id}", id: "change" + k.id, tag: longTermTag,
+		summary: "Change a " + k.name, errors: []int{http.StatusConflict},
 	}, k.change)
 	register(k.server, operation{
-		method: http.MethodDelete, path: "/v1/" + k.path + "/{id}", id: "delete" + k.id, tag: recordTag, status: noContent,
-		summary: "Delete a " + k.one,
+		method: http.MethodDelete, path: "/v1/" + k.path + "/{id}", id: "delete" + k.id, tag: longTermTag,
+		status: http.StatusNoContent, summary: "Delete a " + k.name,
 	}, k.delete)
 }
 
-// registerNotes adds the operations of a kind whose records are made and listed only.
-func (k collection[T, New, Patch, View]) registerNotes() {
+// registerWithoutPaths adds the operations of a kind whose records can only be created and listed.
+func (k collection[T, New, Patch, View]) registerWithoutPaths() {
 	k.registerList()
-	register(k.server, k.creation(), k.note)
+	register(k.server, k.creation(), k.createWithoutPath)
 }
 
 func (k collection[T, New, Patch, View]) registerList() {
 	register(k.server, operation{
-		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + k.id + "s", tag: recordTag,
-		summary: "List " + k.path, detail: "Newest first, live and past alike.",
+		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + k.id + "s", tag: longTermTag,
+		summary: "List " + k.path, detail: "The newest first, current and past records alike.",
 	}, k.list)
 }
 
 func (k collection[T, New, Patch, View]) creation() operation {
 	return operation{
-		method: http.MethodPost, path: "/v1/" + k.path, id: "create" + k.id, tag: recordTag, status: http.StatusCreated,
-		summary: "Create a " + k.one, detail: k.detail, errors: []int{http.StatusConflict},
+		method: http.MethodPost, path: "/v1/" + k.path, id: "create" + k.id, tag: longTermTag,
+		status: http.StatusCreated, summary: "Create a " + k.name, detail: k.detail, errors: []int{http.StatusConflict},
 	}
 }
 
-func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in *ListInput) (*listOutput[View], error) {
-	page, bound, err := k.page(c, *in, true)
+func (k collection[T, New, Patch, View]) list(
+	ctx context.Context, c Caller, in *ListInput,
+) (*listOutput[View], error) {
+	page, scope, err := k.page(c, *in, true)
 	if err != nil {
 		return nil, err
 	}
@@ -160,28 +161,33 @@ func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in 
 	if err != nil {
 		return nil, err
 	}
-	return listed(k.server, bound, found, next, k.view), nil
+	return newList(k.server, scope, found, next, k.toView), nil
 }
 
-func (k collection[T, New, Patch, View]) create(ctx context.Context, c Caller, in *newInput[New]) (*created[View], error) {
+func (k collection[T, New, Patch, View]) create(
+	ctx context.Context, c Caller, in *newInput[New],
+) (*created[View], error) {
 	stored, replayed, err := k.add(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
-	return newCreated(k.view(stored), pathOf(k.path, k.key(stored)), replayed), nil
+	return newCreated(k.toView(stored), pathOf(k.path, k.recordID(stored)), replayed), nil
 }
 
-// note is create of records that have no path of their own.
-func (k collection[T, New, Patch, View]) note(ctx context.Context, c Caller, in *newInput[New]) (*noted[View], error) {
+func (k collection[T, New, Patch, View]) createWithoutPath(
+	ctx context.Context, c Caller, in *newInput[New],
+) (*createdWithoutPath[View], error) {
 	stored, replayed, err := k.add(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
-	return &noted[View]{Body: k.view(stored), Replayed: replayedText(replayed)}, nil
+	return &createdWithoutPath[View]{Body: k.toView(stored), Replayed: newReplayed(replayed)}, nil
 }
 
-func (k collection[T, New, Patch, View]) add(ctx context.Context, c Caller, in *newInput[New]) (stored T, replayed bool, err error) {
-	record, err := k.read(in.Body)
+func (k collection[T, New, Patch, View]) add(
+	ctx context.Context, c Caller, in *newInput[New],
+) (stored T, replayed bool, err error) {
+	record, err := k.fromNew(in.Body)
 	if err != nil {
 		return stored, false, err
 	}
@@ -192,44 +198,40 @@ func (k collection[T, New, Patch, View]) add(ctx context.Context, c Caller, in *
 	return k.store.Create(ctx, c.User, record, idem)
 }
 
-func (k collection[T, New, Patch, View]) get(ctx context.Context, c Caller, in *RecordPath) (*docOutput[View], error) {
+func (k collection[T, New, Patch, View]) get(
+	ctx context.Context, c Caller, in *RecordPath,
+) (*docOutput[View], error) {
 	return k.answer(in, func() (T, error) { return k.store.Get(ctx, c.User, in.ID) })
 }
 
-func (k collection[T, New, Patch, View]) change(ctx context.Context, c Caller, in *patchInput[Patch]) (*docOutput[View], error) {
+func (k collection[T, New, Patch, View]) change(
+	ctx context.Context, c Caller, in *patchInput[Patch],
+) (*docOutput[View], error) {
 	return k.answer(&in.RecordPath, func() (T, error) {
-		return k.store.Update(ctx, c.User, in.ID, func(record *T) error { return k.alter(in.Body, record) })
+		return k.store.Update(ctx, c.User, in.ID, func(record *T) error { return k.applyPatch(in.Body, record) })
 	})
 }
 
-func (k collection[T, New, Patch, View]) delete(ctx context.Context, c Caller, in *RecordPath) (*empty, error) {
+func (k collection[T, New, Patch, View]) delete(
+	ctx context.Context, c Caller, in *RecordPath,
+) (*noOutput, error) {
 	_, err := k.answer(in, func() (T, error) {
 		var none T
 		return none, k.store.Delete(ctx, c.User, in.ID)
 	})
-	return &empty{}, err
+	return &noOutput{}, err
 }
 
-// answer shows the record that a call of the store returns, unless no record can have the id.
-func (k collection[T, New, Patch, View]) answer(in *RecordPath, call func() (T, error)) (*docOutput[View], error) {
+// answer returns the record that a call of the store returns. It returns NotFound for an id that no record can have.
+func (k collection[T, New, Patch, View]) answer(
+	in *RecordPath, call func() (T, error),
+) (*docOutput[View], error) {
 	if !plausibleID(in.ID) {
-		return nil, fault.Missing(k.one)
+		return nil, fault.Missing(k.name)
 	}
 	record, err := call()
 	if err != nil {
 		return nil, err
 	}
-	return &docOutput[View]{Body: k.view(record)}, nil
-}
-
-// wrongOr returns an Invalid error that reports the fields together, or nil where there are none.
-func wrongOr(fields ...[]fault.Field) error {
-	var all []fault.Field
-	for _, some := range fields {
-		all = append(all, some...)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(all...)
+	return &docOutput[View]{Body: k.toView(record)}, nil
 }

@@ -11,51 +11,51 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// MessageRemover deletes one message with what derives from it; the seq numbers of the others stay. Another user's
-// message is NotFound.
+// MessageRemover deletes one message and what derives from it. The seq numbers of the other messages stay. It returns
+// NotFound for another user's message.
 type MessageRemover interface {
 	DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error
 }
 
-// Counter counts the tokens of a text as the target model's family does.
+// Counter counts the tokens of a text.
 type Counter interface {
 	Count(text string) int
 }
 
 // message is conversation.Message as the API shows it.
 type message struct {
-	MessageID string `json:"messageId"`
-	Seq       int    `json:"seq" doc:"1 to n within the session."`
-	SessionID string `json:"sessionId"`
-	Context   string `json:"context"`
-	CoachID   string `json:"coachId"`
-	AgentID   string `json:"agentId,omitempty"`
-	Role      string `json:"role" enum:"user,assistant,system"`
-	Content   string `json:"content"`
-	Timestamp stamp  `json:"timestamp" doc:"Increases strictly within the session."`
-	Mode      string `json:"mode"`
-	Metadata  object `json:"metadata,omitempty"`
+	MessageID string    `json:"messageId"`
+	Seq       int       `json:"seq" doc:"1 to n within the session."`
+	SessionID string    `json:"sessionId"`
+	Context   string    `json:"context"`
+	CoachID   string    `json:"coachId"`
+	AgentID   string    `json:"agentId,omitempty"`
+	Role      string    `json:"role" enum:"user,assistant,system"`
+	Content   string    `json:"content"`
+	Timestamp timestamp `json:"timestamp" doc:"Increases strictly within the session."`
+	Mode      string    `json:"mode"`
+	Metadata  object    `json:"metadata,omitempty"`
 }
 
-func viewMessage(m conversation.Message) message {
+func toMessage(m conversation.Message) message {
 	return message{
 		MessageID: m.ID, Seq: m.Seq, SessionID: m.SessionID, Context: m.Context, CoachID: m.CoachID,
-		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: stamp(m.Timestamp), Mode: m.Mode,
+		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: timestamp(m.Timestamp), Mode: m.Mode,
 		Metadata: m.Metadata,
 	}
 }
 
 type newMessage struct {
-	Role      string `json:"role" enum:"user,assistant,system" doc:"Other roles than user need the scope throughline/app."`
-	Content   string `json:"content" minLength:"1" doc:"1 byte to 256 KiB, stored and returned exactly."`
-	Timestamp *stamp `json:"timestamp,omitempty" doc:"Now where absent; may lie in the past, at most 5 minutes ahead."`
-	Mode      string `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"The session's where absent."`
-	AgentID   string `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
-	Metadata  object `json:"metadata,omitempty" doc:"Of the app's own, at most 32 KiB; stored and returned."`
+	Role      string     `json:"role" enum:"user,assistant,system" doc:"All but user need the scope throughline/app."`
+	Content   string     `json:"content" minLength:"1" doc:"At most 256 KiB, stored and returned exactly."`
+	Timestamp *timestamp `json:"timestamp,omitempty" doc:"Default: now. At most 5 minutes ahead."`
+	Mode      string     `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
+	AgentID   string     `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
+	Metadata  object     `json:"metadata,omitempty" doc:"The app's own data, at most 32 KiB."`
 }
 
 type newMessages struct {
-	Messages []newMessage `json:"messages" minItems:"1" maxItems:"50" doc:"Stored all or none, in this order."`
+	Messages []newMessage `json:"messages" minItems:"1" maxItems:"50" doc:"The messages, in order."`
 }
 
 type appended struct {
@@ -66,7 +66,7 @@ type appended struct {
 type (
 	newMessagesInput struct {
 		SessionPath
-		Keyed
+		Idempotent
 		Body newMessages
 	}
 	messagesInput struct {
@@ -76,13 +76,13 @@ type (
 	}
 	messagePath struct {
 		SessionPath
-		MessageID string `path:"messageId" doc:"The message's id, percent-encoded; once or twice, since a gateway may decode a path before it reads it."`
+		MessageID string `path:"messageId" doc:"The message's id, percent-encoded once or twice."`
 	}
 	timelineInput struct {
 		ListInput
-		From    stamp       `query:"from" doc:"The first time that counts."`
-		To      stamp       `query:"to" doc:"The first time that no longer counts."`
-		Context surfaceName `query:"context" doc:"Only messages of this context."`
+		From    timestamp   `query:"from" doc:"The earliest time."`
+		To      timestamp   `query:"to" doc:"The first time after the span."`
+		Context contextName `query:"context" doc:"Only messages of this context."`
 		Order   string      `query:"order" enum:"asc,desc" default:"desc" doc:"By time."`
 	}
 )
@@ -100,17 +100,17 @@ func (m messages) register() {
 	register(m.server, operation{
 		method: http.MethodPost, path: "/v1/sessions/{id}/messages", id: "appendMessages", tag: tag,
 		status: http.StatusCreated, summary: "Append messages", errors: []int{http.StatusConflict},
-		detail: "Stored all or none. A time that is not after the session's last is raised by the least that keeps " +
-			"them increasing, and returned so; times that decrease within one call are invalid. The contents of one " +
-			"call are at most 1 MiB together.",
+		detail: "Stores all messages or none. A time that is not after the session's last time is raised to the next " +
+			"millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB " +
+			"together.",
 	}, m.append)
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}/messages", id: "listMessages", tag: tag,
-		summary: "List a session's messages", detail: "What a 201 acknowledged is there at once.",
+		summary: "List a session's messages", detail: "Messages that a 201 acknowledged are listed at once.",
 	}, m.list)
 	register(m.server, operation{
 		method: http.MethodDelete, path: "/v1/sessions/{id}/messages/{messageId}", id: "deleteMessage", tag: tag,
-		status: noContent, summary: "Delete a message",
+		status: http.StatusNoContent, summary: "Delete a message",
 	}, m.delete)
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/messages", id: "listTimeline", tag: tag,
@@ -122,7 +122,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if err := check(c, in.Body.Messages); err != nil {
+	if err := checkMessages(c, in.Body.Messages); err != nil {
 		return nil, err
 	}
 	idem, err := in.idempotency(in.Body)
@@ -130,37 +130,36 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 		return nil, err
 	}
 	stored, err := m.store.Append(ctx, c.User, conversation.Append{
-		SessionID: in.ID, Messages: m.counted(in.Body.Messages), Idempotency: idem,
+		SessionID: in.ID, Messages: m.toNewMessages(in.Body.Messages), Idempotency: idem,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := appended{Messages: make([]message, len(stored.Messages)), Session: viewSession(stored.Session)}
+	out := appended{Messages: make([]message, len(stored.Messages)), Session: toSession(stored.Session)}
 	for i, message := range stored.Messages {
-		out.Messages[i] = viewMessage(message)
+		out.Messages[i] = toMessage(message)
 	}
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
-// check sees that the caller may speak in these roles, and that every time is one. The rest of
-// the rules are the domain's, which every store keeps.
-func check(c Caller, given []newMessage) error {
+// checkMessages checks that the caller may use the roles, and the times. The domain checks the other rules.
+func checkMessages(c Caller, given []newMessage) error {
 	var wrong []fault.Field
 	for i, g := range given {
-		if g.Role != string(conversation.User) && !c.app() {
+		if g.Role != string(conversation.User) && !c.isApp() {
 			return fault.Newf(fault.Forbidden, "messages[%d]: the role %s needs the scope %s", i, g.Role, ScopeApp)
 		}
 		wrong = append(wrong, g.Timestamp.check(fmt.Sprintf("messages[%d].timestamp", i))...)
 	}
-	return wrongOr(wrong)
+	return invalidFields(wrong)
 }
 
-// counted are the messages as the store takes them, with their tokens.
-func (m messages) counted(given []newMessage) []conversation.NewMessage {
+// toNewMessages returns the messages as the store takes them, with their token counts.
+func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
 	out := make([]conversation.NewMessage, len(given))
 	for i, g := range given {
 		out[i] = conversation.NewMessage{
-			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: sent(g.Timestamp), Mode: g.Mode,
+			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: exactTime(g.Timestamp), Mode: g.Mode,
 			AgentID: g.AgentID, Metadata: g.Metadata, Tokens: m.tokens.Count(g.Content),
 		}
 	}
@@ -171,7 +170,7 @@ func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listO
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	page, bound, err := m.page(c, in.ListInput, in.Order == "desc")
+	page, scope, err := m.page(c, in.ListInput, in.Order == "desc")
 	if err != nil {
 		return nil, err
 	}
@@ -179,24 +178,24 @@ func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listO
 	if err != nil {
 		return nil, err
 	}
-	return listed(m.server, bound, found, next, viewMessage), nil
+	return newList(m.server, scope, found, next, toMessage), nil
 }
 
-func (m messages) delete(ctx context.Context, c Caller, in *messagePath) (*empty, error) {
+func (m messages) delete(ctx context.Context, c Caller, in *messagePath) (*noOutput, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	id := in.message(c)
+	id := in.unescapedID(c)
 	if !plausibleID(id) {
 		return nil, fault.Missing("message")
 	}
-	return &empty{}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
+	return &noOutput{}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
 }
 
-// message is the id that the path names. It holds the user's id, and with that every character that one may, so it
-// shows whether an escape in it is its own, or one that is left over: from a gateway that decodes nothing, or from a
-// client that escapes twice, as it has to for a question mark where the gateway cuts a decoded path at one.
-func (p messagePath) message(c Caller) string {
+// unescapedID returns the message id of the path. The id may still be escaped: some gateways do not decode paths, and a
+// client has to escape a question mark twice for a gateway that decodes the path before it looks for the query. The id
+// contains the user's id. If the user's id appears in it as it is, then the id is not escaped.
+func (p messagePath) unescapedID(c Caller) string {
 	id, err := url.PathUnescape(p.MessageID)
 	if err != nil || strings.Contains(p.MessageID, "_"+string(c.User)+"_") {
 		return p.MessageID
@@ -206,10 +205,10 @@ func (p messagePath) message(c Caller) string {
 
 func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*listOutput[message], error) {
 	span := conversation.Range{From: in.From.time(), To: in.To.time(), Context: string(in.Context)}
-	if !span.From.IsZero() && !span.To.IsZero() && span.To.Before(span.From) {
-		return nil, fault.InvalidField("to", "lies before from")
+	if err := invalidFields(checkSpan(span.From, span.To)); err != nil {
+		return nil, err
 	}
-	page, bound, err := m.page(c, in.ListInput, in.Order == "desc")
+	page, scope, err := m.page(c, in.ListInput, in.Order == "desc")
 	if err != nil {
 		return nil, err
 	}
@@ -217,5 +216,5 @@ func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*l
 	if err != nil {
 		return nil, err
 	}
-	return listed(m.server, bound, found, next, viewMessage), nil
+	return newList(m.server, scope, found, next, toMessage), nil
 }

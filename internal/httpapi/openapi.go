@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,26 +15,27 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// Version is the version of the API that the document describes.
+// Version is the version of the API in the document.
 const Version = "1.0.0"
 
-const about = `One memory for every AI surface of an app: every message stored once, each conversation summarised as it
-goes quiet, facts and promises remembered, and each model call's prompt built from all of it within a token budget.
+const about = `One memory for every AI surface of an app. Every message is stored once. Each conversation is summarised
+when it goes quiet. Facts and promises are remembered. Each model call's prompt is built from all of it, within a token
+budget.
 
-Every call bears a JWT whose sub is the user; no field or path names one. JSON in and out, UTF-8, camelCase; times are
-RFC 3339 in UTC with milliseconds, from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z. Unknown fields and query
-parameters, names that stand twice in one object, and bytes or escapes that are not UTF-8 are errors. An optional field
-that is null is taken as absent, unless its text says otherwise. A body has at most 3 MiB.
+Every request has a JWT whose sub is the user; no field or path names a user. Bodies are JSON in UTF-8 with names in
+camelCase. Times are RFC 3339 in UTC with milliseconds, from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z.
+Unknown fields and query parameters, repeated names in one object, and bytes or escapes that are not UTF-8 are errors.
+An optional field that is null counts as absent, unless its description says otherwise. A body has at most 3 MiB.
 
 Errors are application/problem+json (RFC 9457) with a code: invalid, unauthorized, forbidden, not_found,
-method_not_allowed, conflict, too_large, idempotency_mismatch, rate_limited, unavailable, internal. What belongs to
-another user is not_found. A body that is not application/json is 415.
+method_not_allowed, conflict, too_large, idempotency_mismatch, rate_limited, unavailable, internal. The records of
+another user are not_found. A body that is not application/json is 415.
 
 A list is a page of items and a nextCursor, which is bound to its user, path and query. An Idempotency-Key makes a POST
-repeatable within 24 hours: a repeat gets the first call's answer with Idempotency-Replayed: true. X-Request-Id is
-echoed, or made.`
+repeatable for 24 hours: a repeat gets the first answer, with Idempotency-Replayed: true. X-Request-Id is echoed, or
+generated.`
 
-// document builds the OpenAPI document of all operations, whichever function serves them.
+// document returns the OpenAPI document of the operations of all functions.
 func document() *huma.OpenAPI {
 	s := newServer(Base{Log: slog.New(slog.DiscardHandler)})
 	registerMessages(s, MessagesDeps{})
@@ -43,16 +45,19 @@ func document() *huma.OpenAPI {
 	doc := s.api.OpenAPI()
 	doc.Info = &huma.Info{Title: "Throughline", Version: Version, Description: about}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + "."},
+		"bearer": {
+			Type: "http", Scheme: "bearer", BearerFormat: "JWT",
+			Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + ".",
+		},
 	}
-	// huma's own error model stands in no answer.
-	delete(doc.Components.Schemas.Map(), schemaName(typeOf[huma.ErrorModel](), ""))
-	delete(doc.Components.Schemas.Map(), schemaName(typeOf[huma.ErrorDetail](), ""))
+	// No response has huma's own error model.
+	delete(doc.Components.Schemas.Map(), schemaName(reflect.TypeFor[huma.ErrorModel](), ""))
+	delete(doc.Components.Schemas.Map(), schemaName(reflect.TypeFor[huma.ErrorDetail](), ""))
 	return doc
 }
 
-// registerPages adds the two pages that need no token. Each is made at its first request, so that a function which is
-// never asked for them starts without their cost.
+// registerPages adds the two pages that need no token. Each is rendered at its first request, to keep the function's
+// start fast.
 func (s *server) registerPages() {
 	openapi := sync.OnceValues(func() ([]byte, error) { return json.Marshal(document()) })
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
@@ -66,10 +71,10 @@ func (s *server) registerPages() {
 	})
 }
 
-// methods is the order in which the operations of one path are told.
+// methods is the order of the operations of one path.
 var methods = []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// operations lists a document's operations by path and method.
+// operations returns a document's operations, sorted by path and method.
 func operations(doc *huma.OpenAPI) []*huma.Operation {
 	var all []*huma.Operation
 	for _, item := range doc.Paths {
@@ -87,7 +92,7 @@ func operations(doc *huma.OpenAPI) []*huma.Operation {
 
 func (s *server) servePage(w http.ResponseWriter, r *http.Request, contentType, policy string, body []byte, err error) {
 	if err != nil {
-		writeProblem(w, s.report(r.Context(), r.Pattern, fault.Wrap(fault.Internal, "render page", err)))
+		WriteProblem(w, s.report(r.Context(), r.Pattern, fault.Wrap(fault.Internal, "render page", err)))
 		return
 	}
 	h := w.Header()
@@ -96,6 +101,6 @@ func (s *server) servePage(w http.ResponseWriter, r *http.Request, contentType, 
 	if policy != "" {
 		h.Set("Content-Security-Policy", policy)
 	}
-	// A client that is gone cannot be told anything.
+	// An error here means that the client is gone.
 	_, _ = w.Write(body)
 }

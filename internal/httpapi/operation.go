@@ -11,50 +11,52 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// operation is what one operation of the API says of itself beyond its Go types.
+// operation describes one operation of the API beyond its Go types.
 type operation struct {
 	method, path string
-	// id names it in the OpenAPI document.
+	// id is the operation's id in the OpenAPI document.
 	id      string
 	tag     string
 	summary string
 	detail  string
-	// status is that of success; 200 where zero.
+	// status is the status of success. The default is 200.
 	status int
-	// scope is ScopeApp where only the app may call it.
+	// scope is ScopeApp if only the app may call the operation.
 	scope string
-	// errors are the statuses it may answer beside those that every operation may.
+	// errors are statuses beside the ones that every operation may answer.
 	errors []int
-	// produces is the media type of an answer that is not one JSON value.
+	// produces is the media type of a response that is not one JSON value.
 	produces string
-	// example is an answer of a media type that no schema describes.
+	// example is a response of that media type, which no schema describes.
 	example string
-	// answers are the bodies of an operation whose body depends on its status.
-	answers []answerOf
+	// responses are the bodies of an operation whose body depends on the status.
+	responses []statusResponse
 }
 
-// answerOf is the body that comes with a status, and its headers.
-type answerOf struct {
+// statusResponse is the body and the headers of the responses with one status.
+type statusResponse struct {
 	status  int
 	body    reflect.Type
 	headers map[string]*huma.Param
 }
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+// handlerFunc carries out an operation. It gets the caller and an input that was checked against its schema.
+type handlerFunc[I, O any] func(ctx context.Context, c Caller, in *I) (*O, error)
 
-// handle is what an operation does: the caller and the checked input in, the output or an error out.
-type handle[I, O any] func(ctx context.Context, c Caller, in *I) (*O, error)
-
-// register adds an operation to the server. The caller is checked first, then the body, then huma checks all against
-// the schemas of I; the handle sees only what passed. Its errors become problems.
-func register[I, O any](s *server, op operation, do handle[I, O]) {
+// register adds an operation to the server. A request is checked in this order: the caller, the body, the input against
+// the schemas of I. Errors become problems.
+func register[I, O any](s *server, op operation, do handlerFunc[I, O]) {
 	_, hasBody := reflect.TypeFor[I]().FieldByName("Body")
+	registry := s.api.OpenAPI().Components.Schemas
+	if op.scope == "" {
+		op.scope = ScopeUser
+	}
 	h := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Tags: []string{op.tag},
 		Summary: op.summary, Description: op.detail, DefaultStatus: op.status,
-		Security:    []map[string][]string{{"bearer": {scopeOf(op)}}},
-		Middlewares: huma.Middlewares{allow(op.scope)},
-		Responses:   errorResponses(s.api.OpenAPI().Components.Schemas, op, hasBody),
+		Security:    []map[string][]string{{"bearer": {op.scope}}},
+		Middlewares: huma.Middlewares{requireScope(op.scope)},
+		Responses:   errorResponses(registry, op, hasBody),
 	}
 	if hasBody {
 		h.Middlewares = append(h.Middlewares, readBody)
@@ -65,8 +67,8 @@ func register[I, O any](s *server, op operation, do handle[I, O]) {
 	if op.produces != "" {
 		h.Responses[strconv.Itoa(http.StatusOK)] = streamResponse(op)
 	}
-	for _, a := range op.answers {
-		h.Responses[strconv.Itoa(a.status)] = jsonResponse(s.api.OpenAPI().Components.Schemas, a)
+	for _, r := range op.responses {
+		h.Responses[strconv.Itoa(r.status)] = jsonResponse(registry, r)
 	}
 	huma.Register(s.api, h, func(ctx context.Context, in *I) (*O, error) {
 		c, err := callerOf(ctx)
@@ -81,7 +83,7 @@ func register[I, O any](s *server, op operation, do handle[I, O]) {
 	})
 }
 
-// report turns an operation's error into a problem, and logs the cause of one that is not the client's.
+// report turns an operation's error into a problem. It logs the error unless it is the client's mistake.
 func (s *server) report(ctx context.Context, operation string, err error) *problem {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError {
@@ -90,27 +92,20 @@ func (s *server) report(ctx context.Context, operation string, err error) *probl
 	return p
 }
 
-// allow is the middleware that lets only callers of a scope pass.
-func allow(scope string) func(huma.Context, func(huma.Context)) {
+// requireScope is the middleware that refuses callers without a scope.
+func requireScope(scope string) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c, err := callerOf(ctx.Context())
 		if err == nil {
-			err = c.allow(scope)
+			err = c.checkScope(scope)
 		}
 		if err != nil {
 			_, w := humago.Unwrap(ctx)
-			writeProblem(w, err)
+			WriteProblem(w, err)
 			return
 		}
 		next(ctx)
 	}
-}
-
-func scopeOf(op operation) string {
-	if op.scope != "" {
-		return op.scope
-	}
-	return ScopeUser
 }
 
 // errorResponses documents the errors of an operation.
@@ -120,7 +115,8 @@ func errorResponses(registry huma.Registry, op operation, hasBody bool) map[stri
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 	}, op.errors...)
 	if hasBody {
-		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+		statuses = append(statuses,
+			http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	if strings.Contains(op.path, "{") {
 		statuses = append(statuses, http.StatusNotFound)
@@ -136,28 +132,28 @@ func errorResponses(registry huma.Registry, op operation, hasBody bool) map[stri
 	return responses
 }
 
-// errorHeaders are the headers that a problem of that status bears.
+// errorHeaders documents the headers of problems with that status.
 func errorHeaders(status int) map[string]*huma.Param {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return retryHeader("After how many seconds to call again.")
+		return retryAfterHeader("The seconds to wait before the next call.")
 	case http.StatusConflict:
-		return retryHeader("Where the same call may succeed later: after how many seconds.")
+		return retryAfterHeader("The seconds to wait, if the same call may succeed later.")
 	}
 	return nil
 }
 
-func retryHeader(doc string) map[string]*huma.Param {
+func retryAfterHeader(doc string) map[string]*huma.Param {
 	least := 1.0
 	return map[string]*huma.Param{
 		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Description: doc}},
 	}
 }
 
-func jsonResponse(registry huma.Registry, a answerOf) *huma.Response {
+func jsonResponse(registry huma.Registry, r statusResponse) *huma.Response {
 	return &huma.Response{
-		Description: http.StatusText(a.status), Headers: a.headers,
-		Content: map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(a.body, true, "")}},
+		Description: http.StatusText(r.status), Headers: r.headers,
+		Content: map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(r.body, true, "")}},
 	}
 }
 

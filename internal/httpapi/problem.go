@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/truncate"
@@ -20,26 +21,37 @@ import (
 
 const problemType = "application/problem+json"
 
-// problem is the body of every error (RFC 9457), made from a fault's code, message and fields and from nothing else.
+// problem is the body of every error response (RFC 9457). It is made from the code, message and fields of a fault and
+// from nothing else.
 type problem struct {
-	Type   string `json:"type" doc:"Names the kind of problem." example:"urn:throughline:problem:invalid"`
-	Title  string `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
-	Status int    `json:"status" doc:"The HTTP status." example:"422"`
-	Detail string `json:"detail" doc:"What was wrong this time." example:"messages[3].role must be one of \"user, assistant, system\""`
-	Code   string `json:"code" enum:"invalid,unauthorized,forbidden,not_found,method_not_allowed,conflict,too_large,idempotency_mismatch,rate_limited,unavailable,internal" doc:"The kind of problem for programs."`
-	//nolint:lll // the tags are the documentation
+	Type   string         `json:"type" doc:"Identifies the kind of problem." example:"urn:throughline:problem:invalid"`
+	Title  string         `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
+	Status int            `json:"status" doc:"The HTTP status." example:"422"`
+	Detail string         `json:"detail" doc:"What is wrong in this request." example:"messages[3].role is required"`
+	Code   problemCode    `json:"code" doc:"The kind of problem for programs."`
 	Errors []fieldProblem `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
 
 	retryAfter time.Duration
-	// anonymous is set where no credentials came at all.
+	// anonymous is set if the request had no credentials.
 	anonymous bool
 }
 
-// errNoToken is the error of a request without a bearer token. It stands apart from that of a bad token: no error is
-// named to whom has not tried (RFC 6750, section 3.1).
-var errNoToken = fault.New(fault.Unauthorized, "a bearer token is needed")
+// problemCode is the code of a problem.
+type problemCode string
 
-// fieldProblem is one wrong part of the input.
+// Schema lists the codes.
+func (problemCode) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, code := range []fault.Code{
+		fault.Invalid, fault.Unauthorized, fault.Forbidden, fault.NotFound, fault.MethodNotAllowed, fault.Conflict,
+		fault.TooLarge, fault.IdempotencyMismatch, fault.RateLimited, fault.Unavailable, fault.Internal,
+	} {
+		s.Enum = append(s.Enum, string(code))
+	}
+	return s
+}
+
+// fieldProblem is one part of the input that is wrong.
 type fieldProblem struct {
 	Field   string `json:"field" doc:"The path of the part, or the name of the parameter." example:"messages[3].role"`
 	Message string `json:"message" doc:"What is wrong with it."`
@@ -61,7 +73,7 @@ func (p *problem) GetHeaders() http.Header {
 	return h
 }
 
-// challenge is the WWW-Authenticate value of RFC 6750.
+// challenge returns the WWW-Authenticate value of RFC 6750.
 func (p *problem) challenge() string {
 	if p.anonymous {
 		return `Bearer realm="throughline"`
@@ -70,65 +82,71 @@ func (p *problem) challenge() string {
 		strings.NewReplacer(`"`, `'`, `\`, ``).Replace(p.Detail) + `"`
 }
 
-// kind is how one code is told to clients.
-type kind struct {
+// problemKind is how errors of one code are written.
+type problemKind struct {
 	status int
 	title  string
+	// detail is the text of an error that has no message of its own.
 	detail string
-	// retry is the Retry-After of an error that names none.
-	retry time.Duration
+	// retryAfter is the Retry-After of an error that has none of its own.
+	retryAfter time.Duration
 }
 
-// kinds are the codes of api 1.
-func kindOf(code fault.Code) kind {
-	switch code {
-	case fault.Invalid:
-		return kind{http.StatusUnprocessableEntity, "The input is not valid", "the input is not valid", 0}
-	case fault.NotJSON:
-		return kind{http.StatusBadRequest, "The body is not JSON", "the body is not JSON", 0}
-	case fault.Unauthorized:
-		return kind{http.StatusUnauthorized, "Not authenticated", "a valid bearer token is needed", 0}
-	case fault.Forbidden:
-		return kind{http.StatusForbidden, "Not allowed", "the token's scopes do not allow this", 0}
-	case fault.NotFound:
-		return kind{http.StatusNotFound, "Not found", "there is no such thing", 0}
-	case fault.MethodNotAllowed:
-		return kind{http.StatusMethodNotAllowed, "Method not allowed", "this path does not take that method", 0}
-	case fault.Conflict:
-		return kind{http.StatusConflict, "Conflict", "this conflicts with what is there", 0}
-	case fault.TooLarge:
-		return kind{http.StatusRequestEntityTooLarge, "Too large", "the request is too large", 0}
-	case fault.IdempotencyMismatch:
-		return kind{http.StatusUnprocessableEntity, "Idempotency key used before", "the Idempotency-Key was used with another body", 0}
-	case fault.RateLimited:
-		return kind{http.StatusTooManyRequests, "Too many requests", "too many requests", time.Second}
-	case fault.Unavailable:
-		return kind{http.StatusServiceUnavailable, "Not available", "a service is not available for the moment", time.Second}
+// problemKinds are the kinds of the codes. Every other code is internal.
+var problemKinds = map[fault.Code]problemKind{
+	fault.Invalid:      {422, "The input is not valid", "the input is not valid", 0},
+	fault.NotJSON:      {400, "The body is not JSON", "the body is not JSON", 0},
+	fault.Unauthorized: {401, "Not authenticated", "a valid bearer token is needed", 0},
+	fault.Forbidden:    {403, "Not allowed", "the token's scopes do not allow this", 0},
+	fault.NotFound:     {404, "Not found", "there is no such thing", 0},
+	fault.MethodNotAllowed: {
+		405, "Method not allowed", "this path does not take that method", 0,
+	},
+	fault.Conflict: {409, "Conflict", "this conflicts with what is there", 0},
+	fault.TooLarge: {413, "Too large", "the request is too large", 0},
+	fault.IdempotencyMismatch: {
+		422, "Idempotency key used before", "the Idempotency-Key was used with another body", 0,
+	},
+	fault.RateLimited: {429, "Too many requests", "too many requests", time.Second},
+	fault.Unavailable: {503, "Not available", "a service is not available for the moment", time.Second},
+	fault.Internal:    {500, "Internal error", "something went wrong on our side", 0},
+}
+
+// newProblem returns the problem of a code that has no message.
+func newProblem(code fault.Code) *problem {
+	k, ok := problemKinds[code]
+	switch {
+	case !ok:
+		code, k = fault.Internal, problemKinds[fault.Internal]
+	case code == fault.NotJSON:
+		code = fault.Invalid
 	}
-	return kind{http.StatusInternalServerError, "Internal error", "something went wrong on our side", 0}
+	return &problem{
+		Type: "urn:throughline:problem:" + string(code), Title: k.title, Status: k.status, Detail: k.detail,
+		Code: problemCode(code), retryAfter: k.retryAfter,
+	}
 }
 
-// problemOf turns any error into what the client may read. What has no code is internal and says nothing of itself,
-// except that running out of time is unavailable.
+// problemOf turns any error into what the client may read. An error without a code is internal, and its text is not
+// shown. The end of the request's time is Unavailable.
 func problemOf(err error) *problem {
-	var p *problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
 	f := fault.From(err)
 	if f.Code == fault.Internal && errors.Is(err, context.DeadlineExceeded) {
 		f = fault.New(fault.Unavailable, "the answer took too long")
 	}
-	k := kindOf(f.Code)
-	p = newProblem(f.Code, k)
-	if f.Message != "" && k.status != http.StatusInternalServerError {
-		p.Detail = f.Message
-	}
+	p := newProblem(f.Code)
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, fieldProblem{Field: clip(field.Field), Message: clip(field.Message)})
 	}
-	if len(p.Errors) > 0 && p.Detail == k.detail {
-		p.Detail = sentence(p.Errors)
+	switch {
+	case p.Status == http.StatusInternalServerError:
+	case len(p.Errors) > 0 && (f.Message == "" || f.Message == p.Detail):
+		p.Detail = summarizeErrors(p.Errors)
+	case f.Message != "":
+		p.Detail = f.Message
 	}
 	p.anonymous = errors.Is(err, errNoToken)
 	if f.RetryAfter > 0 {
@@ -137,23 +155,21 @@ func problemOf(err error) *problem {
 	return p
 }
 
-func newProblem(code fault.Code, k kind) *problem {
-	if code == fault.NotJSON {
-		code = fault.Invalid
-	}
-	if k.status == http.StatusInternalServerError {
-		code = fault.Internal
-	}
-	return &problem{
-		Type: "urn:throughline:problem:" + string(code), Title: k.title, Status: k.status, Detail: k.detail,
-		Code: string(code), retryAfter: k.retry,
-	}
+// WriteProblem answers with the problem of an error, outside of any operation.
+func WriteProblem(w http.ResponseWriter, err error) {
+	p := problemOf(err)
+	maps.Copy(w.Header(), p.GetHeaders())
+	w.Header().Set("Content-Type", problemType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	// An error here means that the client is gone.
+	_ = json.NewEncoder(w).Encode(p)
 }
 
-// maxProblems is how many wrong fields one answer names.
+// maxProblems is how many wrong fields one response lists.
 const maxProblems = 100
 
-// fromHuma is a huma transformer: it makes the framework's own errors problems like all others.
+// fromHuma is a huma transformer. It turns the framework's own errors into problems.
 func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -162,7 +178,7 @@ func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	p := problemOfStatus(model.Status)
 	seen := map[string]bool{}
 	for _, d := range model.Errors {
-		f := fieldOf(d)
+		f := fieldProblemOf(d)
 		if !seen[f.Field] && len(p.Errors) < maxProblems {
 			p.Errors = append(p.Errors, f)
 		}
@@ -170,13 +186,28 @@ func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	}
 	slices.SortStableFunc(p.Errors, func(a, b fieldProblem) int { return strings.Compare(a.Field, b.Field) })
 	if len(p.Errors) > 0 {
-		p.Detail = sentence(p.Errors)
+		p.Detail = summarizeErrors(p.Errors)
 	}
 	return p, nil
 }
 
-// sentence is the detail of a problem with errors.
-func sentence(wrong []fieldProblem) string {
+// problemOfStatus returns the problem of a status that the framework chose itself.
+func problemOfStatus(status int) *problem {
+	for _, code := range []fault.Code{fault.Invalid, fault.NotJSON, fault.TooLarge, fault.Unavailable} {
+		if problemKinds[code].status == status {
+			return newProblem(code)
+		}
+	}
+	if status >= http.StatusInternalServerError {
+		return newProblem(fault.Internal)
+	}
+	p := newProblem(fault.Invalid)
+	p.Status = status
+	return p
+}
+
+// summarizeErrors returns the detail of a problem with field errors.
+func summarizeErrors(wrong []fieldProblem) string {
 	fields := make([]fault.Field, len(wrong))
 	for i, w := range wrong {
 		fields[i] = fault.Field(w)
@@ -184,22 +215,15 @@ func sentence(wrong []fieldProblem) string {
 	return fault.Sentence(fields)
 }
 
-// problemOfStatus is the problem of a status that the framework chose itself.
-func problemOfStatus(status int) *problem {
-	for _, code := range []fault.Code{fault.Invalid, fault.NotJSON, fault.TooLarge, fault.Unavailable} {
-		if k := kindOf(code); k.status == status {
-			return newProblem(code, k)
-		}
+// invalidFields returns an Invalid error that reports all the fields, or nil if there are none.
+func invalidFields(fields ...[]fault.Field) error {
+	if all := slices.Concat(fields...); len(all) > 0 {
+		return fault.InvalidFields(all...)
 	}
-	if status >= http.StatusInternalServerError {
-		return newProblem(fault.Internal, kindOf(fault.Internal))
-	}
-	k := kindOf(fault.Invalid)
-	k.status = status
-	return newProblem(fault.Invalid, k)
+	return nil
 }
 
-// clip keeps an echo of the input short.
+// clip shortens text that echoes the input.
 func clip(s string) string {
 	const most = 300
 	if len(s) <= most {
@@ -208,12 +232,60 @@ func clip(s string) string {
 	return truncate.Bytes(s, most) + "…"
 }
 
-// writeProblem answers with an error outside of any operation.
-func writeProblem(w http.ResponseWriter, err error) {
-	p := problemOf(err)
-	maps.Copy(w.Header(), p.GetHeaders())
-	w.Header().Set("Content-Type", problemType)
-	w.WriteHeader(p.Status)
-	// The status is sent; a client that is gone cannot be told anything.
-	_ = json.NewEncoder(w).Encode(p)
+// setValidationMessages replaces the framework's validation messages by texts that follow a field's name in a sentence.
+// The texts are variables of the library. The verb %.0s takes an argument and prints nothing.
+func setValidationMessages() {
+	validation.MsgUnexpectedProperty = "is not a field of this call"
+	validation.MsgExpectedBoolean = "must be true or false"
+	validation.MsgExpectedNumber = "must be a number"
+	validation.MsgExpectedInteger = "must be a whole number"
+	validation.MsgExpectedString = "must be a string"
+	validation.MsgExpectedArray = "must be a list"
+	validation.MsgExpectedObject = "must be an object"
+	validation.MsgExpectedOneOf = "must be one of \"%s\""
+	validation.MsgExpectedMinimumNumber = "must be at least %.10g"
+	validation.MsgExpectedMaximumNumber = "must be at most %.10g"
+	validation.MsgExpectedMinLength = "must have %d or more characters"
+	validation.MsgExpectedMaxLength = "must have %d or fewer characters"
+	validation.MsgExpectedMinItems = "must have %d or more items"
+	validation.MsgExpectedMaxItems = "must have %d or fewer items"
+	validation.MsgExpectedBePattern = "must be %s"
+	validation.MsgExpectedRFC5322Email = "must be an e-mail address%.0s"
+}
+
+// parameterMessages replace the framework's texts about parameters, which are not variables.
+var parameterMessages = map[string]string{
+	"invalid integer": "must be a whole number", "invalid boolean": "must be true or false",
+	"invalid float": "must be a number",
+}
+
+// fieldProblemOf names a field as the client wrote it: "messages[3].role is required" and not "body.messages[3]:
+// expected required property role to be present".
+func fieldProblemOf(d *huma.ErrorDetail) fieldProblem {
+	field, message := d.Location, strings.TrimPrefix(d.Message, "invalid value: ")
+	for _, source := range []string{"body", "query", "path", "header"} {
+		if rest, ok := strings.CutPrefix(field, source+"."); ok {
+			field = rest
+			break
+		}
+	}
+	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
+	if rest, ok := strings.CutPrefix(message, before); ok && strings.HasSuffix(rest, after) {
+		field, message = joinPath(field, strings.TrimSuffix(rest, after)), "is required"
+	}
+	if text, ok := parameterMessages[message]; ok {
+		message = text
+	}
+	if name, ok := strings.CutPrefix(message, typeMismatch); ok {
+		field, message = name, "must be a whole number without a fraction or an exponent"
+	}
+	return fieldProblem{Field: clip(field), Message: clip(message)}
+}
+
+// joinPath appends a field's name to a path. The path of the whole body is empty or "body".
+func joinPath(path, name string) string {
+	if path == "" || path == "body" {
+		return name
+	}
+	return path + "." + name
 }

@@ -14,20 +14,22 @@ import (
 )
 
 type profileDoc struct {
-	Name      string `json:"name,omitempty" maxLength:"500"`
-	Email     string `json:"email,omitempty" maxLength:"500"`
-	CreatedAt *stamp `json:"createdAt,omitempty" doc:"When the user came to the app."`
-	About     string `json:"about,omitempty" maxLength:"16000"`
+	Name      string     `json:"name,omitempty" maxLength:"500"`
+	Email     string     `json:"email,omitempty" maxLength:"500"`
+	CreatedAt *timestamp `json:"createdAt,omitempty" doc:"When the user joined the app."`
+	About     string     `json:"about,omitempty" maxLength:"16000"`
 }
 
 func profile(s *server, store longterm.Singleton[longterm.Profile]) singleton[longterm.Profile, profileDoc] {
 	return singleton[longterm.Profile, profileDoc]{
-		server: s, store: store, path: "profile", id: "Profile", one: "profile",
-		read: func(d profileDoc) (longterm.Profile, error) {
-			return longterm.Profile{Name: d.Name, Email: d.Email, CreatedAt: timeOf(d.CreatedAt), About: d.About},
-				wrongOr(d.CreatedAt.check("createdAt"))
+		server: s, store: store, path: "profile", id: "Profile", name: "profile",
+		fromDoc: func(d profileDoc) (longterm.Profile, error) {
+			return longterm.Profile{Name: d.Name, Email: d.Email, CreatedAt: storedTime(d.CreatedAt), About: d.About},
+				invalidFields(d.CreatedAt.check("createdAt"))
 		},
-		view: func(p longterm.Profile) profileDoc { return profileDoc{p.Name, p.Email, stampOf(p.CreatedAt), p.About} },
+		toDoc: func(p longterm.Profile) profileDoc {
+			return profileDoc{p.Name, p.Email, newTimestamp(p.CreatedAt), p.About}
+		},
 	}
 }
 
@@ -37,49 +39,53 @@ type seedDoc struct {
 
 func seed(s *server, store longterm.Singleton[longterm.Seed]) singleton[longterm.Seed, seedDoc] {
 	return singleton[longterm.Seed, seedDoc]{
-		server: s, store: store, path: "seed", id: "Seed", one: "seed",
-		read: func(d seedDoc) (longterm.Seed, error) { return longterm.Seed(d), nil },
-		view: func(r longterm.Seed) seedDoc { return seedDoc(r) },
+		server: s, store: store, path: "seed", id: "Seed", name: "seed",
+		fromDoc: func(d seedDoc) (longterm.Seed, error) { return longterm.Seed(d), nil },
+		toDoc:   func(r longterm.Seed) seedDoc { return seedDoc(r) },
 	}
 }
 
 type userSummaryDoc struct {
-	Patterns    []remark `json:"patterns" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
-	Wins        []remark `json:"wins" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
-	Struggles   []remark `json:"struggles" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
-	LastUpdated *stamp   `json:"lastUpdated,omitempty"`
+	Patterns    []remark   `json:"patterns" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
+	Wins        []remark   `json:"wins" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
+	Struggles   []remark   `json:"struggles" required:"false" maxItems:"200" doc:"At most 96 KiB together."`
+	LastUpdated *timestamp `json:"lastUpdated,omitempty"`
 }
 
-// maxRemarksBytes is what the remarks of one list take together at most, so that a summary of three lists stays within the
-// 400 KB of a record.
+// maxRemarksBytes is the size of all remarks of one list, in bytes. A summary of three lists then fits into an item of
+// DynamoDB, which has at most 400 KB.
 const maxRemarksBytes = 96 << 10
 
 // remark is one entry of a user summary.
 type remark string
 
 // Schema bounds a remark's length.
-func (remark) Schema(huma.Registry) *huma.Schema { return textOf(4000) }
+func (remark) Schema(huma.Registry) *huma.Schema { return textSchema(4000) }
 
-// textOf is the schema of a text of at most so many characters.
-func textOf(longest int) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, MaxLength: &longest}
-}
-
-func userSummary(s *server, store longterm.Singleton[longterm.UserSummary]) singleton[longterm.UserSummary, userSummaryDoc] {
+func userSummary(
+	s *server, store longterm.Singleton[longterm.UserSummary],
+) singleton[longterm.UserSummary, userSummaryDoc] {
 	return singleton[longterm.UserSummary, userSummaryDoc]{
-		server: s, store: store, path: "user-summary", id: "UserSummary", one: "user summary",
-		read: func(d userSummaryDoc) (longterm.UserSummary, error) {
-			return longterm.UserSummary{
-				Patterns: texts(d.Patterns), Wins: texts(d.Wins), Struggles: texts(d.Struggles), LastUpdated: timeOf(d.LastUpdated),
-			}, wrongOr(checkRemarks("patterns", d.Patterns), checkRemarks("wins", d.Wins), checkRemarks("struggles", d.Struggles), d.LastUpdated.check("lastUpdated"))
+		server: s, store: store, path: "user-summary", id: "UserSummary", name: "user summary",
+		fromDoc: func(d userSummaryDoc) (longterm.UserSummary, error) {
+			u := longterm.UserSummary{
+				Patterns: toStrings(d.Patterns), Wins: toStrings(d.Wins), Struggles: toStrings(d.Struggles),
+				LastUpdated: storedTime(d.LastUpdated),
+			}
+			return u, invalidFields(
+				checkRemarks("patterns", d.Patterns), checkRemarks("wins", d.Wins),
+				checkRemarks("struggles", d.Struggles), d.LastUpdated.check("lastUpdated"),
+			)
 		},
-		view: func(u longterm.UserSummary) userSummaryDoc {
-			return userSummaryDoc{remarksOf(u.Patterns), remarksOf(u.Wins), remarksOf(u.Struggles), stampOf(u.LastUpdated)}
+		toDoc: func(u longterm.UserSummary) userSummaryDoc {
+			return userSummaryDoc{
+				toRemarks(u.Patterns), toRemarks(u.Wins), toRemarks(u.Struggles), newTimestamp(u.LastUpdated),
+			}
 		},
 	}
 }
 
-// checkRemarks says that the remarks of a field are too long together.
+// checkRemarks reports a list whose remarks are too long together.
 func checkRemarks(field string, remarks []remark) []fault.Field {
 	size := 0
 	for _, r := range remarks {
@@ -88,11 +94,12 @@ func checkRemarks(field string, remarks []remark) []fault.Field {
 	if size <= maxRemarksBytes {
 		return nil
 	}
-	return []fault.Field{{Field: field, Message: fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)}}
+	message := fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)
+	return []fault.Field{{Field: field, Message: message}}
 }
 
-// remarksOf is a list that is written as [] where it is empty.
-func remarksOf(list []string) []remark {
+// toRemarks returns a list that is never nil, so that it is never written as null.
+func toRemarks(list []string) []remark {
 	remarks := make([]remark, len(list))
 	for i, text := range list {
 		remarks[i] = remark(text)
@@ -101,28 +108,30 @@ func remarksOf(list []string) []remark {
 }
 
 type preferencesDoc struct {
-	CrossContext *bool                `json:"crossContext,omitempty" default:"true" doc:"false: a prompt, query or recall holds nothing of any session but its own."`
-	Memory       *bool                `json:"memory,omitempty" default:"true" doc:"false: no extraction, and extracted memories stay out of prompts."`
-	Contexts     map[string]sharedDoc `json:"contexts,omitempty" doc:"By context: whether it shares with the others."`
-	Timezone     string               `json:"timezone,omitempty" minLength:"1" maxLength:"100" default:"UTC" doc:"An IANA name."`
+	CrossContext *bool                `json:"crossContext,omitempty" default:"true" doc:"false: only the own session."`
+	Memory       *bool                `json:"memory,omitempty" default:"true" doc:"false: no extracted memories."`
+	Contexts     map[string]sharedDoc `json:"contexts,omitempty" doc:"What each context shares with the others."`
+	Timezone     string               `json:"timezone,omitempty" minLength:"1" maxLength:"100" default:"UTC"`
 }
 
 type sharedDoc struct {
-	Share *bool `json:"share,omitempty" doc:"true where absent; false: nothing of this context reaches the others, nor theirs it."`
+	Share *bool `json:"share,omitempty" doc:"Default: true. false separates this context from the others."`
 }
 
-func preferences(s *server, store longterm.Singleton[longterm.Preferences]) singleton[longterm.Preferences, preferencesDoc] {
+func preferences(
+	s *server, store longterm.Singleton[longterm.Preferences],
+) singleton[longterm.Preferences, preferencesDoc] {
 	return singleton[longterm.Preferences, preferencesDoc]{
-		server: s, store: store, path: "preferences", id: "Preferences", one: "preferences",
-		detail: "They hold from that moment on, for what was stored before too; switching back restores.",
-		read:   readPreferences, view: viewPreferences,
+		server: s, store: store, path: "preferences", id: "Preferences", name: "preferences",
+		detail:  "A change takes effect at once, for older data too. Switching back restores it.",
+		fromDoc: readPreferences, toDoc: toPreferences,
 	}
 }
 
 func readPreferences(d preferencesDoc) (longterm.Preferences, error) {
 	p := longterm.DefaultPreferences()
-	set(d.CrossContext, &p.CrossContext)
-	set(d.Memory, &p.Memory)
+	assign(d.CrossContext, &p.CrossContext)
+	assign(d.Memory, &p.Memory)
 	if d.Timezone != "" {
 		p.Timezone = d.Timezone
 	}
@@ -140,11 +149,13 @@ func readPreferences(d preferencesDoc) (longterm.Preferences, error) {
 			p.Unshared[context] = true
 		}
 	}
-	return p, wrongOr(wrong)
+	return p, invalidFields(wrong)
 }
 
-func viewPreferences(p longterm.Preferences) preferencesDoc {
-	d := preferencesDoc{CrossContext: &p.CrossContext, Memory: &p.Memory, Timezone: p.Timezone, Contexts: map[string]sharedDoc{}}
+func toPreferences(p longterm.Preferences) preferencesDoc {
+	d := preferencesDoc{
+		CrossContext: &p.CrossContext, Memory: &p.Memory, Timezone: p.Timezone, Contexts: map[string]sharedDoc{},
+	}
 	for _, context := range conversation.Contexts() {
 		share := !p.Unshared[context]
 		d.Contexts[context] = sharedDoc{&share}

@@ -10,25 +10,26 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// Prompter builds prompts and gives back those that were kept.
+// Prompter builds prompts and returns the stored ones.
 type Prompter interface {
 	Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error)
 	Get(ctx context.Context, user conversation.UserID, promptID string) (prompt.Record, error)
-	// List lists the prompts of one session, or of all where sessionID is empty, newest first.
-	List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]prompt.Record, conversation.Position, error)
+	// List lists the prompts of one session, or of all sessions if sessionID is empty. The newest comes first.
+	List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) (
+		[]prompt.Record, conversation.Position, error)
 }
 
 type promptBody struct {
-	Recipe     string      `json:"recipe,omitempty" minLength:"1" maxLength:"128" doc:"How it is built; unified where absent."`
-	Context    surfaceName `json:"context" doc:"The surface on which the user stands."`
+	Recipe     string      `json:"recipe,omitempty" minLength:"1" maxLength:"128" doc:"Default: unified."`
+	Context    contextName `json:"context" doc:"The context that the user is in."`
 	SessionID  id          `json:"sessionId"`
-	CoachID    id          `json:"coachId,omitempty" doc:"The session's where absent."`
-	AgentID    string      `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays; coach where absent."`
-	Message    string      `json:"message" minLength:"1" doc:"The user's current message, 1 byte to 256 KiB; never cut."`
-	MessageID  string      `json:"messageId,omitempty" minLength:"1" maxLength:"1024" doc:"Names the current message where it is stored already."`
-	Timezone   string      `json:"timezone,omitempty" minLength:"1" maxLength:"100" doc:"An IANA name; the user's preference where absent."`
-	Budget     *budget     `json:"budget,omitempty" doc:"The recipe's where absent."`
-	SystemRole string      `json:"systemRole,omitempty" minLength:"1" maxLength:"65536" doc:"Stands in for the recipe's or the coach's own role text."`
+	CoachID    id          `json:"coachId,omitempty" doc:"Default: the session's coach."`
+	AgentID    string      `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"Default: coach."`
+	Message    string      `json:"message" minLength:"1" doc:"The current message, at most 256 KiB."`
+	MessageID  string      `json:"messageId,omitempty" minLength:"1" maxLength:"1024" doc:"Its id, if it is stored."`
+	Timezone   string      `json:"timezone,omitempty" minLength:"1" maxLength:"100" doc:"Default: the preference."`
+	Budget     *budget     `json:"budget,omitempty" doc:"Default: the recipe's budget."`
+	SystemRole string      `json:"systemRole,omitempty" minLength:"1" maxLength:"65536" doc:"Replaces the role text."`
 }
 
 type budget struct {
@@ -59,12 +60,12 @@ func (p prompts) register() {
 	register(p.server, operation{
 		method: http.MethodPost, path: "/v1/prompts", id: "buildPrompt", tag: tag, scope: ScopeApp,
 		summary: "Build a prompt", errors: []int{http.StatusNotFound},
-		detail: "The messages end with the current message, once. A message that cannot fit the budget is invalid, " +
-			"and the error names the budget and the need. The manifest says of every item whether it went in, and why.",
+		detail: "The messages end with the current message. A message that does not fit the budget is invalid, and the " +
+			"error names the budget and the need. The manifest says for every item whether it is included, and why.",
 	}, p.build)
 	register(p.server, operation{
 		method: http.MethodGet, path: "/v1/prompts/{promptId}", id: "getPrompt", tag: tag, scope: ScopeApp,
-		summary: "Get a prompt", detail: "With the rendered text where that is kept.",
+		summary: "Get a prompt", detail: "With the rendered text, if it was stored.",
 	}, p.get)
 	register(p.server, operation{
 		method: http.MethodGet, path: "/v1/prompts", id: "listPrompts", tag: tag, scope: ScopeApp,
@@ -95,15 +96,15 @@ func (p prompts) get(ctx context.Context, c Caller, in *promptPath) (*recordOutp
 	if !plausibleID(in.PromptID) {
 		return nil, fault.Missing("prompt")
 	}
-	kept, err := p.prompter.Get(ctx, c.User, in.PromptID)
+	stored, err := p.prompter.Get(ctx, c.User, in.PromptID)
 	if err != nil {
 		return nil, err
 	}
-	return &recordOutput{Body: kept}, nil
+	return &recordOutput{Body: stored}, nil
 }
 
 func (p prompts) list(ctx context.Context, c Caller, in *promptsInput) (*listOutput[prompt.Record], error) {
-	page, bound, err := p.page(c, in.ListInput, true)
+	page, scope, err := p.page(c, in.ListInput, true)
 	if err != nil {
 		return nil, err
 	}
@@ -111,5 +112,5 @@ func (p prompts) list(ctx context.Context, c Caller, in *promptsInput) (*listOut
 	if err != nil {
 		return nil, err
 	}
-	return listed(p.server, bound, found, next, func(r prompt.Record) prompt.Record { return r }), nil
+	return newList(p.server, scope, found, next, func(r prompt.Record) prompt.Record { return r }), nil
 }

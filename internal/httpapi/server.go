@@ -1,3 +1,14 @@
+// Package httpapi serves Throughline's HTTP API. It turns requests into calls of the domain, turns the domain's errors
+// into problem+json responses, and generates the OpenAPI document from the types that it serves. There is one
+// constructor for each function that answers HTTP (Messages, Context, Prompts, Coach). It returns an http.Handler with
+// the operations of that function. GatewayHandler puts a handler behind an API Gateway HTTP API, and lambdaurl.Wrap
+// puts Coach behind a function URL.
+//
+// The rules that hold for every operation are each in one file: callers and scopes in caller.go, bodies in body.go,
+// errors in problem.go, lists and their cursors in list.go, repeated requests in idempotency.go, request ids and the
+// access log in middleware.go.
+//
+// The package knows no store. It uses the interfaces of the domain and declares the ones that the domain lacks.
 package httpapi
 
 import (
@@ -17,17 +28,103 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// Base is what every handler needs. The zero value of an optional field has a default.
+// Base is what every handler needs.
 type Base struct {
-	// Log takes the access log and the causes of what clients see as internal or unavailable. Needed.
+	// Log takes the access log and the causes of internal and unavailable errors. It is required.
 	Log *slog.Logger
-	// Now is the clock; time.Now where nil.
+	// Now is the clock. The default is time.Now.
 	Now func() time.Time
-	// NewID makes request ids; random where nil.
+	// NewID makes request ids. The default makes random ones.
 	NewID func() string
 }
 
-// server is one function's handler in the making: a mux, and the huma API that registers its operations there.
+// MessagesDeps are the dependencies of the messages function. All are required.
+type MessagesDeps struct {
+	Base
+	Sessions       conversation.SessionStore
+	SessionRemover SessionRemover
+	Messages       conversation.MessageStore
+	MessageRemover MessageRemover
+	LongTerm       LongTerm
+	Eraser         Eraser
+	Tokens         Counter
+	// Cursors signs list cursors.
+	Cursors CursorKey
+}
+
+// Messages returns the handler of the messages function: sessions, messages, the timeline, long-term records,
+// preferences and erasing. GatewayHandler has to be in front of it, because it takes the caller from the gateway.
+func Messages(d MessagesDeps) http.Handler {
+	s := newServer(d.Base)
+	s.cursors = d.Cursors
+	registerMessages(s, d)
+	s.registerPages()
+	return s.handler(nil)
+}
+
+func registerMessages(s *server, d MessagesDeps) {
+	sessions{s, d.Sessions, d.SessionRemover}.register()
+	messages{s, d.Messages, d.MessageRemover, d.Tokens}.register()
+	d.LongTerm.register(s, d.Tokens)
+	users{s, d.Eraser}.register()
+}
+
+// PromptsDeps are the dependencies of the prompt function's HTTP API. All are required.
+type PromptsDeps struct {
+	Base
+	Prompter Prompter
+	// Cursors signs list cursors.
+	Cursors CursorKey
+}
+
+// Prompts returns the handler of the prompt function's HTTP API. GatewayHandler has to be in front of it.
+func Prompts(d PromptsDeps) http.Handler {
+	s := newServer(d.Base)
+	s.cursors = d.Cursors
+	prompts{s, d.Prompter}.register()
+	return s.handler(nil)
+}
+
+// ContextDeps are the dependencies of the context function's HTTP API. All are required.
+type ContextDeps struct {
+	Base
+	Recaller Recaller
+}
+
+// Context returns the handler of the context function's HTTP API: the query of summaries and the recall of messages.
+// GatewayHandler has to be in front of it.
+func Context(d ContextDeps) http.Handler {
+	s := newServer(d.Base)
+	contexts{s, d.Recaller}.register()
+	return s.handler(nil)
+}
+
+// CoachDeps are the dependencies of the coach function. All but Origins are required.
+type CoachDeps struct {
+	Base
+	Chat   Chatter
+	Export ExportDeps
+	// Verifier checks tokens, because a function URL has no authorizer.
+	Verifier Verifier
+	// Origins are the origins whose pages may call the function URL. "*" allows every origin.
+	Origins []string
+}
+
+// Coach returns the handler of the coach function: the streaming chat and the export. It checks tokens itself.
+func Coach(d CoachDeps) http.Handler {
+	s := newServer(d.Base)
+	registerCoach(s, d)
+	check, allowOrigins := s.authenticate(d.Verifier), cors(d.Origins)
+	return s.handler(func(h http.Handler) http.Handler { return allowOrigins(check(h)) })
+}
+
+func registerCoach(s *server, d CoachDeps) {
+	chats{s, d.Chat}.register()
+	exports{s, d.Export}.register()
+}
+
+// server is the handler of one function while it is put together: a mux, and the huma API that registers operations in
+// it.
 type server struct {
 	log   *slog.Logger
 	now   func() time.Time
@@ -38,16 +135,16 @@ type server struct {
 	cursors CursorKey
 }
 
-// strict makes huma take field names as they are written, and know arrays from null. The switches are the library's
-// own variables, hence once.
-var strict = sync.OnceFunc(func() {
+// configureHuma makes huma match field names exactly and refuse null where a list is needed. The settings are variables
+// of the library, so they are set once.
+var configureHuma = sync.OnceFunc(func() {
 	huma.ValidateStrictCasing = true
 	huma.DefaultArrayNullable = false
-	wordValidation()
+	setValidationMessages()
 })
 
 func newServer(b Base) *server {
-	strict()
+	configureHuma()
 	s := &server{log: b.Log, now: b.Now, newID: b.NewID, mux: http.NewServeMux()}
 	if s.now == nil {
 		s.now = time.Now
@@ -59,7 +156,7 @@ func newServer(b Base) *server {
 	return s
 }
 
-// humaConfig is huma without its own pages: openapi.go and docs.go serve ours, of the operations of all functions.
+// humaConfig turns off huma's own pages. Ours, in openapi.go and docs.go, show the operations of all functions.
 func humaConfig() huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -74,58 +171,57 @@ func humaConfig() huma.Config {
 	}
 }
 
-// moment is the time now, as precise as times are stored.
-func (s *server) moment() time.Time { return conversation.Milliseconds(s.now()) }
+// storedNow returns the current time with the precision of stored times.
+func (s *server) storedNow() time.Time { return conversation.Milliseconds(s.now()) }
 
-// handler closes the server: what every request passes before its operation. Authenticate, where not nil, finds the
-// caller; otherwise the transport has found it already.
+// handler returns the finished handler. Authenticate finds the caller; if it is nil, the transport has done so already.
 func (s *server) handler(authenticate func(http.Handler) http.Handler) http.Handler {
 	h := s.route()
 	if authenticate != nil {
 		h = authenticate(h)
 	}
-	return s.observe(h)
+	return s.instrument(h)
 }
 
-// route finds the operation, and answers itself where there is none, so that these errors are problems too.
+// route passes a request to its operation. It answers 404 and 405 itself, so that these are problems too.
 func (s *server) route() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if escaped := r.URL.EscapedPath(); path.Clean(escaped) != escaped {
-			writeProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
+			WriteProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 			return
 		}
 		h, pattern := s.mux.Handler(r)
 		if pattern == "" {
-			s.unrouted(h, w, r)
+			s.serveUnrouted(h, w, r)
 			return
 		}
-		if a, ok := w.(*answer); ok {
-			a.route = pattern
+		if sw, ok := w.(*statusWriter); ok {
+			sw.route = pattern
 		}
 		if err := checkQuery(r.URL.RawQuery); err != nil {
-			writeProblem(w, err)
+			WriteProblem(w, err)
 			return
 		}
-		// Every answer has one media type, whatever the client would rather have.
+		// Every response has one media type, so the client's preference is ignored.
 		r.Header.Del("Accept")
 		s.mux.ServeHTTP(w, r)
 	})
 }
 
-// unrouted answers 404 or 405 as the mux would, as a problem.
-func (s *server) unrouted(h http.Handler, w http.ResponseWriter, r *http.Request) {
+// serveUnrouted answers 404 or 405, whichever the mux would answer, with a problem.
+func (s *server) serveUnrouted(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	probe := &recorder{header: http.Header{}}
 	h.ServeHTTP(probe, r)
 	if probe.status != http.StatusMethodNotAllowed {
-		writeProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
+		WriteProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 		return
 	}
 	allowed := probe.header.Get("Allow")
 	w.Header().Set("Allow", allowed)
-	writeProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
+	WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
 }
 
-// checkQuery refuses what net/url would drop in silence: malformed pairs, and all but the first of equal names.
+// checkQuery refuses what net/url would drop silently: malformed pairs, and repeated names.
 func checkQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -140,8 +236,5 @@ func checkQuery(raw string) error {
 			wrong = append(wrong, fault.Field{Field: name, Message: "is not UTF-8"})
 		}
 	}
-	if len(wrong) > 0 {
-		return fault.InvalidFields(wrong...)
-	}
-	return nil
+	return invalidFields(wrong)
 }

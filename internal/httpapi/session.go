@@ -16,57 +16,57 @@ type SessionRemover interface {
 
 // session is conversation.Session as the API shows it.
 type session struct {
-	SessionID     string      `json:"sessionId"`
-	Context       string      `json:"context"`
-	CoachID       string      `json:"coachId"`
-	Mode          string      `json:"mode"`
-	Status        string      `json:"status" enum:"active,completed,archived"`
-	Title         string      `json:"title,omitempty"`
-	Attributes    object      `json:"attributes,omitempty"`
-	MessageCount  int         `json:"messageCount"`
-	StartedAt     *stamp      `json:"startedAt" nullable:"true" doc:"The first message's time; null without messages."`
-	LastMessageAt *stamp      `json:"lastMessageAt" nullable:"true" doc:"The last message's time; null without messages."`
-	Summary       *summarised `json:"summary,omitempty"`
+	SessionID     string          `json:"sessionId"`
+	Context       string          `json:"context"`
+	CoachID       string          `json:"coachId"`
+	Mode          string          `json:"mode"`
+	Status        string          `json:"status" enum:"active,completed,archived"`
+	Title         string          `json:"title,omitempty"`
+	Attributes    object          `json:"attributes,omitempty"`
+	MessageCount  int             `json:"messageCount"`
+	StartedAt     *timestamp      `json:"startedAt" nullable:"true" doc:"The time of the first message, or null."`
+	LastMessageAt *timestamp      `json:"lastMessageAt" nullable:"true" doc:"The time of the last message, or null."`
+	Summary       *sessionSummary `json:"summary,omitempty"`
 }
 
-// summarised is what a session came to so far.
-type summarised struct {
-	Text           string `json:"text"`
-	Kind           string `json:"kind" enum:"model,extractive" doc:"Who wrote it: the model, or the stand-in made in process."`
-	InProgress     bool   `json:"inProgress" doc:"Whether the session was still open."`
-	CoveredThrough int    `json:"coveredThrough" doc:"The seq of the last message that it covers."`
-	UpdatedAt      stamp  `json:"updatedAt"`
+// sessionSummary is the summary of a session so far.
+type sessionSummary struct {
+	Text           string    `json:"text"`
+	Kind           string    `json:"kind" enum:"model,extractive" doc:"Written by the model, or extracted as a fallback."`
+	InProgress     bool      `json:"inProgress" doc:"Whether the session was still open."`
+	CoveredThrough int       `json:"coveredThrough" doc:"The seq of the last message that it covers."`
+	UpdatedAt      timestamp `json:"updatedAt"`
 }
 
-func viewSession(s conversation.Session) session {
+func toSession(s conversation.Session) session {
 	out := session{
 		SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: string(s.Status),
 		Title: s.Title, Attributes: s.Attributes, MessageCount: s.MessageCount,
-		StartedAt: stampOf(s.StartedAt), LastMessageAt: stampOf(s.LastMessageAt),
+		StartedAt: newTimestamp(s.StartedAt), LastMessageAt: newTimestamp(s.LastMessageAt),
 	}
 	if s.Summary != nil {
-		out.Summary = &summarised{
+		out.Summary = &sessionSummary{
 			Text: s.Summary.Text, Kind: string(s.Summary.Kind), InProgress: s.Summary.InProgress,
-			CoveredThrough: s.Summary.CoveredThrough, UpdatedAt: stamp(s.Summary.UpdatedAt),
+			CoveredThrough: s.Summary.CoveredThrough, UpdatedAt: timestamp(s.Summary.UpdatedAt),
 		}
 	}
 	return out
 }
 
 type newSession struct {
-	Context    surfaceName `json:"context" doc:"The surface of the app."`
+	Context    contextName `json:"context" doc:"The surface of the app."`
 	CoachID    id          `json:"coachId" doc:"The persona that the user talks to."`
-	SessionID  id          `json:"sessionId,omitempty" doc:"The app's own id; made where absent."`
-	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"The context's default where absent."`
+	SessionID  id          `json:"sessionId,omitempty" doc:"The app's own id. Default: generated."`
+	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the context's mode."`
 	Title      string      `json:"title,omitempty" maxLength:"1024"`
-	Attributes object      `json:"attributes,omitempty" doc:"Of the app's own, at most 64 KiB: the summary carries its context's."`
+	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB."`
 }
 
 type changedSession struct {
-	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed triggers the session's summary."`
+	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed is summarised."`
 	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
 	Title      optional[string] `json:"title,omitzero" maxLength:"1024" doc:"null removes it."`
-	Attributes object           `json:"attributes,omitempty" doc:"Merged key by key, at most 64 KiB then; a null value removes its key."`
+	Attributes object           `json:"attributes,omitempty" doc:"Merged by key, at most 64 KiB; null removes a key."`
 }
 
 // SessionPath is the path of what belongs to one session.
@@ -78,11 +78,11 @@ type (
 	sessionOutput struct{ Body session }
 	sessionsInput struct {
 		ListInput
-		Context surfaceName `query:"context" doc:"Only sessions of this context."`
+		Context contextName `query:"context" doc:"Only sessions of this context."`
 		Status  string      `query:"status" enum:"active,completed,archived" doc:"Only sessions of this status."`
 	}
 	newSessionInput struct {
-		Keyed
+		Idempotent
 		Body newSession
 	}
 	changedSessionInput struct {
@@ -103,7 +103,7 @@ func (s sessions) register() {
 	register(s.server, operation{
 		method: http.MethodPost, path: "/v1/sessions", id: "createSession", tag: tag, status: http.StatusCreated,
 		summary: "Create a session", errors: []int{http.StatusConflict},
-		detail: "A sessionId that this user has in any context is a conflict. Creating a session does not count as appearing in it.",
+		detail: "A sessionId that this user has in any context is a conflict. Creating a session is not activity in it.",
 	}, s.create)
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/sessions", id: "listSessions", tag: tag,
@@ -113,16 +113,18 @@ func (s sessions) register() {
 		method: http.MethodGet, path: "/v1/sessions/{id}", id: "getSession", tag: tag, summary: "Get a session",
 	}, s.get)
 	register(s.server, operation{
-		method: http.MethodPatch, path: "/v1/sessions/{id}", id: "changeSession", tag: tag, summary: "Change a session",
-		errors: []int{http.StatusConflict},
+		method: http.MethodPatch, path: "/v1/sessions/{id}", id: "changeSession", tag: tag,
+		summary: "Change a session", errors: []int{http.StatusConflict},
 	}, s.change)
 	register(s.server, operation{
-		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag, status: noContent,
-		summary: "Delete a session", detail: "Its messages, summaries, vectors and the facts drawn only from it go too.",
+		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag, status: http.StatusNoContent,
+		summary: "Delete a session",
+		detail:  "Also deletes its messages, summaries, vectors and the facts drawn only from it.",
 	}, s.delete)
 	register(s.server, operation{
-		method: http.MethodPost, path: "/v1/sessions/{id}/leave", id: "leaveSession", tag: tag, status: http.StatusAccepted,
-		summary: "Leave a session", detail: "The user navigated away: a summary of the session so far follows.",
+		method: http.MethodPost, path: "/v1/sessions/{id}/leave", id: "leaveSession", tag: tag,
+		status: http.StatusAccepted, summary: "Leave a session",
+		detail: "The user navigated away. A summary of the session so far follows.",
 	}, s.leave)
 }
 
@@ -139,11 +141,11 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 	if err != nil {
 		return nil, err
 	}
-	return newCreated(viewSession(made.Session), pathOf("sessions", made.Session.ID), made.Replayed), nil
+	return newCreated(toSession(made.Session), pathOf("sessions", made.Session.ID), made.Replayed), nil
 }
 
 func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listOutput[session], error) {
-	page, bound, err := s.page(c, in.ListInput, true)
+	page, scope, err := s.page(c, in.ListInput, true)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listO
 	if err != nil {
 		return nil, err
 	}
-	return listed(s.server, bound, found, next, viewSession), nil
+	return newList(s.server, scope, found, next, toSession), nil
 }
 
 func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (*sessionOutput, error) {
@@ -167,7 +169,9 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 		return nil, err
 	}
 	b := in.Body
-	change := conversation.SessionChange{Status: (*conversation.Status)(b.Status), Mode: b.Mode, Attributes: b.Attributes}
+	change := conversation.SessionChange{
+		Status: (*conversation.Status)(b.Status), Mode: b.Mode, Attributes: b.Attributes,
+	}
 	if b.Title.set {
 		change.Title = new(string)
 		b.Title.apply(change.Title)
@@ -175,28 +179,28 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 	return sessionAnswer(s.store.UpdateSession(ctx, c.User, in.ID, change))
 }
 
-func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) (*empty, error) {
+func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) (*noOutput, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	return &empty{}, s.remove.DeleteSession(ctx, c.User, in.ID)
+	return &noOutput{}, s.remove.DeleteSession(ctx, c.User, in.ID)
 }
 
-func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) (*empty, error) {
+func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) (*noOutput, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	return &empty{}, s.store.LeaveSession(ctx, c.User, in.ID, s.moment())
+	return &noOutput{}, s.store.LeaveSession(ctx, c.User, in.ID, s.storedNow())
 }
 
 func sessionAnswer(s conversation.Session, err error) (*sessionOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sessionOutput{Body: viewSession(s)}, nil
+	return &sessionOutput{Body: toSession(s)}, nil
 }
 
-// check answers for the store where no session can have the id.
+// check returns NotFound for an id that no session can have.
 func (p SessionPath) check() error {
 	if !conversation.ValidID(p.ID) {
 		return fault.Missing("session")

@@ -3,21 +3,114 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 )
+
+// timestamp is a time as the API writes it: RFC 3339, UTC, milliseconds. It reads any offset and any precision and
+// keeps what it read, so that times are compared before they are cut to milliseconds.
+type timestamp time.Time
+
+// timeRule describes a valid time. It follows "must be".
+const timeRule = "an RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, " +
+	"such as 2026-02-05T18:30:00.000Z"
+
+// MarshalText, UnmarshalText, UnmarshalJSON and Schema make a timestamp a date-time in JSON, in a query and in the
+// OpenAPI document.
+func (t timestamp) MarshalText() ([]byte, error) {
+	return []byte(conversation.FormatTime(time.Time(t))), nil
+}
+
+// UnmarshalText accepts T and Z in either case (RFC 3339, section 5.6). It accepts the years 1 to 9999 only, because
+// stored times sort as text. The first millisecond of the year 1 is Go's zero time and means "no time".
+func (t *timestamp) UnmarshalText(text []byte) error {
+	var parsed time.Time
+	err := parsed.UnmarshalText(bytes.ToUpper(text)) // time.Parse would accept more than the RFC
+	stored := conversation.Milliseconds(parsed)
+	latest := parsed.Add(time.Millisecond - 1).UTC()
+	if err != nil || stored.IsZero() || stored.Year() < 1 || latest.Year() > 9999 {
+		return errors.New("must be " + timeRule)
+	}
+	*t = timestamp(parsed.UTC())
+	return nil
+}
+
+// UnmarshalJSON reads an impossible time, such as the 30th of February, as the zero time. Later, check reports it with
+// the name of its field, which is not known here.
+func (t *timestamp) UnmarshalJSON(text []byte) error {
+	var value string
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	if t.UnmarshalText([]byte(value)) != nil {
+		*t = timestamp{}
+	}
+	return nil
+}
+
+// Schema puts the format into an extension, where huma does not check it: huma's check refuses lower case and accepts
+// commas.
+func (timestamp) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Extensions: map[string]any{"format": "date-time"}, PatternDescription: timeRule,
+		Description: strings.ToUpper(timeRule[:1]) + timeRule[1:] + ".",
+		Pattern:     `^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`,
+		Examples:    []any{"2026-02-05T18:30:00.000Z"},
+	}
+}
+
+func (t timestamp) time() time.Time { return time.Time(t) }
+
+// newTimestamp returns nil for the zero time, which is written as null or not at all.
+func newTimestamp(t time.Time) *timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	out := timestamp(t)
+	return &out
+}
+
+// exactTime returns the time as the client sent it, or the zero time for nil.
+func exactTime(t *timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.time()
+}
+
+// storedTime returns the time in milliseconds, as it is stored, or the zero time for nil.
+func storedTime(t *timestamp) time.Time { return conversation.Milliseconds(exactTime(t)) }
+
+// check reports a text that is not a time.
+func (t *timestamp) check(field string) []fault.Field {
+	if t == nil || !t.time().IsZero() {
+		return nil
+	}
+	return []fault.Field{{Field: field, Message: "must be " + timeRule}}
+}
+
+// checkSpan reports a span that ends before it begins. A zero time is open.
+func checkSpan(from, to time.Time) []fault.Field {
+	if from.IsZero() || to.IsZero() || !to.Before(from) {
+		return nil
+	}
+	return []fault.Field{{Field: "to", Message: "lies before from"}}
+}
 
 // object is a JSON object of the app's own.
 type object map[string]any
 
-// UnmarshalJSON reads numbers as they stand.
+// UnmarshalJSON keeps numbers as they are written.
 func (o *object) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -29,19 +122,20 @@ func (o *object) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// Schema accepts any object.
 func (object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: fmt.Sprintf("Any JSON object, at most %d levels deep; its numbers are those that a double holds exactly.",
+		Description: fmt.Sprintf("Any JSON object, at most %d levels deep, with numbers that a double holds exactly.",
 			conversation.MaxDocumentDepth),
 	}
 }
 
-// surfaceName is the name of a registered context.
-type surfaceName string
+// contextName is the name of a registered context.
+type contextName string
 
-// Schema lists the registry's contexts.
-func (surfaceName) Schema(huma.Registry) *huma.Schema {
+// Schema lists the registered contexts.
+func (contextName) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.Surfaces[0].Context}}
 	for _, name := range conversation.Contexts() {
 		s.Enum = append(s.Enum, name)
@@ -49,7 +143,10 @@ func (surfaceName) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-// Schema lists the record types that the registry's contexts write.
+// recordType is a record type that some context writes.
+type recordType string
+
+// Schema lists the record types of the registered contexts.
 func (recordType) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
 	for _, surface := range conversation.Surfaces {
@@ -61,20 +158,43 @@ func (recordType) Schema(huma.Registry) *huma.Schema {
 // id is a sessionId or coachId.
 type id string
 
-// idRule says in words what conversation.ValidID takes.
+// idRule describes the ids that conversation.ValidID accepts. It follows "must be".
 const idRule = `1 to 128 of A-Z a-z 0-9 _ . : - and neither "." nor ".."`
 
-// Schema is the rule of conversation.ValidID.
+// Schema has the rule of conversation.ValidID. The length is separate, because compiling a pattern that repeats 128
+// times takes most of a function's start-up time.
 func (id) Schema(huma.Registry) *huma.Schema {
 	longest := 128
-	// The length stands apart: a pattern that repeats 128 times takes most of a function's start to compile.
 	return &huma.Schema{
 		Type: huma.TypeString, Pattern: `^(\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9_.:-]*$`, MaxLength: &longest,
 		PatternDescription: idRule,
 	}
 }
 
-// optional is a field of a PATCH: absent leaves what is there, null clears it, a value replaces it.
+// textSchema returns the schema of a text of at most so many characters.
+func textSchema(longest int) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, MaxLength: &longest}
+}
+
+// plausibleID reports whether an id that the server made may be looked up. Such an id contains the user's id, which may
+// have any printable character, so the store decides in the end.
+func plausibleID(id string) bool {
+	return id != "" && len(id) <= 1024 && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
+}
+
+// toStrings converts named strings to plain ones.
+func toStrings[T ~string](named []T) []string {
+	if named == nil {
+		return nil
+	}
+	out := make([]string, len(named))
+	for i, t := range named {
+		out[i] = string(t)
+	}
+	return out
+}
+
+// optional is a field of a PATCH: if absent, the stored value stays; null clears it; a value replaces it.
 type optional[T any] struct {
 	set   bool
 	value *T
@@ -90,17 +210,14 @@ func (o *optional[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, o.value)
 }
 
-// MarshalJSON tells absent and null apart, for the hash of a body.
-func (o optional[T]) MarshalJSON() ([]byte, error) { return json.Marshal([]any{o.set, o.value}) }
-
-// Schema is that of the value, or null.
+// Schema is the schema of the value, or null.
 func (optional[T]) Schema(r huma.Registry) *huma.Schema {
 	s := *r.Schema(reflect.TypeFor[T](), true, "")
 	s.Nullable = true
 	return &s
 }
 
-// apply writes the field into its target: the zero value where it is null.
+// apply writes the field to its target. Null writes the zero value.
 func (o optional[T]) apply(target *T) {
 	if !o.set {
 		return
@@ -112,7 +229,14 @@ func (o optional[T]) apply(target *T) {
 	}
 }
 
-// schemaName names schemas by their types; those of the domain bear their package's name before their own.
+// assign writes a field that is not nil to its target.
+func assign[T any](value, target *T) {
+	if value != nil {
+		*target = *value
+	}
+}
+
+// schemaName names schemas by their types. The name of a domain type begins with its package's name.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
@@ -126,10 +250,4 @@ func schemaName(t reflect.Type, hint string) string {
 		return p + name
 	}
 	return name
-}
-
-// plausibleID reports whether an id of our own making may be looked up. Such ids carry the user's id, which may hold
-// any printable character, so the store has the last word.
-func plausibleID(id string) bool {
-	return id != "" && len(id) <= 1024 && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
 }
