@@ -1,4 +1,4 @@
-// Package architecture has no code. Its tests hold what the rest of the tree agrees on: which package may import which
-// (the domain in the middle, one package for each technology around it, wiring at the edge), that every package says
-// what it is for, and that template.yaml, the functions and the table in code describe the same system.
+// Package architecture has no code. Its tests enforce rules for the whole repository: which package may import which,
+// how long lines, files and functions may be, what comments may cite and which words names may have. They also check
+// that template.yaml, the functions and the table in code describe the same system.
 package architecture

@@ -60,6 +60,7 @@ func TestMainsAreShort(t *testing.T) {
 }
 
 func TestFunctionsOnlyWire(t *testing.T) {
+	t.Parallel()
 	allowed := []string{
 		module + "/internal/function", module + "/internal/config", "github.com/aws/aws-lambda-go",
 	}

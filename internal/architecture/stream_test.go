@@ -11,7 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// pattern is the shape of the stream mappings' filters.
+// pattern is the filter of a stream mapping.
 type pattern struct {
 	EventName []string
 	DynamoDB  struct {
@@ -24,7 +24,7 @@ type pattern struct {
 	}
 }
 
-func TestStreamMappingsTakeTheRecordsTheyAreFor(t *testing.T) {
+func TestStreamFiltersMatchTheCode(t *testing.T) {
 	t.Parallel()
 	var sessions []string
 	for _, s := range conversation.Surfaces {

@@ -15,12 +15,12 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
-// tableShape is what the template and the code say of the table, in the template's words.
+// tableShape is the part of the table that both the template and the code define, with the template's names.
 type tableShape struct {
 	BillingMode          string
 	AttributeDefinitions []struct{ AttributeName, AttributeType string }
 	KeySchema            []keyElement
-	// The order of indexes has no meaning.
+	// GlobalSecondaryIndexes are sorted by name, because their order has no meaning.
 	GlobalSecondaryIndexes []indexShape
 	StreamSpecification    struct{ StreamViewType string }
 }
@@ -84,7 +84,7 @@ func sortShape(s *tableShape) {
 	})
 }
 
-func TestTableIsKept(t *testing.T) {
+func TestTableIsProtected(t *testing.T) {
 	t.Parallel()
 	table := readTemplate(t).Resources["Table"]
 	var p struct {
@@ -109,12 +109,12 @@ func TestTableIsKept(t *testing.T) {
 		"TTL is enabled":                p.TimeToLiveSpecification.Enabled,
 	} {
 		if !holds {
-			t.Errorf("not so: %s", name)
+			t.Errorf("not true: %s", name)
 		}
 	}
 }
 
-func TestRolesNameTheTablesIndexesAndNoScan(t *testing.T) {
+func TestRolesQueryTheIndexesAndNeverScan(t *testing.T) {
 	t.Parallel()
 	var named []string
 	for _, m := range regexp.MustCompile(`/index/([\w.-]+)`).FindAllSubmatch(throughline.Template, -1) {

@@ -11,7 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 )
 
-// readTemplate reads template.yaml with its parameters' defaults.
+// readTemplate reads template.yaml with the defaults of its parameters.
 func readTemplate(t *testing.T) *template.Template {
 	t.Helper()
 	tpl, err := template.Parse(throughline.Template, nil)
@@ -21,7 +21,7 @@ func readTemplate(t *testing.T) *template.Template {
 	return tpl
 }
 
-func TestTemplateSetsOnlyVariablesThatConfigReads(t *testing.T) {
+func TestConfigReadsEveryVariableOfTheTemplate(t *testing.T) {
 	t.Parallel()
 	known := variables(reflect.TypeFor[config.Config]())
 	for _, f := range readTemplate(t).Functions {
@@ -36,7 +36,7 @@ func TestTemplateSetsOnlyVariablesThatConfigReads(t *testing.T) {
 	}
 }
 
-// variables lists the environment variables of a struct, as its env tags name them.
+// variables lists the environment variables that the env tags of a struct name.
 func variables(structure reflect.Type) []string {
 	var names []string
 	for field := range structure.Fields() {

@@ -1,0 +1,212 @@
+package architecture_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/throughline/throughline"
+
+// layer is the role of a package of internal/. It decides what the package may import.
+type layer string
+
+const (
+	// domain packages hold types, rules and the interfaces that they consume. They know no technology.
+	domain layer = "domain"
+	// base packages may be used by every technology: the configuration and the metrics. They import nothing of ours.
+	base layer = "base"
+	// technology packages implement the domain's interfaces with one service or library. They know no other technology.
+	technology layer = "technology"
+	// wiring packages connect the domain and the technologies. They may import all of internal/.
+	wiring layer = "wiring"
+)
+
+// importRule says which layer a package is in, and which modules it may import besides the standard library and this
+// module. The packages in the folders below it share its rule.
+type importRule struct {
+	layer   layer
+	modules []string
+}
+
+// importRules has a line for each package of internal/. A package without a line fails the test: decide on its layer
+// and add it.
+var importRules = map[string]importRule{
+	"internal/fault":        {layer: domain},
+	"internal/delay":        {layer: domain},
+	"internal/strictjson":   {layer: domain},
+	"internal/parallel":     {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/truncate":     {layer: domain},
+	"internal/llm":          {layer: domain},
+	"internal/conversation": {layer: domain},
+	"internal/longterm":     {layer: domain},
+	"internal/summary":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
+	"internal/memory":       {layer: domain},
+	"internal/recall":       {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
+	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/vector":       {layer: domain, modules: []string{"github.com/kljensen/snowball"}},
+
+	"internal/config": {layer: base, modules: []string{"github.com/caarlos0/env"}},
+	"internal/metric": {layer: base},
+
+	"internal/dynamo": {layer: technology, modules: []string{
+		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/sync",
+	}},
+	"internal/pinecone": {layer: technology, modules: []string{
+		"github.com/pinecone-io/go-pinecone", "google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sync",
+	}},
+	"internal/openai": {layer: technology, modules: []string{"github.com/sashabaranov/go-openai", "golang.org/x/sync"}},
+	"internal/token":  {layer: technology, modules: []string{"github.com/tiktoken-go/tokenizer"}},
+	"internal/auth": {layer: technology, modules: []string{
+		"github.com/golang-jwt/jwt", "github.com/MicahParks/keyfunc", "github.com/MicahParks/jwkset", "golang.org/x/time",
+	}},
+	"internal/httpapi": {layer: technology, modules: []string{
+		"github.com/danielgtaylor/huma", "github.com/aws/aws-lambda-go",
+	}},
+	"internal/stream": {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
+	"internal/invoke": {layer: technology, modules: []string{
+		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2",
+	}},
+
+	"internal/function": {layer: wiring, modules: []string{
+		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "golang.org/x/sync",
+	}},
+	"internal/architecture": {layer: wiring},
+}
+
+// importable lists the layers that the packages of a layer may import.
+var importable = map[layer][]layer{
+	domain:     {domain},
+	base:       {},
+	technology: {domain, base},
+	wiring:     {domain, base, technology, wiring},
+}
+
+// goPackage is a package as "go list -json" describes it. Imports leaves out the imports of tests.
+type goPackage struct {
+	ImportPath string
+	Name       string
+	Doc        string
+	Imports    []string
+}
+
+// path is the package's folder in the repository: "internal/prompt".
+func (p goPackage) path() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+
+func TestImportsFollowTheLayers(t *testing.T) {
+	t.Parallel()
+	for _, p := range listPackages(t) {
+		if !strings.HasPrefix(p.path(), "internal/") || isTestSupport(p.path()) {
+			continue
+		}
+		folder, rule := importRuleOf(p.path())
+		if folder == "" {
+			t.Errorf("%s has no line in importRules: add one", p.path())
+			continue
+		}
+		for _, imported := range p.Imports {
+			if problem := rule.problem(folder, imported); problem != "" {
+				t.Errorf("%s (%s) imports %s: %s", p.path(), rule.layer, imported, problem)
+			}
+		}
+	}
+}
+
+// isTestSupport reports whether a package exists for tests only, as net/http/httptest does. Such packages have names
+// that end in "test". They may import everything, and only tests and other test support may import them.
+func isTestSupport(path string) bool { return strings.HasSuffix(path, "test") }
+
+// importRuleOf returns the rule of a package and the folder that has it: the package's own, or the nearest above it.
+// The folder is empty if there is none.
+func importRuleOf(path string) (folder string, rule importRule) {
+	for path != "" {
+		if found, ok := importRules[path]; ok {
+			return path, found
+		}
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+	}
+	return "", importRule{}
+}
+
+// problem says why a package below folder may not import a path. It is empty if the package may.
+func (r importRule) problem(folder, imported string) string {
+	ours, isOurs := strings.CutPrefix(imported, module+"/")
+	switch {
+	case isStandard(imported):
+		return ""
+	case isOurs && isTestSupport(ours):
+		return "only tests may import it"
+	case !isOurs:
+		return r.moduleProblem(imported)
+	case !strings.HasPrefix(ours, "internal/"):
+		return "a package of internal/ may import only internal/ of this module"
+	}
+	target, to := importRuleOf(ours)
+	if target == folder || slices.Contains(importable[r.layer], to.layer) {
+		return ""
+	}
+	return "a " + string(r.layer) + " package may not import a " + string(to.layer) + " package"
+}
+
+func (r importRule) moduleProblem(imported string) string {
+	for _, allowed := range r.modules {
+		if imported == allowed || strings.HasPrefix(imported, allowed+"/") {
+			return ""
+		}
+	}
+	return "its module is not listed for this package"
+}
+
+// isStandard reports whether a path is of the standard library: the first element of such a path has no dot.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestEveryPackageHasAComment(t *testing.T) {
+	t.Parallel()
+	for _, p := range listPackages(t) {
+		want := "Package " + p.Name + " "
+		if p.Name == "main" {
+			want = "Command "
+		}
+		if !strings.HasPrefix(p.Doc, want) {
+			t.Errorf("%s: its package comment begins with %q, not with %q", p.ImportPath, first(p.Doc, 30), want)
+		}
+	}
+}
+
+func first(s string, n int) string { return s[:min(n, len(s))] }
+
+// listPackages asks the go command for every package of the module.
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Doc,Imports", module+"/...")
+	var stderr bytes.Buffer
+	list.Stderr = &stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("list packages: %v\n%s", err, stderr.Bytes())
+	}
+	var packages []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("decode packages: %v", err)
+		}
+		packages = append(packages, p)
+	}
+	if len(packages) < len(importRules) {
+		t.Fatalf("go list returned %d packages, fewer than importRules has", len(packages))
+	}
+	return packages
+}

@@ -1,0 +1,169 @@
+package architecture_test
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// The limits on the shape of the code. Those on files, functions and types do not bind tests.
+const (
+	maxLineChars = 120 // A tab counts as one.
+	maxFileLines = 400
+	maxFuncLines = 50
+	maxMethods   = 25
+)
+
+func TestLinesAreShort(t *testing.T) {
+	t.Parallel()
+	checkRepository(t, perFile(longLines))
+}
+
+func TestFilesAreShort(t *testing.T) {
+	t.Parallel()
+	checkRepository(t, perFile(longFiles))
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	t.Parallel()
+	checkRepository(t, perFile(longFunctions))
+}
+
+func TestTypesAreSmall(t *testing.T) {
+	t.Parallel()
+	checkRepository(t, largeTypes)
+}
+
+func longLines(f goFile) []problem {
+	var found []problem
+	for i, line := range strings.Split(f.text, "\n") {
+		if n := utf8.RuneCountInString(line); n > maxLineChars {
+			found = append(found, f.problem(f.lineStart(i+1), "the line has %d characters, more than %d", n, maxLineChars))
+		}
+	}
+	return found
+}
+
+func (f goFile) lineStart(line int) token.Pos { return f.fset.File(f.syntax.FileStart).LineStart(line) }
+
+func longFiles(f goFile) []problem {
+	n := strings.Count(f.text, "\n")
+	if n <= maxFileLines || !f.isProduction() {
+		return nil
+	}
+	return []problem{f.problem(f.syntax.FileStart, "the file has %d lines, more than %d", n, maxFileLines)}
+}
+
+func longFunctions(f goFile) []problem {
+	if !f.isProduction() {
+		return nil
+	}
+	var found []problem
+	for _, d := range f.syntax.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		if n := f.line(fn.End()) - f.line(fn.Pos()) + 1; n > maxFuncLines {
+			found = append(found, f.problem(fn.Pos(), "%s has %d lines, more than %d", fn.Name.Name, n, maxFuncLines))
+		}
+	}
+	return found
+}
+
+// largeTypes finds the types that declare too many methods. It counts neither those of an embedded field nor those of
+// an embedded interface.
+func largeTypes(files []goFile) []problem {
+	type methods struct {
+		count int
+		first problem
+	}
+	types := map[string]*methods{}
+	add := func(f goFile, name *ast.Ident, n int) {
+		key := path.Dir(f.path) + "." + name.Name
+		if types[key] == nil {
+			types[key] = &methods{first: f.problem(name.Pos(), "%s has more than %d methods", name.Name, maxMethods)}
+		}
+		types[key].count += n
+	}
+	for _, f := range files {
+		if !f.isProduction() {
+			continue
+		}
+		for n := range ast.Preorder(f.syntax) {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if name := receiver(n); name != nil {
+					add(f, name, 1)
+				}
+			case *ast.TypeSpec:
+				if i, ok := n.Type.(*ast.InterfaceType); ok {
+					add(f, n.Name, namedFields(i.Methods))
+				}
+			}
+		}
+	}
+	var found []problem
+	for _, key := range slices.Sorted(maps.Keys(types)) {
+		if types[key].count > maxMethods {
+			found = append(found, types[key].first)
+		}
+	}
+	return found
+}
+
+func namedFields(list *ast.FieldList) int {
+	n := 0
+	for _, field := range list.List {
+		n += len(field.Names)
+	}
+	return n
+}
+
+// receiver returns the name of a method's type, or nil for a function.
+func receiver(fn *ast.FuncDecl) *ast.Ident {
+	if fn.Recv == nil {
+		return nil
+	}
+	// The first name in *T, T and T[P] is T.
+	for n := range ast.Preorder(fn.Recv.List[0].Type) {
+		if name, ok := n.(*ast.Ident); ok {
+			return name
+		}
+	}
+	return nil
+}
+
+// TestShapeRules checks each rule on a file at its limit and on one past it.
+func TestShapeRules(t *testing.T) {
+	t.Parallel()
+	const name, test = "internal/a/a.go", "internal/a/a_test.go"
+	line := func(chars int) string { return "package a\n\n//" + strings.Repeat("é", chars-2) + "\n" }
+	checkRule(t, perFile(longLines), name, line(maxLineChars), 0)
+	checkRule(t, perFile(longLines), name, line(maxLineChars+1), 1)
+	checkRule(t, perFile(longLines), test, line(maxLineChars+1), 1)
+	file := func(lines int) string { return "package a\n" + strings.Repeat("\n", lines-1) }
+	checkRule(t, perFile(longFiles), name, file(maxFileLines), 0)
+	checkRule(t, perFile(longFiles), name, file(maxFileLines+1), 1)
+	checkRule(t, perFile(longFiles), test, file(maxFileLines+1), 0)
+	function := func(lines int) string { return "package a\n\nfunc f() {" + strings.Repeat("\n", lines-1) + "}\n" }
+	checkRule(t, perFile(longFunctions), name, function(maxFuncLines), 0)
+	checkRule(t, perFile(longFunctions), name, function(maxFuncLines+1), 1)
+	checkRule(t, perFile(longFunctions), test, function(maxFuncLines+1), 0)
+	methods := func(n int) string {
+		return "package a\n\nfunc f() {}\n" + strings.Repeat("func (t T) m() {}\nfunc (u *U[V]) m() {}\n", n)
+	}
+	checkRule(t, largeTypes, name, methods(maxMethods), 0)
+	checkRule(t, largeTypes, name, methods(maxMethods+1), 2)
+	checkRule(t, largeTypes, test, methods(maxMethods+1), 0)
+	wide := func(n int) string {
+		return "package a\n\ntype I interface {\n\tE\n" + strings.Repeat("\tm()\n", n) + "}\n"
+	}
+	checkRule(t, largeTypes, name, wide(maxMethods), 0)
+	checkRule(t, largeTypes, name, wide(maxMethods+1), 1)
+}
