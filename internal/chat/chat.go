@@ -1,5 +1,5 @@
-// Package chat is the streaming coach: it makes the user's message durable, has the prompt built, streams the model's
-// answer and stores it whole, whatever the client does meanwhile (design 4.5).
+// Package chat is the streaming coach. It stores the user's message, has the prompt built, streams the model's answer
+// and stores the whole answer, even when the client goes away.
 package chat
 
 import (
@@ -23,7 +23,7 @@ type Request struct {
 	Idempotency conversation.Idempotency
 }
 
-// Event is one event of the answer's stream: "prompt", then "token" …, then exactly one "done" or "error" (api 4).
+// Event is one event of the answer's stream: one "prompt", any number of "token", then exactly one "done" or "error".
 type Event struct {
 	Name string
 	Data any
@@ -48,16 +48,16 @@ type Done struct {
 	FinishReason string `json:"finishReason"`
 }
 
-// Interrupted is the finish reason of an answer that a deadline or a model error cut; what there was of it is stored
-// with metadata.interrupted.
+// Interrupted is the finish reason of an answer that was cut by a deadline or a model error. The part that was
+// generated is stored with metadata.interrupted.
 const Interrupted = "interrupted"
 
-// Prompter builds the prompt of a turn and does not keep it: the service keeps it while the model generates.
+// Prompter builds the prompt of a turn without storing it: the service stores it while the model generates.
 type Prompter interface {
 	Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error)
 }
 
-// Streamer streams a model's answer, piece by piece, and returns the whole.
+// Streamer streams a model's answer piece by piece and returns the whole.
 type Streamer interface {
 	Stream(ctx context.Context, r llm.Request, emit func(delta string) error) (llm.Completion, error)
 }
@@ -72,7 +72,7 @@ type Counter interface {
 	Count(text string) int
 }
 
-// Deps are what a Service stands on. All are needed.
+// Deps are the dependencies of a Service. All are needed.
 type Deps struct {
 	Turns   conversation.TurnStore
 	Prompts Prompter
@@ -81,12 +81,12 @@ type Deps struct {
 	Archive prompt.Archive
 	Tokens  Counter
 	Now     func() time.Time
-	// Timeout bounds one generation.
+	// Timeout limits one generation.
 	Timeout time.Duration
 	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept.
 	StoreText bool
 	Retention time.Duration
-	// Report hears of failures that the client does not: a manifest that could not be kept.
+	// Report is called with failures that the client does not see, such as a manifest that could not be stored.
 	Report func(ctx context.Context, op string, err error)
 }
 
@@ -97,10 +97,10 @@ type Service struct{ Deps }
 func New(d Deps) *Service { return &Service{Deps: d} }
 
 const (
-	// lease is how long a turn is held before another request may take it; it is renewed while an answer takes
-	// longer, so that a crash costs the user at most this wait.
+	// lease is how long a turn is reserved for its request. It is renewed while an answer takes longer, so that after
+	// a crash a repeat has to wait at most this long.
 	lease = 30 * time.Second
-	// reserve is what a generation leaves of the invocation's time for storing the answer.
+	// reserve is the time before the invocation's deadline that is left for storing the answer.
 	reserve = 5 * time.Second
 )
 

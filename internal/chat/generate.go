@@ -9,7 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// generate streams the model's answer, with at most one round of the search_conversations tool (design 2).
+// generate streams the model's answer, with at most one round of the search_conversations tool.
 func (g *generation) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
 	request := llm.Request{Model: g.prompt.Model, Messages: g.messages(), Tools: g.prompt.Tools, User: endUser(g.user)}
 	completion, err := g.Model.Stream(ctx, request, emit)
@@ -18,7 +18,8 @@ func (g *generation) generate(ctx context.Context, emit func(string) error) (llm
 	}
 	request.Messages = append(request.Messages, llm.Message{Role: "assistant", ToolCalls: completion.ToolCalls})
 	for _, call := range completion.ToolCalls {
-		request.Messages = append(request.Messages, llm.Message{Role: "tool", ToolCallID: call.ID, Content: g.search(ctx, call)})
+		result := llm.Message{Role: "tool", ToolCallID: call.ID, Content: g.search(ctx, call)}
+		request.Messages = append(request.Messages, result)
 	}
 	request.Tools = nil
 	second, err := g.Model.Stream(ctx, request, emit)
@@ -26,7 +27,8 @@ func (g *generation) generate(ctx context.Context, emit func(string) error) (llm
 	return second, err
 }
 
-// messages are the prompt as the model gets it: the one payload of a text recipe, or system and role messages.
+// messages returns the prompt in the form of the model: the text of a recipe with one payload, or the system text and
+// the role messages.
 func (g *generation) messages() []llm.Message {
 	if g.prompt.Text != "" {
 		return []llm.Message{{Role: "user", Content: g.prompt.Text}}
@@ -41,7 +43,7 @@ func (g *generation) messages() []llm.Message {
 	return out
 }
 
-// endUser is the id by which a vendor tells users apart without knowing them.
+// endUser is a hash of the user's id: the vendor can tell users apart and does not learn their ids.
 func endUser(user conversation.UserID) string {
 	hash := sha256.Sum256([]byte(user))
 	return hex.EncodeToString(hash[:16])

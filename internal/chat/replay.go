@@ -8,20 +8,23 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// What a replay needs beyond the text stands in the answer's metadata.
+// The keys of the answer's metadata that a replay needs beside the text.
 const (
 	metaPrompt = "promptId"
 	metaFinish = "finishReason"
 	metaUsage  = "usage"
 )
 
-// replay sends the events of a turn that was finished before, with the stored text.
+// replay returns the events of a turn that is finished, with the stored text.
 func replay(turn conversation.Turn) iter.Seq[Event] {
 	answer := *turn.Answer
 	events := []Event{
 		{"prompt", Built{PromptID: text(answer.Metadata[metaPrompt]), UserMessageID: turn.Message.ID}},
 		{"token", Token{Text: answer.Content}},
-		{"done", Done{MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]), FinishReason: text(answer.Metadata[metaFinish])}},
+		{"done", Done{
+			MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]),
+			FinishReason: text(answer.Metadata[metaFinish]),
+		}},
 	}
 	return func(yield func(Event) bool) {
 		for _, e := range events {
@@ -37,7 +40,7 @@ func text(v any) string {
 	return s
 }
 
-// usageMap and usageOf carry token counts through the metadata, whose numbers come back in the store's own type.
+// usageMap and usageOf convert token counts to metadata and back. The store returns numbers in a type of its own.
 func usageMap(u llm.Usage) map[string]any {
 	return map[string]any{
 		"promptTokens": u.PromptTokens, "completionTokens": u.CompletionTokens, "totalTokens": u.TotalTokens,

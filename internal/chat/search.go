@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// toolTokens is how much of the conversations one search may bring back to the model, toolHits out of how many
-	// messages. Of a longer message than toolChars the part is told that has a word of the query.
+	// toolTokens limits the contents that one search returns to the model, out of the best toolHits messages. A message
+	// longer than toolChars is cut to the part around a word of the query.
 	toolTokens = 1500
 	toolHits   = 40
 	toolChars  = 1200
 )
 
-// search answers one tool call with what recall finds, as data; a search that fails says so to the model.
+// search answers one tool call with what recall finds, as JSON. When the search fails, the answer says so.
 func (g *generation) search(ctx context.Context, call llm.ToolCall) string {
 	var arguments struct {
 		Query string `json:"query"`
@@ -40,8 +40,8 @@ func (g *generation) search(ctx context.Context, call llm.ToolCall) string {
 	return g.renderFound(arguments.Query, found)
 }
 
-// renderFound writes what a search found as JSON, so that no content can pass for anything but a value, with times to
-// the minute. Stored system messages never reach a model.
+// renderFound writes the messages that a search found as JSON, so that their contents can only be values. Times are to
+// the minute. Stored system messages are left out.
 func (g *generation) renderFound(query string, found recall.Messages) string {
 	type line struct {
 		When    string `json:"when"`
@@ -59,10 +59,10 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 			content, tokens = part, g.Tokens.Count(part)
 		}
 		if used+tokens > toolTokens && len(lines) > 0 {
-			continue // it makes room for those behind it
+			continue // shorter messages may still fit
 		}
 		used += tokens
-		where := conversation.LabelOf(m.Context, "Check-in") // which is in no context
+		where := conversation.LabelOf(m.Context, "Check-in") // a check-in has no registered context
 		lines = append(lines, line{m.Timestamp.UTC().Format("2006-01-02 15:04 MST"), where, string(m.Role), content})
 	}
 	text, err := json.Marshal(map[string]any{"messages": lines})
@@ -72,7 +72,7 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 	return string(text)
 }
 
-// around is a long text's part around the longest of the query's words that it has, or else its beginning.
+// around cuts a long text to the part around the longest word of the query that it contains, or else to its beginning.
 func around(query, text string) string {
 	runes := []rune(text)
 	if len(runes) <= toolChars {

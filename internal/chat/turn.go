@@ -15,18 +15,18 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// Answer is the stream of one turn's events. Replayed says that the turn was finished before, by an earlier call with
-// the same idempotency key.
+// Answer is the stream of one turn's events. Replayed is true when an earlier call with the same idempotency key
+// finished the turn.
 type Answer struct {
 	Events   iter.Seq[Event]
 	Replayed bool
 }
 
-// Start makes the user's message durable, builds the prompt and returns the stream of the answer. The caller ranges
-// over the stream once, to its end or until it loses its client: the generation runs to its end all the same.
+// Start stores the user's message, builds the prompt and returns the stream of the answer. The caller ranges over the
+// stream once, and may stop early when its client goes away: the generation runs to its end all the same.
 //
-// What fails before the first event is an error of Start: Invalid, NotFound (session), Conflict with RetryAfter while
-// another request with the same idempotency key generates, IdempotencyMismatch, or Unavailable.
+// The errors of Start are failures before the first event: Invalid, NotFound for the session, Conflict with RetryAfter
+// while another request with the same idempotency key generates, IdempotencyMismatch, or Unavailable.
 func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
 	if err := r.validate(); err != nil {
 		return Answer{}, err
@@ -44,7 +44,7 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 	}
 	p, err := s.Prompts.Build(ctx, user, promptRequest(turn, r))
 	if err != nil {
-		s.giveUp(ctx, user, turn)
+		s.release(ctx, user, turn)
 		return Answer{}, err
 	}
 	g := &generation{Service: s, user: user, turn: turn, request: r, prompt: p}
@@ -68,18 +68,18 @@ func promptRequest(turn conversation.Turn, r Request) prompt.Request {
 	}
 }
 
-// giveUp ends the lease of a turn that nobody will finish; the user's message stays. Where even that fails, the lease
-// lapses by itself.
-func (s *Service) giveUp(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
+// release ends the lease of a turn that this request will not finish. The user's message stays. When the release fails,
+// the lease expires by itself.
+func (s *Service) release(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
 	if turn.Lease == "" {
 		return
 	}
 	if err := s.Turns.RenewTurn(context.WithoutCancel(ctx), user, turn, 0); err != nil {
-		s.Report(ctx, "give up turn", err)
+		s.Report(ctx, "release turn", err)
 	}
 }
 
-// generation is one answer in the making.
+// generation is one answer that is being generated.
 type generation struct {
 	*Service
 	user    conversation.UserID
@@ -89,20 +89,20 @@ type generation struct {
 	text    strings.Builder
 }
 
-// run generates the answer under its own deadline: a client that goes away stops the events and nothing else.
+// run generates the answer under its own deadline. When the client goes away, only the events stop.
 func (g *generation) run(ctx context.Context, yield func(Event) bool) {
-	present := true
+	listening := true
 	emit := func(name string, data any) {
-		present = present && yield(Event{Name: name, Data: data})
+		listening = listening && yield(Event{Name: name, Data: data})
 	}
 	emit("prompt", Built{PromptID: g.prompt.ID, UserMessageID: g.turn.Message.ID})
 
 	ctx, cancel := g.deadline(ctx)
 	defer cancel()
-	side, stop := context.WithCancel(ctx)
+	background, stop := context.WithCancel(ctx)
 	var work errgroup.Group
-	work.Go(func() error { return g.savePrompt(side) })
-	work.Go(func() error { return g.keepLease(side) })
+	work.Go(func() error { return g.savePrompt(background) })
+	work.Go(func() error { return g.renewLease(background) })
 
 	completion, failure := g.generate(ctx, func(delta string) error {
 		g.text.WriteString(delta)
@@ -112,7 +112,7 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	done, err := g.finish(ctx, completion, failure)
 	stop()
 	if werr := work.Wait(); werr != nil {
-		g.Report(ctx, "keep prompt and lease", werr)
+		g.Report(ctx, "save prompt and renew lease", werr)
 	}
 	if err != nil {
 		emit("error", fault.From(err))
@@ -121,8 +121,8 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	emit("done", done)
 }
 
-// deadline bounds the generation by the service's timeout and by what the invocation leaves, and lets no client's
-// leaving end it.
+// deadline limits the generation to the service's timeout and to the time that the invocation has left. The client's
+// cancellation does not end it.
 func (g *generation) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := g.Now().Add(g.Timeout)
 	if invocation, ok := ctx.Deadline(); ok && invocation.Add(-reserve).Before(end) {
@@ -138,12 +138,12 @@ func (g *generation) savePrompt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The answer may be done first; the manifest is kept all the same.
+	// The manifest is stored even when the answer is done first.
 	return g.Archive.SavePrompt(context.WithoutCancel(ctx), g.user, kept)
 }
 
-// keepLease renews the turn's lease for as long as the generation goes on.
-func (g *generation) keepLease(ctx context.Context) error {
+// renewLease renews the turn's lease until its context ends.
+func (g *generation) renewLease(ctx context.Context) error {
 	if g.turn.Lease == "" {
 		return nil
 	}
@@ -161,14 +161,14 @@ func (g *generation) keepLease(ctx context.Context) error {
 	}
 }
 
-// finish stores what was generated. An answer that was cut is stored with metadata.interrupted; where there is no
-// text at all the turn is given up and the failure is the client's to see.
+// finish stores what was generated. An answer that was cut is stored with metadata.interrupted. When there is no text
+// at all, the turn is released and the failure is returned.
 func (g *generation) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
 	defer cancel()
 	if g.text.Len() == 0 {
-		g.giveUp(ctx, g.user, g.turn)
-		return Done{}, cmp.Or(failure, errSilent)
+		g.release(ctx, g.user, g.turn)
+		return Done{}, cmp.Or(failure, errNoAnswer)
 	}
 	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
 	metadata := map[string]any{metaPrompt: g.prompt.ID}
@@ -193,5 +193,5 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	return done, nil
 }
 
-// errSilent is the failure of a model that answered nothing without saying why.
-var errSilent error = fault.New(fault.Unavailable, "the model gave no answer")
+// errNoAnswer is the failure of a model that returned neither text nor an error.
+var errNoAnswer error = fault.New(fault.Unavailable, "the model gave no answer")

@@ -7,8 +7,12 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got, err := config.Parse(map[string]string{"TABLE_NAME": "t", "SUMMARY_IDLE": "2m", "BACKGROUND_MODEL_CALLS": "false"})
-	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 || got.BackgroundModel || got.Triggers.Messages != 20 {
+	t.Parallel()
+	got, err := config.Parse(map[string]string{
+		"TABLE_NAME": "t", "SUMMARY_IDLE": "2m", "BACKGROUND_MODEL_CALLS": "false",
+	})
+	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 || got.BackgroundModel ||
+		got.Triggers.Messages != 20 {
 		t.Errorf("parsed %+v, %v", got, err)
 	}
 	for name, tt := range map[string]struct {
@@ -17,8 +21,14 @@ func TestParse(t *testing.T) {
 	}{
 		"missing": {map[string]string{}, "TABLE_NAME is not set"},
 		"empty":   {map[string]string{"TABLE_NAME": ""}, "TABLE_NAME is empty"},
-		"number":  {map[string]string{"TABLE_NAME": "t", "SUMMARY_TIMEOUT_MS": "2s"}, "SUMMARY_TIMEOUT_MS=2s: must be a whole number"},
-		"span":    {map[string]string{"TABLE_NAME": "t", "SUMMARY_IDLE": "soon"}, "SUMMARY_IDLE=soon: must be a span such as 90s or 15m"},
+		"number": {
+			map[string]string{"TABLE_NAME": "t", "SUMMARY_TIMEOUT_MS": "2s"},
+			"SUMMARY_TIMEOUT_MS=2s: must be a whole number",
+		},
+		"span": {
+			map[string]string{"TABLE_NAME": "t", "SUMMARY_IDLE": "soon"},
+			"SUMMARY_IDLE=soon: must be a span such as 90s or 15m",
+		},
 		"two": {
 			map[string]string{"TABLE_NAME": "t", "KEEP_PROMPT_TEXT": "maybe", "PROMPT_DAYS": "x"},
 			"KEEP_PROMPT_TEXT=maybe: must be true or false; PROMPT_DAYS=x: must be a whole number",

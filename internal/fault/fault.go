@@ -1,6 +1,6 @@
-// Package fault is the one kind of error that crosses a package boundary on its way to a caller: a code for
-// programs, a message for people, and a cause for the log. What a client sees is made from the code, the message
-// and the fields alone, never from the cause (api 1, conventions "Errors and logs").
+// Package fault defines the errors that packages return to each other: with a code for programs, a message for people
+// and a cause for the log. What a client sees is made from the code, the message and the fields alone, never from the
+// cause.
 package fault
 
 import (
@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// Code says what went wrong in the words of api 1. Each code stands for one HTTP status and one errorType of a
-// direct invocation.
+// Code classifies an error. Each code has one HTTP status and one errorType of a direct invocation.
 type Code string
 
-// The codes of api 1. NotJSON is "invalid" with status 400: the input could not be read at all.
+// The codes of the API. NotJSON is the API's "invalid" with status 400: the input could not be parsed.
 const (
 	Invalid             Code = "invalid"
 	NotJSON             Code = "not_json"
@@ -30,11 +29,11 @@ const (
 	Internal            Code = "internal"
 )
 
-// Field names one part of the input that is wrong, and the mend.
+// Field describes one part of the input that is wrong.
 type Field struct {
 	// Field is the path in the input, such as "messages[3].role".
 	Field string `json:"field"`
-	// Message says what is wrong with it and what would be right.
+	// Message says what the field must be.
 	Message string `json:"message"`
 }
 
@@ -44,14 +43,14 @@ type Error struct {
 	Code    Code
 	Message string
 	Fields  []Field
-	// RetryAfter, when positive, is how long the caller should wait before the same call may succeed.
+	// RetryAfter, when positive, is how long the caller should wait before it repeats the call.
 	RetryAfter time.Duration
 	// Op is the operation that failed, verb first: "append messages".
 	Op  string
 	Err error
 }
 
-// Error renders the whole chain for the log: operation, message, fields, cause.
+// Error returns the text for the log: operation, code, message, fields and cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Op != "" {
@@ -73,7 +72,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New returns an error of a code whose message the client may read.
+// New returns an error with a code and a message for the client.
 func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
 // Newf is New with a format.
@@ -91,7 +90,7 @@ func InvalidFields(fields ...Field) *Error {
 	return &Error{Code: Invalid, Message: "the input is not valid", Fields: fields}
 }
 
-// Sentence says what is wrong with an input's fields: of the first, and how many there are besides.
+// Sentence describes invalid fields: the first one, and the number of others.
 func Sentence(fields []Field) string {
 	if len(fields) == 0 {
 		return ""
@@ -107,13 +106,13 @@ func Sentence(fields []Field) string {
 	}
 }
 
-// Missing returns a NotFound error for a kind of thing; what belongs to another user is missing too.
+// Missing returns a NotFound error for a kind of record. Records of another user are not found either.
 func Missing(kind string) *Error { return New(NotFound, kind+" not found") }
 
-// Wrap gives a cause a code and the operation that met it. The cause stays out of the client's sight.
+// Wrap returns an error with a code, the operation that failed and its cause. The client does not see the cause.
 func Wrap(code Code, op string, err error) *Error { return &Error{Code: code, Op: op, Err: err} }
 
-// CodeOf returns the code of the first Error in the chain, and Internal where there is none.
+// CodeOf returns the code of the first Error in the chain, or Internal if there is none.
 func CodeOf(err error) Code {
 	if f := find(err); f != nil {
 		return f.Code

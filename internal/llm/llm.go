@@ -1,5 +1,5 @@
-// Package llm holds the shapes of a conversation with a language model, as the packages that use one see them. It
-// knows no vendor; each consumer states the one or two methods that it needs.
+// Package llm defines the requests and answers of a language model, for all vendors. Each package that uses a model
+// declares an interface with the one or two methods that it needs.
 package llm
 
 import "encoding/json"
@@ -9,7 +9,7 @@ type Message struct {
 	// Role is system, user, assistant or tool.
 	Role    string
 	Content string
-	// ToolCalls are what an assistant message asks for; ToolCallID names the call that a tool message answers.
+	// ToolCalls are the calls that an assistant message asks for. ToolCallID is the call that a tool message answers.
 	ToolCalls  []ToolCall
 	ToolCallID string
 }
@@ -21,20 +21,20 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// ToolCall is the model asking for a tool; Arguments is a JSON object.
+// ToolCall is a model's request to call a tool. Arguments is a JSON object.
 type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments string
 }
 
-// Schema asks for an answer that is JSON of that schema.
+// Schema asks for an answer in JSON that matches the schema.
 type Schema struct {
 	Name string
 	JSON json.RawMessage
 }
 
-// Request is one call of a model. An empty Model means the configured one; a zero MaxTokens means no limit of ours.
+// Request is one call of a model. An empty Model is the configured one. A MaxTokens of 0 sets no limit.
 type Request struct {
 	Model     string
 	Messages  []Message

@@ -1,6 +1,6 @@
-// Package metric writes CloudWatch metrics as embedded metric format (EMF) log lines, one for each invocation. Counts
-// and times are values, ids are properties, and the only dimension is the function: a dimension that varies would be
-// a new metric each time.
+// Package metric writes CloudWatch metrics as log lines in the embedded metric format (EMF), one for each invocation.
+// Counts and times are values, and ids are properties. The only dimension is the function, because each value of a
+// dimension is billed as a metric of its own.
 package metric
 
 import (
@@ -48,8 +48,8 @@ type invocation struct {
 
 type key struct{}
 
-// Begin opens an invocation. What is added to its context until end is called stands in one line.
-func (r *Recorder) Begin(ctx context.Context, requestID string) (context.Context, func()) {
+// Begin starts an invocation. All values that are added to the returned context until end is called are in one line.
+func (r *Recorder) Begin(ctx context.Context, requestID string) (_ context.Context, end func()) {
 	inv := &invocation{values: map[string]float64{}, units: map[string]Unit{}, properties: map[string]string{}}
 	if requestID != "" {
 		inv.properties["requestId"] = requestID
@@ -61,14 +61,14 @@ func (r *Recorder) Begin(ctx context.Context, requestID string) (context.Context
 	}
 }
 
-// Add adds to a value of the invocation that the context belongs to; outside an invocation it does nothing.
+// Add adds to a value of the context's invocation. Outside an invocation it does nothing.
 func Add(ctx context.Context, name string, value float64, unit Unit) {
 	if inv, ok := ctx.Value(key{}).(*invocation); ok {
 		inv.add(name, value, unit)
 	}
 }
 
-// Property notes an id beside the values; it is searchable and never a dimension.
+// Property adds an id to the line. It can be searched for and is never a dimension.
 func Property(ctx context.Context, name, value string) {
 	if inv, ok := ctx.Value(key{}).(*invocation); ok {
 		inv.mu.Lock()

@@ -10,11 +10,15 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 )
 
-// golden is the line as CloudWatch's EMF specification has it: one object, values at the top, the directive in _aws.
-const golden = `{"Degraded.pinecone":1,"Duration":25,"Function":"prompt","PromptTokens":812,"_aws":{"CloudWatchMetrics":[{"Namespace":"Throughline","Dimensions":[["Function"]],"Metrics":[{"Name":"Degraded.pinecone","Unit":"Count"},{"Name":"Duration","Unit":"Milliseconds"},{"Name":"PromptTokens","Unit":"Count"}]}],"Timestamp":1770316200025},"promptId":"prm_1","requestId":"req-1"}
-`
+// golden is one line of CloudWatch's embedded metric format: one object with the values, and the directive in _aws.
+const golden = `{"Degraded.pinecone":1,"Duration":25,"Function":"prompt","PromptTokens":812,` +
+	`"_aws":{"CloudWatchMetrics":[{"Namespace":"Throughline","Dimensions":[["Function"]],"Metrics":[` +
+	`{"Name":"Degraded.pinecone","Unit":"Count"},{"Name":"Duration","Unit":"Milliseconds"},` +
+	`{"Name":"PromptTokens","Unit":"Count"}]}],"Timestamp":1770316200025},` +
+	`"promptId":"prm_1","requestId":"req-1"}` + "\n"
 
 func TestOneLineForEachInvocation(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 	var out strings.Builder
 	recorder := metric.NewRecorder(&out, "prompt", func() time.Time { return now })
@@ -33,6 +37,7 @@ func TestOneLineForEachInvocation(t *testing.T) {
 }
 
 func TestOutsideAnInvocationNothingIsWritten(t *testing.T) {
+	t.Parallel()
 	metric.Add(t.Context(), "PromptTokens", 1, metric.Count)
 	metric.Property(t.Context(), "promptId", "prm_1")
 }

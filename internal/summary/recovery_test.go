@@ -149,8 +149,8 @@ func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
 	}
 }
 
-// TestABacklogTakesSeveralCalls checks the limit of what one change summarises of an imported history. The sweep goes on
-// at once.
+// TestABacklogTakesSeveralCalls checks the limit of what one change summarises of an imported history. The sweep goes
+// on at once.
 func TestABacklogTakesSeveralCalls(t *testing.T) {
 	t.Parallel()
 	f := newFake()

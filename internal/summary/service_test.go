@@ -126,8 +126,8 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 	})
 }
 
-// TestTheSweepTriesAgain has a model that fails. The fallback stays, the session stays due, and a later sweep stores the
-// model's summary.
+// TestTheSweepTriesAgain has a model that fails. The fallback stays, the session stays due, and a later sweep stores
+// the model's summary.
 func TestTheSweepTriesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,8 +235,8 @@ func TestOnlySystemMessages(t *testing.T) {
 	}
 }
 
-// TestOrderAndRedeliveryDoNotMatter delivers the changes of a history shuffled and doubled. After the sweep everything is
-// covered and the messages are unchanged. No summary covers less than the one before.
+// TestOrderAndRedeliveryDoNotMatter delivers the changes of a history shuffled and doubled. After the sweep everything
+// is covered and the messages are unchanged. No summary covers less than the one before.
 func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

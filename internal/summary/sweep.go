@@ -105,8 +105,8 @@ func (s *Service) quietAt(session conversation.Session) time.Time {
 	return session.LastMessageAt.Add(s.Idle)
 }
 
-// nextVisit is when the sweep visits a session that is not up to date again: at once when a backlog is left, later after
-// a failure. While the session has a fallback summary, the wait is the age of that summary, so that it doubles.
+// nextVisit is when the sweep visits a session that is not up to date again: at once when a backlog is left, later
+// after a failure. While the session has a fallback summary, the wait is the age of that summary, so that it doubles.
 func (s *Service) nextVisit(session conversation.Session, err error) time.Time {
 	now, wait := s.Now(), s.Idle
 	if sum := session.Summary; sum != nil && sum.Kind == conversation.Extractive {

@@ -29,9 +29,9 @@ type target struct {
 	id      string
 }
 
-// Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or left,
-// that have many messages since the last summary, or that the user moved away from. It returns the number of changes,
-// from the first, that need not be delivered again.
+// Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or
+// left, that have many messages since the last summary, or that the user moved away from. It returns the number of
+// changes, from the first, that need not be delivered again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	targets, first, err := s.targets(ctx, changes)
 	if err != nil {
@@ -53,7 +53,9 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 }
 
 // targets collects the sessions to summarise, each once. first has the place of the first change that triggers each.
-func (s *Service) targets(ctx context.Context, changes []conversation.Change) (targets []target, first []int, err error) {
+func (s *Service) targets(
+	ctx context.Context, changes []conversation.Change,
+) (targets []target, first []int, err error) {
 	seen := map[target]bool{}
 	add := func(t target, place int) {
 		if !seen[t] {
