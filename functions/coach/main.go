@@ -1,4 +1,5 @@
-// Command coach is the Lambda function of that name: the streaming chat and the export, behind a function URL with response streaming.
+// Command coach is the Lambda function of that name: the streaming chat and the export, behind a function
+// URL with response streaming.
 package main
 
 import (

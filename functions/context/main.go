@@ -1,4 +1,5 @@
-// Command context is the Lambda function of that name: the cross-context summary query and message recall, over the HTTP API and by direct invocation.
+// Command context is the Lambda function of that name: the cross-context summary query and message recall,
+// over the HTTP API and by direct invocation.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command messages is the Lambda function of that name: sessions, messages, the timeline and the user's long-term records over the HTTP API.
+// Command messages is the Lambda function of that name: sessions, messages, the timeline and the user's
+// long-term records, over the HTTP API.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command prompt is the Lambda function of that name: building prompts and keeping their manifests, over the HTTP API and by direct invocation.
+// Command prompt is the Lambda function of that name: builds prompts and stores their manifests, over the HTTP
+// API and by direct invocation.
 package main
 
 import (

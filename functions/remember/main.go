@@ -1,4 +1,4 @@
-// Command remember is the Lambda function of that name: indexing of messages, from the table's stream.
+// Command remember is the Lambda function of that name: indexes messages from the table's stream.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command summarize is the Lambda function of that name: session summaries, from the table's stream and the sweep's schedule.
+// Command summarize is the Lambda function of that name: writes session summaries, from the table's stream
+// and the schedule of the sweep.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package function holds what the functions' wiring shares: the AWS clients, the secrets, the logger and the metrics
-// of one function. The packages under it build one function's handler each, from configuration alone; functions/*
-// start them in Lambda, and the local stack calls the same values.
+// Package function has the wiring that the Lambda functions share: AWS clients, secrets, logger and metrics. Each
+// package below it builds the handler of one function from its configuration. The commands in functions start these
+// handlers in Lambda, and the local stack calls them.
 package function
 
 import (
@@ -13,7 +13,7 @@ import (
 	"net"
 	"net/http"
 	"time"
-	// The Lambda runtime has no time zones of its own, and days are counted in the user's.
+	// The Lambda runtime has no time zone database, and users have time zones.
 	_ "time/tzdata"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -28,10 +28,10 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 )
 
-// Runtime is what the process gives a function beside its configuration.
+// Runtime is what a function gets from its process beside the configuration.
 type Runtime struct {
 	Log *slog.Logger
-	// Metrics is where EMF lines go; in Lambda, standard output.
+	// Metrics gets the EMF lines. In Lambda it is standard output.
 	Metrics io.Writer
 }
 
@@ -40,20 +40,20 @@ func (r Runtime) Recorder(name string) *metric.Recorder {
 	return metric.NewRecorder(r.Metrics, name, time.Now)
 }
 
-// awsConfig makes the SDK's configuration from ours. Lambda hands the execution role's credentials over in the
-// environment, so the SDK's chain of providers, and its cost at start-up, is not needed.
+// awsConfig returns the configuration of the AWS clients. Lambda passes the execution role's credentials in the
+// environment, so the SDK's chain of credential providers, which costs start-up time, is not needed.
 func awsConfig(cfg config.Config) aws.Config {
 	return aws.Config{
 		Region:      cfg.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken),
 		HTTPClient:  httpClient(),
-		Retryer:     func() aws.Retryer { return retry.NewStandard(repeatCutAnswers) },
+		Retryer:     func() aws.Retryer { return retry.NewStandard(retryTruncated) },
 	}
 }
 
-// repeatCutAnswers has the SDK repeat a request whose answer's body ended early, as it repeats by itself those whose
-// connection was reset: the two differ only in how the connection was lost.
-func repeatCutAnswers(o *retry.StandardOptions) {
+// retryTruncated makes the SDK retry a request whose response body ended early. By itself the SDK retries only requests
+// whose connection was reset.
+func retryTruncated(o *retry.StandardOptions) {
 	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return aws.TrueTernary
@@ -62,7 +62,7 @@ func repeatCutAnswers(o *retry.StandardOptions) {
 	}))
 }
 
-// httpClient keeps enough idle connections for one prompt's parallel reads.
+// httpClient keeps enough idle connections for the parallel reads of one prompt.
 func httpClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -80,7 +80,7 @@ func DynamoDB(cfg config.Config) *dynamodb.Client {
 	})
 }
 
-// Lambda returns the client that the coach function invokes prompt through.
+// Lambda returns the client with which the coach function invokes the prompt function.
 func Lambda(cfg config.Config) *lambda.Client {
 	return lambda.NewFromConfig(awsConfig(cfg), func(o *lambda.Options) {
 		o.BaseEndpoint = endpoint(cfg.LambdaEndpoint)
@@ -94,8 +94,8 @@ func endpoint(url string) *string {
 	return &url
 }
 
-// WithSecrets fills in the keys that the environment does not hold from the one secret, in one remote call, or in
-// none where no secret is named.
+// WithSecrets fills in the keys that the environment does not have from the secret, with one remote call. Without the
+// name of a secret it does nothing.
 func WithSecrets(ctx context.Context, cfg config.Config) (config.Config, error) {
 	if cfg.SecretName == "" {
 		return cfg, nil
@@ -135,7 +135,7 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// Report logs a failure that a service mends by itself or that the client does not see.
+// Report returns a function that logs and counts failures that the client does not see.
 func Report(log *slog.Logger) func(ctx context.Context, op string, err error) {
 	return func(ctx context.Context, op string, err error) {
 		metric.Add(ctx, "Failures", 1, metric.Count)

@@ -15,8 +15,9 @@ import (
 	"github.com/throughline/throughline/internal/function"
 )
 
-// TestACutAnswerIsAskedForAgain has DynamoDB's first answer end in the middle of its body.
-func TestACutAnswerIsAskedForAgain(t *testing.T) {
+// TestTruncatedResponsesAreRetried has the first response of DynamoDB end in the middle of its body.
+func TestTruncatedResponsesAreRetried(t *testing.T) {
+	t.Parallel()
 	const answer = `{"Count":1,"ScannedCount":1,"Items":[{"pk":{"S":"user#ann"}}]}`
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -36,7 +37,9 @@ func TestACutAnswerIsAskedForAgain(t *testing.T) {
 	})
 	out, err := client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: aws.String("t"), KeyConditionExpression: aws.String("pk = :pk"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "user#ann"}},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":pk": &types.AttributeValueMemberS{Value: "user#ann"},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

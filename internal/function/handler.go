@@ -16,7 +16,7 @@ type HTTP func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatew
 // Payload is a handler that takes more than one kind of event.
 type Payload func(context.Context, json.RawMessage) (any, error)
 
-// Measured writes one line of metrics for each invocation of a handler.
+// Measured wraps a handler so that each invocation writes one line of metrics.
 func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error)) func(context.Context, I) (O, error) {
 	return func(ctx context.Context, in I) (O, error) {
 		ctx, end := r.Begin(ctx, RequestID(ctx))
@@ -25,8 +25,8 @@ func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error
 	}
 }
 
-// HTTPOrDirect tells an event of the HTTP API from a direct invocation, by the request context that only the gateway
-// sets. Errors of a direct invocation become Lambda function errors (api 5).
+// HTTPOrDirect passes events of the HTTP API to http and other payloads to direct. Only the gateway's events have a
+// request context. Errors of a direct invocation become Lambda function errors.
 func HTTPOrDirect(http HTTP, direct Payload) Payload {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		var event struct {
@@ -36,7 +36,7 @@ func HTTPOrDirect(http HTTP, direct Payload) Payload {
 		}
 		isHTTP := json.Unmarshal(payload, &event) == nil && event.RequestContext != nil && event.RequestContext.HTTP != nil
 		if !isHTTP {
-			out, err := direct(invoked(ctx), payload)
+			out, err := direct(withRequestID(ctx), payload)
 			if err != nil {
 				return nil, invoke.Error(err)
 			}

@@ -12,17 +12,19 @@ import (
 	"github.com/throughline/throughline/internal/invoke"
 )
 
-// clientRequestID is the name of a request's id in the client context of an invocation.
+// clientRequestID is the key of a request's id in the client context of an invocation.
 const clientRequestID = "requestId"
 
-// Traced returns a client that tells a function which request it is invoked for, so that the id stands in the log lines
-// of both (api 1).
+// Traced returns a client that passes the id of the current request to the functions that it invokes, so that the log
+// lines of both have it.
 func Traced(client invoke.Client) invoke.Client { return traced{client} }
 
 type traced struct{ invoke.Client }
 
-// Invoke is the client's, with the context's request id in the client context.
-func (t traced) Invoke(ctx context.Context, in *lambda.InvokeInput, options ...func(*lambda.Options)) (*lambda.InvokeOutput, error) {
+// Invoke adds the request id to the client context and calls the client.
+func (t traced) Invoke(
+	ctx context.Context, in *lambda.InvokeInput, options ...func(*lambda.Options),
+) (*lambda.InvokeOutput, error) {
 	if id := httpapi.RequestID(ctx); id != "" {
 		text, err := json.Marshal(map[string]any{"custom": map[string]string{clientRequestID: id}})
 		if err != nil {
@@ -34,8 +36,8 @@ func (t traced) Invoke(ctx context.Context, in *lambda.InvokeInput, options ...f
 	return t.Client.Invoke(ctx, in, options...)
 }
 
-// invoked gives a direct invocation the id of the request that it works for: the caller's, else the invocation's own.
-func invoked(ctx context.Context) context.Context {
+// withRequestID sets the request id of a direct invocation: the caller's, or else the invocation's own.
+func withRequestID(ctx context.Context) context.Context {
 	lc, ok := lambdacontext.FromContext(ctx)
 	if !ok {
 		return ctx

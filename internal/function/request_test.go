@@ -13,46 +13,49 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// other is a function that is invoked directly. It keeps the request id that it finds.
-type other struct {
+// fakeFunction is a function that is invoked directly. It records the request id that its handler has.
+type fakeFunction struct {
 	t  *testing.T
 	id string
 }
 
-// Invoke does what the Lambda runtime does with a client context.
-func (o *other) Invoke(ctx context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options)) (*lambda.InvokeOutput, error) {
+// Invoke passes on the client context as the Lambda runtime does.
+func (f *fakeFunction) Invoke(
+	ctx context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options),
+) (*lambda.InvokeOutput, error) {
 	lc := &lambdacontext.LambdaContext{AwsRequestID: "invocation-1"}
 	if in.ClientContext != nil {
 		text, err := base64.StdEncoding.DecodeString(*in.ClientContext)
 		if err != nil {
-			o.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		if err := json.Unmarshal(text, &lc.ClientContext); err != nil {
-			o.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 	handler := function.HTTPOrDirect(nil, func(ctx context.Context, _ json.RawMessage) (any, error) {
-		o.id = httpapi.RequestID(ctx)
+		f.id = httpapi.RequestID(ctx)
 		return nil, nil //nolint:nilnil // it answers null
 	})
 	// The invoked function shares no context with its caller.
-	_, err := handler(lambdacontext.NewContext(context.WithoutCancel(o.t.Context()), lc), in.Payload)
+	_, err := handler(lambdacontext.NewContext(context.WithoutCancel(f.t.Context()), lc), in.Payload)
 	return &lambda.InvokeOutput{}, err
 }
 
-func TestRequestIDGoesOnToInvokedFunctions(t *testing.T) {
+func TestInvokedFunctionsHaveTheRequestID(t *testing.T) {
+	t.Parallel()
 	for given, want := range map[string]string{"req_1": "req_1", "": "invocation-1", "a\nb": "invocation-1"} {
-		o := &other{t: t}
+		f := &fakeFunction{t: t}
 		ctx := t.Context()
 		if given != "" {
 			ctx = httpapi.WithRequestID(ctx, given)
 		}
 		in := lambda.InvokeInput{Payload: []byte("{}")}
-		if _, err := function.Traced(o).Invoke(ctx, &in); err != nil {
+		if _, err := function.Traced(f).Invoke(ctx, &in); err != nil {
 			t.Fatal(err)
 		}
-		if o.id != want || in.ClientContext != nil {
-			t.Errorf("request %q: the function has %q, want %q; the caller's input became %+v", given, o.id, want, in)
+		if f.id != want || in.ClientContext != nil {
+			t.Errorf("request %q: the function has %q, want %q; the caller's input became %+v", given, f.id, want, in)
 		}
 	}
 }

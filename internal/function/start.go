@@ -13,11 +13,11 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// Constructor builds a function's handler from configuration alone.
+// Constructor builds a function's handler from its configuration.
 type Constructor[H any] func(ctx context.Context, cfg config.Config, rt Runtime) (H, error)
 
-// Start is the whole of a function's main: configuration from the environment, the handler, and the Lambda loop. A
-// function that cannot begin says why in one log line and ends, which Lambda reports as a failed start.
+// Start is the main function of a Lambda function: it reads the configuration, builds the handler and runs the Lambda
+// loop. When that fails, it logs the reason in one line and exits, which Lambda reports as a failed start.
 func Start[H any](build Constructor[H]) {
 	ctx := context.Background()
 	TuneCollector()
@@ -33,22 +33,23 @@ func Start[H any](build Constructor[H]) {
 	lambda.StartWithOptions(handler, lambda.WithContext(ctx))
 }
 
-// heapGrowth is by how many percent of what is live the heap may grow before it is collected.
-const heapGrowth = 400
+// gcPercent is how much the heap may grow before a collection, in percent of the live heap.
+const gcPercent = 400
 
-// TuneCollector has memory collected less often than Go does by itself, within three quarters of what Lambda gives.
-// Nearly all that is live is the tokenizer's vocabulary, which each collection walks through, beside one invocation at
-// a time: collections were half of a prompt's CPU time. GOGC and GOMEMLIMIT, where they are set, have the last word.
+// TuneCollector makes garbage collections rarer than by default, with a memory limit of three quarters of the
+// function's memory. Nearly all of the live heap is the tokenizer's vocabulary, and each collection has to mark it:
+// with the default, collections were half of a prompt's CPU time. GOGC and GOMEMLIMIT take precedence where they are
+// set.
 func TuneCollector() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(heapGrowth)
+		debug.SetGCPercent(gcPercent)
 	}
-	if given := int64(lambdacontext.MemoryLimitInMB) << 20; given > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(given / 4 * 3)
+	if memory := int64(lambdacontext.MemoryLimitInMB) << 20; memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory / 4 * 3)
 	}
 }
 
-// Logger writes JSON lines to standard output, each with the request it belongs to.
+// Logger writes JSON lines with the request's id to standard output.
 func Logger(level string) *slog.Logger {
 	var threshold slog.Level
 	if err := threshold.UnmarshalText([]byte(level)); err != nil {

@@ -30,9 +30,9 @@ func TestTuneCollector(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	function.TuneCollector()
 	if got := debug.SetGCPercent(100); got != 100 {
-		t.Errorf("GOGC does not have the last word: %d%%", got)
+		t.Errorf("GOGC does not take precedence: %d%%", got)
 	}
 	if got := debug.SetMemoryLimit(-1); got != limit {
-		t.Errorf("GOMEMLIMIT does not have the last word: %d bytes", got)
+		t.Errorf("GOMEMLIMIT does not take precedence: %d bytes", got)
 	}
 }

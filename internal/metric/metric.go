@@ -1,6 +1,6 @@
 // Package metric writes CloudWatch metrics as log lines in the embedded metric format (EMF), one for each invocation.
-// Counts and times are values, and ids are properties. The only dimension is the function, because each value of a
-// dimension is billed as a metric of its own.
+// Counts and times are values, and the request's id is a property. The only dimension is the function, because each
+// value of a dimension is billed as a metric of its own.
 package metric
 
 import (
@@ -40,20 +40,17 @@ func NewRecorder(out io.Writer, function string, now func() time.Time) *Recorder
 }
 
 type invocation struct {
-	mu         sync.Mutex
-	values     map[string]float64
-	units      map[string]Unit
-	properties map[string]string
+	requestID string
+	mu        sync.Mutex
+	values    map[string]float64
+	units     map[string]Unit
 }
 
 type key struct{}
 
 // Begin starts an invocation. All values that are added to the returned context until end is called are in one line.
 func (r *Recorder) Begin(ctx context.Context, requestID string) (_ context.Context, end func()) {
-	inv := &invocation{values: map[string]float64{}, units: map[string]Unit{}, properties: map[string]string{}}
-	if requestID != "" {
-		inv.properties["requestId"] = requestID
-	}
+	inv := &invocation{requestID: requestID, values: map[string]float64{}, units: map[string]Unit{}}
 	started := r.now()
 	return context.WithValue(ctx, key{}, inv), func() {
 		inv.add("Duration", float64(r.now().Sub(started).Milliseconds()), Milliseconds)
@@ -65,15 +62,6 @@ func (r *Recorder) Begin(ctx context.Context, requestID string) (_ context.Conte
 func Add(ctx context.Context, name string, value float64, unit Unit) {
 	if inv, ok := ctx.Value(key{}).(*invocation); ok {
 		inv.add(name, value, unit)
-	}
-}
-
-// Property adds an id to the line. It can be searched for and is never a dimension.
-func Property(ctx context.Context, name, value string) {
-	if inv, ok := ctx.Value(key{}).(*invocation); ok {
-		inv.mu.Lock()
-		defer inv.mu.Unlock()
-		inv.properties[name] = value
 	}
 }
 
@@ -104,8 +92,8 @@ func (r *Recorder) write(inv *invocation) {
 		metrics = append(metrics, definition{name, inv.units[name]})
 		line[name] = inv.values[name]
 	}
-	for name, value := range inv.properties {
-		line[name] = value
+	if inv.requestID != "" {
+		line["requestId"] = inv.requestID
 	}
 	line["_aws"] = map[string]any{
 		"Timestamp":         r.now().UnixMilli(),

@@ -15,7 +15,7 @@ const golden = `{"Degraded.pinecone":1,"Duration":25,"Function":"prompt","Prompt
 	`"_aws":{"CloudWatchMetrics":[{"Namespace":"Throughline","Dimensions":[["Function"]],"Metrics":[` +
 	`{"Name":"Degraded.pinecone","Unit":"Count"},{"Name":"Duration","Unit":"Milliseconds"},` +
 	`{"Name":"PromptTokens","Unit":"Count"}]}],"Timestamp":1770316200025},` +
-	`"promptId":"prm_1","requestId":"req-1"}` + "\n"
+	`"requestId":"req-1"}` + "\n"
 
 func TestOneLineForEachInvocation(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,6 @@ func TestOneLineForEachInvocation(t *testing.T) {
 	metric.Add(ctx, "PromptTokens", 800, metric.Count)
 	metric.Add(ctx, "PromptTokens", 12, metric.Count)
 	metric.Add(ctx, "Degraded.pinecone", 1, metric.Count)
-	metric.Property(ctx, "promptId", "prm_1")
 	now = now.Add(25 * time.Millisecond)
 	end()
 
@@ -39,5 +38,4 @@ func TestOneLineForEachInvocation(t *testing.T) {
 func TestOutsideAnInvocationNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	metric.Add(t.Context(), "PromptTokens", 1, metric.Count)
-	metric.Property(t.Context(), "promptId", "prm_1")
 }

@@ -24,9 +24,9 @@ import (
 // Handler takes requests of the function URL and answers with a stream.
 type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 
-// New builds the handler. The secret and the issuer's keys are fetched side by side.
+// New builds the handler. It fetches the secret and the issuer's keys in parallel.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
-	// Read before the secret is filled in beside it.
+	// These fields are read here because cfg is written in parallel below.
 	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
 	var verifier *auth.Verifier
 	start, sctx := errgroup.WithContext(ctx)
@@ -69,9 +69,10 @@ func chats(cfg config.Config, rt function.Runtime, store *dynamo.Store) (*chat.S
 	if err != nil {
 		return nil, err
 	}
+	prompts := invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction)
 	return chat.New(chat.Deps{
-		Turns: store, Prompts: invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction), Model: openai.New(cfg.OpenAI),
-		Recall: recaller, Archive: store, Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
+		Turns: store, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller, Archive: store,
+		Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),
 	}), nil

@@ -32,13 +32,14 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	return function.Measured(rt.Recorder("context"), handler), nil
 }
 
-// operation is what every direct invocation says of itself (api 5).
+// operation is what every direct invocation has.
 type operation struct {
 	UserID    conversation.UserID `json:"userId"`
 	Operation string              `json:"operation"`
 }
 
-// direct answers api 5: the bodies of POST /v1/context/query and /v1/recall with user and operation added.
+// direct handles direct invocations: the bodies of POST /v1/context/query and POST /v1/recall, with the user and the
+// operation.
 func direct(service *recall.Service) function.Payload {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		if err := invoke.Check(payload); err != nil {
@@ -61,7 +62,7 @@ func direct(service *recall.Service) function.Payload {
 	}
 }
 
-// call decodes the request of one operation, without the fields that all operations have, and runs it.
+// call decodes the request of one operation, without the fields of operation, and runs it.
 func call[I, O any](ctx context.Context, payload json.RawMessage, user conversation.UserID,
 	do func(context.Context, conversation.UserID, I) (O, error),
 ) (any, error) {

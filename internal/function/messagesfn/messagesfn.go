@@ -4,9 +4,12 @@ package messagesfn
 
 import (
 	"context"
+	"time"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/token"
@@ -28,9 +31,26 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
-		Base: httpapi.Base{Log: rt.Log}, Sessions: store, SessionRemover: eraser, Messages: store, MessageRemover: eraser,
-		LongTerm: function.LongTerm(store), Eraser: patientEraser{eraser, function.Report(rt.Log)}, Tokens: token.New(),
-		Cursors: cursors,
+		Base: httpapi.Base{Log: rt.Log}, Sessions: store, SessionRemover: eraser, Messages: store,
+		MessageRemover: eraser, LongTerm: function.LongTerm(store),
+		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: token.New(), Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
+}
+
+// userEraser answers with the progress of an erasure that has begun and then failed. The user can do nothing about such
+// a failure, and a repeated call goes on with the erasure, so the failure is only reported.
+type userEraser struct {
+	*erasure.Service
+	report func(ctx context.Context, op string, err error)
+}
+
+// Erase fails only when the erasure could not begin.
+func (e userEraser) Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error) {
+	receipt, err := e.Service.Erase(ctx, user, until)
+	if err == nil || receipt.Generation == 0 {
+		return receipt, err
+	}
+	e.report(ctx, "erase user", err)
+	return receipt, nil
 }

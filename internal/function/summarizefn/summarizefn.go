@@ -45,12 +45,16 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	handler := payload(stream.Handler(dynamo.DecodeChange, service, rt.Log), sweep(service, erasure.NewSweeper(eraser, messages)))
+	batch := stream.Handler(dynamo.DecodeChange, service, rt.Log)
+	handler := batchOrSweep(batch, sweep(service, erasure.NewSweeper(eraser, messages)))
 	return function.Measured(rt.Recorder("summarize"), handler), nil
 }
 
-// payload tells a batch of the stream from the schedule's event, which has no records.
-func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), sweep func(context.Context) error) function.Payload {
+// batchOrSweep passes batches of the stream to batch and the schedule's event, which has no records, to sweep.
+func batchOrSweep(
+	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error),
+	sweep func(context.Context) error,
+) function.Payload {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
 		var event events.DynamoDBEvent
 		if err := json.Unmarshal(raw, &event); err != nil {
@@ -63,16 +67,16 @@ func payload(batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBE
 	}
 }
 
-// graves is how many deletions one sweep goes on with.
-const graves = 100
+// deletionsPerSweep is how many unfinished deletions one sweep goes on with.
+const deletionsPerSweep = 100
 
-// sweep looks at the sessions that are due, and at the deletions that are.
+// sweep visits the sessions and the unfinished deletions that are due.
 func sweep(summaries *summary.Service, deletions *erasure.Sweeper) func(context.Context) error {
 	return func(ctx context.Context) error {
 		swept, err := summaries.Sweep(ctx)
 		metric.Add(ctx, "SweptSessions", float64(swept.Visited), metric.Count)
 		metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
-		worked, eraseErr := deletions.Sweep(ctx, graves)
+		worked, eraseErr := deletions.Sweep(ctx, deletionsPerSweep)
 		metric.Add(ctx, "SweptDeletions", float64(worked), metric.Count)
 		return errors.Join(err, eraseErr)
 	}
