@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Age words a time that is past, as a person in that place would say it (api 4): just now, N minutes ago, N hours ago,
-// yesterday, N days ago. Days are calendar days: what was said at 23:50 is "yesterday" at 00:10, whatever the clock
-// change in between. A time ahead is "just now".
-func Age(at, now time.Time, place *time.Location) string {
-	switch days := CalendarDays(at, now, place); {
+// Age says in words how long ago a time was: just now, N minutes ago, N hours ago, yesterday or N days ago. Days are
+// calendar days in loc: at 00:10, a message of 23:50 is from "yesterday". A time in the future is "just now".
+func Age(at, now time.Time, loc *time.Location) string {
+	switch days := CalendarDays(at, now, loc); {
 	case days == 1:
 		return "yesterday"
 	case days > 1:
@@ -25,14 +24,14 @@ func Age(at, now time.Time, place *time.Location) string {
 	}
 }
 
-// CalendarDays counts the local midnights between two times, negative where at is ahead of now.
-func CalendarDays(at, now time.Time, place *time.Location) int {
-	return int(localDate(now, place).Sub(localDate(at, place)) / (24 * time.Hour))
+// CalendarDays counts the midnights in loc between two times. It is negative if at is after now.
+func CalendarDays(at, now time.Time, loc *time.Location) int {
+	return int(localDate(now, loc).Sub(localDate(at, loc)) / (24 * time.Hour))
 }
 
-// localDate is the local date as a time in UTC, where every day has 24 hours.
-func localDate(t time.Time, place *time.Location) time.Time {
-	y, m, d := t.In(place).Date()
+// localDate returns the date in loc as a time in UTC, where every day has 24 hours.
+func localDate(t time.Time, loc *time.Location) time.Time {
+	y, m, d := t.In(loc).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 

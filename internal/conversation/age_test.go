@@ -8,6 +8,7 @@ import (
 )
 
 func TestAge(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ zone, at, now, want string }{
 		{"UTC", "2026-02-05T18:30:00Z", "2026-02-05T18:30:59Z", "just now"},
 		{"UTC", "2026-02-05T18:32:00Z", "2026-02-05T18:30:00Z", "just now"},
@@ -19,12 +20,12 @@ func TestAge(t *testing.T) {
 		{"UTC", "2026-02-05T00:10:00Z", "2026-02-06T23:50:00Z", "yesterday"},
 		{"UTC", "2026-02-05T23:50:00Z", "2026-02-07T00:10:00Z", "2 days ago"},
 		{"Asia/Kolkata", "2026-02-05T18:20:00Z", "2026-02-05T18:40:00Z", "yesterday"},
-		{"America/New_York", "2026-03-08T04:50:00Z", "2026-03-08T05:10:00Z", "yesterday"}, // the clocks change that night
+		{"America/New_York", "2026-03-08T04:50:00Z", "2026-03-08T05:10:00Z", "yesterday"}, // clocks change that night
 		{"America/New_York", "2026-03-08T05:10:00Z", "2026-03-09T03:50:00Z", "22 hours ago"},
 		{"Pacific/Auckland", "2026-04-04T10:50:00Z", "2026-04-05T11:50:00Z", "yesterday"}, // a day of 25 hours
 		{"Pacific/Auckland", "2026-04-04T10:50:00Z", "2026-04-05T12:10:00Z", "2 days ago"},
 	} {
-		place, err := time.LoadLocation(tt.zone)
+		loc, err := time.LoadLocation(tt.zone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,7 @@ func TestAge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := conversation.Age(at, now, place); got != tt.want {
+		if got := conversation.Age(at, now, loc); got != tt.want {
 			t.Errorf("%s at %s in %s: %q, want %q", tt.at, tt.now, tt.zone, got, tt.want)
 		}
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// MaxNameChars bounds a mode and an agentId.
+// MaxNameChars is the maximum length of a mode and of an agentId.
 const MaxNameChars = 128
 
-// ActivityStep is the grain of a session's activity time: local midnights fall on quarter hours in every zone, so
-// that days stay exact (design 3).
+// ActivityStep is the precision of a session's activity time. Local midnight is on a quarter hour in every time zone,
+// so rounding moves no session to another day.
 const ActivityStep = 15 * time.Minute
 
-// Prepare checks an append against the rules of api 1 and 2 and returns it as it will be stored: metadata in the
-// form in which it reads back. It reports every wrong field together as Invalid, and contents that are too long
-// together as TooLarge. The order of times is checked here, before anything is raised.
+// Prepare checks an append and returns it as it will be stored, with its metadata in the form that reads return. All
+// invalid fields are reported in one Invalid error. Contents that are too long together are a TooLarge error. Times
+// that decrease are invalid; Extend raises only times that are not after the session's last message.
 func (a Append) Prepare(now time.Time) (Append, error) {
 	if n := len(a.Messages); n < 1 || n > MaxMessagesPerCall {
 		return Append{}, fault.InvalidField("messages", fmt.Sprintf("must hold 1 to %d messages", MaxMessagesPerCall))
@@ -102,8 +102,8 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// decreasing reports the messages whose own time, given and not yet cut, lies before the one in front of them; a
-// message without a time takes the present, or its predecessor's where that is later.
+// decreasing reports the messages whose time, before truncation, is before that of the previous message. A message
+// without a time has the time now, or that of the previous message if it is later.
 func decreasing(messages []NewMessage, now time.Time) []fault.Field {
 	var wrong []fault.Field
 	var last time.Time
@@ -120,6 +120,7 @@ func decreasing(messages []NewMessage, now time.Time) []fault.Field {
 	return wrong
 }
 
+// effective returns the message's own time, or the later of last and now if it has none.
 func (m NewMessage) effective(last, now time.Time) time.Time {
 	if !m.Timestamp.IsZero() {
 		return m.Timestamp
@@ -130,17 +131,17 @@ func (m NewMessage) effective(last, now time.Time) time.Time {
 	return last
 }
 
-// Extend returns the messages of a prepared append as they follow a session as it stands, and the session after
-// them. Seq goes on from the last one given out; a time that is not after the one before it is raised by the least
-// that keeps them increasing. The messages have no id yet. Extend is pure: a writer that lost a race calls it again
-// with the session as the winner left it.
+// Extend returns the messages of a prepared append as they follow the session, and the session after them. Seq
+// continues after LastSeq. A time that is not after that of the previous message becomes one millisecond later than it.
+// The messages have no id yet. Extend changes nothing: after a conflict, a writer calls it again with the newer
+// session.
 func (s Session) Extend(messages []NewMessage, now time.Time) ([]Message, Session) {
 	out := make([]Message, len(messages))
-	var asked time.Time
+	var requested time.Time
 	last := s.LastMessageAt
 	for i, m := range messages {
-		asked = m.effective(asked, now)
-		last = later(asked, last, s.MessageCount > 0 || i > 0)
+		requested = m.effective(requested, now)
+		last = later(requested, last, s.MessageCount > 0 || i > 0)
 		out[i] = s.Message(m, s.LastSeq+i+1, last)
 	}
 	if s.MessageCount == 0 {
@@ -153,15 +154,16 @@ func (s Session) Extend(messages []NewMessage, now time.Time) ([]Message, Sessio
 	return out, s
 }
 
-// later returns asked, raised to a millisecond after last where there is a last that it does not follow.
-func later(asked, last time.Time, some bool) time.Time {
-	if some && !asked.After(last) {
+// later returns the requested time, or a millisecond after last if there is a last message and the requested time is
+// not after it.
+func later(requested, last time.Time, hasLast bool) time.Time {
+	if hasLast && !requested.After(last) {
 		return last.Add(time.Millisecond)
 	}
-	return asked
+	return requested
 }
 
-// Message returns a message of a prepared append as it stands in the session at that place; it has no id yet.
+// Message returns a message of a prepared append as the session's message with that seq and time. It has no id yet.
 func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	mode := m.Mode
 	if mode == "" {
@@ -174,8 +176,8 @@ func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	}
 }
 
-// ActiveAt is the time that a session is listed by: its last message's, or its creation's before the first, rounded
-// down to ActivityStep.
+// ActiveAt is the time by which sessions are listed: that of the last message, or of the creation if there is none,
+// rounded down to ActivityStep.
 func (s Session) ActiveAt() time.Time {
 	at := s.LastMessageAt
 	if at.IsZero() {

@@ -13,9 +13,10 @@ import (
 
 var now = time.Date(2026, 2, 5, 18, 30, 0, 123456789, time.UTC)
 
-// TestExtend holds the rules of an append for every session and every call: seq goes on, times strictly increase, and
-// a time is never raised further than it has to be.
+// TestExtend checks the rules of an append on random sessions and calls: seq continues, times strictly increase, and no
+// time is raised further than necessary.
 func TestExtend(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := conversation.Session{ID: "s", Mode: "chat", Version: 7}
 		for range rapid.IntRange(1, 4).Draw(rt, "calls") {
@@ -32,7 +33,7 @@ func TestExtend(t *testing.T) {
 				if !fault.Is(err, fault.Invalid) {
 					rt.Fatal(err)
 				}
-				continue // times that decrease
+				continue // The times decrease.
 			}
 			messages, after := s.Extend(prepared.Messages, now)
 			checkExtended(rt, s, after, prepared.Messages, messages)
@@ -41,22 +42,26 @@ func TestExtend(t *testing.T) {
 	})
 }
 
-func checkExtended(rt *rapid.T, before, after conversation.Session, in []conversation.NewMessage, out []conversation.Message) {
-	last, some := before.LastMessageAt, before.MessageCount > 0
+func checkExtended(
+	rt *rapid.T, before, after conversation.Session, in []conversation.NewMessage, out []conversation.Message,
+) {
+	last, hasLast := before.LastMessageAt, before.MessageCount > 0
 	for i, m := range out {
 		if m.Seq != before.LastSeq+i+1 {
-			rt.Fatalf("message %d has seq %d behind %d", i, m.Seq, before.LastSeq)
+			rt.Fatalf("message %d has seq %d after %d", i, m.Seq, before.LastSeq)
 		}
-		if some && !m.Timestamp.After(last) {
+		if hasLast && !m.Timestamp.After(last) {
 			rt.Fatalf("message %d at %v is not after %v", i, m.Timestamp, last)
 		}
-		if asked := in[i].Timestamp; !asked.IsZero() && !m.Timestamp.Equal(asked) && (m.Timestamp.Before(asked) || !m.Timestamp.Equal(last.Add(time.Millisecond))) {
-			rt.Fatalf("message %d of %v stands at %v behind %v", i, asked, m.Timestamp, last)
+		requested := in[i].Timestamp
+		raised := !requested.IsZero() && !m.Timestamp.Equal(requested)
+		if raised && (m.Timestamp.Before(requested) || !m.Timestamp.Equal(last.Add(time.Millisecond))) {
+			rt.Fatalf("message %d of %v is at %v after %v", i, requested, m.Timestamp, last)
 		}
 		if !m.Timestamp.Equal(conversation.Milliseconds(m.Timestamp)) || m.Mode != "chat" {
 			rt.Fatalf("message %d is %+v", i, m)
 		}
-		last, some = m.Timestamp, true
+		last, hasLast = m.Timestamp, true
 	}
 	want := before
 	want.LastSeq, want.MessageCount, want.Version = before.LastSeq+len(out), before.MessageCount+len(out), before.Version+1
@@ -70,6 +75,7 @@ func checkExtended(rt *rapid.T, before, after conversation.Session, in []convers
 }
 
 func TestActiveAtIsAQuarterHour(t *testing.T) {
+	t.Parallel()
 	s := conversation.Session{CreatedAt: now}
 	if want := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC); !s.ActiveAt().Equal(want) {
 		t.Errorf("before the first message %v, want %v", s.ActiveAt(), want)
@@ -81,6 +87,7 @@ func TestActiveAtIsAQuarterHour(t *testing.T) {
 }
 
 func TestPrepareReportsEveryFieldTogether(t *testing.T) {
+	t.Parallel()
 	_, err := conversation.Append{Messages: []conversation.NewMessage{
 		{Role: "robot", Content: ""},
 		{Role: conversation.User, Content: "x", Mode: "\xff", Timestamp: now.Add(time.Hour), Metadata: map[string]any{"": 1}},
@@ -89,38 +96,11 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 	for _, f := range fault.From(err).Fields {
 		got = append(got, f.Field)
 	}
-	want := []string{"messages[0].role", "messages[0].content", "messages[1].timestamp", "messages[1].mode", "messages[1].metadata"}
+	want := []string{
+		"messages[0].role", "messages[0].content",
+		"messages[1].timestamp", "messages[1].mode", "messages[1].metadata",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
-	}
-}
-
-func TestWithout(t *testing.T) {
-	at := func(seq int) *conversation.Message {
-		return &conversation.Message{Seq: seq, Timestamp: now.Add(time.Duration(seq) * time.Second)}
-	}
-	base := conversation.Session{
-		MessageCount: 3, LastSeq: 3, SummarizedSeq: 2, StartedAt: at(1).Timestamp, LastMessageAt: at(3).Timestamp,
-		Summary: &conversation.SessionSummary{CoveredThrough: 2},
-	}
-	cases := map[string]struct {
-		deleted        int
-		first, last    *conversation.Message
-		covered        bool
-		watermark      int
-		started, ended time.Time
-	}{
-		"covered":         {1, at(2), at(3), false, 0, at(2).Timestamp, at(3).Timestamp},
-		"not covered":     {3, at(1), at(2), true, 3, at(1).Timestamp, at(2).Timestamp},
-		"nothing is left": {3, nil, nil, true, 3, time.Time{}, time.Time{}},
-	}
-	for name, c := range cases {
-		got := base.Without(*at(c.deleted), c.first, c.last)
-		if (got.Summary != nil) != c.covered || got.SummarizedSeq != c.watermark || !got.StartedAt.Equal(c.started) || !got.LastMessageAt.Equal(c.ended) {
-			t.Errorf("%s: %+v", name, got)
-		}
-		if got.LastSeq != 3 || got.MessageCount != 2 || got.Version != 1 || !got.Deleted.Contains(c.deleted) {
-			t.Errorf("%s: counts %+v", name, got)
-		}
 	}
 }

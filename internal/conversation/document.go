@@ -10,8 +10,8 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// Limits of the JSON objects that an app keeps with messages and sessions. Fifty messages with full metadata still
-// fit into one transaction, and a session's attributes leave room for its summary.
+// Limits of the JSON objects that an app stores with messages and sessions. Fifty messages with the largest metadata
+// fit into one transaction of 4 MB, and a session with the largest attributes has room for its summary.
 const (
 	MaxMetadataBytes   = 32 << 10
 	MaxAttributesBytes = 64 << 10
@@ -19,9 +19,9 @@ const (
 	maxKeyBytes        = 255
 )
 
-// PrepareDocument checks a JSON object and returns it in the form in which it reads back from any store: maps, lists,
-// strings, booleans, null, and numbers as float64. Wrong fields are named below field. Its size is counted as the
-// bytes of its names and strings, with 8 for everything else. A nil object stays nil.
+// PrepareDocument checks a JSON object and returns it in the form that reads return: maps, lists, strings, booleans,
+// nil, and numbers as float64. The fields that it reports begin with field. The size of a document is that of its names
+// and strings, plus 8 bytes for each value. A nil object stays nil.
 func PrepareDocument(field string, doc map[string]any, maxBytes int) (map[string]any, []fault.Field) {
 	if doc == nil {
 		return nil, nil
@@ -40,7 +40,7 @@ type documentCheck struct {
 }
 
 func (c *documentCheck) fail(field, message string) any {
-	if len(c.wrong) < 10 { // enough to mend it by; a hostile document is not worth more
+	if len(c.wrong) < 10 { // Limit the answer to a hostile document.
 		c.wrong = append(c.wrong, fault.Field{Field: field, Message: message})
 	}
 	return nil
@@ -55,7 +55,7 @@ func (c *documentCheck) value(field string, v any, depth int) any {
 	case nil, bool:
 		return v
 	case string:
-		return c.text(field, v)
+		return c.string(field, v)
 	case map[string]any:
 		return c.object(field, v, depth)
 	case []any:
@@ -70,7 +70,7 @@ func (c *documentCheck) value(field string, v any, depth int) any {
 	return c.goValue(field, v, depth)
 }
 
-// goValue takes what Go callers write by hand: numbers of every kind and lists of strings.
+// goValue accepts Go values that no JSON decoder returns, such as integers and slices of strings.
 func (c *documentCheck) goValue(field string, v any, depth int) any {
 	r := reflect.ValueOf(v)
 	switch {
@@ -81,7 +81,7 @@ func (c *documentCheck) goValue(field string, v any, depth int) any {
 	case r.CanUint():
 		return c.number(field, float64(r.Uint()))
 	case r.Kind() == reflect.String:
-		return c.text(field, r.String())
+		return c.string(field, r.String())
 	case r.Kind() == reflect.Slice:
 		list := make([]any, r.Len())
 		for i := range list {
@@ -92,7 +92,7 @@ func (c *documentCheck) goValue(field string, v any, depth int) any {
 	return c.fail(field, "must be a JSON value")
 }
 
-func (c *documentCheck) text(field, s string) any {
+func (c *documentCheck) string(field, s string) any {
 	c.size += len(s)
 	if !utf8.ValidString(s) {
 		return c.fail(field, "must be valid UTF-8")
@@ -100,7 +100,7 @@ func (c *documentCheck) text(field, s string) any {
 	return s
 }
 
-// number takes what DynamoDB's number type holds; its range is narrower than float64's.
+// number accepts the numbers that DynamoDB can store. Their range is smaller than that of float64.
 func (c *documentCheck) number(field string, f float64) any {
 	a := math.Abs(f)
 	if math.IsNaN(f) || a >= 1e126 || a != 0 && a < 1e-130 {

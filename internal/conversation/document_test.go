@@ -12,6 +12,7 @@ import (
 )
 
 func TestPrepareDocument(t *testing.T) {
+	t.Parallel()
 	type word string
 	in := map[string]any{
 		"int": 3, "uint": uint8(4), "float": float32(0.5), "json": json.Number("1e3"), "word": word("w"),
@@ -19,7 +20,7 @@ func TestPrepareDocument(t *testing.T) {
 	}
 	got, wrong := conversation.PrepareDocument("m", in, 1000)
 	if len(wrong) != 1 || wrong[0].Field != "m.map" {
-		t.Errorf("wrong are %v", wrong)
+		t.Errorf("wrong fields: %v", wrong)
 	}
 	want := map[string]any{
 		"int": 3.0, "uint": 4.0, "float": 0.5, "json": 1000.0, "word": "w",
@@ -29,11 +30,12 @@ func TestPrepareDocument(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got, wrong := conversation.PrepareDocument("m", nil, 0); got != nil || wrong != nil {
-		t.Errorf("no document is %v, %v", got, wrong)
+		t.Errorf("a nil document becomes %v, %v", got, wrong)
 	}
 }
 
-func TestPrepareDocumentRefuses(t *testing.T) {
+func TestInvalidDocuments(t *testing.T) {
+	t.Parallel()
 	deep := any("x")
 	for range 20000 {
 		deep = []any{deep}
@@ -48,7 +50,7 @@ func TestPrepareDocumentRefuses(t *testing.T) {
 		"name": map[string]any{strings.Repeat("n", 256): 1}, "broken name": map[string]any{"\xff": 1}, "wide": wide,
 	} {
 		if _, wrong := conversation.PrepareDocument("m", map[string]any{"v": v}, 1000); len(wrong) == 0 || len(wrong) > 20 {
-			t.Errorf("%s: %d fields are wrong", name, len(wrong))
+			t.Errorf("%s: %d wrong fields", name, len(wrong))
 		}
 	}
 }

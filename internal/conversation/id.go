@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// idAlphabet is base 32 in ascending byte order (RFC 4648, extended hex, lower case), so that ids sort as the times
-// in them do.
+// idAlphabet is that of base 32 in the order of its bytes (RFC 4648, section 7, in lower case), so that ids sort in the
+// order of their times.
 const idAlphabet = "0123456789abcdefghijklmnopqrstuv"
 
 const (
@@ -16,13 +16,14 @@ const (
 	idRandomDigits = 10 // 50 random bits
 )
 
-// NewID returns "<kind>_<time><random>": 10 base-32 digits of the millisecond and 10 random ones. Ids of a kind sort
-// by their times; those before 1970 sort as 1970. It panics when random fails, as crypto/rand does.
+// NewID returns "<kind>_<time><random>": 10 base-32 digits of the time in milliseconds and 10 random ones. Ids of a
+// kind sort in the order of their times, where all times before 1970 count as 1970. NewID panics if random returns an
+// error, as crypto/rand does.
 func NewID(kind string, at time.Time, random io.Reader) string {
 	return kind + "_" + base32Digits(at.UnixMilli(), idTimeDigits) + RandomDigits(random, idRandomDigits)
 }
 
-// TimeOfID returns the millisecond in an id that NewID made for that kind, and whether it is one.
+// TimeOfID returns the time in an id of that kind. It reports false if NewID did not make the id.
 func TimeOfID(kind, id string) (time.Time, bool) {
 	digits, ok := strings.CutPrefix(id, kind+"_")
 	if !ok || len(digits) != idTimeDigits+idRandomDigits {
@@ -61,4 +62,26 @@ func base32Digits(v int64, n int) string {
 		v >>= 5
 	}
 	return string(b)
+}
+
+// ValidID reports whether a sessionId or coachId has 1 to 128 characters of [A-Za-z0-9_.:-]. The ids "." and ".." are
+// not valid: clients and servers remove them from URL paths, so a record with such an id could not be reached.
+func ValidID(id string) bool {
+	if len(id) < 1 || len(id) > 128 || id == "." || id == ".." {
+		return false
+	}
+	for i := range len(id) {
+		if !idByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func idByte(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	return c == '_' || c == '.' || c == ':' || c == '-'
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-func TestIDsSortAsTheirTimes(t *testing.T) {
+func TestIDsSortByTime(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := rapid.Int64Range(0, 1<<50-1).Draw(rt, "a"), rapid.Int64Range(0, 1<<50-1).Draw(rt, "b")
 		idA := conversation.NewID("goal", time.UnixMilli(a), rand.Reader)
@@ -23,27 +24,31 @@ func TestIDsSortAsTheirTimes(t *testing.T) {
 			rt.Fatalf("the time of %q is %v, %v; want %d", idA, at, ok, a)
 		}
 		if !conversation.ValidID(idA) || idA == conversation.NewID("goal", time.UnixMilli(a), rand.Reader) {
-			rt.Fatalf("%q is no id, or not fresh", idA)
+			rt.Fatalf("%q is not valid, or not unique", idA)
 		}
 	})
 }
 
-func TestTimeOfIDRefuses(t *testing.T) {
+func TestTimeOfInvalidIDs(t *testing.T) {
+	t.Parallel()
 	id := conversation.NewID("goal", now, rand.Reader)
 	for _, bad := range []string{"", "goal_", id[:len(id)-1], id + "0", "todo" + id[4:], "goal_" + "z" + id[6:]} {
 		if _, ok := conversation.TimeOfID("goal", bad); ok {
-			t.Errorf("%q passes for a goal's id", bad)
+			t.Errorf("%q is accepted as the id of a goal", bad)
 		}
 	}
-	if at, ok := conversation.TimeOfID("goal", conversation.NewID("goal", time.UnixMilli(-5), rand.Reader)); !ok || at.UnixMilli() != 0 {
-		t.Errorf("a time before 1970 sorts as %v, %v", at, ok)
+	id = conversation.NewID("goal", time.UnixMilli(-5), rand.Reader)
+	if at, ok := conversation.TimeOfID("goal", id); !ok || at.UnixMilli() != 0 {
+		t.Errorf("a time before 1970 becomes %v, %v", at, ok)
 	}
 }
 
 func TestValidID(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]bool{
 		"a": true, "A-z_0.9:": true, "...": true, ".a": true, "..a": true, "a.": true, strings.Repeat("x", 128): true,
-		"": false, ".": false, "..": false, "a b": false, "a/b": false, "ä": false, "a\n": false, strings.Repeat("x", 129): false,
+		"": false, ".": false, "..": false, "a b": false, "a/b": false, "ä": false, "a\n": false,
+		strings.Repeat("x", 129): false,
 	} {
 		if got := conversation.ValidID(id); got != want {
 			t.Errorf("ValidID(%q) = %v", id, got)

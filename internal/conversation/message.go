@@ -2,17 +2,17 @@ package conversation
 
 import "time"
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
-// The roles of a message. Stored system messages never enter prompts (design 4.4).
+// The roles of a message. Prompts do not include stored system messages.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
 	System    Role = "system"
 )
 
-// Limits of one append (api 1 and 2).
+// Limits of one append.
 const (
 	MaxMessagesPerCall = 50
 	MaxContentBytes    = 256 << 10
@@ -20,8 +20,8 @@ const (
 	MaxAhead           = 5 * time.Minute
 )
 
-// Message is one turn, stored once. Seq counts 1..n within its session; Timestamp is UTC with milliseconds and
-// strictly increases within a session.
+// Message is one stored message. Seq counts from 1 within the session. Timestamp is in UTC with milliseconds and
+// strictly increases within the session.
 type Message struct {
 	ID        string
 	Seq       int
@@ -31,7 +31,7 @@ type Message struct {
 	AgentID   string
 	Role      Role
 	Content   string
-	// Tokens is the length of Content in the model family's tokens, counted once when it was stored.
+	// Tokens is the length of Content in tokens of the model family, counted when the message was stored.
 	Tokens     int
 	Timestamp  time.Time
 	Mode       string
@@ -39,7 +39,7 @@ type Message struct {
 	Generation int64
 }
 
-// NewMessage is what a caller gives to append. A zero Timestamp means now, an empty Mode the session's.
+// NewMessage is a message to append. A zero Timestamp means now, an empty Mode that of the session.
 type NewMessage struct {
 	Role      Role
 	Content   string
@@ -47,32 +47,33 @@ type NewMessage struct {
 	Mode      string
 	AgentID   string
 	Metadata  map[string]any
-	// Tokens is the length of Content; the caller counts, so that no store needs a tokenizer.
+	// Tokens is the length of Content. The caller counts them, so that stores need no tokenizer.
 	Tokens int
 }
 
-// Position is a place in a list, as the store that made it understands it; empty is the beginning (or the end of
-// the list behind it). It holds key values only and is signed before it leaves the process.
+// Position is a place in a list, in a form that only its store understands. As the start of a page, an empty position
+// is the start of the list; as the position after a page, it means that the list has ended. A position holds only
+// values of keys, and it is signed before it leaves the process.
 type Position string
 
 // Page asks for one page of a list.
 type Page struct {
-	// Limit is at most how many items to return, 1 to 200.
+	// Limit is the maximum number of items to return, 1 to 200.
 	Limit int
 	After Position
 	// Descending asks for newest first.
 	Descending bool
 }
 
-// MaxPageBytes is the size of content at which a page ends before its limit (api 1).
+// MaxPageBytes is the size of content at which a page ends even if it has fewer items than its limit.
 const MaxPageBytes = 1 << 20
 
-// Range limits a timeline to a half-open span of time and, where Context is set, to one context. Zero times are
-// unbounded.
+// Range limits a timeline to the times from From, included, to To, excluded, and to one context if Context is set. A
+// zero time is no limit.
 type Range struct {
 	From, To time.Time
 	Context  string
-	// Unerased asks for what an unfinished erasure has left behind too, which costs a read less: a caller that knows
-	// the user's generation compares it with the messages' own.
+	// Unerased includes messages that an unfinished erasure has not deleted yet, and saves the read of the user's
+	// generation. It is for callers that compare the generation themselves.
 	Unerased bool
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// SeqRange is the numbers First to Last, both included.
+// SeqRange is the seqs from First to Last, both included.
 type SeqRange struct{ First, Last int }
 
-// SeqSet is a set of seq numbers as ascending ranges that neither touch nor overlap. A session keeps those of its
-// deleted messages in one, so that a reader of an index knows which gaps are meant to be.
+// SeqSet is a set of seqs, as ascending ranges with a gap between each two. A session has one of its deleted messages,
+// so that a reader of an index can tell deleted messages from those that the index does not have yet.
 type SeqSet []SeqRange
 
-// MaxSeqRanges is how many ranges a set keeps; the lowest fall out. A reader then looks for those in vain, which
-// costs it a read and nothing else.
+// MaxSeqRanges is the maximum number of ranges in a set. Add drops the lowest range of a full set. A reader then makes
+// a read for messages that it does not find, which is correct and costs one read.
 const MaxSeqRanges = 200
 
 // Contains reports whether the set holds seq.
@@ -24,7 +24,7 @@ func (s SeqSet) Contains(seq int) bool {
 	return found || i > 0 && seq <= s[i-1].Last
 }
 
-// Add returns the set with seq; s is left as it is.
+// Add returns the set with seq added. It does not change s.
 func (s SeqSet) Add(seq int) SeqSet {
 	if s.Contains(seq) {
 		return s
@@ -69,12 +69,12 @@ func ParseSeqSet(text string) (SeqSet, error) {
 		b, errB := strconv.Atoi(last)
 		ascends := len(set) == 0 || a > set[len(set)-1].Last+1
 		if errA != nil || errB != nil || a < 1 || b < a || !ascends {
-			return nil, fmt.Errorf("parse seq set: %q is no ascending range", part)
+			return nil, fmt.Errorf("parse seq set: %q is not an ascending range", part)
 		}
 		set = append(set, SeqRange{a, b})
 	}
 	if set.String() != text {
-		return nil, fmt.Errorf("parse seq set: %q is not as it is written", text)
+		return nil, fmt.Errorf("parse seq set: %q is not in canonical form", text)
 	}
 	return set, nil
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// TestSeqSet compares a set with a map.
+// TestSeqSet compares a set with a map that has the same seqs.
 func TestSeqSet(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var set conversation.SeqSet
 		model := map[int]bool{}
@@ -18,7 +19,7 @@ func TestSeqSet(t *testing.T) {
 			before := slices.Clone(set)
 			grown := set.Add(seq)
 			if !slices.Equal(before, set) {
-				rt.Fatal("adding changed the set that was added to")
+				rt.Fatal("Add changed its receiver")
 			}
 			set, model[seq] = grown, true
 		}
@@ -35,16 +36,17 @@ func TestSeqSet(t *testing.T) {
 }
 
 func TestSeqSetIsBounded(t *testing.T) {
+	t.Parallel()
 	var set conversation.SeqSet
 	for seq := 1; seq <= 4*conversation.MaxSeqRanges; seq += 2 {
 		set = set.Add(seq)
 	}
 	if len(set) != conversation.MaxSeqRanges || set.Contains(1) || !set.Contains(4*conversation.MaxSeqRanges-1) {
-		t.Errorf("%d ranges from %v", len(set), set[0])
+		t.Errorf("%d ranges, the first is %v", len(set), set[0])
 	}
 }
 
-// FuzzSeqSet holds that what is read is written again to the byte.
+// FuzzSeqSet checks that a text which ParseSeqSet accepts is the text that String returns.
 func FuzzSeqSet(f *testing.F) {
 	for _, s := range []string{"", "1", "1-3,5", "3-1", "1,2", "0", "1-1", "01", "+1", "1-2-3", ","} {
 		f.Add(s)

@@ -1,51 +1,58 @@
 package conversation
 
-import "time"
+import (
+	"fmt"
+	"maps"
+	"time"
+	"unicode/utf8"
 
-// Status is where a session stands.
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// Status is the state of a session.
 type Status string
 
-// The statuses of the specification's session record.
+// The statuses of a session.
 const (
 	Active    Status = "active"
 	Completed Status = "completed"
 	Archived  Status = "archived"
 )
 
-// Placement is where a session's messages live while an app migrates (design 4.6).
+// Placement is where the messages of a session are stored while an app migrates from embedded arrays.
 type Placement string
 
-// The placements of design 4.6. A session that Throughline creates is Shared.
+// The placements of a session. A session that Throughline creates is Shared.
 const (
 	Embedded Placement = "embedded"
 	Dual     Placement = "dual"
 	Shared   Placement = "shared"
 )
 
-// SummaryKind says who wrote a summary.
+// SummaryKind is how a summary was made.
 type SummaryKind string
 
-// A summary is the model's, or the extractive stand-in made in process while the model is late (design 4.2).
+// A summary is written by the model, or it is the extractive fallback made in process when the model is late.
 const (
 	ByModel    SummaryKind = "model"
 	Extractive SummaryKind = "extractive"
 )
 
-// SessionSummary is what a session came to so far.
+// SessionSummary is the summary of a session up to one of its messages.
 type SessionSummary struct {
 	Text string
-	// Tokens is what the text takes of a prompt, 0 where it was not counted.
+	// Tokens is the length of Text in tokens, or 0 if it was not counted.
 	Tokens int
 	Kind   SummaryKind
-	// InProgress is true while the session it covers is not completed.
+	// InProgress is true if the session was not completed.
 	InProgress bool
-	// CoveredThrough is the seq of the last message that it covers.
+	// CoveredThrough is the seq of the last message that the summary covers.
 	CoveredThrough int
 	UpdatedAt      time.Time
 }
 
-// Session is one conversation in one context. Its times are UTC with milliseconds; StartedAt and LastMessageAt are
-// those of its first and last message, and zero where it has none.
+// Session is one conversation in one context. Its times are in UTC with milliseconds. StartedAt and LastMessageAt are
+// the times of its first and last message, and zero if it has none.
 type Session struct {
 	ID         string
 	Context    string
@@ -55,11 +62,10 @@ type Session struct {
 	Title      string
 	Attributes map[string]any
 
-	// MessageCount is how many messages it holds; LastSeq is the highest seq given out, and stays when messages
-	// are deleted.
+	// MessageCount is the number of messages. LastSeq is the highest seq ever assigned; deletions do not lower it.
 	MessageCount int
 	LastSeq      int
-	// Deleted are the seqs of its deleted messages, so that a reader knows which gaps are meant to be.
+	// Deleted has the seqs of deleted messages, so that a reader can tell them from messages that an index lacks.
 	Deleted       SeqSet
 	CreatedAt     time.Time
 	StartedAt     time.Time
@@ -67,8 +73,8 @@ type Session struct {
 	LeftAt        time.Time
 
 	Summary *SessionSummary
-	// SummarizedSeq, IndexedSeq and ExtractedSeq are the watermarks: the seq through which the session has been
-	// summarised, indexed and read for memories. They are the truth; stream records are hints (design 4.2).
+	// SummarizedSeq, IndexedSeq and ExtractedSeq are the watermarks: the seq of the last message that was summarised,
+	// indexed and read for memories. They decide what remains to be done, because stream records may be lost.
 	SummarizedSeq int
 	IndexedSeq    int
 	ExtractedSeq  int
@@ -76,7 +82,7 @@ type Session struct {
 	Placement  Placement
 	Version    int64
 	Generation int64
-	// DueAt is when the sweep has to look at it; zero while nothing is uncovered.
+	// DueAt is when the sweep has to work on the session. It is zero if all messages are covered.
 	DueAt time.Time
 }
 
@@ -85,8 +91,7 @@ func (s Session) Uncovered() bool {
 	return s.SummarizedSeq < s.LastSeq || s.IndexedSeq < s.LastSeq
 }
 
-// NewSession is what a caller gives to create a session. An empty ID asks for a fresh one, an empty Mode for the
-// context's default.
+// NewSession is a session to create. An empty ID asks for a new one, an empty Mode for the default of the context.
 type NewSession struct {
 	ID         string
 	Context    string
@@ -96,8 +101,8 @@ type NewSession struct {
 	Attributes map[string]any
 }
 
-// SessionChange is a partial change of a session; nil leaves a field as it is. Attributes are merged key by key,
-// and a nil value removes its key.
+// SessionChange is a partial change of a session. A nil field stays as it is. Attributes are merged by key, and a nil
+// value removes its key.
 type SessionChange struct {
 	Status     *Status
 	Mode       *string
@@ -105,8 +110,121 @@ type SessionChange struct {
 	Attributes map[string]any
 }
 
-// SessionFilter narrows a list of sessions; empty fields let all through.
+// SessionFilter limits a list of sessions. An empty field is no limit.
 type SessionFilter struct {
 	Context string
 	Status  Status
+}
+
+// MaxTitleChars is the maximum length of a session's title.
+const MaxTitleChars = 1024
+
+// Prepare checks a new session and returns it as it will be stored. An empty mode becomes the default of the context.
+// An empty id stays empty. All invalid fields are reported in one Invalid error.
+func (n NewSession) Prepare() (NewSession, error) {
+	var wrong []fault.Field
+	surface, err := SurfaceOf(n.Context)
+	if err != nil {
+		wrong = append(wrong, fault.From(err).Fields...)
+	}
+	if n.Mode == "" {
+		n.Mode = surface.DefaultMode
+	}
+	if n.ID != "" && !ValidID(n.ID) {
+		wrong = append(wrong, fault.Field{Field: "sessionId", Message: idProblem})
+	}
+	if !ValidID(n.CoachID) {
+		wrong = append(wrong, fault.Field{Field: "coachId", Message: idProblem})
+	}
+	wrong = append(wrong, namesProblems(n.Mode, n.Title)...)
+	doc, w := PrepareDocument("attributes", n.Attributes, MaxAttributesBytes)
+	n.Attributes = doc
+	if wrong = append(wrong, w...); len(wrong) > 0 {
+		return NewSession{}, fault.InvalidFields(wrong...)
+	}
+	return n, nil
+}
+
+const idProblem = `must be 1 to 128 of [A-Za-z0-9_.:-], and neither "." nor ".."`
+
+func namesProblems(mode, title string) []fault.Field {
+	var wrong []fault.Field
+	if p := nameProblem(mode); p != "" {
+		wrong = append(wrong, fault.Field{Field: "mode", Message: p})
+	}
+	if utf8.RuneCountInString(title) > MaxTitleChars || !utf8.ValidString(title) {
+		wrong = append(wrong, fault.Field{
+			Field: "title", Message: fmt.Sprintf("must be at most %d characters of valid UTF-8", MaxTitleChars),
+		})
+	}
+	return wrong
+}
+
+// Edit returns the session with a change applied and a new version. An empty mode becomes the default of the context.
+// An empty title removes the title. All invalid fields are reported in one Invalid error.
+func (s Session) Edit(c SessionChange) (Session, error) {
+	var wrong []fault.Field
+	if c.Status != nil {
+		s.Status = *c.Status
+		if !s.Status.valid() {
+			wrong = append(wrong, fault.Field{Field: "status", Message: "must be active, completed or archived"})
+		}
+	}
+	if c.Mode != nil {
+		s.Mode = *c.Mode
+	}
+	if surface, err := SurfaceOf(s.Context); err == nil && s.Mode == "" {
+		s.Mode = surface.DefaultMode
+	}
+	if c.Title != nil {
+		s.Title = *c.Title
+	}
+	wrong = append(wrong, namesProblems(s.Mode, s.Title)...)
+	merged, w := PrepareDocument("attributes", merge(s.Attributes, c.Attributes), MaxAttributesBytes)
+	s.Attributes = merged
+	s.Version++
+	if wrong = append(wrong, w...); len(wrong) > 0 {
+		return Session{}, fault.InvalidFields(wrong...)
+	}
+	return s, nil
+}
+
+func (s Status) valid() bool { return s == Active || s == Completed || s == Archived }
+
+func merge(old, change map[string]any) map[string]any {
+	if len(change) == 0 {
+		return old
+	}
+	out := maps.Clone(old)
+	if out == nil {
+		out = make(map[string]any, len(change))
+	}
+	for k, v := range change {
+		if v == nil {
+			delete(out, k)
+		} else {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// Without returns the session after the deletion of one of its messages. first and last are the first and last of the
+// remaining messages, or nil if none remains. The other messages keep their seq. A summary that covers the message is
+// removed and SummarizedSeq is reset. If no message after SummarizedSeq remains, SummarizedSeq becomes LastSeq.
+func (s Session) Without(m Message, first, last *Message) Session {
+	s.Deleted = s.Deleted.Add(m.Seq)
+	s.MessageCount--
+	s.Version++
+	s.StartedAt, s.LastMessageAt = time.Time{}, time.Time{}
+	if first != nil && last != nil {
+		s.StartedAt, s.LastMessageAt = first.Timestamp, last.Timestamp
+	}
+	if s.Summary != nil && m.Seq <= s.Summary.CoveredThrough {
+		s.Summary, s.SummarizedSeq = nil, 0
+	}
+	if last == nil || last.Seq <= s.SummarizedSeq {
+		s.SummarizedSeq = s.LastSeq
+	}
+	return s
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Idempotency makes a call repeatable: a repeat with the same Scope and Key within 24 hours answers what the first
-// answered; one with another BodyHash is an IdempotencyMismatch error (api 1). The zero value asks for nothing.
+// Idempotency makes a call repeatable. A call with the Scope and Key of an earlier one returns the answer of that call
+// for 24 hours; if its BodyHash differs, it is an IdempotencyMismatch error. The zero value asks for no idempotency.
 type Idempotency struct {
-	// Scope is the method and path of the call; Key is the client's.
+	// Scope is the method and path of the request. Key is the key that the client sent.
 	Scope, Key string
 	// BodyHash is the hex SHA-256 of the request body.
 	BodyHash string
@@ -17,46 +17,91 @@ type Idempotency struct {
 // Set reports whether the client asked for idempotency.
 func (i Idempotency) Set() bool { return i.Key != "" }
 
-// Created is the answer to creating a session. A replay returns what the first call returned, whatever has become of
-// the session.
+// Created is the result of CreateSession. A replay returns the result of the first call, even if the session was
+// changed or deleted since.
 type Created struct {
 	Session  Session
 	Replayed bool
 }
 
-// Appended is the answer to an append: the messages as stored, and the session after them. A replay returns what the
-// first call returned, messages deleted since included; only the session's title and attributes are as they are now.
+// Appended is the result of Append: the messages as stored, and the session after them. A replay returns the result of
+// the first call, including messages deleted since. Only the title and attributes of the session are the current ones.
 type Appended struct {
 	Messages []Message
 	Session  Session
 	Replayed bool
 }
 
-// Append is one call's worth of messages for one session: 1 to 50, stored all or none, in one transaction.
+// Append is a call that appends 1 to 50 messages to one session. All of them are stored or none.
 type Append struct {
 	SessionID   string
 	Messages    []NewMessage
 	Idempotency Idempotency
 }
 
-// SessionStore keeps sessions. Another user's session is NotFound.
+// SessionStore stores sessions. A session of another user is NotFound.
 type SessionStore interface {
-	// CreateSession stores a new session; an id that the user has in any context is a Conflict.
+	// CreateSession stores a new session. An id that the user already has, in any context, is a Conflict.
 	CreateSession(ctx context.Context, user UserID, in NewSession, idem Idempotency) (Created, error)
 	Session(ctx context.Context, user UserID, id string) (Session, error)
-	// Sessions lists sessions by latest activity, newest first, to the quarter hour.
+	// Sessions lists sessions by their ActiveAt, newest first.
 	Sessions(ctx context.Context, user UserID, filter SessionFilter, page Page) ([]Session, Position, error)
 	UpdateSession(ctx context.Context, user UserID, id string, change SessionChange) (Session, error)
-	// LeaveSession records that the user navigated away; the table's stream carries that to the summariser.
+	// LeaveSession records that the user left the session. The summariser learns it from the table's stream.
 	LeaveSession(ctx context.Context, user UserID, id string, at time.Time) error
 }
 
-// MessageStore keeps messages. What Append acknowledged is there at once, in every read of it, and is never lost,
-// doubled or reordered (design 4.1).
+// MessageStore stores messages. Every read that begins after Append has returned includes its messages. They are never
+// lost, stored twice or reordered.
 type MessageStore interface {
 	Append(ctx context.Context, user UserID, in Append) (Appended, error)
-	// Messages returns one page of a session's messages by seq, complete whatever the indexes lag.
+	// Messages returns one page of a session's messages by seq. It is complete even if an index lags.
 	Messages(ctx context.Context, user UserID, sessionID string, page Page) ([]Message, Position, error)
-	// Timeline returns one page of the user's messages over all contexts by time.
+	// Timeline returns one page of the user's messages of all contexts by time.
 	Timeline(ctx context.Context, user UserID, r Range, page Page) ([]Message, Position, error)
+}
+
+// Turn is one turn of the streaming chat: the user's message, which is stored before the first token is sent, and the
+// answer if there is one.
+type Turn struct {
+	// Message is the user's message as stored. Session is the session after it.
+	Message Message
+	Session Session
+	// Answer is set if the turn was finished before. The caller then returns it and generates nothing.
+	Answer *Message
+	// Idempotency is that of the call that began the turn.
+	Idempotency Idempotency
+	// Lease identifies this holder of the turn. It is empty without an idempotency key.
+	Lease string
+}
+
+// TurnStore stores turns. A turn with an idempotency key has a lease, so that one request at a time generates its
+// answer.
+type TurnStore interface {
+	// BeginTurn stores the one user message of in and takes the lease, in one transaction. While another request holds
+	// the lease, it returns a Conflict with RetryAfter. If that request has finished, it returns the turn with its
+	// Answer. If the lease has expired, it takes the lease and returns the turn with the message already stored.
+	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
+	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn, so that a repeated request
+	// can generate at once. A Conflict means that another request has taken the lease.
+	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
+	// FinishTurn stores the answer and ends the lease, in one transaction. If another holder finished first, it returns
+	// the answer of that holder and stores nothing.
+	FinishTurn(ctx context.Context, user UserID, turn Turn, answer NewMessage) (Message, error)
+}
+
+// Change is one decoded record of the table's stream: a session or a message that was written, or a memory or check-in
+// that was written or deleted. Either the sessions, Message or RecordID is set.
+type Change struct {
+	User UserID
+	// Sequence is the sequence number of the record. A batch that fails reports it.
+	Sequence string
+	// Before and After are the session before and after the change. Before is nil if it was created, After if it was
+	// deleted.
+	Before, After *Session
+	// Message is a message that was stored.
+	Message *Message
+	// RecordID is the id of a memory or check-in of that generation. The table has its current state.
+	RecordID   string
+	Generation int64
 }

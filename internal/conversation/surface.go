@@ -6,10 +6,10 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// RecordType names what a summary is about (unified-conversation-context, "Existing Pinecone Summary Inventory").
+// RecordType is the type of a summary (unified-conversation-context, "Existing Pinecone Summary Inventory").
 type RecordType string
 
-// The record types of the specification's inventory, one for each kind of conversation.
+// The record types, one for each context.
 const (
 	ConversationSummary    RecordType = "conversation_summary"
 	CoachCreatorSummary    RecordType = "coach_creator_summary"
@@ -18,31 +18,30 @@ const (
 	WorkoutSummary         RecordType = "workout_summary"
 )
 
-// Surface is the registry entry of one context: one surface of the app (design 3.1). An app adds a context of its
-// own by adding one entry to Surfaces.
+// Surface describes one context, which is one surface of the app. To add a context, an app adds an entry to Surfaces.
 type Surface struct {
 	// Context is the name in the API and in sourceContext.
 	Context string
 	// Label is the name a person reads: "Program Designer".
 	Label string
-	// Prefix begins the sort key of its sessions; it ends in the only '#' that it has.
+	// Prefix is the start of the sort keys of its sessions. It has one '#', at its end.
 	Prefix string
-	// EntityType is the session record's type as the app's own records have it.
+	// EntityType is the entityType of its session records, as in the app's own records.
 	EntityType string
 	// DefaultMode is the mode of a session that names none.
 	DefaultMode string
 	// Writes is the record type of its summaries.
 	Writes RecordType
-	// Reads are the record types that matter at the start of its own sessions.
+	// Reads are the record types of the summaries that its sessions read at their start.
 	Reads []RecordType
-	// SubjectAttribute, when set, names the session attribute whose value a summary is kept by instead of the
-	// session: one summary for each program or workout (design 3).
+	// SubjectAttribute, if set, names the session attribute that a summary is about, such as a program. There is then
+	// one summary for each value of it, not for each session.
 	SubjectAttribute string
-	// FieldAttributes are the session attributes that the summary carries as its own metadata fields.
+	// FieldAttributes are the session attributes that a summary has as fields of its own.
 	FieldAttributes []string
 }
 
-// Surfaces is the registry of contexts (design 3.1), in the order in which they are listed.
+// Surfaces is the registry of contexts, in the order in which they are listed.
 var Surfaces = []Surface{
 	{
 		Context: "coach_conversation", Label: "Coach", Prefix: "conversation#",
@@ -52,14 +51,18 @@ var Surfaces = []Surface{
 	{
 		Context: "program_designer", Label: "Program Designer", Prefix: "program_session#",
 		EntityType: "program_designer_session", DefaultMode: "program_design", Writes: ProgramDesignerSummary,
-		Reads:           []RecordType{ConversationSummary},
-		FieldAttributes: []string{"programId", "programName", "conversationTurns", "trainingGoals", "equipmentConstraints"},
+		Reads: []RecordType{ConversationSummary},
+		FieldAttributes: []string{
+			"programId", "programName", "conversationTurns", "trainingGoals", "equipmentConstraints",
+		},
 	},
 	{
 		Context: "coach_creator", Label: "Coach Creator", Prefix: "coach_creator_session#",
 		EntityType: "coach_creator_session", DefaultMode: "coach_creation", Writes: CoachCreatorSummary,
-		Reads:           []RecordType{ConversationSummary},
-		FieldAttributes: []string{"coachName", "selectedPersonality", "selectedMethodology", "experienceLevel", "trainingFrequency"},
+		Reads: []RecordType{ConversationSummary},
+		FieldAttributes: []string{
+			"coachName", "selectedPersonality", "selectedMethodology", "experienceLevel", "trainingFrequency",
+		},
 	},
 	{
 		Context: "training_program", Label: "Training Program", Prefix: "training_program#",
@@ -77,7 +80,8 @@ var Surfaces = []Surface{
 	},
 }
 
-// SurfaceOf returns the registry entry of a context; an unknown one is an Invalid error that names those there are.
+// SurfaceOf returns the registry entry of a context. For an unknown context it returns an Invalid error that names the
+// known ones.
 func SurfaceOf(context string) (Surface, error) {
 	for _, s := range Surfaces {
 		if s.Context == context {
@@ -87,8 +91,7 @@ func SurfaceOf(context string) (Surface, error) {
 	return Surface{}, fault.InvalidField("context", "must be one of "+strings.Join(Contexts(), ", "))
 }
 
-// LabelOf is how a context is called to a reader; what an app has taken out of the registry since is called by the other
-// words.
+// LabelOf returns the label of a context, or unknown if the registry does not have the context any more.
 func LabelOf(context, unknown string) string {
 	for _, s := range Surfaces {
 		if s.Context == context {
@@ -98,7 +101,8 @@ func LabelOf(context, unknown string) string {
 	return unknown
 }
 
-// SurfaceWriting returns the registry entry of the context whose summaries have that record type.
+// SurfaceWriting returns the registry entry of the context that writes summaries of that type. For an unknown type it
+// returns an Invalid error.
 func SurfaceWriting(t RecordType) (Surface, error) {
 	for _, s := range Surfaces {
 		if s.Writes == t {

@@ -1,5 +1,5 @@
-// Package longterm holds what lasts about a user beyond any one conversation: profile, seed, summaries, coaches,
-// goals, check-ins, memories, todos and preferences (design 3, api 3).
+// Package longterm defines the records about a user that belong to no single conversation: profile, seed, summaries,
+// coaches, goals, check-ins, memories, todos and preferences.
 package longterm
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Profile is who the user is.
+// Profile is the user's profile.
 type Profile struct {
 	Name      string
 	Email     string
@@ -18,7 +18,7 @@ type Profile struct {
 // Seed is a short text about the user that the app sets by hand.
 type Seed struct{ Content string }
 
-// UserSummary is what the app or the summariser has seen of the user over time.
+// UserSummary is what the app or the summariser has observed about the user.
 type UserSummary struct {
 	Patterns    []string
 	Wins        []string
@@ -26,7 +26,7 @@ type UserSummary struct {
 	LastUpdated time.Time
 }
 
-// Spine is the running summary of everything between the user and one coach, over all contexts.
+// Spine is the running summary of all conversations between the user and one coach, in all contexts.
 type Spine struct {
 	CoachID   string
 	Text      string
@@ -38,17 +38,19 @@ type Coach struct {
 	ID      string
 	Name    string
 	Persona string
-	// Model, when set, is the chat model of this coach.
+	// Model, if set, is the chat model of this coach.
 	Model string
 }
 
-// DefaultCoach is the persona that stands in for an unknown coach id.
+// DefaultCoach is the coach for a coach id that the user does not have.
 var DefaultCoach = Coach{
-	Name:    "Coach",
-	Persona: "You are a supportive, practical coach. Be warm, concise and specific, and build on what you know about the user.",
+	Name: "Coach",
+	Persona: "You are a supportive, practical coach. Be warm, concise and specific, " +
+		"and build on what you know about the user.",
 }
 
-// GoalStatus and GoalType are the words of working-context-builder (finding F3, F4: checked when written).
+// GoalStatus and GoalType have the values of working-context-builder. They are checked when a goal is written (its
+// findings F3 and F4).
 type (
 	GoalStatus string
 	GoalType   string
@@ -66,7 +68,7 @@ const (
 	Project GoalType = "project"
 )
 
-// Goal is something the user works toward.
+// Goal is a goal of the user.
 type Goal struct {
 	ID        string
 	Title     string
@@ -76,21 +78,21 @@ type Goal struct {
 	UpdatedAt time.Time
 }
 
-// Created returns the goal as created at that moment: times that it does not name are that moment.
+// Created returns the goal as created at a time. Its own times stay if they are set.
 func (g Goal) Created(at time.Time) Goal {
-	g.CreatedAt, g.UpdatedAt = atOr(g.CreatedAt, at), atOr(g.UpdatedAt, at)
+	g.CreatedAt, g.UpdatedAt = timeOr(g.CreatedAt, at), timeOr(g.UpdatedAt, at)
 	return g
 }
 
-// atOr is a record's own time, or the moment of its creation where it has none.
-func atOr(own, at time.Time) time.Time {
+// timeOr returns own, or at if own is zero.
+func timeOr(own, at time.Time) time.Time {
 	if own.IsZero() {
 		return at
 	}
 	return own
 }
 
-// CheckIn is a moment at which the user checked in, with an optional note that is indexed as messages are.
+// CheckIn is one check-in of the user. Its optional note is indexed like a message.
 type CheckIn struct {
 	ID        string
 	Timestamp time.Time
@@ -98,16 +100,16 @@ type CheckIn struct {
 	Tokens    int
 }
 
-// Created returns the check-in as made at that moment where it names none.
+// Created returns the check-in as created at a time. Its own time stays if it is set.
 func (c CheckIn) Created(at time.Time) CheckIn {
-	c.Timestamp = atOr(c.Timestamp, at)
+	c.Timestamp = timeOr(c.Timestamp, at)
 	return c
 }
 
-// MemoryType sorts memories (prompt-assembly-map, "Block Map Table").
+// MemoryType is the kind of a memory (prompt-assembly-map, "Block Map Table").
 type MemoryType string
 
-// MemorySource says where a memory came from.
+// MemorySource is where a memory comes from.
 type MemorySource string
 
 // The types and sources of a memory.
@@ -120,16 +122,15 @@ const (
 	Extracted MemorySource = "extracted"
 )
 
-// Memory is a lasting fact about the user. One with a ValidUntil that has passed is kept but no longer reaches
-// prompts.
+// Memory is a lasting fact about the user. After its ValidUntil it is still stored, but no prompt includes it.
 type Memory struct {
 	ID      string
 	Type    MemoryType
 	Content string
 	Pinned  bool
 	Source  MemorySource
-	// Confidence, from 0 to 1, is how sure the source is. It counts where Rated says that the source gave one: 0 is a
-	// confidence too.
+	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is
+	// not one of confidence 0.
 	Confidence   float64
 	Rated        bool
 	MessageIDs   []string
@@ -140,18 +141,18 @@ type Memory struct {
 	Tokens       int
 }
 
-// Created returns the memory as created at that moment: times that it does not name are that moment.
+// Created returns the memory as created at a time. Its own times stay if they are set.
 func (m Memory) Created(at time.Time) Memory {
-	m.CreatedAt, m.UpdatedAt = atOr(m.CreatedAt, at), atOr(m.UpdatedAt, at)
+	m.CreatedAt, m.UpdatedAt = timeOr(m.CreatedAt, at), timeOr(m.UpdatedAt, at)
 	return m
 }
 
-// Valid reports whether the memory may reach a prompt at that time.
+// Valid reports whether a prompt may include the memory at that time.
 func (m Memory) Valid(now time.Time) bool {
 	return m.SupersededBy == "" && (m.ValidUntil.IsZero() || now.Before(m.ValidUntil))
 }
 
-// TodoStatus is whether a todo is an open loop.
+// TodoStatus is the status of a todo. A pending todo is an open loop.
 type TodoStatus string
 
 // The statuses of a todo.
@@ -163,7 +164,7 @@ const (
 // WinWindow is how long a completed todo counts as a win (prompt-assembly-map).
 const WinWindow = 48 * time.Hour
 
-// Todo is something the user means to do: an open loop while pending, a win for 48 hours once completed.
+// Todo is a task of the user. It is an open loop while it is pending, and a win for 48 hours after its completion.
 type Todo struct {
 	ID          string
 	CoachID     string
@@ -175,41 +176,41 @@ type Todo struct {
 	Tokens      int
 }
 
-// Created returns the todo as created at that moment: times that it does not name are that moment, its completion's
-// too where it is completed.
+// Created returns the todo as created at a time, and as completed then if its status says so. Its own times stay if
+// they are set.
 func (t Todo) Created(at time.Time) Todo {
-	t.CreatedAt, t.UpdatedAt = atOr(t.CreatedAt, at), atOr(t.UpdatedAt, at)
+	t.CreatedAt, t.UpdatedAt = timeOr(t.CreatedAt, at), timeOr(t.UpdatedAt, at)
 	return t.WithCompletion(at)
 }
 
-// WithCompletion returns the todo with a time of completion that fits its status: that moment where a completed one
-// has none, and none while it is pending.
+// WithCompletion returns the todo with a CompletedAt that fits its status. A completed todo without one gets at. A
+// pending todo has none.
 func (t Todo) WithCompletion(at time.Time) Todo {
 	if t.Status == TodoCompleted {
-		t.CompletedAt = atOr(t.CompletedAt, at)
+		t.CompletedAt = timeOr(t.CompletedAt, at)
 	} else {
 		t.CompletedAt = time.Time{}
 	}
 	return t
 }
 
-// Preferences are what the user allows (api 3). The zero value is not the default: use DefaultPreferences.
+// Preferences are what the user allows. The zero value is not the default: use DefaultPreferences.
 type Preferences struct {
 	CrossContext bool
 	Memory       bool
-	// Unshared are the contexts with share: false.
+	// Unshared has the contexts that share nothing with the others.
 	Unshared map[string]bool
 	// Timezone is an IANA name.
 	Timezone string
 }
 
-// DefaultPreferences allow everything, in UTC.
+// DefaultPreferences returns the preferences of a user who has set none. They allow everything, in UTC.
 func DefaultPreferences() Preferences {
 	return Preferences{CrossContext: true, Memory: true, Timezone: "UTC"}
 }
 
-// Shares reports whether what belongs to one context may be seen from another. A context always sees itself unless
-// cross-context sharing is off, when each session sees only itself.
+// Shares reports whether one context may see the records of another. A context may always see its own, unless
+// CrossContext is false: then each session may see only itself.
 func (p Preferences) Shares(from, to string) bool {
 	if !p.CrossContext {
 		return false
@@ -217,7 +218,7 @@ func (p Preferences) Shares(from, to string) bool {
 	return from == to || (!p.Unshared[from] && !p.Unshared[to])
 }
 
-// Location returns the user's time zone, UTC where the name is unknown.
+// Location returns the user's time zone, or UTC if the name is unknown.
 func (p Preferences) Location() *time.Location {
 	if loc, err := time.LoadLocation(p.Timezone); err == nil {
 		return loc
@@ -225,7 +226,7 @@ func (p Preferences) Location() *time.Location {
 	return time.UTC
 }
 
-// Snapshot is the live long-term memory of one user, as one query brings it: everything a prompt needs, capped per
+// Snapshot has the live long-term records of one user: those that a prompt needs, read by one query and capped per
 // kind.
 type Snapshot struct {
 	Profile     *Profile
@@ -234,15 +235,15 @@ type Snapshot struct {
 	// Spines and Coaches are by coach id.
 	Spines  map[string]Spine
 	Coaches map[string]Coach
-	// Goals are the active ones; Memories the valid ones; Todos the pending and the just completed.
+	// Goals are active, Memories are valid, and Todos are pending or completed within WinWindow.
 	Goals         []Goal
 	LatestCheckIn *CheckIn
 	Memories      []Memory
 	Todos         []Todo
 }
 
-// Normalize is the form in which two contents are the same for deduplication: trimmed, lower case, runs of white
-// space folded, without the punctuation at its end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
+// Normalize returns the form by which contents are compared for deduplication: lower case, with single spaces and
+// without punctuation at the end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
 func Normalize(content string) string {
 	folded := strings.ToLower(strings.Join(strings.Fields(content), " "))
 	if bare := strings.TrimRight(folded, " .,;:!?…。、，！？"); bare != "" {

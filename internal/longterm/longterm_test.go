@@ -7,6 +7,7 @@ import (
 )
 
 func TestNormalize(t *testing.T) {
+	t.Parallel()
 	for content, want := range map[string]string{
 		"Likes tea": "likes tea", " LIKES\n TEA ! ": "likes tea", "Likes tea...": "likes tea", "膝が痛い。": "膝が痛い",
 		"Body fat 20%": "body fat 20%", "?!": "?!", "": "",

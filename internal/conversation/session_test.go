@@ -1,0 +1,83 @@
+package conversation_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+func TestEdit(t *testing.T) {
+	t.Parallel()
+	s := conversation.Session{
+		Context: "workout_log", Mode: "m", Status: conversation.Active, Title: "old", Version: 3,
+		Attributes: map[string]any{"a": 1.0, "b": 2.0},
+	}
+	status, mode, title := conversation.Archived, "", ""
+	got, err := s.Edit(conversation.SessionChange{
+		Status: &status, Mode: &mode, Title: &title, Attributes: map[string]any{"a": nil, "c": 3},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := conversation.Session{
+		Context: "workout_log", Mode: "workout_log", Status: conversation.Archived, Version: 4,
+		Attributes: map[string]any{"b": 2.0, "c": 3.0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(s.Attributes) != 2 {
+		t.Errorf("Edit changed the attributes of its receiver: %v", s.Attributes)
+	}
+}
+
+func TestInvalidEdits(t *testing.T) {
+	t.Parallel()
+	long, bad, large := strings.Repeat("x", 2000), conversation.Status("x"), strings.Repeat("x", 70<<10)
+	for field, c := range map[string]conversation.SessionChange{
+		"status": {Status: &bad}, "mode": {Mode: &long}, "title": {Title: &long},
+		"attributes": {Attributes: map[string]any{"a": large}},
+	} {
+		_, err := conversation.Session{Context: "workout_log"}.Edit(c)
+		if !fault.Is(err, fault.Invalid) || fault.From(err).Fields[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	at := func(seq int) *conversation.Message {
+		return &conversation.Message{Seq: seq, Timestamp: now.Add(time.Duration(seq) * time.Second)}
+	}
+	base := conversation.Session{
+		MessageCount: 3, LastSeq: 3, SummarizedSeq: 2, StartedAt: at(1).Timestamp, LastMessageAt: at(3).Timestamp,
+		Summary: &conversation.SessionSummary{CoveredThrough: 2},
+	}
+	cases := map[string]struct {
+		deleted        int
+		first, last    *conversation.Message
+		hasSummary     bool
+		watermark      int
+		started, ended time.Time
+	}{
+		"covered":         {1, at(2), at(3), false, 0, at(2).Timestamp, at(3).Timestamp},
+		"not covered":     {3, at(1), at(2), true, 3, at(1).Timestamp, at(2).Timestamp},
+		"nothing is left": {3, nil, nil, true, 3, time.Time{}, time.Time{}},
+	}
+	for name, c := range cases {
+		got := base.Without(*at(c.deleted), c.first, c.last)
+		if (got.Summary != nil) != c.hasSummary || got.SummarizedSeq != c.watermark ||
+			!got.StartedAt.Equal(c.started) || !got.LastMessageAt.Equal(c.ended) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got.LastSeq != 3 || got.MessageCount != 2 || got.Version != 1 || !got.Deleted.Contains(c.deleted) {
+			t.Errorf("%s: counts %+v", name, got)
+		}
+	}
+}
