@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,27 +9,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/throughline/throughline/infra/local/problem"
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// Verifier checks a token's signature, issuer, audience and times, and returns its user and scopes; auth.Verifier is
-// one. Its errors are faults.
-type Verifier interface {
-	Verify(ctx context.Context, token string) (conversation.UserID, []string, error)
-}
+// authorization is what the authorizer adds to an event.
+type authorization = events.APIGatewayV2HTTPRequestContextAuthorizerDescription
 
-// errNoToken is the error of a request without a bearer token.
-var errNoToken = fault.New(fault.Unauthorized, "a bearer token is needed")
-
-// authorize is the JWT authorizer: it checks the bearer token and hands its claims on. The routes of template.yaml need
-// no scopes, so the event names none; the function finds them in the claims.
-func (g *Gateway) authorize(r *http.Request) (*events.APIGatewayV2HTTPRequestContextAuthorizerDescription, error) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return nil, errNoToken
+// authorize is the JWT authorizer. It checks the bearer token and returns its claims. The routes of template.yaml need
+// no scopes, so the event lists none, as in the service. The function reads the scopes from the claims.
+func (g *Gateway) authorize(r *http.Request) (*authorization, error) {
+	token, err := httpapi.BearerToken(r)
+	if err != nil {
+		return nil, err
 	}
 	if _, _, err := g.verifier.Verify(r.Context(), token); err != nil {
 		return nil, err
@@ -40,25 +30,12 @@ func (g *Gateway) authorize(r *http.Request) (*events.APIGatewayV2HTTPRequestCon
 	if err != nil {
 		return nil, fault.New(fault.Unauthorized, "the token is malformed")
 	}
-	return &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+	return &authorization{
 		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims},
 	}, nil
 }
 
-// refuse answers a request that the authorizer did not let pass. Without a token the challenge names no error.
-func refuse(w http.ResponseWriter, err error) {
-	switch f := fault.From(err); {
-	case errors.Is(err, errNoToken):
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	case f.Code == fault.Unauthorized:
-		w.Header().Set("WWW-Authenticate", fmt.Sprintf(
-			`Bearer scope="" error="invalid_token" error_description=%q`, f.Message,
-		))
-	}
-	problem.Write(w, err)
-}
-
-// claimsOf reads the claims of a token that was verified, as the service hands them over: every value as text.
+// claimsOf reads the claims of a verified token. Like the service, it turns every value into text.
 func claimsOf(token string) (map[string]string, error) {
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser(jwt.WithJSONNumber()).ParseUnverified(token, claims); err != nil {

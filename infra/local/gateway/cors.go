@@ -9,12 +9,12 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// anyOrigin stands for every origin in a configuration.
+// anyOrigin is how a configuration allows every origin.
 const anyOrigin = "*"
 
-// CORS does what the service does with an API's configuration for pages of other origins: it answers their preflights
-// itself, before any authorizer, and marks every other answer, errors included, for the origins that are allowed.
-// Answers to others bear no mark, so that browsers keep them from the page. A nil configuration changes nothing.
+// CORS applies an API's CORS configuration as the service does. It answers preflight requests itself, before any
+// authorizer, and adds the headers for allowed origins to all other responses and errors. Browsers keep a response
+// without these headers from the page. A nil configuration changes nothing.
 func CORS(c *template.CORS, next http.Handler) http.Handler {
 	if c == nil {
 		return next
@@ -28,7 +28,7 @@ func CORS(c *template.CORS, next http.Handler) http.Handler {
 		}
 		if isPreflight(r) {
 			if allowed != "" {
-				permit(h, c)
+				allowRequests(h, c)
 			}
 			w.WriteHeader(http.StatusNoContent)
 			return
@@ -40,7 +40,7 @@ func CORS(c *template.CORS, next http.Handler) http.Handler {
 	})
 }
 
-// allowedOrigin is what an answer to a page of that origin names as allowed, empty where it is not.
+// allowedOrigin returns the Access-Control-Allow-Origin for a page of that origin, or "" if the page is not allowed.
 func allowedOrigin(c *template.CORS, origin string) string {
 	switch {
 	case origin == "":
@@ -53,13 +53,14 @@ func allowedOrigin(c *template.CORS, origin string) string {
 	return ""
 }
 
-// isPreflight tells a browser's question whether a page may make a request.
+// isPreflight reports whether the request asks if a page may make another request.
 func isPreflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// permit says what a page of an allowed origin may send.
-func permit(h http.Header, c *template.CORS) {
+// allowRequests sets the headers that say what a page of an allowed origin may send.
+func allowRequests(h http.Header, c *template.CORS) {
 	setList(h, "Access-Control-Allow-Methods", c.AllowMethods)
 	setList(h, "Access-Control-Allow-Headers", c.AllowHeaders)
 	if c.MaxAge > 0 {

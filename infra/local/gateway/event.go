@@ -16,8 +16,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 const (
@@ -25,9 +25,11 @@ const (
 	timeFormat = "02/Jan/2006:15:04:05 -0700"
 )
 
-// event is the request in payload format 2.0. Its rawPath is decoded, escaped slashes too, as an HTTP API gives it;
-// a function URL's is not.
-func (g *Gateway) event(r *http.Request, route route, parameters map[string]string) (*events.APIGatewayV2HTTPRequest, error) {
+// event returns the request in payload format 2.0. Like an HTTP API, it decodes the path with its escaped slashes. A
+// function URL does not.
+func (g *Gateway) event(
+	r *http.Request, route route, parameters map[string]string,
+) (*events.APIGatewayV2HTTPRequest, error) {
 	body, encoded, err := readBody(r)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func (g *Gateway) event(r *http.Request, route route, parameters map[string]stri
 	}, nil
 }
 
-// urlEvent is the request as a function URL gives it.
+// urlEvent returns the event of a function URL.
 func (g *Gateway) urlEvent(r *http.Request) (*events.LambdaFunctionURLRequest, error) {
 	body, encoded, err := readBody(r)
 	if err != nil {
@@ -70,8 +72,8 @@ func (g *Gateway) urlEvent(r *http.Request) (*events.LambdaFunctionURLRequest, e
 	}, nil
 }
 
-// readBody returns the body as text where it is text, else as base64. Bytes that are not UTF-8 go as base64 whatever
-// their type says, so that the function sees them as they came and can refuse them.
+// readBody returns a text body as it is, and any other body as base64. Bytes that are not UTF-8 become base64 even if
+// the type says text, so that the function can see and refuse them.
 func readBody(r *http.Request) (body string, encoded bool, err error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	var large *http.MaxBytesError
@@ -98,7 +100,7 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
-// eventHeaders gives the headers in lower case, repeated ones joined by commas, cookies apart.
+// eventHeaders returns the headers in lower case, with repeated ones joined by commas, and the cookies.
 func eventHeaders(r *http.Request) (headers map[string]string, cookies []string) {
 	headers = map[string]string{
 		"host": r.Host, "x-forwarded-for": sourceIP(r), "x-forwarded-proto": "http",
@@ -119,7 +121,7 @@ func eventHeaders(r *http.Request) (headers map[string]string, cookies []string)
 func query(r *http.Request) map[string]string {
 	var out map[string]string
 	for name, values := range r.URL.Query() {
-		out = with(out, name, strings.Join(values, ","))
+		out = withEntry(out, name, strings.Join(values, ","))
 	}
 	return out
 }
@@ -132,9 +134,9 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// answer writes what a function returned: a response with a status, or any other JSON, which the service answers as
-// it is with 200.
-func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, out []byte) {
+// writeResponse writes what a function returned. Like the service, it writes JSON that has no statusCode as it is, with
+// status 200.
+func (g *Gateway) writeResponse(ctx context.Context, w http.ResponseWriter, out []byte) {
 	var response events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(out, &response); err != nil || response.StatusCode == 0 {
 		w.Header().Set("Content-Type", "application/json")
@@ -146,7 +148,7 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, out []byte)
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(response.Body); err != nil {
 			g.logger.ErrorContext(ctx, "integration: the body is not base64", "error", err)
-			problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
+			httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
 			return
 		}
 	}
@@ -157,7 +159,7 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, out []byte)
 func writeHead(w http.ResponseWriter, status int, headers map[string]string, cookies []string) {
 	for name, value := range headers {
 		if http.CanonicalHeaderKey(name) == "Vary" {
-			w.Header().Add(name, value) // beside the gateway's own
+			w.Header().Add(name, value) // the gateway has set one too
 			continue
 		}
 		w.Header().Set(name, value)

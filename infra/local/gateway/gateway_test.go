@@ -262,7 +262,7 @@ func TestAuthorizer(t *testing.T) {
 				return
 			}
 			p := problemOf(t, resp)
-			if p.Code != "unauthorized" || p.Type != "about:blank" || p.Detail == "" || len(h.events) != 0 {
+			if p.Code != "unauthorized" || p.Type != "urn:throughline:problem:unauthorized" || p.Detail == "" || len(h.events) != 0 {
 				t.Errorf("problem %+v, events %d", p, len(h.events))
 			}
 			challenge, named := resp.Header.Get("WWW-Authenticate"), p.Detail != "a bearer token is needed"

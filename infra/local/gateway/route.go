@@ -6,13 +6,13 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// anyMethod and defaultPath are how a route says that it takes every method or every path.
+// anyMethod and defaultPath are the method and path of routes that take every method or every path.
 const (
 	anyMethod   = "ANY"
 	defaultPath = "$default"
 )
 
-// route is one route of the API and the function it goes to.
+// route is one route of the API and its function.
 type route struct {
 	template.Route
 	function string
@@ -31,9 +31,9 @@ func (r route) key() string {
 	return r.Method + " " + r.Path
 }
 
-// match finds the most specific route, as the service does: a fixed path before one with a parameter, that before a
-// greedy one, that before $default; and of equal ones the route that names the method. Where the path has routes but
-// none of that method, the service says not found; here the path's function answers, which knows the methods it takes.
+// match finds the most specific route, as the service does. A fixed segment is more specific than a parameter, a
+// parameter more than a greedy one, and $default is the least specific. Of equal paths the route with the method wins.
+// If the path has routes but none with the method, the service answers not found. Here the path's function answers 405.
 func match(routes []route, method, path string) (best route, parameters map[string]string, ok bool) {
 	best, parameters, ok = mostSpecific(routes, path, func(r route) string {
 		switch {
@@ -50,8 +50,10 @@ func match(routes []route, method, path string) (best route, parameters map[stri
 	return best, parameters, ok
 }
 
-// mostSpecific finds the route of the lowest rank among those that a method's rank admits; an empty one does not.
-func mostSpecific(routes []route, path string, rankMethod func(route) string) (best route, parameters map[string]string, ok bool) {
+// mostSpecific finds the matching route of the lowest rank. It leaves out routes for which rankMethod returns "".
+func mostSpecific(
+	routes []route, path string, rankMethod func(route) string,
+) (best route, parameters map[string]string, ok bool) {
 	bestRank := ""
 	for _, r := range routes {
 		method := rankMethod(r)
@@ -64,7 +66,7 @@ func mostSpecific(routes []route, path string, rankMethod func(route) string) (b
 	return best, parameters, ok
 }
 
-// The ranks of a path's segments; the lower is the more specific.
+// The ranks of a path's segments. A lower rank is more specific.
 const (
 	rankFixed     = "1"
 	rankParameter = "2"
@@ -72,7 +74,7 @@ const (
 	rankDefault   = "4"
 )
 
-// matchPath compares a path and returns how specific the match is: one letter for each segment.
+// matchPath compares a path with the route. The rank has one character for each segment.
 func (r route) matchPath(path string) (rank string, parameters map[string]string, ok bool) {
 	if r.Path == defaultPath {
 		return rankDefault, nil, true
@@ -85,9 +87,9 @@ func (r route) matchPath(path string) (rank string, parameters map[string]string
 		case i >= len(parts) || isParameter && parts[i] == "":
 			return "", nil, false
 		case isParameter && isGreedy:
-			return rank + rankGreedy, with(parameters, greedy, strings.Join(parts[i:], "/")), true
+			return rank + rankGreedy, withEntry(parameters, greedy, strings.Join(parts[i:], "/")), true
 		case isParameter:
-			rank, parameters = rank+rankParameter, with(parameters, name, parts[i])
+			rank, parameters = rank+rankParameter, withEntry(parameters, name, parts[i])
 		case segment != parts[i]:
 			return "", nil, false
 		default:
@@ -97,7 +99,7 @@ func (r route) matchPath(path string) (rank string, parameters map[string]string
 	return rank, parameters, len(parts) == len(r.segments)
 }
 
-func with(m map[string]string, name, value string) map[string]string {
+func withEntry(m map[string]string, name, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}
 	}

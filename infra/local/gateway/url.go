@@ -6,33 +6,33 @@ import (
 	"net/http"
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
-	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// streamChunk is the largest piece of a streamed body passed on at once, in bytes.
+// streamChunk is the largest part of a streamed body that is written at once, in bytes.
 const streamChunk = 16 << 10
 
-// serveURL is the function URL: no check of tokens, which the function makes itself, and the body streamed as it
-// comes. A client that goes away changes nothing for the function: its body is read to the end.
+// serveURL is the function URL. It checks no token, because the function does, and streams the body as it comes. If the
+// client disconnects, the function's body is still read to the end.
 func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function string) {
 	event, err := g.urlEvent(r)
 	if err != nil {
-		problem.Write(w, err)
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	if len(event.Body) > maxEvent {
-		problem.Write(w, fault.New(fault.TooLarge, "the request is too large"))
+		httpapi.WriteProblem(w, fault.New(fault.TooLarge, "the request is too large"))
 		return
 	}
 	response, err := g.invoker.Stream(function, event)
 	switch {
 	case errors.Is(err, lambdaapi.ErrStopping):
-		problem.Write(w, errStopping)
+		httpapi.WriteProblem(w, errStopping)
 		return
 	case err != nil:
 		g.logger.ErrorContext(r.Context(), "function URL", "function", function, "error", err)
-		problem.Write(w, fault.New(fault.Internal, "the function did not answer"))
+		httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
 		return
 	}
 	defer func() { _ = response.Close() }()
@@ -43,8 +43,8 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 	g.relay(w, r, response.Body, function)
 }
 
-// relay passes a body on, each read at once. As in the service, a body that breaks off ends the answer as if it were
-// complete: only the stream's own last event says that it is.
+// relay writes and flushes a body as it is read. As in the service, a body that fails ends the response as if it were
+// complete. Only the stream's own last event tells the client that it is complete.
 func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, body io.Reader, function string) {
 	controller, gone := http.NewResponseController(w), false
 	_ = controller.Flush()
@@ -59,7 +59,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, body io.Reader, 
 			return
 		}
 		if err != nil {
-			g.logger.ErrorContext(r.Context(), "function URL: the body broke off", "function", function, "error", err)
+			g.logger.ErrorContext(r.Context(), "function URL: reading the body failed", "function", function, "error", err)
 			return
 		}
 	}

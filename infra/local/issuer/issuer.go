@@ -1,5 +1,5 @@
-// Package issuer is the local stack's OpenID issuer: it signs users' tokens with an RSA key of its own and publishes
-// that key, so that every check of a token is a real one (design 5, api 6).
+// Package issuer is the local stack's OpenID issuer. It signs users' tokens with its own RSA key and publishes the public
+// key, so that tokens are really checked.
 package issuer
 
 import (
@@ -22,11 +22,12 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/throughline/throughline/infra/local/problem"
+	"github.com/throughline/throughline/infra/local/devapi"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// Audience is who the local tokens are for.
+// Audience is the audience of local tokens.
 const Audience = "throughline-local"
 
 const (
@@ -35,10 +36,10 @@ const (
 	maxUserIDRunes = 128
 )
 
-// defaultScopes are a local token's scopes unless asked otherwise (api 1).
-var defaultScopes = []string{"throughline/user", "throughline/app"}
+// defaultScopes are the scopes of a token that is requested without scopes.
+var defaultScopes = []string{httpapi.ScopeUser, httpapi.ScopeApp}
 
-// Issuer signs tokens. It may be used concurrently.
+// Issuer signs tokens. It is safe for concurrent use.
 type Issuer struct {
 	url   string
 	key   *rsa.PrivateKey
@@ -46,17 +47,17 @@ type Issuer struct {
 	now   func() time.Time
 }
 
-// Claims say what a token holds.
+// Claims are the contents of a token.
 type Claims struct {
 	UserID string
-	// Scopes default to both of the API's when nil.
+	// Scopes are both scopes of the API if nil.
 	Scopes []string
-	// Expiry is how long the token is good for, 12 hours when 0; a negative one gives a token that is over.
+	// Expiry is how long the token is valid, or 12 hours if 0. A negative one gives a token that has expired.
 	Expiry time.Duration
 }
 
-// New returns an issuer whose iss claim is url. keyFile keeps the key between runs, so that tokens stay good; empty
-// makes a key for this run.
+// New returns an issuer whose iss claim is url. It stores its key in keyFile, so that tokens stay valid after a restart.
+// An empty keyFile makes a key for this run only.
 func New(url, keyFile string, now func() time.Time) (*Issuer, error) {
 	key, err := loadKey(keyFile)
 	if err != nil {
@@ -99,14 +100,14 @@ func (i *Issuer) Register(mux *http.ServeMux) {
 
 func (i *Issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
 	encode := base64.RawURLEncoding.EncodeToString
-	problem.WriteJSON(w, map[string]any{"keys": []any{map[string]string{
+	devapi.Write(w, map[string]any{"keys": []any{map[string]string{
 		"kty": "RSA", "use": "sig", "alg": "RS256", "kid": i.keyID,
 		"n": encode(i.key.N.Bytes()), "e": encode(big.NewInt(int64(i.key.E)).Bytes()),
 	}}})
 }
 
 func (i *Issuer) serveConfiguration(w http.ResponseWriter, _ *http.Request) {
-	problem.WriteJSON(w, map[string]any{
+	devapi.Write(w, map[string]any{
 		"issuer": i.url, "jwks_uri": i.url + "/.well-known/jwks.json", "token_endpoint": i.url + "/dev/tokens",
 		"response_types_supported": []string{"token"}, "subject_types_supported": []string{"public"},
 		"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": defaultScopes,
@@ -117,23 +118,23 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		UserID string   `json:"userId"`
 		Scopes []string `json:"scopes"`
-		// ExpiresIn is in seconds; a negative one gives a token that is over, for tests.
+		// ExpiresIn is in seconds. A negative one gives a token that has expired, for tests.
 		ExpiresIn int `json:"expiresIn"`
 	}
-	if err := problem.Read(r, &in); err != nil {
-		problem.Write(w, err)
+	if err := devapi.Read(r, &in); err != nil {
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	if err := validate(in.UserID, in.Scopes); err != nil {
-		problem.Write(w, err)
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	token, err := i.Mint(Claims{UserID: in.UserID, Scopes: in.Scopes, Expiry: time.Duration(in.ExpiresIn) * time.Second})
 	if err != nil {
-		problem.Write(w, err)
+		httpapi.WriteProblem(w, err)
 		return
 	}
-	problem.WriteJSON(w, map[string]string{"token": token})
+	devapi.Write(w, map[string]string{"token": token})
 }
 
 func validate(userID string, scopes []string) error {
@@ -153,7 +154,7 @@ func validate(userID string, scopes []string) error {
 	return nil
 }
 
-// loadKey reads the key of an earlier run, or makes one and keeps it where a file is named.
+// loadKey reads the key file. If there is none, it makes a key and writes the file. An empty path has no file.
 func loadKey(path string) (*rsa.PrivateKey, error) {
 	if path == "" {
 		return generateKey()
@@ -191,7 +192,7 @@ func createKey(path string) (*rsa.PrivateKey, error) {
 	}
 	block := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err := os.WriteFile(path, block, 0o600); err != nil {
-		return nil, fmt.Errorf("keep signing key: %w", err)
+		return nil, fmt.Errorf("write signing key: %w", err)
 	}
 	return key, nil
 }

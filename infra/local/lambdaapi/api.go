@@ -63,7 +63,8 @@ func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 
 type clientContextKey struct{}
 
-// withClientContext notes what the caller tells of itself. The service passes it on with synchronous invocations only.
+// withClientContext returns a context with the caller's client context. The service passes it to the function in
+// synchronous invocations only.
 func withClientContext(ctx context.Context, header string) (context.Context, error) {
 	if header == "" {
 		return ctx, nil
@@ -90,7 +91,7 @@ func (r *Runtime) serveSync(w http.ResponseWriter, req *http.Request, name strin
 	var failure *FunctionError
 	switch {
 	case errors.As(err, &failure):
-		// The service says "Unhandled" for every error that a Go function reports, returned or panicked.
+		// The service sets "Unhandled" for every error of a Go function, returned or panicked.
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		out = failure.Payload
 	case err != nil:
@@ -102,8 +103,8 @@ func (r *Runtime) serveSync(w http.ResponseWriter, req *http.Request, name strin
 	_, _ = w.Write(out)
 }
 
-// invokeAsync runs an Event invocation in the background, with the service's two retries at a shorter pause. The
-// runtime's Close waits for it.
+// invokeAsync runs an Event invocation in the background. It retries twice, as the service does, after a shorter pause.
+// The runtime's Close waits for it.
 func (r *Runtime) invokeAsync(name string, payload []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,16 +112,16 @@ func (r *Runtime) invokeAsync(name string, payload []byte) {
 		return
 	}
 	r.running.Go(func() {
-		for try := 0; ; try++ {
+		for attempt := 0; ; attempt++ {
 			_, err := r.Invoke(r.base, name, payload)
-			if err == nil || try == asyncRetries || !r.pause(asyncPause) {
+			if err == nil || attempt == asyncRetries || !r.pause(asyncPause) {
 				return
 			}
 		}
 	})
 }
 
-// pause reports false when the runtime closed meanwhile.
+// pause waits, and reports false if the runtime closed meanwhile.
 func (r *Runtime) pause(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(r.base, d)
 	defer cancel()
@@ -128,7 +129,7 @@ func (r *Runtime) pause(d time.Duration) bool {
 	return r.base.Err() == nil
 }
 
-// readPayload reads the event, which the service limits and requires to be JSON; an empty body is an empty object.
+// readPayload reads the event. It has to be JSON and within the service's limits. An empty body is an empty object.
 func readPayload(w http.ResponseWriter, req *http.Request, kind string) ([]byte, bool) {
 	limit := MaxSyncPayload
 	if kind == "Event" {

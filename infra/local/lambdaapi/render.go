@@ -16,8 +16,8 @@ const (
 	framesToHide = 4
 )
 
-// functionError renders an error as the Go runtime for Lambda does: an InvokeResponse_Error as it is, any other by
-// its message and the name of its Go type.
+// functionError renders an error as the Go runtime for Lambda does: an InvokeResponse_Error as it is, any other error
+// with its message and the name of its Go type.
 func functionError(err error) *FunctionError {
 	response, ok := err.(messages.InvokeResponse_Error) //nolint:errorlint // the real runtime does not unwrap either
 	if !ok {
@@ -30,7 +30,7 @@ func functionError(err error) *FunctionError {
 	return &FunctionError{Type: response.Type, Message: response.Message, Payload: payload}
 }
 
-// panicError renders a recovered value. The real process exits after one; the local one goes on.
+// panicError renders a recovered value. The real process exits after a panic. The local one goes on.
 func panicError(v any) messages.InvokeResponse_Error {
 	if response, ok := v.(messages.InvokeResponse_Error); ok {
 		return response

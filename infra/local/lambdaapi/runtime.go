@@ -1,6 +1,6 @@
-// Package lambdaapi is Lambda on one machine: a runtime that invokes registered handlers as the service does
-// (deadline, request id, panics and errors rendered as function errors), and the service's invoke API in front of it,
-// which any AWS SDK's Lambda client can call (api 5 and 6).
+// Package lambdaapi is a local Lambda service. Its runtime invokes registered handlers as the service does: with a
+// deadline and a request id, and with panics and errors rendered as function errors. In front of it is the service's
+// invoke API, which the Lambda client of any AWS SDK can call.
 package lambdaapi
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Limits of the service, in bytes: the payload of a synchronous and of an asynchronous invocation, and of a response.
+// The service's limits in bytes: the payload of a synchronous and of an asynchronous invocation, and the response.
 const (
 	MaxSyncPayload  = 6 << 20
 	MaxAsyncPayload = 1 << 20
@@ -32,19 +32,25 @@ const (
 )
 
 // URLHandler is the handler of a function URL that streams its response.
-type URLHandler = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+type URLHandler = func(context.Context, *URLRequest) (*URLResponse, error)
+
+// URLRequest and URLResponse are the event and the response of a function URL.
+type (
+	URLRequest  = events.LambdaFunctionURLRequest
+	URLResponse = events.LambdaFunctionURLStreamingResponse
+)
 
 var (
 	// ErrNotFound is the error for a function that is not registered.
 	ErrNotFound = errors.New("function not found")
-	// ErrStopping is the error for a function that was cut off, or not begun, because the runtime closed.
+	// ErrStopping is the error for a function that was cut off or not started because the runtime closed.
 	ErrStopping = errors.New("the stack is stopping")
 )
 
-// shutdown is the type of the function error that a closing runtime leaves.
+// shutdown is the error type of a function that a closing runtime cut off.
 const shutdown = "Extension.Shutdown"
 
-// FunctionError is what a function that did not succeed answered. Payload is the JSON object the service returns with
+// FunctionError is the response of a function that failed. Payload is the JSON object that the service returns with
 // X-Amz-Function-Error: errorMessage, errorType and, after a panic, stackTrace.
 type FunctionError struct {
 	Type    string
@@ -52,15 +58,15 @@ type FunctionError struct {
 	Payload []byte
 }
 
-// Error names the type and the message of the function's error.
+// Error returns the type and the message of the function's error.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
-// Is reports whether the function was cut off, for ErrStopping.
+// Is reports whether target is ErrStopping and the function was cut off.
 func (e *FunctionError) Is(target error) bool { return target == ErrStopping && e.Type == shutdown }
 
-// Runtime invokes registered handlers. An invocation's context has the function's timeout as its deadline and ends
-// with the runtime, never with the caller: a caller that goes away does not stop a Lambda. All methods may be called
-// concurrently.
+// Runtime invokes registered handlers. An invocation's context ends at the function's timeout or when the runtime
+// closes. It does not end with the caller, because a Lambda goes on when its caller disconnects. A Runtime is safe for
+// concurrent use.
 type Runtime struct {
 	logger *slog.Logger
 	base   context.Context
@@ -86,7 +92,7 @@ func NewRuntime(logger *slog.Logger) *Runtime {
 	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]function{}}
 }
 
-// Register adds a function: any value that lambda.Start accepts.
+// Register adds a function. The handler is any value that lambda.Start accepts.
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	var stream URLHandler
 	if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
@@ -105,10 +111,10 @@ func (r *Runtime) Has(name string) bool {
 	return ok
 }
 
-// Active is the number of invocations under way.
+// Active returns the number of running invocations.
 func (r *Runtime) Active() int { return int(r.active.Load()) }
 
-// Close ends every invocation's context and waits for them, until ctx is done. Later invocations are refused.
+// Close ends the context of every invocation and waits for them until ctx is done. Later invocations are refused.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
@@ -124,14 +130,14 @@ func (r *Runtime) Close(ctx context.Context) error {
 	}
 }
 
-// invoke gives the invocation a handler of its own: one handler's answers share their memory, because a Lambda
-// environment has one invocation at a time, and here there are many.
+// invoke uses a new handler for each invocation. One handler's responses share memory, because a real Lambda environment
+// has one invocation at a time. Here there are many at once.
 func (c *call) invoke(payload []byte) ([]byte, error) {
 	return lambda.NewHandler(c.handler).Invoke(c.ctx, payload)
 }
 
-// Invoke calls a function and waits for its answer, a *FunctionError, ErrNotFound, or the end of ctx, which leaves
-// the function running.
+// Invoke calls a function and returns its response. It returns a *FunctionError if the function fails, ErrNotFound if
+// there is no such function, and the error of ctx when ctx ends, while the function goes on.
 func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	call, err := r.begin(name, clientContextOf(ctx))
 	if err != nil {
@@ -152,9 +158,9 @@ func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]by
 	case <-call.ctx.Done():
 	}
 	select {
-	case a := <-answers: // it ended because it answered
+	case a := <-answers: // it ended because the function answered
 		return a.out, a.err
-	default: // its time is over; what it still does is its own
+	default: // the timeout; the handler may still run
 		return call.finish(nil, nil)
 	}
 }
@@ -164,9 +170,9 @@ type answer struct {
 	err error
 }
 
-// Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed;
-// the caller reads it to its end, whatever becomes of the client, and closes it.
-func (r *Runtime) Stream(name string, request *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+// Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed. The
+// caller has to read the body to its end, even if the client is gone, and close it.
+func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error) {
 	call, err := r.begin(name, lambdacontext.ClientContext{})
 	if err != nil {
 		return nil, err
@@ -191,21 +197,21 @@ func (r *Runtime) Stream(name string, request *events.LambdaFunctionURLRequest) 
 			return nil, o.err
 		}
 		return o.response, nil
-	case <-call.ctx.Done(): // its time is over; what it still does is its own
+	case <-call.ctx.Done(): // the timeout; the handler may still run
 		close(gone)
 		_, err := call.finish(nil, nil)
 		return nil, err
 	}
 }
 
-// opened is what a streaming function returned: a response whose body ends the invocation, or why there is none.
+// opened is what a streaming function returned: a response whose body ends the invocation, or an error.
 type opened struct {
-	response *events.LambdaFunctionURLStreamingResponse
+	response *URLResponse
 	err      error
 }
 
-// open runs a streaming function up to its body.
-func (c *call) open(request *events.LambdaFunctionURLRequest) (o opened) {
+// open runs a streaming function until it returns its response.
+func (c *call) open(request *URLRequest) (o opened) {
 	_, err := c.guard(func() ([]byte, error) {
 		copied, err := throughJSON(request)
 		if err == nil {
@@ -222,7 +228,7 @@ func (c *call) open(request *events.LambdaFunctionURLRequest) (o opened) {
 	return o
 }
 
-// abandon ends an invocation whose answer nobody waits for any more.
+// abandon ends an invocation whose caller has stopped waiting.
 func (c *call) abandon(o opened) {
 	if o.err != nil {
 		c.end()
@@ -231,7 +237,7 @@ func (c *call) abandon(o opened) {
 	_ = o.response.Close()
 }
 
-// call is one invocation under way.
+// call is one running invocation.
 type call struct {
 	function
 	runtime *Runtime
@@ -268,7 +274,7 @@ func (c *call) end() {
 	c.runtime.running.Done()
 }
 
-// guard runs the handler and turns a panic into the error that the real runtime reports for one.
+// guard runs the handler and turns a panic into the error that the real runtime reports.
 func (c *call) guard(run func() ([]byte, error)) (out []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -278,14 +284,14 @@ func (c *call) guard(run func() ([]byte, error)) (out []byte, err error) {
 	return run()
 }
 
-// finish renders what the handler returned as the service answers it.
+// finish returns what the service answers for the result of a handler.
 func (c *call) finish(out []byte, err error) ([]byte, error) {
 	switch {
 	case errors.Is(c.ctx.Err(), context.DeadlineExceeded):
 		err = messages.InvokeResponse_Error{Type: "Sandbox.Timedout", Message: fmt.Sprintf(
 			"RequestId: %s Error: Task timed out after %.2f seconds", c.id, c.timeout.Seconds(),
 		)}
-	case c.runtime.base.Err() != nil: // whatever the function made of it
+	case c.runtime.base.Err() != nil: // whatever the handler returned
 		err = messages.InvokeResponse_Error{Type: shutdown, Message: ErrStopping.Error()}
 	case err == nil && len(out) > maxResponse:
 		err = messages.InvokeResponse_Error{Type: "Function.ResponseSizeTooLarge", Message: fmt.Sprintf(
@@ -300,7 +306,8 @@ func (c *call) finish(out []byte, err error) ([]byte, error) {
 	return nil, failure
 }
 
-// report logs a failure: once, though a handler may return after its time, and not when the runtime itself cut it off.
+// report logs a failure once: a handler may return after its timeout was reported. It logs nothing if the runtime cut
+// the function off.
 func (c *call) report(failure *FunctionError) {
 	if c.runtime.base.Err() != nil {
 		return
@@ -335,8 +342,7 @@ func (b *streamBody) Close() (err error) {
 	return err
 }
 
-// throughJSON gives the handler what it would decode from the service's event, and nothing that only a shared value
-// could carry.
+// throughJSON returns a copy of v as the handler would decode it from the service's event.
 func throughJSON[T any](v *T) (*T, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -346,11 +352,10 @@ func throughJSON[T any](v *T) (*T, error) {
 	return out, json.NewDecoder(bytes.NewReader(raw)).Decode(out)
 }
 
-// arn is the function's name as AWS would qualify it.
+// arn returns the ARN of a function.
 func arn(name string) string { return "arn:aws:lambda:us-east-1:000000000000:function:" + name }
 
-// functionName takes the name out of what the API accepts for one: a name, a partial or full ARN, with or without
-// a qualifier.
+// functionName returns the name in a function reference: a name, a partial or full ARN, with or without a qualifier.
 func functionName(reference string) string {
 	if _, after, ok := strings.Cut(reference, "function:"); ok {
 		reference = after

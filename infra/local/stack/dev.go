@@ -10,10 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/throughline/throughline/infra/local/devapi"
 	"github.com/throughline/throughline/infra/local/gateway"
-	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 const (
@@ -59,11 +60,11 @@ func (s *Stack) serveOwn(own *http.ServeMux, w http.ResponseWriter, r *http.Requ
 	}
 	allowed := methodsOf(own, r)
 	if len(allowed) == 0 {
-		problem.Write(w, fault.New(fault.NotFound, "the local stack has no such route"))
+		httpapi.WriteProblem(w, fault.New(fault.NotFound, "the local stack has no such route"))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	problem.Write(w, fault.New(fault.MethodNotAllowed, "this path takes "+strings.Join(allowed, ", ")))
+	httpapi.WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+strings.Join(allowed, ", ")))
 }
 
 // methodsOf lists the methods that the mux takes at a request's path.
@@ -81,7 +82,7 @@ func methodsOf(mux *http.ServeMux, r *http.Request) (allowed []string) {
 func (s *Stack) whenReady(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.gateway.Load() == nil {
-			problem.Write(w, fault.New(fault.Unavailable, "the local stack is starting"))
+			httpapi.WriteProblem(w, fault.New(fault.Unavailable, "the local stack is starting"))
 			return
 		}
 		next(w, r)
@@ -90,22 +91,22 @@ func (s *Stack) whenReady(next http.HandlerFunc) http.HandlerFunc {
 
 func (s *Stack) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if s.gateway.Load() == nil {
-		problem.Write(w, fault.New(fault.Unavailable, "the local stack is starting"))
+		httpapi.WriteProblem(w, fault.New(fault.Unavailable, "the local stack is starting"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
 	if _, err := s.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.cfg.TableName}); err != nil {
-		problem.Write(w, fault.New(fault.Unavailable, "dynamodb does not answer"))
+		httpapi.WriteProblem(w, fault.New(fault.Unavailable, "dynamodb does not answer"))
 		return
 	}
 	for name, url := range map[string]string{"pinecone": s.pinecone.direct, "openai": s.openai.direct, "lambda": s.lambdaURL} {
 		if !reachable(ctx, url) {
-			problem.Write(w, fault.New(fault.Unavailable, name+" does not answer"))
+			httpapi.WriteProblem(w, fault.New(fault.Unavailable, name+" does not answer"))
 			return
 		}
 	}
-	problem.WriteJSON(w, map[string]string{"status": "ok"})
+	devapi.Write(w, map[string]string{"status": "ok"})
 }
 
 // reachable connects to where a URL points.
@@ -153,27 +154,27 @@ func (s *Stack) Info() Info {
 	return info
 }
 
-func (s *Stack) serveInfo(w http.ResponseWriter, _ *http.Request) { problem.WriteJSON(w, s.Info()) }
+func (s *Stack) serveInfo(w http.ResponseWriter, _ *http.Request) { devapi.Write(w, s.Info()) }
 
 func (s *Stack) serveSettle(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		TimeoutMS *int64 `json:"timeoutMs"`
 	}
-	if err := problem.Read(r, &in); err != nil {
-		problem.Write(w, err)
+	if err := devapi.Read(r, &in); err != nil {
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	limit := defaultSettleTime
 	if in.TimeoutMS != nil {
 		limit = time.Duration(*in.TimeoutMS) * time.Millisecond
 		if *in.TimeoutMS < 0 || *in.TimeoutMS > maxSettleTime.Milliseconds() {
-			problem.Write(w, fault.InvalidField("timeoutMs", "must be between 0 and 600000"))
+			httpapi.WriteProblem(w, fault.InvalidField("timeoutMs", "must be between 0 and 600000"))
 			return
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), max(limit, settleLook))
 	defer cancel()
-	problem.WriteJSON(w, s.Settle(ctx))
+	devapi.Write(w, s.Settle(ctx))
 }
 
 // Redeliver has every consumer of the stream begin it anew, as a redelivery of everything it holds.
@@ -188,7 +189,7 @@ func (s *Stack) Redeliver(ctx context.Context) error {
 
 func (s *Stack) serveRedeliver(w http.ResponseWriter, r *http.Request) {
 	if err := s.Redeliver(r.Context()); err != nil {
-		problem.Write(w, err)
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
@@ -204,5 +205,5 @@ func (s *Stack) DeadLetters() []streams.DeadLetter {
 }
 
 func (s *Stack) serveDeadLetters(w http.ResponseWriter, _ *http.Request) {
-	problem.WriteJSON(w, map[string]any{"items": s.DeadLetters()})
+	devapi.Write(w, map[string]any{"items": s.DeadLetters()})
 }

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/throughline/throughline/infra/local/devapi"
 	"github.com/throughline/throughline/infra/local/faults"
-	"github.com/throughline/throughline/infra/local/problem"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 // maxDelay bounds what can be set, so that a mistake does not stop the stack for good.
@@ -28,13 +29,13 @@ type doorSettings struct {
 // is set.
 func (s *Stack) serveFaults(w http.ResponseWriter, r *http.Request) {
 	var in map[string]json.RawMessage
-	if err := problem.Read(r, &in); err != nil {
-		problem.Write(w, err)
+	if err := devapi.Read(r, &in); err != nil {
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	settings, err := s.readFaults(in)
 	if err != nil {
-		problem.Write(w, err)
+		httpapi.WriteProblem(w, err)
 		return
 	}
 	s.faulting.Lock()
@@ -47,11 +48,11 @@ func (s *Stack) serveFaults(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if err := s.lag.Set(r.Context(), duration(set.IndexLagMS)); err != nil {
-			problem.Write(w, err)
+			httpapi.WriteProblem(w, err)
 			return
 		}
 	}
-	problem.WriteJSON(w, s.faultState())
+	devapi.Write(w, s.faultState())
 }
 
 // dynamodbName is what the interface calls the table's service.

@@ -1,4 +1,4 @@
-package problem_test
+package devapi_test
 
 import (
 	"encoding/json"
@@ -6,27 +6,29 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/throughline/throughline/infra/local/problem"
+	"github.com/throughline/throughline/infra/local/devapi"
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	for body, want := range map[string]string{
 		``:                     "",
 		`{"n":1}`:              "",
-		`{"n":"x"}`:            "n must be a whole number",
-		`{"n":1.5}`:            "n must be a whole number",
+		`{"n":"x"}`:            "n must be a whole number, without a fraction or an exponent",
+		`{"n":1.5}`:            "n must be a whole number, without a fraction or an exponent",
 		`{"share":"x"}`:        "share must be a number",
 		`{"on":1}`:             "on must be true or false",
 		`{"name":1}`:           "name must be a string",
 		`{"names":{}}`:         "names must be a list",
-		`{"inner":{"n":true}}`: "inner.n must be a whole number",
+		`{"inner":{"n":true}}`: "inner.n must be a whole number, without a fraction or an exponent",
 		`{"inner":[]}`:         "inner must be an object",
 		`[]`:                   "body must be an object",
 		`{"other":1}`:          "other is not a field of this call",
-		`{"n":1} {"n":2}`:      "the body is not one JSON value",
-		`{"n":`:                "the body is not one JSON value",
-		`x`:                    "the body is not one JSON value",
-		`{"name":"` + strings.Repeat("x", 64<<10) + `"}`: "the body is too large",
+		`{"n":1} {"n":2}`:      "the body is not JSON: something behind the JSON value at byte 8",
+		`{"n":`:                "the body is not JSON: the end of the text at byte 5",
+		`x`:                    "the body is not JSON: an unexpected character at byte 0",
+		`{"n":1,"n":1}`:        "n stands twice in one object",
+		`{"name":"` + strings.Repeat("x", 64<<10) + `"}`: "a body has at most 65536 bytes",
 	} {
 		var in struct {
 			N     int64    `json:"n"`
@@ -38,7 +40,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 				N int `json:"n"`
 			} `json:"inner"`
 		}
-		err := problem.Read(httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(body)), &in)
+		err := devapi.Read(httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(body)), &in)
 		if want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", body, err)
@@ -46,7 +48,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 			continue
 		}
 		w := httptest.NewRecorder()
-		problem.Write(w, err)
+		httpapi.WriteProblem(w, err)
 		var got struct{ Detail string }
 		if decodeErr := json.Unmarshal(w.Body.Bytes(), &got); decodeErr != nil || got.Detail != want {
 			t.Errorf("%.40s: %q, want %q", body, got.Detail, want)
