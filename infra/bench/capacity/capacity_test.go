@@ -21,6 +21,7 @@ func list(v ...types.AttributeValue) types.AttributeValue {
 }
 
 func TestSizeFollowsTheDocumentedRules(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		item capacity.Item
@@ -58,6 +59,7 @@ func TestSizeFollowsTheDocumentedRules(t *testing.T) {
 }
 
 func TestReadsRoundUpToFourKilobytes(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		bytes int
 		c     capacity.Consistency
@@ -122,6 +124,7 @@ func record(attributes ...string) capacity.Item {
 }
 
 func TestWritesChargeTheTableAndWhatChangesInIndexes(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1500)
 	tests := []struct {
 		name          string
@@ -171,6 +174,7 @@ func TestWritesChargeTheTableAndWhatChangesInIndexes(t *testing.T) {
 }
 
 func TestTransactionsDoubleTheTableAndNotTheIndexes(t *testing.T) {
+	t.Parallel()
 	w := capacity.Write{Table: 3, Indexes: map[string]int{"all": 3, "keys": 1}}
 	if got := w.Alone(); got != (capacity.Units{Write: 7}) {
 		t.Errorf("alone it is %+v, want 7 write units", got)

@@ -1,9 +1,13 @@
+// Package capacity computes what DynamoDB charges for a read or a write, by the rules that AWS documents ("DynamoDB
+// item sizes and formats", "DynamoDB read and write operations", "Using Global Secondary Indexes", "Managing complex
+// workflows with transactions"). It takes items as they were before and after and makes no calls. The benchmarks use
+// it because the local engine reports wrong units for transactions, and none for their indexes.
 package capacity
 
 import "reflect"
 
-// Units are capacity units, of on-demand tables request units: a write unit is 1 KB written, a read unit is 4 KB read
-// consistently.
+// Units are capacity units, which on-demand tables call request units. A write unit is 1 KB written, a read unit is 4
+// KB read consistently.
 type Units struct {
 	Read, Write float64
 }
@@ -15,12 +19,12 @@ const (
 	writeBlock = 1 << 10
 	readBlock  = 4 << 10
 
-	// inTransaction is what the table's part of a transactional write is multiplied by: each item is prepared, then
-	// committed. Indexes follow outside of the transaction and are charged once.
+	// inTransaction is the factor of the table's part of a transactional write: each item is prepared, then committed.
+	// Indexes are updated outside of the transaction and are charged once.
 	inTransaction = 2
 )
 
-// Consistency is how a read was asked for.
+// Consistency is the consistency of a read.
 type Consistency bool
 
 // Reads of an index are always Eventual.
@@ -29,8 +33,8 @@ const (
 	Strong   Consistency = true
 )
 
-// Read is the charge of a read of that many bytes: one item of a GetItem or BatchGetItem, or everything that a Query
-// went through together. An item that does not exist is charged as the smallest.
+// Read returns the charge of a read of that many bytes: one item of a GetItem or BatchGetItem, or all that a Query
+// read. An item that does not exist is charged as the smallest one.
 func Read(bytes int, c Consistency) Units {
 	units := float64(blocks(bytes, readBlock))
 	if c == Eventual {
@@ -39,7 +43,7 @@ func Read(bytes int, c Consistency) Units {
 	return Units{Read: units}
 }
 
-// blocks rounds up; nothing is charged as less than one.
+// blocks returns the number of blocks, rounded up and at least one.
 func blocks(bytes, block int) int { return max(1, (bytes+block-1)/block) }
 
 // Write is what one write costs: the table's write units, and those of each index that it changes.
@@ -48,10 +52,10 @@ type Write struct {
 	Indexes map[string]int
 }
 
-// Alone is the charge of the write in a call of its own or in a batch.
+// Alone returns the charge of the write in a call of its own or in a batch.
 func (w Write) Alone() Units { return Units{Write: float64(w.Table + w.indexes())} }
 
-// InTransaction is the charge of the write as part of a TransactWriteItems.
+// InTransaction returns the charge of the write as part of a TransactWriteItems.
 func (w Write) InTransaction() Units {
 	return Units{Write: float64(inTransaction*w.Table + w.indexes())}
 }
@@ -64,9 +68,9 @@ func (w Write) indexes() int {
 	return n
 }
 
-// Write is the charge of a put, update or delete that made after of before; nil stands for an item that does not
-// exist. A write whose condition failed, and a condition check, are charged as one that changed nothing: both are the
-// item that was met.
+// Write returns the charge of a put, update or delete that changed an item from before to after. A nil Item does not
+// exist. A write whose condition failed and a condition check are charged as a write that changed nothing: before and
+// after are the existing item.
 func (t Table) Write(before, after Item) Write {
 	w := Write{Table: blocks(max(Size(before), Size(after)), writeBlock), Indexes: map[string]int{}}
 	for name, i := range t.Indexes {
@@ -77,8 +81,8 @@ func (t Table) Write(before, after Item) Write {
 	return w
 }
 
-// write charges what changes of the index's entry. A changed key is two writes: the old entry is deleted, a new one
-// put.
+// write returns the charge of an index whose entry changes. A changed key is two writes: the old entry is deleted and a
+// new one is put.
 func (i Index) write(before, after Item) int {
 	switch {
 	case before == nil && after == nil, reflect.DeepEqual(before, after):

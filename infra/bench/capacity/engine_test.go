@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 )
 
-// The engine reports single calls as AWS does; what it says of transactions is of no use.
+// report makes the engine report units. For single calls it reports what AWS does; for transactions it is wrong.
 const report = types.ReturnConsumedCapacityIndexes
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -66,7 +66,7 @@ func charged(c *types.ConsumedCapacity) capacity.Write {
 	return w
 }
 
-// states are what one record goes through; nil is its absence.
+// states returns the states that one record goes through; nil is its absence.
 func states() []capacity.Item {
 	long := strings.Repeat("x", 1500)
 	numbers := record("a", "1")
@@ -88,7 +88,8 @@ func entry(content string) types.AttributeValue {
 	}}
 }
 
-func TestPutsAndDeletesAreChargedAsTheEngineSays(t *testing.T) {
+func TestPutsAndDeletesAreChargedAsByTheEngine(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	var before capacity.Item
 	for i, after := range states() {
@@ -99,7 +100,8 @@ func TestPutsAndDeletesAreChargedAsTheEngineSays(t *testing.T) {
 	}
 }
 
-func TestUpdatesAreChargedAsTheEngineSays(t *testing.T) {
+func TestUpdatesAreChargedAsByTheEngine(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	var before capacity.Item
 	for i, after := range states() {
@@ -115,7 +117,7 @@ func TestUpdatesAreChargedAsTheEngineSays(t *testing.T) {
 	}
 }
 
-// updateTo sets and removes the attributes that make after of before.
+// updateTo returns an update that sets and removes attributes so that before becomes after.
 func updateTo(table *string, before, after capacity.Item) *dynamodb.UpdateItemInput {
 	in := &dynamodb.UpdateItemInput{
 		TableName: table, Key: record(), ReturnConsumedCapacity: report, ExpressionAttributeNames: map[string]string{},
@@ -153,6 +155,7 @@ func updateTo(table *string, before, after capacity.Item) *dynamodb.UpdateItemIn
 }
 
 func TestSizesAgreeWithTheEngineToTheByte(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	tests := map[string]types.AttributeValue{
 		"string":   s("é🙂"),
@@ -179,7 +182,8 @@ func TestSizesAgreeWithTheEngineToTheByte(t *testing.T) {
 	}
 }
 
-func TestReadsAreChargedAsTheEngineSays(t *testing.T) {
+func TestReadsAreChargedAsByTheEngine(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	var items []capacity.Item
 	for i := range 7 {
@@ -192,8 +196,8 @@ func TestReadsAreChargedAsTheEngineSays(t *testing.T) {
 	e.queriesAgree(items)
 }
 
-// getsAgree leaves absent items out of its batches: AWS documents a read of one as charged like the smallest item; the
-// engine charges it in a GetItem and forgets it in a BatchGetItem.
+// getsAgree leaves absent items out of its batches: AWS documents that a read of one is charged like the smallest item,
+// which the engine does in a GetItem and not in a BatchGetItem.
 func (e engine) getsAgree(items []capacity.Item) {
 	for _, c := range []capacity.Consistency{capacity.Strong, capacity.Eventual} {
 		var keys []map[string]types.AttributeValue
@@ -224,7 +228,8 @@ func (e engine) get(k capacity.Item, c capacity.Consistency) *types.ConsumedCapa
 	return out.ConsumedCapacity
 }
 
-// queriesAgree asks for what is there: AWS documents a query that finds nothing as charged, the engine does not.
+// queriesAgree queries for items that exist: AWS documents that a query that finds nothing is charged, which the engine
+// does not do.
 func (e engine) queriesAgree(items []capacity.Item) {
 	tests := []struct {
 		index, where, value string

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Item is a record as DynamoDB has it. A nil Item is one that does not exist.
+// Item is a record as DynamoDB stores it. A nil Item does not exist.
 type Item = map[string]types.AttributeValue
 
 // MaxItemBytes is the size at which DynamoDB refuses an item.
@@ -18,8 +18,8 @@ const (
 	elementBytes  = 1
 )
 
-// Size is the item's size in bytes: its attributes' names in UTF-8 and its values. The 100 bytes that AWS adds for
-// storage are not part of what reads and writes are charged by.
+// Size returns the item's size in bytes: its attributes' names in UTF-8 and its values. The 100 bytes that AWS adds for
+// storage do not count for reads and writes.
 func Size(it Item) int {
 	n := 0
 	for name, v := range it {
@@ -62,7 +62,7 @@ func sum[T any](list []T, size func(T) int) int {
 	return n
 }
 
-// numberSize is 1 byte for every two significant digits, 1 besides, and 1 for a minus sign. AWS calls its own rule an
+// numberSize returns 1 byte for every two significant digits, 1 more, and 1 for a minus sign. AWS calls its own rule an
 // approximation.
 func numberSize(n string) int {
 	mantissa, negative := strings.CutPrefix(n, "-")
@@ -77,7 +77,7 @@ func numberSize(n string) int {
 	return size
 }
 
-// significant counts a mantissa's digits between its first and its last that is not zero.
+// significant counts a mantissa's digits from the first to the last that is not zero.
 func significant(mantissa string) int {
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	return len(strings.Trim(whole+fraction, "0"))

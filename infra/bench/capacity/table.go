@@ -8,13 +8,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table is what the charge of a write depends on: the table's key and its global secondary indexes.
+// Table is the part of a table that charges depend on: its key and its global secondary indexes.
 type Table struct {
-	// Name is the table's.
 	Name string
 	// Key names the hash attribute and, where there is one, the range attribute.
 	Key []string
-	// Indexes are the table's, by name.
+	// Indexes holds the indexes by name.
 	Indexes map[string]Index
 }
 
@@ -55,8 +54,7 @@ func keyOf(schema []types.KeySchemaElement) []string {
 	return names
 }
 
-// Entry is what the index holds of an item: nil where the item lacks a key of the index, its projected attributes
-// otherwise.
+// Entry returns the index's entry for an item: its projected attributes, or nil if the item lacks a key of the index.
 func (i Index) Entry(it Item) Item {
 	for _, name := range i.Key {
 		if it[name] == nil {

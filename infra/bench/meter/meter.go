@@ -1,3 +1,6 @@
+// Package meter counts what operations use of DynamoDB: calls, capacity units by the rules of package capacity, and
+// time. It is between a store and the client. Every write to its tables goes through it, so it knows what each record
+// held before a write.
 package meter
 
 import (
@@ -15,36 +18,39 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 )
 
-// API is what a meter measures of DynamoDB; *dynamodb.Client has it.
+// option is an option of one call.
+type option = func(*dynamodb.Options)
+
+// API is the part of DynamoDB that a meter measures. *dynamodb.Client implements it.
 type API interface {
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
-	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...option) (*dynamodb.GetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...option) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...option) (*dynamodb.QueryOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...option) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...option) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...option) (*dynamodb.DeleteItemOutput, error)
+	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...option) (*dynamodb.BatchWriteItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...option) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
 // Usage is what one operation took.
 type Usage struct {
 	Calls int
 	Units capacity.Units
-	// Wall is the operation's own time; what the meter reads for its books is not in it.
+	// Wall is the operation's own time, without the reads of the meter itself.
 	Wall time.Duration
 }
 
-// Meter is an API that counts. It may be called concurrently by one operation, but measures one at a time.
+// Meter is an API that counts. One operation may call it concurrently; it measures one operation at a time.
 type Meter struct {
 	client API
 	tables map[string]capacity.Table
 
 	mu      sync.Mutex
-	images  map[string]capacity.Item // every record as it stands, by its id
-	pending []call                   // not in the books yet
+	images  map[string]capacity.Item // every record as the table holds it, by its id
+	pending []call                   // calls that are not charged yet
 	usage   Usage
-	err     error // the first call that cannot be accounted for
+	err     error // of the first call that cannot be charged
 }
 
 var _ API = (*Meter)(nil)
@@ -59,15 +65,15 @@ func New(client API, tables ...*dynamodb.CreateTableInput) *Meter {
 	return m
 }
 
-// Measure runs an operation and returns what it took. Its error is the operation's, or says that the meter met a call
-// which it cannot account for: then no later measurement counts either.
+// Measure runs an operation and returns what it took. Its error is the operation's, or that of a call which the meter
+// cannot charge. After such a call every later measurement fails too.
 func (m *Meter) Measure(ctx context.Context, operation func(context.Context) error) (Usage, error) {
-	m.settle(ctx) // calls made outside of a measurement
+	m.charge(ctx) // calls made outside of a measurement
 	m.usage = Usage{}
 	start := time.Now()
 	err := operation(ctx)
 	wall := time.Since(start)
-	m.settle(ctx)
+	m.charge(ctx)
 	m.usage.Wall += wall
 	return m.usage, errors.Join(err, m.err)
 }
@@ -76,8 +82,8 @@ func (m *Meter) Measure(ctx context.Context, operation func(context.Context) err
 type call struct {
 	charge func(capacity.Write) capacity.Units
 	writes []write
-	reads  func() capacity.Units // nil where it reads nothing; called when all that came before is in the books
-	failed bool                  // refused by a condition: charged, and nothing was changed
+	reads  func() capacity.Units // nil if it reads nothing; called when all calls before it are charged
+	failed bool                  // a condition failed: it is charged and changed nothing
 }
 
 // write is a change of one record.
@@ -99,7 +105,7 @@ const (
 
 func (w write) id() string { return recordID(w.table, w.key) }
 
-// recordID names a record among all tables.
+// recordID identifies a record among all tables.
 func recordID(t capacity.Table, it capacity.Item) string {
 	parts := []string{t.Name}
 	for _, name := range t.Key {
@@ -113,8 +119,9 @@ func recordID(t capacity.Table, it capacity.Item) string {
 	return strings.Join(parts, "\x00")
 }
 
-// settle enters the pending calls into the books. Only what an update made of its record has to be read.
-func (m *Meter) settle(ctx context.Context) {
+// charge charges the pending calls and updates the images. It reads the records that were updated, since the meter does
+// not evaluate update expressions.
+func (m *Meter) charge(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range m.pending {
@@ -127,13 +134,13 @@ func (m *Meter) settle(ctx context.Context) {
 			after, err := m.after(ctx, w, c, before)
 			m.fail(err)
 			m.usage.Units = m.usage.Units.Add(c.charge(w.table.Write(before, after)))
-			m.keep(w.id(), after)
+			m.setImage(w.id(), after)
 		}
 	}
 	m.pending = nil
 }
 
-func (m *Meter) keep(id string, it capacity.Item) {
+func (m *Meter) setImage(id string, it capacity.Item) {
 	if it == nil {
 		delete(m.images, id)
 	} else {
@@ -151,14 +158,14 @@ func (m *Meter) after(ctx context.Context, w write, c call, before capacity.Item
 	case remove:
 		return nil, nil
 	case update:
-		return m.look(ctx, w)
+		return m.read(ctx, w)
 	case check:
 	}
 	return before, nil
 }
 
-// look reads a record outside of every count.
-func (m *Meter) look(ctx context.Context, w write) (capacity.Item, error) {
+// read reads a record without counting the call.
+func (m *Meter) read(ctx context.Context, w write) (capacity.Item, error) {
 	key := capacity.Item{}
 	for _, name := range w.table.Key {
 		key[name] = w.key[name]
@@ -167,12 +174,12 @@ func (m *Meter) look(ctx context.Context, w write) (capacity.Item, error) {
 		TableName: aws.String(w.table.Name), Key: key, ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read record for the books: %w", err)
+		return nil, fmt.Errorf("read updated record: %w", err)
 	}
 	return out.Item, nil
 }
 
-// fail keeps the first error. The lock is held.
+// fail keeps the first error. The caller holds the lock.
 func (m *Meter) fail(err error) {
 	if m.err == nil {
 		m.err = err
@@ -183,7 +190,7 @@ func (m *Meter) fail(err error) {
 func (m *Meter) table(name *string) capacity.Table {
 	t, ok := m.tables[aws.ToString(name)]
 	if !ok {
-		m.unaccountable("a call names a table that it does not know")
+		m.reject("a call names a table that it does not know")
 	}
 	return t
 }

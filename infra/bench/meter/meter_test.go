@@ -50,33 +50,33 @@ func schema(hash, sort string) []types.KeySchemaElement {
 	}
 }
 
-// bench is a meter on such a table of the real engine.
-type bench struct {
+// meteredTable is a meter on such a table of the real engine.
+type meteredTable struct {
 	*testing.T
 	*meter.Meter
 	table *string
 }
 
-func newBench(t *testing.T) bench {
+func newMeteredTable(t *testing.T) meteredTable {
 	t.Helper()
 	in := testTable()
 	name := dynamodbtest.Table(t, in)
 	in.TableName = aws.String(name)
-	return bench{t, meter.New(dynamodbtest.Client(t), in), in.TableName}
+	return meteredTable{t, meter.New(dynamodbtest.Client(t), in), in.TableName}
 }
 
 // expect runs an operation and compares what it took.
-func (b bench) expect(what string, calls int, units capacity.Units, operation func(context.Context) error) {
-	b.Helper()
-	got, err := b.Measure(b.Context(), operation)
+func (m meteredTable) expect(what string, calls int, units capacity.Units, operation func(context.Context) error) {
+	m.Helper()
+	got, err := m.Measure(m.Context(), operation)
 	if err != nil {
-		b.Fatalf("%s: %v", what, err)
+		m.Fatalf("%s: %v", what, err)
 	}
 	if got.Calls != calls || got.Units != units {
-		b.Errorf("%s took %d calls and %+v, want %d and %+v", what, got.Calls, got.Units, calls, units)
+		m.Errorf("%s took %d calls and %+v, want %d and %+v", what, got.Calls, got.Units, calls, units)
 	}
 	if got.Wall <= 0 {
-		b.Errorf("%s took %v", what, got.Wall)
+		m.Errorf("%s took %v", what, got.Wall)
 	}
 }
 
@@ -93,73 +93,78 @@ func session(activeAt string) capacity.Item {
 
 func key(sk string) capacity.Item { return capacity.Item{"pk": s("user#u"), "sk": s(sk)} }
 
-func (b bench) putItem(it capacity.Item) *types.Put { return &types.Put{TableName: b.table, Item: it} }
+func (m meteredTable) putItem(it capacity.Item) *types.Put {
+	return &types.Put{TableName: m.table, Item: it}
+}
 
 // activity updates the session's activeAt, which is a key of an index.
-func (b bench) activity(at string) *types.Update {
+func (m meteredTable) activity(at string) *types.Update {
 	return &types.Update{
-		TableName: b.table, Key: key("conversation#c"), UpdateExpression: aws.String("SET activeAt = :a"),
+		TableName: m.table, Key: key("conversation#c"), UpdateExpression: aws.String("SET activeAt = :a"),
 		ExpressionAttributeValues: capacity.Item{":a": s(at)},
 	}
 }
 
-func (b bench) transact(items ...types.TransactWriteItem) func(context.Context) error {
+func (m meteredTable) transact(items ...types.TransactWriteItem) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := b.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
+		_, err := m.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
 		return err
 	}
 }
 
 func TestTransactionsAreCounted(t *testing.T) {
-	b := newBench(t)
-	b.expect("a session", 1, capacity.Units{Write: 2 + 1}, b.transact(types.TransactWriteItem{Put: b.putItem(session("1"))}))
+	t.Parallel()
+	m := newMeteredTable(t)
+	m.expect("a session", 1, capacity.Units{Write: 2 + 1},
+		m.transact(types.TransactWriteItem{Put: m.putItem(session("1"))}))
 	turn := func(n int, active string) func(context.Context) error {
-		return b.transact(
-			types.TransactWriteItem{Put: b.putItem(message(fmt.Sprint("msg#", n), fmt.Sprint(n), 100))},
-			types.TransactWriteItem{Put: b.putItem(message(fmt.Sprint("msg#", n+1), fmt.Sprint(n+1), 1500))},
-			types.TransactWriteItem{Update: b.activity(active)},
+		return m.transact(
+			types.TransactWriteItem{Put: m.putItem(message(fmt.Sprint("msg#", n), fmt.Sprint(n), 100))},
+			types.TransactWriteItem{Put: m.putItem(message(fmt.Sprint("msg#", n+1), fmt.Sprint(n+1), 1500))},
+			types.TransactWriteItem{Update: m.activity(active)},
 		)
 	}
-	b.expect("a turn", 1, capacity.Units{Write: 2*(1+2+1) + 1 + 2}, turn(1, "1"))
-	b.expect("a turn that moves the session", 1, capacity.Units{Write: 2*(1+2+1) + 1 + 2 + 2}, turn(3, "2"))
-	b.expect("a check", 1, capacity.Units{Write: 4}, b.transact(types.TransactWriteItem{
+	m.expect("a turn", 1, capacity.Units{Write: 2*(1+2+1) + 1 + 2}, turn(1, "1"))
+	m.expect("a turn that moves the session", 1, capacity.Units{Write: 2*(1+2+1) + 1 + 2 + 2}, turn(3, "2"))
+	m.expect("a check", 1, capacity.Units{Write: 4}, m.transact(types.TransactWriteItem{
 		ConditionCheck: &types.ConditionCheck{
-			TableName: b.table, Key: key("msg#2"), ConditionExpression: aws.String("attribute_exists(pk)"),
+			TableName: m.table, Key: key("msg#2"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		},
 	}))
-	b.expect("a deletion", 1, capacity.Units{Write: 4 + 2}, b.transact(types.TransactWriteItem{
-		Delete: &types.Delete{TableName: b.table, Key: key("msg#2")},
+	m.expect("a deletion", 1, capacity.Units{Write: 4 + 2}, m.transact(types.TransactWriteItem{
+		Delete: &types.Delete{TableName: m.table, Key: key("msg#2")},
 	}))
-	b.expect("a deletion of what is gone", 1, capacity.Units{Write: 2}, b.transact(types.TransactWriteItem{
-		Delete: &types.Delete{TableName: b.table, Key: key("msg#2")},
+	m.expect("a deletion of what is gone", 1, capacity.Units{Write: 2}, m.transact(types.TransactWriteItem{
+		Delete: &types.Delete{TableName: m.table, Key: key("msg#2")},
 	}))
 }
 
-func TestRefusedWritesAreChargedAndChangeNothing(t *testing.T) {
-	b := newBench(t)
-	b.expect("a message", 1, capacity.Units{Write: 4 + 2}, b.transact(
-		types.TransactWriteItem{Put: b.putItem(message("msg#1", "1", 1500))},
+func TestFailedConditionsAreChargedAndChangeNothing(t *testing.T) {
+	t.Parallel()
+	m := newMeteredTable(t)
+	m.expect("a message", 1, capacity.Units{Write: 4 + 2}, m.transact(
+		types.TransactWriteItem{Put: m.putItem(message("msg#1", "1", 1500))},
 	))
-	again := b.putItem(message("msg#1", "2", 10))
+	again := m.putItem(message("msg#1", "2", 10))
 	again.ConditionExpression = aws.String("attribute_not_exists(pk)")
-	b.expect("a cancelled transaction", 1, capacity.Units{Write: 4}, func(ctx context.Context) error {
-		return refused(b.transact(types.TransactWriteItem{Put: again})(ctx))
+	m.expect("a cancelled transaction", 1, capacity.Units{Write: 4}, func(ctx context.Context) error {
+		return refused(m.transact(types.TransactWriteItem{Put: again})(ctx))
 	})
-	b.expect("a failed condition", 1, capacity.Units{Write: 2}, func(ctx context.Context) error {
-		_, err := b.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: b.table, Item: again.Item, ConditionExpression: again.ConditionExpression,
+	m.expect("a failed condition", 1, capacity.Units{Write: 2}, func(ctx context.Context) error {
+		_, err := m.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: m.table, Item: again.Item, ConditionExpression: again.ConditionExpression,
 		})
 		return refused(err)
 	})
-	b.expect("an item that is too large", 1, capacity.Units{}, func(ctx context.Context) error {
-		_, err := b.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: b.table, Item: message("msg#2", "2", capacity.MaxItemBytes),
+	m.expect("an item that is too large", 1, capacity.Units{}, func(ctx context.Context) error {
+		_, err := m.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: m.table, Item: message("msg#2", "2", capacity.MaxItemBytes),
 		})
 		return refused(err)
 	})
 }
 
-// refused turns the expected error into none, and its absence into one.
+// refused returns nil for an error, and an error for nil.
 func refused(err error) error {
 	if err == nil {
 		return errors.New("it was not refused")
@@ -168,15 +173,16 @@ func refused(err error) error {
 }
 
 func TestSingleWritesAreCounted(t *testing.T) {
-	b := newBench(t)
-	b.expect("a put", 1, capacity.Units{Write: 3 + 3}, func(ctx context.Context) error {
-		_, err := b.PutItem(ctx, &dynamodb.PutItemInput{TableName: b.table, Item: message("msg#1", "1", 2500)})
+	t.Parallel()
+	m := newMeteredTable(t)
+	m.expect("a put", 1, capacity.Units{Write: 3 + 3}, func(ctx context.Context) error {
+		_, err := m.PutItem(ctx, &dynamodb.PutItemInput{TableName: m.table, Item: message("msg#1", "1", 2500)})
 		return err
 	})
-	b.expect("two updates of one record", 2, capacity.Units{Write: (3 + 3) + (3 + 3)}, func(ctx context.Context) error {
+	m.expect("two updates of one record", 2, capacity.Units{Write: (3 + 3) + (3 + 3)}, func(ctx context.Context) error {
 		for _, text := range []string{"a", strings.Repeat("b", 10)} {
-			if _, err := b.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: b.table, Key: key("msg#1"), UpdateExpression: aws.String("SET note = :t"),
+			if _, err := m.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: m.table, Key: key("msg#1"), UpdateExpression: aws.String("SET note = :t"),
 				ExpressionAttributeValues: capacity.Item{":t": s(text)},
 			}); err != nil {
 				return err
@@ -184,52 +190,53 @@ func TestSingleWritesAreCounted(t *testing.T) {
 		}
 		return nil
 	})
-	b.expect("a batch", 1, capacity.Units{Write: (1 + 1) + (3 + 3)}, func(ctx context.Context) error {
-		_, err := b.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{
-			*b.table: {
+	m.expect("a batch", 1, capacity.Units{Write: (1 + 1) + (3 + 3)}, func(ctx context.Context) error {
+		_, err := m.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{
+			*m.table: {
 				{PutRequest: &types.PutRequest{Item: message("msg#2", "2", 10)}},
 				{DeleteRequest: &types.DeleteRequest{Key: key("msg#1")}},
 			},
 		}})
 		return err
 	})
-	b.expect("a deletion", 1, capacity.Units{Write: 2}, func(ctx context.Context) error {
-		_, err := b.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: b.table, Key: key("msg#2")})
+	m.expect("a deletion", 1, capacity.Units{Write: 2}, func(ctx context.Context) error {
+		_, err := m.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: m.table, Key: key("msg#2")})
 		return err
 	})
 }
 
 func TestReadsAreCounted(t *testing.T) {
-	b := newBench(t)
+	t.Parallel()
+	m := newMeteredTable(t)
 	write := func(ctx context.Context) error {
 		for i := range 4 {
-			if _, err := b.PutItem(ctx, &dynamodb.PutItemInput{
-				TableName: b.table, Item: message(fmt.Sprint("msg#", i), fmt.Sprint(i), 3000),
+			if _, err := m.PutItem(ctx, &dynamodb.PutItemInput{
+				TableName: m.table, Item: message(fmt.Sprint("msg#", i), fmt.Sprint(i), 3000),
 			}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if _, err := b.Measure(t.Context(), write); err != nil {
+	if _, err := m.Measure(t.Context(), write); err != nil {
 		t.Fatal(err)
 	}
-	b.expect("a get", 1, capacity.Units{Read: 0.5}, func(ctx context.Context) error {
-		_, err := b.GetItem(ctx, &dynamodb.GetItemInput{TableName: b.table, Key: key("msg#1")})
+	m.expect("a get", 1, capacity.Units{Read: 0.5}, func(ctx context.Context) error {
+		_, err := m.GetItem(ctx, &dynamodb.GetItemInput{TableName: m.table, Key: key("msg#1")})
 		return err
 	})
-	b.expect("a consistent batch with one absent", 1, capacity.Units{Read: 3}, func(ctx context.Context) error {
-		_, err := b.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-			*b.table: {
+	m.expect("a consistent batch with one absent", 1, capacity.Units{Read: 3}, func(ctx context.Context) error {
+		_, err := m.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			*m.table: {
 				Keys:           []map[string]types.AttributeValue{key("msg#1"), key("msg#2"), key("none")},
 				ConsistentRead: aws.Bool(true),
 			},
 		}})
 		return err
 	})
-	b.expect("a query of an index that projects all", 1, capacity.Units{Read: 1.5}, func(ctx context.Context) error {
-		_, err := b.Query(ctx, &dynamodb.QueryInput{
-			TableName: b.table, IndexName: aws.String("messages"), Limit: aws.Int32(3),
+	m.expect("a query of an index that projects all", 1, capacity.Units{Read: 1.5}, func(ctx context.Context) error {
+		_, err := m.Query(ctx, &dynamodb.QueryInput{
+			TableName: m.table, IndexName: aws.String("messages"), Limit: aws.Int32(3),
 			KeyConditionExpression:    aws.String("sourceId = :s"),
 			ExpressionAttributeValues: capacity.Item{":s": s("u#conversation#c")},
 		})
@@ -237,28 +244,30 @@ func TestReadsAreCounted(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeAccountedForEndsTheBooks(t *testing.T) {
-	b := newBench(t)
-	_, err := b.Measure(t.Context(), func(ctx context.Context) error {
-		_, err := b.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("another-table"), Item: key("x")})
+func TestMeterFailsAfterACallItCannotCharge(t *testing.T) {
+	t.Parallel()
+	m := newMeteredTable(t)
+	_, err := m.Measure(t.Context(), func(ctx context.Context) error {
+		_, err := m.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("another-table"), Item: key("x")})
 		return refused(err)
 	})
 	if err == nil {
 		t.Fatal("a write to a table that the meter does not know was counted")
 	}
-	if _, again := b.Measure(t.Context(), func(context.Context) error { return nil }); again == nil {
-		t.Error("a later measurement counts although the books are not whole")
+	if _, again := m.Measure(t.Context(), func(context.Context) error { return nil }); again == nil {
+		t.Error("a later measurement counts although a call could not be charged")
 	}
 }
 
-func TestFilteredQueriesCannotBeAccountedFor(t *testing.T) {
-	b := newBench(t)
-	_, err := b.Measure(t.Context(), func(ctx context.Context) error {
-		if _, err := b.PutItem(ctx, &dynamodb.PutItemInput{TableName: b.table, Item: message("msg#1", "1", 1)}); err != nil {
+func TestFilteredQueriesCannotBeCharged(t *testing.T) {
+	t.Parallel()
+	m := newMeteredTable(t)
+	_, err := m.Measure(t.Context(), func(ctx context.Context) error {
+		if _, err := m.PutItem(ctx, &dynamodb.PutItemInput{TableName: m.table, Item: message("msg#1", "1", 1)}); err != nil {
 			t.Error(err)
 		}
-		_, err := b.Query(ctx, &dynamodb.QueryInput{
-			TableName: b.table, KeyConditionExpression: aws.String("pk = :p"),
+		_, err := m.Query(ctx, &dynamodb.QueryInput{
+			TableName: m.table, KeyConditionExpression: aws.String("pk = :p"),
 			FilterExpression:          aws.String("attribute_not_exists(content)"),
 			ExpressionAttributeValues: capacity.Item{":p": s("user#u")},
 		})

@@ -9,10 +9,12 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 )
 
-// Reads are charged by whole records, as the books have them: a projection expression saves no units.
+// Reads are charged by whole records: a projection expression saves no units.
 
-// GetItem gets, and counts.
-func (m *Meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+// GetItem gets and counts.
+func (m *Meter) GetItem(
+	ctx context.Context, in *dynamodb.GetItemInput, o ...option,
+) (*dynamodb.GetItemOutput, error) {
 	t := m.table(in.TableName)
 	c := call{reads: func() capacity.Units {
 		return m.readOne(t, in.Key, capacity.Consistency(aws.ToBool(in.ConsistentRead)))
@@ -20,20 +22,24 @@ func (m *Meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...fun
 	return counted(ctx, m, c, func() (*dynamodb.GetItemOutput, error) { return m.client.GetItem(ctx, in, o...) })
 }
 
-// BatchGetItem gets a batch, and counts.
-func (m *Meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+// BatchGetItem gets a batch and counts.
+func (m *Meter) BatchGetItem(
+	ctx context.Context, in *dynamodb.BatchGetItemInput, o ...option,
+) (*dynamodb.BatchGetItemOutput, error) {
 	c := call{reads: func() capacity.Units { return m.readBatch(in) }}
 	return counted(ctx, m, c, func() (*dynamodb.BatchGetItemOutput, error) {
 		out, err := m.client.BatchGetItem(ctx, in, o...)
 		if err == nil && len(out.UnprocessedKeys) > 0 {
-			m.unaccountable("a batch was read in part")
+			m.reject("a batch was read in part")
 		}
 		return out, err
 	})
 }
 
-// Query queries, and counts.
-func (m *Meter) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+// Query queries and counts.
+func (m *Meter) Query(
+	ctx context.Context, in *dynamodb.QueryInput, o ...option,
+) (*dynamodb.QueryOutput, error) {
 	t := m.table(in.TableName)
 	var items []capacity.Item
 	c := call{reads: func() capacity.Units {
@@ -46,29 +52,31 @@ func (m *Meter) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*d
 		}
 		items = out.Items
 		if int(out.ScannedCount) != len(items) {
-			m.unaccountable("a query went through records that it did not return")
+			m.reject("a query read records that it did not return")
 		}
 		return out, nil
 	})
 }
 
-// The following are called with the lock held, once all writes before the read are in the books.
+// The following are called with the lock held, when all calls before the read are charged.
 
 func (m *Meter) readOne(t capacity.Table, key capacity.Item, c capacity.Consistency) capacity.Units {
 	return capacity.Read(capacity.Size(m.images[recordID(t, key)]), c)
 }
 
 func (m *Meter) readBatch(in *dynamodb.BatchGetItemInput) (sum capacity.Units) {
-	for name, asked := range in.RequestItems {
-		for _, key := range asked.Keys {
-			sum = sum.Add(m.readOne(m.tables[name], key, capacity.Consistency(aws.ToBool(asked.ConsistentRead))))
+	for name, keys := range in.RequestItems {
+		for _, key := range keys.Keys {
+			sum = sum.Add(m.readOne(m.tables[name], key, capacity.Consistency(aws.ToBool(keys.ConsistentRead))))
 		}
 	}
 	return sum
 }
 
-// readRange charges a query by the sum of what it went through: the table's records, or the index's entries.
-func (m *Meter) readRange(t capacity.Table, index *string, items []capacity.Item, c capacity.Consistency) capacity.Units {
+// readRange charges a query by the sum of what it read: the table's records, or the index's entries.
+func (m *Meter) readRange(
+	t capacity.Table, index *string, items []capacity.Item, c capacity.Consistency,
+) capacity.Units {
 	bytes := 0
 	for _, it := range items {
 		whole := m.images[recordID(t, it)]

@@ -12,54 +12,64 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 )
 
-// PutItem puts, and counts.
-func (m *Meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+// PutItem puts and counts.
+func (m *Meter) PutItem(
+	ctx context.Context, in *dynamodb.PutItemInput, o ...option,
+) (*dynamodb.PutItemOutput, error) {
 	w := []write{{m.table(in.TableName), in.Item, put, in.Item}}
 	return counted(ctx, m, call{charge: capacity.Write.Alone, writes: w}, func() (*dynamodb.PutItemOutput, error) {
 		return m.client.PutItem(ctx, in, o...)
 	})
 }
 
-// UpdateItem updates, and counts.
-func (m *Meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+// UpdateItem updates and counts.
+func (m *Meter) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, o ...option,
+) (*dynamodb.UpdateItemOutput, error) {
 	w := []write{{m.table(in.TableName), in.Key, update, nil}}
 	return counted(ctx, m, call{charge: capacity.Write.Alone, writes: w}, func() (*dynamodb.UpdateItemOutput, error) {
 		return m.client.UpdateItem(ctx, in, o...)
 	})
 }
 
-// DeleteItem deletes, and counts.
-func (m *Meter) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+// DeleteItem deletes and counts.
+func (m *Meter) DeleteItem(
+	ctx context.Context, in *dynamodb.DeleteItemInput, o ...option,
+) (*dynamodb.DeleteItemOutput, error) {
 	w := []write{{m.table(in.TableName), in.Key, remove, nil}}
 	return counted(ctx, m, call{charge: capacity.Write.Alone, writes: w}, func() (*dynamodb.DeleteItemOutput, error) {
 		return m.client.DeleteItem(ctx, in, o...)
 	})
 }
 
-// BatchWriteItem writes a batch, and counts.
-func (m *Meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
-	var writes []write
+// BatchWriteItem writes a batch and counts.
+func (m *Meter) BatchWriteItem(
+	ctx context.Context, in *dynamodb.BatchWriteItemInput, o ...option,
+) (*dynamodb.BatchWriteItemOutput, error) {
+	c := call{charge: capacity.Write.Alone}
 	for name, requests := range in.RequestItems {
 		t := m.table(&name)
 		for _, r := range requests {
 			if r.PutRequest != nil {
-				writes = append(writes, write{t, r.PutRequest.Item, put, r.PutRequest.Item})
+				c.writes = append(c.writes, write{t, r.PutRequest.Item, put, r.PutRequest.Item})
 			} else {
-				writes = append(writes, write{t, r.DeleteRequest.Key, remove, nil})
+				c.writes = append(c.writes, write{t, r.DeleteRequest.Key, remove, nil})
 			}
 		}
 	}
-	return counted(ctx, m, call{charge: capacity.Write.Alone, writes: writes}, func() (*dynamodb.BatchWriteItemOutput, error) {
+	return counted(ctx, m, c, func() (*dynamodb.BatchWriteItemOutput, error) {
 		out, err := m.client.BatchWriteItem(ctx, in, o...)
 		if err == nil && len(out.UnprocessedItems) > 0 {
-			m.unaccountable("a batch was written in part")
+			m.reject("a batch was written in part")
 		}
 		return out, err
 	})
 }
 
-// TransactWriteItems writes a transaction, and counts.
-func (m *Meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+// TransactWriteItems writes a transaction and counts.
+func (m *Meter) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...option,
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	c := call{charge: capacity.Write.InTransaction}
 	for _, i := range in.TransactItems {
 		c.writes = append(c.writes, m.inTransaction(i))
@@ -81,20 +91,20 @@ func (m *Meter) inTransaction(i types.TransactWriteItem) write {
 	return write{m.table(i.ConditionCheck.TableName), i.ConditionCheck.Key, check, nil}
 }
 
-// counted sends a request and notes its call. A request that DynamoDB refused for what it was costs no units; one
-// without any answer leaves open what was changed, and ends the books.
+// counted sends a request and records its call. A request that DynamoDB rejects as invalid costs no units. A request
+// without an answer may have changed something, so that nothing can be charged after it.
 func counted[T any](ctx context.Context, m *Meter, c call, send func() (T, error)) (T, error) {
-	m.clear(ctx, c.writes)
+	m.chargeUpdates(ctx, c.writes)
 	out, err := send()
 	var refused smithy.APIError
 	switch {
 	case err == nil:
 	case errors.As(err, &refused):
-		if c.failed = metCondition(err); !c.failed {
+		if c.failed = conditionFailed(err); !c.failed {
 			c.writes, c.reads = nil, nil
 		}
 	default:
-		m.unaccountable("a call had no answer")
+		m.reject("a call had no answer")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,20 +112,20 @@ func counted[T any](ctx context.Context, m *Meter, c call, send func() (T, error
 	return out, err
 }
 
-// clear settles before a record is written that an update has changed since: the update's outcome has to be read
-// first. The time it takes is not the operation's.
-func (m *Meter) clear(ctx context.Context, writes []write) {
-	if !m.updated(writes) {
+// chargeUpdates charges the pending calls if one of them updated a record that is now written again: the result of the
+// update has to be read first. The time that this takes is not the operation's.
+func (m *Meter) chargeUpdates(ctx context.Context, writes []write) {
+	if !m.anyUpdated(writes) {
 		return
 	}
 	start := time.Now()
-	m.settle(ctx)
+	m.charge(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.usage.Wall -= time.Since(start)
 }
 
-func (m *Meter) updated(writes []write) bool {
+func (m *Meter) anyUpdated(writes []write) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	open := map[string]bool{}
@@ -134,14 +144,14 @@ func (m *Meter) updated(writes []write) bool {
 	return false
 }
 
-func metCondition(err error) bool {
+func conditionFailed(err error) bool {
 	var failed *types.ConditionalCheckFailedException
 	var cancelled *types.TransactionCanceledException
 	return errors.As(err, &failed) || errors.As(err, &cancelled)
 }
 
-func (m *Meter) unaccountable(why string) {
+func (m *Meter) reject(reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.fail(errors.New("meter: " + why))
+	m.fail(errors.New("meter: " + reason))
 }

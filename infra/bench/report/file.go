@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// WriteJSON writes a value to a file, indented, making the file's folder where it is missing.
+// WriteJSON writes a value to a file as indented JSON. It makes the file's folder if it is missing.
 func WriteJSON(path string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -19,7 +19,7 @@ func WriteJSON(path string, v any) error {
 	return WriteFile(path, append(text, '\n'))
 }
 
-// WriteFile writes a file, making its folder where it is missing.
+// WriteFile writes a file. It makes the file's folder if it is missing.
 func WriteFile(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make folder: %w", err)
@@ -30,7 +30,7 @@ func WriteFile(path string, content []byte) error {
 	return nil
 }
 
-// WriteSection replaces one section of a Markdown file, see Section. A missing file is begun with the heading.
+// WriteSection replaces one section of a Markdown file, as Section does. A missing file begins with the heading.
 func WriteSection(path, heading, name, body string) error {
 	document, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,9 +46,9 @@ func WriteSection(path, heading, name, body string) error {
 	return WriteFile(path, []byte(text))
 }
 
-// Section returns the document with body between the section's two marker comments, in place of what was there; a
-// document without them gets both at its end. So several benchmarks share one document, and what stands around their
-// sections is written by hand.
+// Section returns the document with body between the section's two marker comments. A document without the comments
+// gets them at its end. So several benchmarks share one document, and the text around their sections is written by
+// hand.
 func Section(document, name, body string) (string, error) {
 	begin, end := "<!-- begin "+name+" -->", "<!-- end "+name+" -->"
 	section := begin + "\n" + strings.TrimSpace(body) + "\n" + end

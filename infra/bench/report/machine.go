@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine says what a benchmark ran on, as far as numbers depend on it; nothing in it names the machine.
+// Machine describes what a benchmark ran on, as far as its numbers depend on it.
 type Machine struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
@@ -17,7 +17,7 @@ type Machine struct {
 	Go    string `json:"go"`
 }
 
-// ThisMachine describes the one that it runs on.
+// ThisMachine describes the machine that the process runs on.
 func ThisMachine() Machine {
 	m := Machine{
 		CPU: "unknown CPU", Cores: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
@@ -33,7 +33,8 @@ func ThisMachine() Machine {
 	return m
 }
 
-// CPUModel finds the model in the text of /proc/cpuinfo; empty where it is not named, as on most ARM kernels.
+// CPUModel returns the model named in the text of /proc/cpuinfo. It is empty on kernels that name none, as most ARM
+// kernels do.
 func CPUModel(cpuinfo io.Reader) string {
 	for lines := bufio.NewScanner(cpuinfo); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
@@ -44,7 +45,7 @@ func CPUModel(cpuinfo io.Reader) string {
 	return ""
 }
 
-// String is the description in one line.
+// String returns the description in one line.
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, %s, %s", m.CPU, m.Cores, m.OS, m.Go)
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Median is the middle of the samples, or the mean of the two in the middle; 0 without samples.
+// Median returns the middle of the samples, or the mean of the two in the middle. It is 0 without samples.
 func Median(samples []time.Duration) time.Duration { return Quantile(samples, 0.5) }
 
-// Quantile is the value below which the share q (0 to 1) of the samples lies, interpolated between its neighbours; 0
-// without samples.
+// Quantile returns the value below which the share q (0 to 1) of the samples lies, interpolated between two samples.
+// It is 0 without samples.
 func Quantile(samples []time.Duration, q float64) time.Duration {
 	if len(samples) == 0 {
 		return 0

@@ -16,6 +16,7 @@ import (
 )
 
 func TestQuantilesInterpolate(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		samples []time.Duration
 		q       float64
@@ -41,6 +42,7 @@ func TestQuantilesInterpolate(t *testing.T) {
 }
 
 func TestTablesAreAligned(t *testing.T) {
+	t.Parallel()
 	table := &report.Table{Header: []string{"per turn", "calls", "µs"}}
 	table.Add("bare", "1", "12.5")
 	table.Add("embedded array", "10")
@@ -63,6 +65,7 @@ func TestTablesAreAligned(t *testing.T) {
 }
 
 func TestSectionsAreReplacedInPlace(t *testing.T) {
+	t.Parallel()
 	first, err := report.Section("# Benchmarks\n\nBy hand.\n", "store", "one\n")
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +88,7 @@ func TestSectionsAreReplacedInPlace(t *testing.T) {
 }
 
 func TestFilesAreMadeWithTheirFolders(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	page := filepath.Join(folder, "docs", "benchmarks.md")
 	for range 2 {
@@ -112,6 +116,7 @@ func expectFile(t *testing.T, path, want string) {
 }
 
 func TestCPUModelIsFound(t *testing.T) {
+	t.Parallel()
 	cpuinfo := "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R)  Xeon(R) Processor\n"
 	if got := report.CPUModel(strings.NewReader(cpuinfo)); got != "Intel(R) Xeon(R) Processor" {
 		t.Errorf("model is %q", got)
@@ -125,7 +130,10 @@ func TestCPUModelIsFound(t *testing.T) {
 }
 
 func TestThousands(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 7.5: "7.5", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", 0.1: "0.1"} {
+	t.Parallel()
+	for v, want := range map[float64]string{
+		0: "0", 7.5: "7.5", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", 0.1: "0.1",
+	} {
 		if got := report.Thousands(v); got != want {
 			t.Errorf("%v is written %q, want %q", v, got, want)
 		}
@@ -134,7 +142,7 @@ func TestThousands(t *testing.T) {
 
 func samplePlot() report.Plot {
 	return report.Plot{
-		Title: "Write units per turn", Subtitle: "2 messages <a turn>", X: "messages", Y: "units",
+		Title: "Write units <per turn>", X: "messages", Y: "units",
 		Series: []report.Series{
 			{Name: "ours", Points: []report.Point{{X: 10, Y: 8}, {X: 10000, Y: 8}}},
 			{Name: "floor", Points: []report.Point{{X: 10, Y: 8}, {X: 10000, Y: 8}}, Reference: true},
@@ -144,18 +152,18 @@ func samplePlot() report.Plot {
 }
 
 func TestPlotIsDrawn(t *testing.T) {
+	t.Parallel()
 	svg, err := samplePlot().SVG()
 	if err != nil {
 		t.Fatal(err)
 	}
 	texts := elements(t, svg)
-	for _, want := range []string{"Write units per turn", "2 messages <a turn>", "10", "10,000", "1,000", "ours", "floor", "array", "ends at 850: 400 KB"} {
+	for _, want := range []string{
+		"Write units <per turn>", "messages", "units", "10", "10,000", "1,000", "ours", "floor", "array, ends at 850: 400 KB",
+	} {
 		if !texts[want] {
 			t.Errorf("the plot does not say %q", want)
 		}
-	}
-	if !strings.Contains(string(svg), "prefers-color-scheme: dark") {
-		t.Error("the plot does not follow a dark colour scheme")
 	}
 }
 
@@ -177,25 +185,8 @@ func elements(t *testing.T, document []byte) map[string]bool {
 	}
 }
 
-func TestLabelsDoNotCoverEachOther(t *testing.T) {
-	svg, err := samplePlot().SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := map[string]string{}
-	for line := range strings.Lines(string(svg)) {
-		for _, name := range []string{"ours", "floor"} {
-			if before, _, found := strings.Cut(line, ">"+name+"</text>"); found {
-				at[name] = before
-			}
-		}
-	}
-	if len(at) != 2 || at["ours"] == at["floor"] {
-		t.Errorf("two labels stand in the same place: %v", at)
-	}
-}
-
-func TestPlotRefusesWhatNoLogarithmHas(t *testing.T) {
+func TestPlotRefusesWhatLogarithmicAxesCannotShow(t *testing.T) {
+	t.Parallel()
 	for _, p := range []report.Plot{{}, {Series: []report.Series{{Points: []report.Point{{X: 0, Y: 1}}}}}} {
 		if _, err := p.SVG(); err == nil {
 			t.Errorf("it drew %+v", p)

@@ -1,3 +1,6 @@
+// Package report turns a benchmark's results into what people read and programs compare: tables for a terminal and in
+// Markdown, quantiles, bars, JSON, a line plot in SVG, a description of the machine, and the section of a document that
+// holds them.
 package report
 
 import (
@@ -5,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table is rows under a header. Its first column holds names and is aligned left, the others hold numbers and are
-// aligned right. A row may be shorter than the header.
+// Table is rows under a header. The first column holds names, aligned left; the others hold numbers, aligned right. A
+// row may be shorter than the header.
 type Table struct {
 	Header []string
 	Rows   [][]string
@@ -15,24 +18,24 @@ type Table struct {
 // Add appends a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Text is the table for a terminal, with columns two spaces apart.
+// Text renders the table for a terminal, with columns two spaces apart.
 func (t *Table) Text() string {
 	widths := t.widths()
 	var b strings.Builder
-	for _, row := range append([][]string{t.Header, rule(widths)}, t.Rows...) {
+	for _, row := range append([][]string{t.Header, dashes(widths)}, t.Rows...) {
 		b.WriteString(strings.TrimRight(strings.Join(t.padded(row, widths), "  "), " "))
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// Markdown is the table for a document, aligned in its source too.
+// Markdown renders the table for a document, with aligned columns.
 func (t *Table) Markdown() string {
 	widths := t.widths()
 	for i := range widths {
 		widths[i] = max(widths[i], 3)
 	}
-	lines := rule(widths)
+	lines := dashes(widths)
 	for i := range lines[1:] {
 		lines[i+1] = lines[i+1][1:] + ":"
 	}
@@ -72,7 +75,7 @@ func cell(row []string, i int) string {
 	return ""
 }
 
-func rule(widths []int) []string {
+func dashes(widths []int) []string {
 	out := make([]string, len(widths))
 	for i, w := range widths {
 		out[i] = strings.Repeat("-", w)

@@ -1,6 +1,6 @@
-// Command emptyfn is a Lambda function that builds clients of DynamoDB, Pinecone and OpenAI and does nothing with them.
-// Its start is the floor that the starts of the functions are compared with. With the variable VOCABULARY it also builds
-// the tokenizer's vocabulary.
+// Command emptyfn is a Lambda function that builds clients of DynamoDB, Pinecone and OpenAI and does nothing with
+// them. Its start is the floor that the starts of the functions are compared with. With the variable VOCABULARY it
+// also builds the tokenizer's vocabulary.
 package main
 
 import (

@@ -34,8 +34,8 @@ type Chat struct {
 	FirstDepth int `json:"firstTurnDepth"`
 	// Behind is the mean number of calls behind a turn.
 	Behind float64 `json:"behind"`
-	// Steps are the calls of the turn that made the most, in the order of their beginnings. Of several such turns it is the
-	// first.
+	// Steps are the calls of the turn that made the most, in the order of their beginnings. Of several such turns it is
+	// the first.
 	Steps []Step `json:"steps"`
 	// Followers are the calls behind the turns.
 	Followers []Follower `json:"followers"`
@@ -104,7 +104,9 @@ func measureChat(
 }
 
 // play plays a session's first turn and then that many more.
-func (s *services) play(ctx context.Context, running *stack.Stack, user conversation.UserID, turns int) ([]turn, error) {
+func (s *services) play(
+	ctx context.Context, running *stack.Stack, user conversation.UserID, turns int,
+) ([]turn, error) {
 	session, err := s.openSession(ctx, running, user)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ type Growth struct {
 	InstantCalls time.Duration `json:"instantCallsMedianNs"`
 }
 
-// measureGrowth measures the same prompt over histories of growing length. The lengths take turns, so that whatever else
-// the machine does meanwhile affects all alike.
+// measureGrowth measures the same prompt over histories of growing length. The lengths take turns, so that whatever
+// else the machine does meanwhile affects all alike.
 func measureGrowth(ctx context.Context, s *services, settings Settings, progress func(string)) ([]Growth, error) {
 	var lengths []*historyLength
 	for _, messages := range settings.Lengths {

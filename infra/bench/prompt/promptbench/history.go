@@ -36,8 +36,9 @@ const (
 	maxPerSession  = 50
 )
 
-// sessionSizes returns the sizes of a history's sessions, the newest first. The newest hundred messages are always in 20
-// sessions of 5, so that a prompt tells the same days whatever the length. The messages before them are in sessions of 50.
+// sessionSizes returns the sizes of a history's sessions, the newest first. The newest hundred messages are always in
+// 20 sessions of 5, so that a prompt tells the same days whatever the length. The messages before them are in
+// sessions of 50.
 func sessionSizes(messages int) []int {
 	var sizes []int
 	for left := messages; left > 0; {
@@ -155,7 +156,8 @@ func (w historyWriter) writeLongTerm(ctx context.Context) error {
 	if _, err := w.store.Profiles().Put(ctx, w.user, ann); err != nil {
 		return err
 	}
-	if _, err := w.store.Seeds().Put(ctx, w.user, longterm.Seed{Content: "Ann came back to training after a long break."}); err != nil {
+	seed := longterm.Seed{Content: "Ann came back to training after a long break."}
+	if _, err := w.store.Seeds().Put(ctx, w.user, seed); err != nil {
 		return err
 	}
 	for i := range longTermRecords {
@@ -194,9 +196,12 @@ func (w historyWriter) writeRecords(ctx context.Context, i int) error {
 // writeCurrentMessage stores the current message, as the coach function does before it requests the prompt.
 func (w historyWriter) writeCurrentMessage(ctx context.Context) error {
 	const message = "What should I do in tomorrow's session, now that the hip thrusts are swapped?"
-	stored, err := w.store.Append(ctx, w.user, conversation.Append{SessionID: "session-0", Messages: []conversation.NewMessage{
-		{Role: conversation.User, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now},
-	}})
+	in := conversation.NewMessage{
+		Role: conversation.User, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now,
+	}
+	stored, err := w.store.Append(ctx, w.user, conversation.Append{
+		SessionID: "session-0", Messages: []conversation.NewMessage{in},
+	})
 	if err != nil {
 		return err
 	}
@@ -207,8 +212,8 @@ func (w historyWriter) writeCurrentMessage(ctx context.Context) error {
 	return nil
 }
 
-var words = strings.Fields("squat bridge tempo row carry hinge band kettlebell breath stride ladder plank mobility rest " +
-	"protein walk stretch balance grip tempo shoulder hip knee ankle evening morning Tuesday weekend light heavy easy slow")
+var words = strings.Fields(`squat bridge tempo row carry hinge band kettlebell breath stride ladder plank mobility rest
+	protein walk stretch balance grip tempo shoulder hip knee ankle evening morning Tuesday weekend light heavy easy slow`)
 
 // sampleText returns sentences of about 250 characters together, different ones for each number.
 func sampleText(n int) string {

@@ -32,7 +32,9 @@ type Latencies struct {
 }
 
 // Typical are latencies that the services have within one region.
-var Typical = Latencies{DynamoDB: 5 * time.Millisecond, Embedding: 60 * time.Millisecond, Pinecone: 30 * time.Millisecond}
+var Typical = Latencies{
+	DynamoDB: 5 * time.Millisecond, Embedding: 60 * time.Millisecond, Pinecone: 30 * time.Millisecond,
+}
 
 // link is the connection to one service. It holds each answer back until the service's latency has passed since the
 // request, so that the local engine's own time counts only where it is longer, and records every call.
@@ -90,7 +92,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// operationName returns a request's operation. DynamoDB names it in a header, the other services at the end of the path.
+// operationName returns a request's operation. DynamoDB names it in a header, the other services at the end of the
+// path.
 func operationName(r *http.Request) string {
 	if _, target, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
 		return target

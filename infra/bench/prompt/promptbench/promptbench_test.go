@@ -19,7 +19,9 @@ func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
 	t.Parallel()
 	s := promptbench.Settings{
 		Lengths: []int{100, 300}, Repeats: 2, Turns: 1,
-		Latency: promptbench.Latencies{DynamoDB: time.Millisecond, Embedding: 20 * time.Millisecond, Pinecone: 10 * time.Millisecond},
+		Latency: promptbench.Latencies{
+			DynamoDB: time.Millisecond, Embedding: 20 * time.Millisecond, Pinecone: 10 * time.Millisecond,
+		},
 	}
 	r, err := promptbench.Run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s, func(string) {})
 	if err != nil {
@@ -60,8 +62,8 @@ func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
 	}
 }
 
-// checkChat compares a turn with what is known of it. A write, the prompt's invocation, the query's embedding, the index
-// query, the read of the hits and the model follow each other, and two messages are indexed behind the turn.
+// checkChat compares a turn with what is known of it. A write, the prompt's invocation, the query's embedding, the
+// index query, the read of the hits and the model follow each other, and two messages are indexed behind the turn.
 func checkChat(t *testing.T, c promptbench.Chat) {
 	t.Helper()
 	if c.Turns != 1 || c.Calls != 13 || c.Depth != 6 || len(c.Steps) != c.Calls || c.First != 14 || c.FirstDepth != 7 {
@@ -111,7 +113,9 @@ func TestRunRefusesInvalidSettings(t *testing.T) {
 func heldResult() promptbench.Result {
 	usage := func(d time.Duration) promptbench.Usage { return promptbench.Usage{Time: d} }
 	return promptbench.Result{
-		Walls: []promptbench.Wall{{Recipe: prompt.Unified, RatioMedian: 1.05, RatioP99: 1.2}, {Recipe: "other", RatioMedian: 3}},
+		Walls: []promptbench.Wall{
+			{Recipe: prompt.Unified, RatioMedian: 1.05, RatioP99: 1.2}, {Recipe: "other", RatioMedian: 3},
+		},
 		CPUs: []promptbench.CPU{{
 			Recipe: prompt.TieredHistory, FromRecords: usage(20), Counting: usage(100), WithDecoding: usage(150),
 			BareDecoding: usage(100),
@@ -133,24 +137,66 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 		change func(*promptbench.Result)
 		missed string
 	}{
-		"none":          {func(*promptbench.Result) {}, ""},
-		"median":        {func(r *promptbench.Result) { r.Walls[0].RatioMedian = 1.06 }, "unified: wall time over its critical path, median"},
-		"p99":           {func(r *promptbench.Result) { r.Walls[0].RatioP99 = 1.21 }, "unified: wall time over its critical path, p99"},
-		"records":       {func(r *promptbench.Result) { r.CPUs[0].FromRecords.Time = 21 }, "tiered-history: own CPU from decoded records over counting the text's tokens"},
-		"slow decoding": {func(r *promptbench.Result) { r.CPUs[0].WithDecoding.Time = 151 }, "tiered-history: own CPU with decoding over the SDK's bare decoding"},
-		"calls":         {func(r *promptbench.Result) { r.Growth[1].OtherCalls = 1 }, "1,000 messages over 100: remote calls"},
-		"units":         {func(r *promptbench.Result) { r.Growth[1].ReadUnits = 111 }, "1,000 messages over 100: read units"},
-		"time":          {func(r *promptbench.Result) { r.Growth[1].Median = 111 }, "1,000 messages over 100: time"},
-		"start":         {func(r *promptbench.Result) { r.Starts.Functions[0].Median = 31 }, "coach: start to ready over an empty function's"},
+		"none": {
+			func(r *promptbench.Result) {},
+			"",
+		},
+		"median": {
+			func(r *promptbench.Result) { r.Walls[0].RatioMedian = 1.06 },
+			"unified: wall time over its critical path, median",
+		},
+		"p99": {
+			func(r *promptbench.Result) { r.Walls[0].RatioP99 = 1.21 },
+			"unified: wall time over its critical path, p99",
+		},
+		"records": {
+			func(r *promptbench.Result) { r.CPUs[0].FromRecords.Time = 21 },
+			"tiered-history: own CPU from decoded records over counting the text's tokens",
+		},
+		"slow decoding": {
+			func(r *promptbench.Result) { r.CPUs[0].WithDecoding.Time = 151 },
+			"tiered-history: own CPU with decoding over the SDK's bare decoding",
+		},
+		"calls": {
+			func(r *promptbench.Result) { r.Growth[1].OtherCalls = 1 },
+			"1,000 messages over 100: remote calls",
+		},
+		"units": {
+			func(r *promptbench.Result) { r.Growth[1].ReadUnits = 111 },
+			"1,000 messages over 100: read units",
+		},
+		"time": {
+			func(r *promptbench.Result) { r.Growth[1].Median = 111 },
+			"1,000 messages over 100: time",
+		},
+		"start": {
+			func(r *promptbench.Result) { r.Starts.Functions[0].Median = 31 },
+			"coach: start to ready over an empty function's",
+		},
 		"start of prompt": {
 			func(r *promptbench.Result) { r.Starts.Functions[1].Median = 51 },
 			"prompt: start to ready over an empty function's, without building the vocabulary",
 		},
-		"waves":   {func(r *promptbench.Result) { r.Starts.Functions[1].Waves = 2 }, "prompt: remote calls that follow each other at start"},
-		"turn":    {func(r *promptbench.Result) { r.Chat.Calls = 14 }, "chat: remote calls of a turn until done, most"},
-		"deep":    {func(r *promptbench.Result) { r.Chat.Depth = 7 }, "chat: deep before the first token, most"},
-		"behind":  {func(r *promptbench.Result) { r.Chat.Behind = 6.05 }, "chat: remote calls behind a turn, mean"},
-		"no chat": {func(r *promptbench.Result) { r.Chat = promptbench.Chat{Calls: 14} }, ""},
+		"waves": {
+			func(r *promptbench.Result) { r.Starts.Functions[1].Waves = 2 },
+			"prompt: remote calls that follow each other at start",
+		},
+		"turn": {
+			func(r *promptbench.Result) { r.Chat.Calls = 14 },
+			"chat: remote calls of a turn until done, most",
+		},
+		"deep": {
+			func(r *promptbench.Result) { r.Chat.Depth = 7 },
+			"chat: deep before the first token, most",
+		},
+		"behind": {
+			func(r *promptbench.Result) { r.Chat.Behind = 6.05 },
+			"chat: remote calls behind a turn, mean",
+		},
+		"no chat": {
+			func(r *promptbench.Result) { r.Chat = promptbench.Chat{Calls: 14} },
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -67,7 +67,8 @@ func (r Result) memoryTable() titledTable {
 
 func (r Result) growthTable() titledTable {
 	t := newTable("A unified prompt over the length of the history",
-		"stored messages", "DynamoDB calls", "other calls", "read units", "time, ms", "without latencies, ms", "of it calls, ms")
+		"stored messages", "DynamoDB calls", "other calls", "read units", "time, ms",
+		"without latencies, ms", "of it calls, ms")
 	for _, g := range r.Growth {
 		t.Add(count(g.Messages), strconv.Itoa(g.Calls), strconv.Itoa(g.OtherCalls),
 			strconv.FormatFloat(g.ReadUnits, 'f', 1, 64), ms(g.Median), ms(g.Instant), ms(g.InstantCalls))
@@ -152,10 +153,10 @@ func (r Result) Markdown() string {
 	return b.String()
 }
 
-const explanation = `Every bar is a count or a ratio to a floor of the same run; times in milliseconds depend on the machine and are no bar.
-No service answers before its latency has passed: DynamoDB %s, the embedding %s, Pinecone %s. The user of the first
-three tables has 480 messages of about 250 characters today. Prompts are built as in a chat, where the coach function
-saves the manifest while the model generates.
+const explanation = `Every bar is a count or a ratio to a floor of the same run.
+Times in milliseconds depend on the machine and are no bar. No service answers before its latency has passed:
+DynamoDB %s, the embedding %s, Pinecone %s. The user of the first three tables has 480 messages of about 250 characters
+today. Prompts are built as in a chat, where the coach function saves the manifest while the model generates.
 
 - **Critical path**: the slowest chain of remote calls of the same prompt, from each request's first byte to its
   answer's last. A call can follow another when it began after that one had ended. Signing, encoding and decoding are

@@ -75,7 +75,8 @@ func measureStarts(ctx context.Context, repeats int) (out Starts, err error) {
 		out.Functions = append(out.Functions, start)
 	}
 	vocabulary := &program{
-		name: "empty with vocabulary", binary: empty.binary, environment: append(slices.Clone(empty.environment), "VOCABULARY=build"),
+		name: "empty with vocabulary", binary: empty.binary,
+		environment: append(slices.Clone(empty.environment), "VOCABULARY=build"),
 	}
 	for range repeats {
 		for _, p := range slices.Concat(functions, []*program{empty, vocabulary}) {
@@ -138,8 +139,8 @@ func (a *runtimeAPI) environment(f template.Function) []string {
 	return out
 }
 
-// countCalls starts a function for the first time, which reads its binary from the disk, and counts its remote calls. The
-// answers are so late that calls which do not wait for each other overlap.
+// countCalls starts a function for the first time, which reads its binary from the disk, and counts its remote calls.
+// The answers are so late that calls which do not wait for each other overlap.
 func (a *runtimeAPI) countCalls(ctx context.Context, p *program) (Start, error) {
 	info, err := os.Stat(p.binary)
 	if err != nil {

@@ -29,7 +29,8 @@ func (s *setup) newArray(length int) *arrayContender {
 	a := &arrayContender{setup: s, clock: startTime, length: length}
 	at := stringAttr(conversation.FormatTime(startTime))
 	a.item = capacity.Item{
-		"pk": stringAttr("user#" + string(s.newUser())), "sk": stringAttr(sessionPrefix + conversation.NewID("conv", startTime, zeroes{})),
+		"pk":         stringAttr("user#" + string(s.newUser())),
+		"sk":         stringAttr(sessionPrefix + conversation.NewID("conv", startTime, zeroes{})),
 		"entityType": stringAttr("coach_conversation"), "coachId": stringAttr(coach), "title": stringAttr("Training"),
 		"createdAt": at, "updatedAt": at,
 	}
@@ -59,7 +60,8 @@ func (a *arrayContender) entries(messages []conversation.NewMessage) []types.Att
 	for i, m := range messages {
 		a.clock = a.clock.Add(time.Millisecond)
 		out[i] = &types.AttributeValueMemberM{Value: capacity.Item{
-			"role": stringAttr(string(m.Role)), "content": stringAttr(m.Content), "ts": stringAttr(conversation.FormatTime(a.clock)),
+			"role": stringAttr(string(m.Role)), "content": stringAttr(m.Content),
+			"ts": stringAttr(conversation.FormatTime(a.clock)),
 		}}
 	}
 	return out

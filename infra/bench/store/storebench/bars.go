@@ -53,8 +53,8 @@ func (r Result) overFloor(contender, floor string) float64 {
 	return highest
 }
 
-// growth returns the ratio of a contender's units in the longest session to the fewest in a shorter one. Pages are compared
-// if they hold the same number of messages.
+// growth returns the ratio of a contender's units in the longest session to the fewest in a shorter one. Pages are
+// compared if they hold the same number of messages.
 func (r Result) growth(k Kind, contender string) float64 {
 	lengths := r.Settings.Lengths
 	long, ok := r.Row(k, contender, lengths[len(lengths)-1])

@@ -20,7 +20,9 @@ func heldResult() storebench.Result {
 			})
 		}
 	}
-	for _, contender := range []string{storebench.BareTurn, storebench.BareTurnKeyed, storebench.Warm, storebench.WarmKeyed} {
+	for _, contender := range []string{
+		storebench.BareTurn, storebench.BareTurnKeyed, storebench.Warm, storebench.WarmKeyed,
+	} {
 		add(storebench.Turn, contender, 2, 1, 8, 0)
 	}
 	add(storebench.Turn, storebench.Cold, 2, 2, 8, 6)

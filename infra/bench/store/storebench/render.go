@@ -105,13 +105,15 @@ func (r Result) arrayEnd() string {
 	e := r.ArrayEnd
 	return fmt.Sprintf("The embedded array ends at %s messages, in an item of %s of the %s bytes that DynamoDB takes; "+
 		"its next turn is refused: %q.",
-		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)), report.Thousands(capacity.MaxItemBytes), e.Error)
+		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)),
+		report.Thousands(capacity.MaxItemBytes), e.Error)
 }
 
 // Text renders the result for a terminal.
 func (r Result) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, DynamoDB Local; %d repeats, 2 messages a turn, %d a page\n", r.Machine, r.Settings.Repeats, PageMessages)
+	fmt.Fprintf(&b, "%s, DynamoDB Local; %d repeats, 2 messages a turn, %d a page\n",
+		r.Machine, r.Settings.Repeats, PageMessages)
 	for _, spec := range tableSpecs() {
 		fmt.Fprintf(&b, "\n%s\n%s", spec.title, r.table(spec).Text())
 	}
@@ -144,9 +146,8 @@ func (r Result) Plot() (path string, svg []byte, err error) {
 
 func (r Result) plot() report.Plot {
 	p := report.Plot{
-		Title:    "What one turn writes, as the session grows",
-		Subtitle: "DynamoDB write units for 2 messages, by AWS's documented rules",
-		X:        "messages in the session", Y: "write units per turn",
+		Title: "What one turn of 2 messages writes, as the session grows",
+		X:     "messages in the session", Y: "DynamoDB write units per turn",
 	}
 	for _, c := range []struct {
 		contender string
@@ -190,13 +191,13 @@ func (e ArrayEnd) points() []report.Point {
 	return out
 }
 
-const explanation = `A turn is two messages of 200 to 600 characters, 40 seconds after the turn before. The contenders take turns in one
-run on one engine, and the order changes from repeat to repeat. Times are given only as ratios to the bare call of the
-same run, because the engine is not DynamoDB. A p95 is that of few repeats on a machine with other work: it shows
-whether something is far off, no more.
+const explanation = `A turn is two messages of 200 to 600 characters, 40 seconds after the turn before.
+The contenders take turns in one run on one engine, and the order changes from repeat to repeat. Times are given only as
+ratios to the bare call of the same run, because the engine is not DynamoDB. A p95 is that of few repeats on a machine
+with other work: it shows whether something is far off, no more.
 
-- **bare transaction**: one ` + "`TransactWriteItems`" + ` of the very items that Throughline writes (two messages, the session's
-  counters, the idempotency record where a key was sent), to the same indexes, without conditions.
+- **bare transaction**: one ` + "`TransactWriteItems`" + ` of the very items that Throughline writes (two messages,
+  the session's counters, the idempotency record where a key was sent), to the same indexes, without conditions.
 - **bare query**: one eventually consistent ` + "`Query`" + ` of the index for the page.
 - **warm** is a store that has seen the session, **cold** one that has just started.
 - **embedded array**: ` + "`list_append`" + ` to one item; ` + "`GetItem`" + ` reads it whole for any page.

@@ -35,7 +35,8 @@ type setup struct {
 // newUser returns a user id in the form that identity providers use.
 func (s *setup) newUser() conversation.UserID {
 	a, b := s.random.Uint64(), s.random.Uint64()
-	return conversation.UserID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48), uint16(b), b>>16))
+	return conversation.UserID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x",
+		uint32(a), uint16(a>>32), uint16(a>>48), uint16(b), b>>16))
 }
 
 // recordingAPI is the meter as a store uses it. It keeps the last transaction, which the bare transaction repeats.

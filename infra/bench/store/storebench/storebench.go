@@ -1,6 +1,6 @@
-// Package storebench measures the message store beside what users come from, a message array inside one item, and beside
-// what no store can do without: the bare transaction of the same items and the bare query. The contenders do the same
-// work, by turns, in one run on one engine.
+// Package storebench measures the message store beside what users come from, a message array inside one item, and
+// beside what no store can do without: the bare transaction of the same items and the bare query. The contenders do
+// the same work, by turns, in one run on one engine.
 package storebench
 
 import (
@@ -81,8 +81,8 @@ func (s *setup) measureLength(
 	return rows, wrong, nil
 }
 
-// inTurns runs every contender's step in each repeat. The order changes from repeat to repeat, so that whatever else the
-// machine does meanwhile, and what one contender leaves to the next, affects all alike.
+// inTurns runs every contender's step in each repeat. The order changes from repeat to repeat, so that whatever else
+// the machine does meanwhile, and what one contender leaves to the next, affects all alike.
 func inTurns(ctx context.Context, repeats int, contenders []step) error {
 	for repeat := range repeats {
 		for i := range contenders {
@@ -122,7 +122,8 @@ func (r *round) samples(k Kind, contender string) *samples {
 }
 
 func (r *round) turns() []step {
-	steps := append(r.storeSteps(r.warm, BareTurn), r.storeSteps(r.newStore(WarmKeyed, r.length, true, false), BareTurnKeyed)...)
+	steps := r.storeSteps(r.warm, BareTurn)
+	steps = append(steps, r.storeSteps(r.newStore(WarmKeyed, r.length, true, false), BareTurnKeyed)...)
 	steps = append(steps, r.storeSteps(r.newStore(Cold, r.length, false, true), "")...)
 	steps = append(steps, r.storeSteps(r.newStore(ColdKeyed, r.length, true, true), "")...)
 	if r.array != nil {

@@ -56,7 +56,8 @@ func TestBareTransactionKeepsTheItemsAndNothingElse(t *testing.T) {
 	}
 	items := []types.TransactWriteItem{
 		{Update: &types.Update{
-			TableName: table, Key: key("conversation#c"), UpdateExpression: aws.String("SET #0 = :1, #2 = if_not_exists(#2, :3)"),
+			TableName: table, Key: key("conversation#c"),
+			UpdateExpression:          aws.String("SET #0 = :1, #2 = if_not_exists(#2, :3)"),
 			ConditionExpression:       aws.String("#0 = :0 AND #1 = :2"),
 			ExpressionAttributeNames:  map[string]string{"#0": "version", "#1": "placement", "#2": "dueAt"},
 			ExpressionAttributeValues: capacity.Item{":0": s("1"), ":1": s("2"), ":2": s("shared"), ":3": s("now")},
@@ -74,7 +75,8 @@ func TestBareTransactionKeepsTheItemsAndNothingElse(t *testing.T) {
 			ExpressionAttributeValues: capacity.Item{":1": s("2"), ":3": s("now")},
 		}},
 		{Put: &types.Put{TableName: table, Item: capacity.Item{
-			"pk": s("user#bob"), "sk": s("msg#1"), "messageId": s("msg_bob_1_x"), "content": s("I am ann"), "seq": message["seq"],
+			"pk": s("user#bob"), "sk": s("msg#1"), "messageId": s("msg_bob_1_x"), "content": s("I am ann"),
+			"seq": message["seq"],
 		}}},
 		{Put: &types.Put{TableName: table, Item: bob("idem#a#b")}},
 	}

@@ -1,4 +1,5 @@
-// Command echo is a Lambda function that answers with its event, its environment and whether it has a deadline, or fails, or streams.
+// Command echo is a Lambda function that answers with its event, its environment and whether it has a deadline, or
+// fails, or streams.
 package main
 
 import (
