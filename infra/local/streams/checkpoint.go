@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// checkpoint keeps, per shard, the last record before which everything is handled. It belongs to one stream: a new
-// table under the same name has another stream, and begins at its beginning.
+// checkpoint stores the sequence number up to which each shard is handled. A file of another stream is ignored: a new
+// table of the same name has a new stream.
 type checkpoint struct {
-	path string
-	kept checkpointFile
+	path  string
+	saved checkpointFile
 }
 
 type checkpointFile struct {
@@ -22,7 +22,7 @@ type checkpointFile struct {
 }
 
 func newCheckpoint(opts Options) *checkpoint {
-	return &checkpoint{path: opts.CheckpointFile, kept: checkpointFile{StreamARN: opts.StreamARN}}
+	return &checkpoint{path: opts.CheckpointFile, saved: checkpointFile{StreamARN: opts.StreamARN}}
 }
 
 func (c *checkpoint) load() error {
@@ -40,22 +40,23 @@ func (c *checkpoint) load() error {
 	if err := json.Unmarshal(raw, &found); err != nil {
 		return fmt.Errorf("read checkpoint %s: %w", c.path, err)
 	}
-	if found.StreamARN == c.kept.StreamARN {
-		c.kept = found
+	if found.StreamARN == c.saved.StreamARN {
+		c.saved = found
 	}
 	return nil
 }
 
-func (c *checkpoint) sequence(shard string) string { return c.kept.Sequences[shard] }
+func (c *checkpoint) sequence(shard string) string { return c.saved.Sequences[shard] }
 
-func (c *checkpoint) clear() { c.kept.Sequences = nil }
+func (c *checkpoint) clear() { c.saved.Sequences = nil }
 
-// save writes the positions when they changed, through a rename: a crash leaves the old ones.
-func (c *checkpoint) save(positions map[string]string) error {
-	if c.path == "" || maps.Equal(positions, c.kept.Sequences) {
+// save writes the sequence numbers by shard, when they changed. It renames a new file into place, so that a crash
+// leaves the old one.
+func (c *checkpoint) save(sequences map[string]string) error {
+	if c.path == "" || maps.Equal(sequences, c.saved.Sequences) {
 		return nil
 	}
-	next := checkpointFile{StreamARN: c.kept.StreamARN, Sequences: positions}
+	next := checkpointFile{StreamARN: c.saved.StreamARN, Sequences: sequences}
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return fmt.Errorf("encode checkpoint: %w", err)
@@ -66,6 +67,6 @@ func (c *checkpoint) save(positions map[string]string) error {
 	if err := os.Rename(c.path+".new", c.path); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
-	c.kept = next
+	c.saved = next
 	return nil
 }

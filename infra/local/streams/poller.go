@@ -1,9 +1,10 @@
 // Package streams delivers the records of a real DynamoDB stream to a function, as Lambda's event source mapping
-// does: filters, batches, partial batch responses, retries with back-off, bisection, retry limits, dead letters.
+// does: filters, batches, partial batch responses, retries with backoff, bisection, retry limits, dead letters.
 //
-// It keeps DynamoDB's promise and no more (api 6): the records of one item arrive in order, those of different items
-// are interleaved, and any record may arrive again. DynamoDB Local has one shard, whose total order no deployed
-// table has; so records are spread over lanes by their item's key, as parallelization spreads a shard.
+// It guarantees what DynamoDB guarantees, and no more: the records of one item arrive in order, those of different
+// items are interleaved, and any record may arrive again. DynamoDB Local has one shard and so a total order, which no
+// deployed table has. Therefore the records are spread over workers by the key of their item, as Lambda's
+// ParallelizationFactor spreads a shard.
 package streams
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,13 +26,13 @@ import (
 )
 
 const (
-	minLanes = 2
-	maxLanes = 4
-	// laneQueue bounds the pages that wait for one lane; a full lane holds up reading, as a blocked shard does.
-	laneQueue = 100
+	minWorkers = 2
+	maxWorkers = 4
+	// queueLength is how many pages can wait for one worker. A full queue stops the reading, as a blocked shard does.
+	queueLength = 100
 )
 
-// Invoker calls a function; an error is a failed invocation. lambdaapi.Runtime is one.
+// Invoker calls a function. An error is a failed invocation.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) ([]byte, error)
 }
@@ -39,46 +41,51 @@ type Invoker interface {
 type Options struct {
 	Client    *dynamodbstreams.Client
 	StreamARN string
-	// Function is the function's name for the Invoker; Mapping says how it wants its records.
+	// Function is the function's name for the Invoker. Mapping says how it gets its records.
 	Function string
 	Mapping  template.Stream
 	Invoker  Invoker
 	Logger   *slog.Logger
-	// CheckpointFile keeps how far the stream is handled between runs; empty starts at the mapping's position.
+	// CheckpointFile stores between runs how far the stream is handled. Without it, each run begins at the mapping's
+	// starting position.
 	CheckpointFile string
-	// Repeat is the share of batches, 0 to 1, that are delivered once more after they succeeded.
+	// Repeat is the share of batches, 0 to 1, that are delivered again after they succeeded.
 	Repeat float64
-	// Backoff is the pause before the first retry, doubled for each next one up to 64 times; 0 means 200 ms.
+	// Backoff is the wait before the first retry. It doubles with each further one, up to 64 times; 0 means 200 ms.
 	Backoff time.Duration
 }
 
-// Stats count records since the poller was made.
+// Stats counts records since the poller was made.
 type Stats struct {
-	// Read came from the stream; Filtered of them matched no filter; Handled succeeded; Dead were set aside.
-	Read, Filtered, Handled, Dead int64
-	// Pending are read and neither handled nor dead. Invocations counts calls of the function.
-	Pending, Invocations int64
-	// CaughtUp is a time before which every write has been handled; zero while records are pending.
+	Read     int64 // came from the stream
+	Filtered int64 // matched no filter
+	Handled  int64 // were delivered with success
+	Dead     int64 // became dead letters
+	Pending  int64 // are read, and neither handled nor dead
+	// Invocations counts the calls of the function.
+	Invocations int64
+	// CaughtUp is a time before which every write has been handled. It is zero while records are pending.
 	CaughtUp time.Time
 }
 
-// Poller is one consumer of a stream. Two pollers of the same stream do not know of each other. Its methods may be
-// called concurrently; Run once.
+// Poller is one consumer of a stream. Two pollers of one stream are independent. Its methods may be called
+// concurrently, but Run only once.
 type Poller struct {
 	opts    Options
 	filters []eventpattern.Pattern
-	lanes   []*lane
+	workers []*worker
 	restart chan chan struct{}
 
 	read, filtered, handled, dead, pending, invocations atomic.Int64
-	emptyPass                                           atomic.Int64 // unix nanoseconds at which a pass that read nothing began
+	// emptyPass is when the last pass that found no record began, in Unix nanoseconds.
+	emptyPass atomic.Int64
 
 	mu          sync.Mutex
 	deadLetters []DeadLetter
 	random      *rand.Rand
 }
 
-// New returns a poller that has not begun. Its error names a filter that cannot be parsed.
+// New returns a poller that does not run yet. It fails on a filter that can't be parsed.
 func New(opts Options) (*Poller, error) {
 	if opts.Backoff == 0 {
 		opts.Backoff = 200 * time.Millisecond
@@ -91,18 +98,18 @@ func New(opts Options) (*Poller, error) {
 		}
 		p.filters = append(p.filters, parsed)
 	}
-	for range min(max(opts.Mapping.Parallel, minLanes), maxLanes) {
-		p.lanes = append(p.lanes, &lane{poller: p, queue: make(chan []record, laneQueue)})
+	for range min(max(opts.Mapping.Parallel, minWorkers), maxWorkers) {
+		p.workers = append(p.workers, &worker{poller: p, queue: make(chan []record, queueLength)})
 	}
 	return p, nil
 }
 
-// Run reads and delivers until ctx is done, and returns when every goroutine of it has ended. What is under way then
-// is delivered again by the next run.
+// Run reads and delivers until ctx is done, and returns when all its goroutines have ended. Records that are pending
+// then are delivered again by the next run.
 func (p *Poller) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, l := range p.lanes {
-		group.Go(func() error { return l.run(ctx) })
+	for _, w := range p.workers {
+		group.Go(func() error { return w.run(ctx) })
 	}
 	group.Go(func() error { return newReader(p).run(ctx) })
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
@@ -111,13 +118,13 @@ func (p *Poller) Run(ctx context.Context) error {
 	return nil
 }
 
-// Redeliver makes the poller read the stream again from its oldest record, as a redelivery of everything. It returns
-// when the reading has begun anew; what is read shows in Stats as any record does.
+// Redeliver makes the poller deliver the whole stream again, from its oldest record. It returns when the poller has
+// gone back to that record. The records count in Stats again.
 func (p *Poller) Redeliver(ctx context.Context) error {
-	begun := make(chan struct{})
+	restarted := make(chan struct{})
 	select {
-	case p.restart <- begun:
-		<-begun
+	case p.restart <- restarted:
+		<-restarted
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -126,7 +133,7 @@ func (p *Poller) Redeliver(ctx context.Context) error {
 
 // Stats returns the counters.
 func (p *Poller) Stats() Stats {
-	empty := p.emptyPass.Load() // before pending: what is read later belongs to a later pass
+	empty := p.emptyPass.Load() // loaded before pending: records read after it belong to a later pass
 	s := Stats{
 		Read: p.read.Load(), Filtered: p.filtered.Load(), Handled: p.handled.Load(), Dead: p.dead.Load(),
 		Pending: p.pending.Load(), Invocations: p.invocations.Load(),
@@ -137,7 +144,7 @@ func (p *Poller) Stats() Stats {
 	return s
 }
 
-// Wait returns when every write made before since has been handled or set aside.
+// Wait returns when every record of a write before since has been handled or become a dead letter.
 func (p *Poller) Wait(ctx context.Context, since time.Time) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -151,21 +158,21 @@ func (p *Poller) Wait(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// DeadLetters returns what was set aside so far, oldest first.
+// DeadLetters returns the dead letters so far, the oldest first.
 func (p *Poller) DeadLetters() []DeadLetter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]DeadLetter(nil), p.deadLetters...)
+	return slices.Clone(p.deadLetters)
 }
 
-// submit hands a page's records to their items' lanes, those that a filter lets pass.
+// submit queues the records of a page that pass the filters, each for the worker of its item.
 func (p *Poller) submit(ctx context.Context, page []record) error {
-	parts := make([][]record, len(p.lanes))
+	parts := make([][]record, len(p.workers))
 	passed := 0
 	for _, r := range page {
 		if p.passes(r.document) {
-			lane := r.key % uint64(len(p.lanes))
-			parts[lane] = append(parts[lane], r)
+			worker := r.key % uint64(len(p.workers))
+			parts[worker] = append(parts[worker], r)
 			passed++
 		}
 	}
@@ -177,7 +184,7 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 			continue
 		}
 		select {
-		case p.lanes[i].queue <- part:
+		case p.workers[i].queue <- part:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -194,7 +201,7 @@ func (p *Poller) passes(event any) bool {
 	return len(p.filters) == 0
 }
 
-// repeats decides whether a batch comes once more.
+// repeats decides at random whether a batch is delivered again.
 func (p *Poller) repeats() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,28 +11,29 @@ import (
 )
 
 const (
-	// While records come, and for a while after, the stream is asked often; an idle one rarely enough to cost nothing.
+	// The stream is read at busyInterval until busyFor after the last record, and then at idleInterval, which costs
+	// next to no CPU.
 	busyInterval  = 20 * time.Millisecond
 	idleInterval  = 100 * time.Millisecond
 	busyFor       = 2 * time.Second
 	errorInterval = time.Second
 )
 
-// reader walks the stream's shards, a parent before its children, and submits their records in order.
+// reader reads the stream's shards, a parent before its children, and submits their records in order.
 type reader struct {
 	poller     *Poller
 	checkpoint *checkpoint
 	shards     map[string]*shard
 	order      []string
-	listed     bool // the shards are known, as far as they were made
-	begun      bool // they were listed before: a new one is read from its beginning
+	listed     bool // false when there may be shards that are not in order
+	started    bool // the shards were listed before, so a new one is read from its beginning
 	lastRecord time.Time
 }
 
-// shard is how far one shard is read.
+// shard records how far one shard is read.
 type shard struct {
 	parent   string
-	start    types.ShardIteratorType // where to begin while no record was read
+	start    types.ShardIteratorType // where to begin when no record was read yet
 	sequence string                  // of the last record read, empty before the first
 	iterator *string
 	finished bool
@@ -60,30 +61,31 @@ func (r *reader) run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
-		case begun := <-r.poller.restart:
+		case restarted := <-r.poller.restart:
 			r.startOver()
-			close(begun)
+			close(restarted)
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
 }
 
-// startOver forgets how far the shards are read; they are read from their beginning, whatever the mapping's start.
+// startOver forgets how far the shards are read. They are read again from their beginning, also when the mapping starts
+// at LATEST.
 func (r *reader) startOver() {
 	r.checkpoint.clear()
 	r.shards, r.order, r.listed = map[string]*shard{}, nil, false
 	r.poller.emptyPass.Store(0)
 }
 
-// pass reads each open shard once and says how long to wait before the next pass.
+// pass reads each open shard once and returns how long to wait before the next pass.
 func (r *reader) pass(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
+	start := time.Now()
 	if !r.listed {
 		if err := r.listShards(ctx); err != nil {
 			return 0, err
 		}
-		r.listed, r.begun = true, true
+		r.listed, r.started = true, true
 	}
 	records, complete, err := r.readShards(ctx)
 	if err != nil {
@@ -92,7 +94,7 @@ func (r *reader) pass(ctx context.Context) (time.Duration, error) {
 	if records > 0 {
 		r.lastRecord = time.Now()
 	} else if complete {
-		r.poller.emptyPass.Store(began.UnixNano())
+		r.poller.emptyPass.Store(start.UnixNano())
 		if err := r.saveWhenIdle(); err != nil {
 			return 0, err
 		}
@@ -103,8 +105,8 @@ func (r *reader) pass(ctx context.Context) (time.Duration, error) {
 	return idleInterval, nil
 }
 
-// readShards reads a page of each open shard. It is complete unless a shard was closed, which may have children not
-// listed yet, or one has to wait for its parent.
+// readShards reads a page of each open shard. The pass is not complete when a shard was closed, because it may have
+// children that are not listed yet, or when a shard has to wait for its parent.
 func (r *reader) readShards(ctx context.Context) (records int, complete bool, err error) {
 	complete = true
 	for _, id := range r.order {
@@ -118,7 +120,7 @@ func (r *reader) readShards(ctx context.Context) (records int, complete bool, er
 		}
 		n, err := r.readShard(ctx, id, s)
 		if err != nil {
-			s.iterator = nil // it may have expired: take a new one after the last record
+			s.iterator = nil // it may have expired
 			return 0, false, err
 		}
 		records += n
@@ -129,6 +131,7 @@ func (r *reader) readShards(ctx context.Context) (records int, complete bool, er
 	return records, complete, nil
 }
 
+// ready reports whether the parent of a shard is read to its end.
 func (r *reader) ready(s *shard) bool {
 	parent, known := r.shards[s.parent]
 	return !known || parent.finished
@@ -137,7 +140,7 @@ func (r *reader) ready(s *shard) bool {
 func (r *reader) listShards(ctx context.Context) error {
 	input := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.poller.opts.StreamARN}
 	start := types.ShardIteratorTypeTrimHorizon
-	if !r.begun && !r.poller.opts.Mapping.TrimHorizon {
+	if !r.started && !r.poller.opts.Mapping.TrimHorizon {
 		start = types.ShardIteratorTypeLatest
 	}
 	for {
@@ -212,14 +215,14 @@ func (r *reader) openShard(ctx context.Context, id string, s *shard) error {
 	return nil
 }
 
-// saveWhenIdle keeps the position once nothing read is still on its way.
+// saveWhenIdle saves the checkpoint when no record is pending.
 func (r *reader) saveWhenIdle() error {
 	if r.poller.pending.Load() != 0 {
 		return nil
 	}
-	positions := make(map[string]string, len(r.shards))
+	sequences := make(map[string]string, len(r.shards))
 	for id, s := range r.shards {
-		positions[id] = s.sequence
+		sequences[id] = s.sequence
 	}
-	return r.checkpoint.save(positions)
+	return r.checkpoint.save(sequences)
 }

@@ -15,14 +15,16 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// TestPartialResponse: the handler reports two records of its first batch; the batch goes on from the lower one.
+// TestPartialResponse has a handler that reports two records of its first batch. Delivery goes on from the lower one.
 func TestPartialResponse(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	for n := range 6 {
 		put(t, table, numbered(0, n))
 	}
 	var once sync.Once
-	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 3, ReportsItems: true}, func(e events.DynamoDBEvent) (out any, err error) {
+	mapping := template.Stream{BatchSize: 10, MaxRetries: 3, ReportsItems: true}
+	s := subscribe(t, table, mapping, func(e events.DynamoDBEvent) (out any, err error) {
 		once.Do(func() {
 			out = failures(e.Records[4].Change.SequenceNumber, e.Records[2].Change.SequenceNumber)
 		})
@@ -38,7 +40,8 @@ func TestPartialResponse(t *testing.T) {
 	}
 }
 
-func TestResponsesOfTheService(t *testing.T) {
+func TestBatchResponses(t *testing.T) {
+	t.Parallel()
 	retried := map[string]bool{
 		``: false, `null`: false, `{}`: false, `{"batchItemFailures":null}`: false, `{"batchItemFailures":[]}`: false,
 		`{"batchItemFailures":[{"itemIdentifier":""}]}`: true, `{"batchItemFailures":[{"itemIdentifier":null}]}`: true,
@@ -49,8 +52,10 @@ func TestResponsesOfTheService(t *testing.T) {
 	put(t, table, numbered(0, 0))
 	for response, again := range retried {
 		t.Run(response, func(t *testing.T) {
+			t.Parallel()
 			first := true
-			s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 1, ReportsItems: true}, func(events.DynamoDBEvent) (any, error) {
+			mapping := template.Stream{BatchSize: 10, MaxRetries: 1, ReportsItems: true}
+			s := subscribe(t, table, mapping, func(events.DynamoDBEvent) (any, error) {
 				defer func() { first = false }()
 				if first {
 					return json.RawMessage(response), nil
@@ -65,13 +70,15 @@ func TestResponsesOfTheService(t *testing.T) {
 	}
 }
 
-func TestBisectionSetsOnlyThePoisonAside(t *testing.T) {
+func TestBisectionLeavesOnlyThePoisonRecord(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	for n := range 9 {
 		put(t, table, numbered(0, n))
 	}
 	handled := map[int]bool{}
-	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: 2, Bisect: true}, func(e events.DynamoDBEvent) (any, error) {
+	mapping := template.Stream{BatchSize: 10, MaxRetries: 2, Bisect: true}
+	s := subscribe(t, table, mapping, func(e events.DynamoDBEvent) (any, error) {
 		for _, r := range e.Records {
 			if r.Change.NewImage["n"].Number() == "4" {
 				return nil, errors.New("poison")
@@ -97,7 +104,8 @@ func TestBisectionSetsOnlyThePoisonAside(t *testing.T) {
 	}
 }
 
-func TestRetryLimitSetsTheBatchAsideAndGoesOn(t *testing.T) {
+func TestRetryLimit(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	for n := range 3 {
 		put(t, table, numbered(0, n))
@@ -121,10 +129,12 @@ func TestRetryLimitSetsTheBatchAsideAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestRecordsGrowTooOld(t *testing.T) {
+func TestMaxAge(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	put(t, table, numbered(0, 0))
-	s := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: template.Unlimited, MaxAge: time.Nanosecond}, nil)
+	mapping := template.Stream{BatchSize: 10, MaxRetries: template.Unlimited, MaxAge: time.Nanosecond}
+	s := subscribe(t, table, mapping, nil)
 	s.wait(t)
 	letters := s.poller.DeadLetters()
 	if len(letters) != 1 || letters[0].Condition != streams.TooOld || len(s.batches()) != 0 {
@@ -132,7 +142,8 @@ func TestRecordsGrowTooOld(t *testing.T) {
 	}
 }
 
-func TestRedeliverEverything(t *testing.T) {
+func TestRedeliver(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	for n := range 5 {
 		put(t, table, numbered(0, n))
@@ -148,7 +159,8 @@ func TestRedeliverEverything(t *testing.T) {
 	}
 }
 
-func TestRepeatDeliversSucceededBatchesAgain(t *testing.T) {
+func TestRepeat(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	put(t, table, numbered(0, 0))
 	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil, func(o *streams.Options) { o.Repeat = 1 })

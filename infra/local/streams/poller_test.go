@@ -20,17 +20,19 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-func TestRecordsAreLambdasEvents(t *testing.T) {
+func TestRecordsAreLambdaEvents(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	s := subscribe(t, table, template.Stream{BatchSize: 10}, nil)
 	item := map[string]types.AttributeValue{
-		"pk": str("user#ü"), "sk": str("msg#1"), "s": str("a\x00b"), "n": &types.AttributeValueMemberN{Value: "1.5"},
+		"pk": str("user#ü"), "sk": str("msg#1"), "s": str("a\x00b"), "n": num("1.5"),
 		"b":    &types.AttributeValueMemberB{Value: []byte{0, 255}},
 		"bool": &types.AttributeValueMemberBOOL{Value: true}, "null": &types.AttributeValueMemberNULL{Value: true},
-		"ss": &types.AttributeValueMemberSS{Value: []string{"x", "y"}}, "ns": &types.AttributeValueMemberNS{Value: []string{"1"}},
+		"ss": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
+		"ns": &types.AttributeValueMemberNS{Value: []string{"1"}},
 		"bs": &types.AttributeValueMemberBS{Value: [][]byte{{1}}}, "empty": str(""),
-		"none": &types.AttributeValueMemberL{Value: []types.AttributeValue{}}, "bare": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}},
-		"m": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"l": &types.AttributeValueMemberL{Value: []types.AttributeValue{str("deep")}}}},
+		"none": listOf(), "bare": mapOf(map[string]types.AttributeValue{}),
+		"m": mapOf(map[string]types.AttributeValue{"l": listOf(str("deep"))}),
 	}
 	put(t, table, item)
 	remove(t, table, "user#ü", "msg#1")
@@ -46,14 +48,15 @@ func TestRecordsAreLambdasEvents(t *testing.T) {
 		t.Errorf("envelope: %+v", inserted)
 	}
 	want := map[string]string{
-		"pk": `{"S":"user#ü"}`, "sk": `{"S":"msg#1"}`, "s": `{"S":"a\u0000b"}`, "n": `{"N":"1.5"}`, "b": `{"B":"AP8="}`,
-		"bool": `{"BOOL":true}`, "null": `{"NULL":true}`, "ss": `{"SS":["x","y"]}`, "ns": `{"NS":["1"]}`, "bs": `{"BS":["AQ=="]}`,
+		"pk": `{"S":"user#ü"}`, "sk": `{"S":"msg#1"}`, "s": `{"S":"a\u0000b"}`, "n": `{"N":"1.5"}`,
+		"b": `{"B":"AP8="}`, "bool": `{"BOOL":true}`, "null": `{"NULL":true}`,
+		"ss": `{"SS":["x","y"]}`, "ns": `{"NS":["1"]}`, "bs": `{"BS":["AQ=="]}`,
 		"empty": `{"S":""}`, "none": `{"L":[]}`, "bare": `{"M":{}}`, "m": `{"M":{"l":{"L":[{"S":"deep"}]}}}`,
 	}
 	for name, images := range map[string]map[string]events.DynamoDBAttributeValue{
 		"new image of the insert": inserted.Change.NewImage, "old image of the removal": removed.Change.OldImage,
 	} {
-		if diff := cmp.Diff(want, spell(t, images)); diff != "" {
+		if diff := cmp.Diff(want, encode(t, images)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -62,7 +65,8 @@ func TestRecordsAreLambdasEvents(t *testing.T) {
 	}
 }
 
-func TestOrderPerItemInterleavedItems(t *testing.T) {
+func TestItemsKeepTheirOrderAndInterleave(t *testing.T) {
+	t.Parallel()
 	const items, writes = 12, 15
 	table := newTable(t)
 	for n := range writes {
@@ -96,9 +100,10 @@ func TestOrderPerItemInterleavedItems(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	for i, sk := range []string{"msg#1", "summary#1", "msg#2"} {
-		put(t, table, map[string]types.AttributeValue{"pk": str("u"), "sk": str(sk), "n": &types.AttributeValueMemberN{Value: strconv.Itoa(i)}})
+		put(t, table, map[string]types.AttributeValue{"pk": str("u"), "sk": str(sk), "n": num(strconv.Itoa(i))})
 	}
 	s := subscribe(t, table, template.Stream{BatchSize: 10, Filters: []string{
 		`{"eventName":["INSERT"],"dynamodb":{"Keys":{"sk":{"S":[{"prefix":"msg#"}]}}}}`,
@@ -114,11 +119,12 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestBatchWindowGathers is not parallel, because the writes have to be made within the window.
 func TestBatchWindowGathers(t *testing.T) {
 	table := newTable(t)
 	s := subscribe(t, table, template.Stream{BatchSize: 100, BatchWindow: time.Second}, nil)
 	for n := range 10 {
-		put(t, table, numbered(0, n)) // one item, hence one lane
+		put(t, table, numbered(0, n)) // one item, so one worker
 	}
 	s.wait(t)
 	if got := s.batches(); len(got) > 2 {
@@ -126,13 +132,14 @@ func TestBatchWindowGathers(t *testing.T) {
 	}
 }
 
-// TestPayloadLimit: the records of one item, each with two large images, do not fit one event.
+// TestPayloadLimit writes one item so large and so often that the records do not fit into one event.
 func TestPayloadLimit(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	for n := range 12 {
-		it := numbered(0, n)
-		it["text"] = str(strings.Repeat("x", 350<<10))
-		put(t, table, it)
+		item := numbered(0, n)
+		item["text"] = str(strings.Repeat("x", 350<<10))
+		put(t, table, item)
 	}
 	s := subscribe(t, table, template.Stream{BatchSize: 100, BatchWindow: 2 * time.Second}, nil)
 	s.wait(t)
@@ -144,10 +151,12 @@ func TestPayloadLimit(t *testing.T) {
 	}
 }
 
-func TestConsumersAreIndependent(t *testing.T) {
+func TestPollersAreIndependent(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	put(t, table, numbered(0, 0))
-	failing := subscribe(t, table, template.Stream{BatchSize: 10, MaxRetries: template.Unlimited, MaxAge: template.Unlimited}, func(events.DynamoDBEvent) (any, error) {
+	mapping := template.Stream{BatchSize: 10, MaxRetries: template.Unlimited}
+	failing := subscribe(t, table, mapping, func(events.DynamoDBEvent) (any, error) {
 		return nil, errors.New("down")
 	})
 	working := subscribe(t, table, template.Stream{BatchSize: 10}, nil)
@@ -161,6 +170,7 @@ func TestConsumersAreIndependent(t *testing.T) {
 }
 
 func TestCheckpointOutlivesThePoller(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	in := func(o *streams.Options) { o.CheckpointFile = file }
@@ -183,10 +193,12 @@ func TestCheckpointOutlivesThePoller(t *testing.T) {
 	}
 }
 
-func TestLatestSkipsWhatWasThere(t *testing.T) {
+func TestLatestSkipsEarlierRecords(t *testing.T) {
+	t.Parallel()
 	table := newTable(t)
 	put(t, table, numbered(0, 0))
-	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil, func(o *streams.Options) { o.Mapping.TrimHorizon = false })
+	latest := func(o *streams.Options) { o.Mapping.TrimHorizon = false }
+	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil, latest)
 	s.wait(t)
 	put(t, table, numbered(0, 1))
 	s.wait(t)
@@ -196,6 +208,7 @@ func TestLatestSkipsWhatWasThere(t *testing.T) {
 }
 
 func TestUnreadableFilterIsRefused(t *testing.T) {
+	t.Parallel()
 	if _, err := streams.New(streams.Options{Mapping: template.Stream{Filters: []string{"{"}}}); err == nil {
 		t.Error("made a poller with a filter that is not JSON")
 	}

@@ -23,19 +23,24 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// subscription is a running poller whose function keeps what it gets.
+// handleFunc is a function's code. It answers with JSON, or with a value that is encoded as JSON.
+type handleFunc func(events.DynamoDBEvent) (any, error)
+
+// subscription is a running poller whose function records what it gets.
 type subscription struct {
 	poller *streams.Poller
 	arn    string
-	handle func(events.DynamoDBEvent) (any, error)
+	handle handleFunc
 	stop   func()
 
 	mu      sync.Mutex
 	seen    [][]events.DynamoDBEventRecord
-	largest int // event, in bytes
+	largest int // bytes of the largest event
 }
 
-func subscribe(t *testing.T, table string, mapping template.Stream, handle func(events.DynamoDBEvent) (any, error), options ...func(*streams.Options)) *subscription {
+func subscribe(
+	t *testing.T, table string, mapping template.Stream, handle handleFunc, options ...func(*streams.Options),
+) *subscription {
 	t.Helper()
 	if mapping.MaxAge == 0 {
 		mapping.MaxAge = template.Unlimited
@@ -74,7 +79,7 @@ func subscribe(t *testing.T, table string, mapping template.Stream, handle func(
 	return s
 }
 
-// Invoke is the function: it keeps the batch and answers what the test says.
+// Invoke is the function: it records the batch and answers as the test's handler does.
 func (s *subscription) Invoke(_ context.Context, _ string, payload []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,6 +152,7 @@ func number(t *testing.T, r events.DynamoDBEventRecord) int {
 	return n
 }
 
+// failures returns a partial batch response.
 func failures(sequences ...string) any {
 	var list []map[string]string
 	for _, s := range sequences {
@@ -155,7 +161,8 @@ func failures(sequences ...string) any {
 	return map[string]any{"batchItemFailures": list}
 }
 
-func spell(t *testing.T, image map[string]events.DynamoDBAttributeValue) map[string]string {
+// encode returns each attribute as JSON.
+func encode(t *testing.T, image map[string]events.DynamoDBAttributeValue) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for name, v := range image {
@@ -180,21 +187,34 @@ func newTable(t *testing.T) string {
 		BillingMode:          types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{attribute("pk"), attribute("sk")},
 		KeySchema:            []types.KeySchemaElement{key("pk", types.KeyTypeHash), key("sk", types.KeyTypeRange)},
-		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		},
 	})
 }
 
+// numbered returns the n-th state of an item.
 func numbered(item, n int) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{
-		"pk": str("u"), "sk": str(fmt.Sprintf("item#%02d", item)), "n": &types.AttributeValueMemberN{Value: strconv.Itoa(n)},
+		"pk": str("u"), "sk": str(fmt.Sprintf("item#%02d", item)), "n": num(strconv.Itoa(n)),
 	}
 }
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func num(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
+
+func listOf(values ...types.AttributeValue) types.AttributeValue {
+	return &types.AttributeValueMemberL{Value: values}
+}
+
+func mapOf(fields map[string]types.AttributeValue) types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: fields}
+}
 
 func put(t *testing.T, table string, item map[string]types.AttributeValue) {
 	t.Helper()
-	if _, err := dynamodbtest.Client(t).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+	input := &dynamodb.PutItemInput{TableName: &table, Item: item}
+	if _, err := dynamodbtest.Client(t).PutItem(t.Context(), input); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -202,7 +222,8 @@ func put(t *testing.T, table string, item map[string]types.AttributeValue) {
 func remove(t *testing.T, table, pk, sk string) {
 	t.Helper()
 	key := map[string]types.AttributeValue{"pk": str(pk), "sk": str(sk)}
-	if _, err := dynamodbtest.Client(t).DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
+	input := &dynamodb.DeleteItemInput{TableName: &table, Key: key}
+	if _, err := dynamodbtest.Client(t).DeleteItem(t.Context(), input); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// record is one stream record in the form Lambda delivers it, with what batching and ordering need of it.
+// record is one stream record as Lambda delivers it, and what filters, batches and workers need of it.
 type record struct {
 	sequence string
-	key      uint64 // hash of the item's key
+	key      uint64 // a hash of the item's key
 	event    events.DynamoDBEventRecord
 	raw      json.RawMessage
-	document any // raw, decoded for the filters
+	document any // raw as decoded JSON, for the filters
 }
 
-// convert turns what the streams API answers into what a function's event holds.
+// convert turns a record of the streams API into one of a function's event. internal/dynamo has the other direction:
+// DecodeImage turns the attribute values of an event into those of the SDK.
 func convert(r types.Record, streamARN string) (record, error) {
 	change := r.Dynamodb
 	if change == nil {
@@ -39,7 +40,9 @@ func convert(r types.Record, streamARN string) (record, error) {
 		event.Change.ApproximateCreationDateTime = events.SecondsEpochTime{Time: *at}
 	}
 	if id := r.UserIdentity; id != nil {
-		event.UserIdentity = &events.DynamoDBUserIdentity{Type: aws.ToString(id.Type), PrincipalID: aws.ToString(id.PrincipalId)}
+		event.UserIdentity = &events.DynamoDBUserIdentity{
+			Type: aws.ToString(id.Type), PrincipalID: aws.ToString(id.PrincipalId),
+		}
 	}
 	raw, err := json.Marshal(event)
 	if err != nil {
@@ -69,7 +72,7 @@ func image(item map[string]types.AttributeValue) map[string]events.DynamoDBAttri
 	return out
 }
 
-// value converts one attribute. Slices are never nil, which the event's JSON would spell null.
+// value converts one attribute. Slices and maps are never nil, because the event's JSON would then say null.
 func value(v types.AttributeValue) events.DynamoDBAttributeValue {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
