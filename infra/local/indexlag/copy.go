@@ -4,36 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
 )
 
-const (
-	batchSize   = 25 // BatchWriteItem's limit
-	copyWriters = 4
-)
+// batchSize is the limit of BatchWriteItem.
+const batchSize = 25
 
-// begin makes the copy and has a follower keep it up. The follower begins to listen before the table is read, and to
-// write after: so the copy misses nothing and never goes back to what was read.
+// begin makes the copy and returns its follower. The follower listens to the stream before the table is read, so that
+// the copy misses no change, and writes after it, so that no older state replaces a newer one.
 func (l *Lag) begin(ctx context.Context) (*follower, error) {
-	if err := l.dropCopy(ctx); err != nil { // of a run that was killed
+	if err := l.dropCopy(ctx); err != nil { // of an earlier run that was killed
 		return nil, err
 	}
 	if err := l.createCopy(ctx); err != nil {
 		return nil, err
 	}
-	follow, err := l.listen(ctx)
+	f, err := l.listen(ctx)
 	if err != nil {
 		return nil, errors.Join(err, l.dropCopy(ctx))
 	}
 	if err := l.fillCopy(ctx); err != nil {
-		return nil, errors.Join(err, follow.stop(), l.dropCopy(ctx))
+		return nil, errors.Join(err, f.stop(), l.dropCopy(ctx))
 	}
-	follow.write()
-	return follow, nil
+	close(f.filled)
+	return f, nil
 }
 
 // createCopy makes a table with the same keys and indexes, and no stream.
@@ -59,39 +57,33 @@ func (l *Lag) createCopy(ctx context.Context) error {
 
 func (l *Lag) dropCopy(ctx context.Context) error {
 	_, err := l.opts.Client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(l.copyName())})
-	var missing *types.ResourceNotFoundException
-	if err != nil && !errors.As(err, &missing) {
-		return fmt.Errorf("delete copy: %w", err)
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); err == nil || missing {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("delete copy: %w", err)
 }
 
-// fillCopy reads the whole table into the copy.
+// fillCopy writes every item of the table into the copy.
 func (l *Lag) fillCopy(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(copyWriters)
 	pages := dynamodb.NewScanPaginator(l.opts.Client, &dynamodb.ScanInput{
 		TableName: &l.opts.Table, ConsistentRead: aws.Bool(true),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return errors.Join(fmt.Errorf("read table: %w", err), group.Wait())
+			return fmt.Errorf("read table: %w", err)
 		}
-		for from := 0; from < len(page.Items); from += batchSize {
-			items := page.Items[from:min(from+batchSize, len(page.Items))]
-			group.Go(func() error { return l.put(ctx, items) })
+		for items := range slices.Chunk(page.Items, batchSize) {
+			requests := make([]types.WriteRequest, len(items))
+			for i, item := range items {
+				requests[i].PutRequest = &types.PutRequest{Item: item}
+			}
+			if err := l.writeBatch(ctx, requests); err != nil {
+				return err
+			}
 		}
 	}
-	return group.Wait()
-}
-
-func (l *Lag) put(ctx context.Context, items []map[string]types.AttributeValue) error {
-	requests := make([]types.WriteRequest, len(items))
-	for i, item := range items {
-		requests[i].PutRequest = &types.PutRequest{Item: item}
-	}
-	return l.writeBatch(ctx, requests)
+	return nil
 }
 
 func (l *Lag) writeBatch(ctx context.Context, requests []types.WriteRequest) error {

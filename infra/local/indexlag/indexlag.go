@@ -1,9 +1,9 @@
-// Package indexlag makes DynamoDB Local's indexes lag, which it cannot do itself: in the service an index follows a
-// write later, in DynamoDB Local at once (design 3).
+// Package indexlag makes the indexes of DynamoDB Local lag. In DynamoDB an index follows a write a little later; in
+// DynamoDB Local it does so at once.
 //
-// A copy of the table follows the table's stream at a distance, and reads of an index are sent to the copy. So the
-// engine itself evaluates every key condition, filter and page, on the items as they were a lag ago: what was
-// written since is not there yet, and what was deleted since still is. Reads of the table itself are not touched.
+// While a lag is set, a copy of the table follows the table's stream with that delay, and queries of an index are sent
+// to the copy. So the engine itself evaluates key conditions, filters and pages, on the items as they were then: later
+// writes are not there yet, and items that were deleted later still are. Reads of the table itself are not changed.
 package indexlag
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// maxBody is more than any read's request has, in bytes.
+// maxBody is more bytes than the request of a query has.
 const maxBody = 4 << 20
 
 // Options name the table whose indexes lag.
@@ -37,90 +37,84 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Lag makes one table's indexes lag while it is set. It may be used concurrently.
+// Lag makes the indexes of one table lag while it is set. It may be used concurrently.
 type Lag struct {
 	opts Options
 	lag  atomic.Int64 // nanoseconds
 
-	setting sync.Mutex // one change at a time
-	follow  *follower  // nil while nothing lags
+	setMu    sync.Mutex // held by Set
+	follower *follower  // nil while no lag is set
 
-	// routing is held by reads that go to the copy, so that the copy goes only after them.
-	routing sync.RWMutex
-	copied  bool
+	// routeMu is read-locked by queries of the copy, so that the copy is deleted after they end.
+	routeMu sync.RWMutex
+	toCopy  bool
 }
 
 // New returns a Lag that is not set.
 func New(opts Options) *Lag { return &Lag{opts: opts} }
 
-// Duration is how far the indexes are behind.
+// Duration returns the lag, or 0 when none is set.
 func (l *Lag) Duration() time.Duration { return time.Duration(l.lag.Load()) }
 
-// Set makes the indexes lag by d from now on; 0 ends it. The first lag copies the table, which takes as long as
-// reading it does; when Set returns, the copy is in use.
+// Set makes the indexes lag by d from now on; 0 ends the lag. The first lag copies the whole table. When Set returns,
+// the copy is in use.
 func (l *Lag) Set(ctx context.Context, d time.Duration) error {
-	l.setting.Lock()
-	defer l.setting.Unlock()
+	l.setMu.Lock()
+	defer l.setMu.Unlock()
 	if d <= 0 {
 		return l.end(ctx)
 	}
 	l.lag.Store(int64(d))
-	if l.follow != nil {
-		l.follow.wake()
+	if l.follower != nil {
 		return nil
 	}
-	follow, err := l.begin(ctx)
-	if err != nil {
+	var err error
+	if l.follower, err = l.begin(ctx); err != nil {
 		l.lag.Store(0)
 		return err
 	}
-	l.follow = follow
 	l.route(true)
 	return nil
 }
 
-// Close ends the lag, and waits for everything that it had under way.
+// Close ends the lag, stops following the table, and deletes the copy.
 func (l *Lag) Close(ctx context.Context) error { return l.Set(ctx, 0) }
 
 func (l *Lag) end(ctx context.Context) error {
 	l.lag.Store(0)
-	if l.follow == nil {
+	if l.follower == nil {
 		return nil
 	}
 	l.route(false)
-	err := errors.Join(l.follow.stop(), l.dropCopy(ctx))
-	l.follow = nil
+	err := errors.Join(l.follower.stop(), l.dropCopy(ctx))
+	l.follower = nil
 	return err
 }
 
-// route waits for the reads under way and switches where the next ones go.
-func (l *Lag) route(copied bool) {
-	l.routing.Lock()
-	defer l.routing.Unlock()
-	l.copied = copied
+// route waits for the queries of the copy to end, and sets where the next ones go.
+func (l *Lag) route(toCopy bool) {
+	l.routeMu.Lock()
+	defer l.routeMu.Unlock()
+	l.toCopy = toCopy
 }
 
-// Handler stands before the engine and sends reads of the table's indexes to the copy.
+// Handler passes requests on to the engine. It sends queries of the table's indexes to the copy.
 func (l *Lag) Handler(engine http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if l.lag.Load() == 0 || !isRead(r.Header.Get("X-Amz-Target")) {
+		if l.lag.Load() == 0 || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
 			engine.ServeHTTP(w, r)
 			return
 		}
-		l.routing.RLock()
-		defer l.routing.RUnlock()
-		if l.copied && l.redirect(r) != nil {
-			panic(http.ErrAbortHandler) // the request broke off
+		l.routeMu.RLock()
+		defer l.routeMu.RUnlock()
+		if l.toCopy && l.redirect(r) != nil {
+			panic(http.ErrAbortHandler) // the client went away
 		}
 		engine.ServeHTTP(w, r)
 	})
 }
 
-func isRead(target string) bool {
-	return strings.HasSuffix(target, ".Query") || strings.HasSuffix(target, ".Scan")
-}
-
-// redirect names the copy in a read of one of the table's indexes.
+// redirect replaces the table's name by the copy's when a query is of an index of the table.
 func (l *Lag) redirect(r *http.Request) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {

@@ -193,8 +193,9 @@ func TestCheckpointOutlivesThePoller(t *testing.T) {
 	}
 }
 
+// TestLatestSkipsEarlierRecords is not parallel. While other tables are written, DynamoDB Local refuses iterators that
+// begin at LATEST with a TrimmedDataAccessException.
 func TestLatestSkipsEarlierRecords(t *testing.T) {
-	t.Parallel()
 	table := newTable(t)
 	put(t, table, numbered(0, 0))
 	latest := func(o *streams.Options) { o.Mapping.TrimHorizon = false }

@@ -13,16 +13,21 @@ import (
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
-// pageSize is how many records the follower takes at once.
-const pageSize = 1000
+const (
+	// streamBatchSize is how many stream records the follower takes at once.
+	streamBatchSize = 1000
+	// dueInterval is how often the follower looks for changes whose lag is over.
+	dueInterval = 10 * time.Millisecond
+)
 
-// change is one item's change and when it was seen. Stream records tell their time in whole seconds, so what counts
-// is when they arrive, a few milliseconds after the write.
+// change is a change of one item, and when its record arrived. That is a few milliseconds after the write. The times in
+// stream records can't be used, because they are whole seconds.
 type change struct {
-	seen    time.Time
+	arrived time.Time
 	key     string
 	request types.WriteRequest
 }
@@ -32,22 +37,21 @@ type follower struct {
 	lag    *Lag
 	cancel context.CancelFunc
 	group  *errgroup.Group
-	filled chan struct{} // closed when the copy holds what the table held
+	filled chan struct{} // closed when the whole table was copied
 
 	mu      sync.Mutex
-	waiting []change // in the order they were seen
-	more    chan struct{}
+	waiting []change // in the order in which they arrived
 }
 
-// listen starts a follower and returns when no later write can escape it.
+// listen starts a follower, and returns when it gets the record of every later write.
 func (l *Lag) listen(ctx context.Context) (*follower, error) {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ended by stop
 	group, life := errgroup.WithContext(life)
-	f := &follower{lag: l, cancel: cancel, group: group, filled: make(chan struct{}), more: make(chan struct{}, 1)}
+	f := &follower{lag: l, cancel: cancel, group: group, filled: make(chan struct{})}
 	poller, err := streams.New(streams.Options{
 		Client: l.opts.Streams, StreamARN: l.opts.StreamARN, Function: "index-lag", Invoker: f, Logger: l.opts.Logger,
 		Mapping: template.Stream{
-			Name: "index-lag", BatchSize: pageSize, MaxRetries: template.Unlimited, MaxAge: template.Unlimited,
+			Name: "index-lag", BatchSize: streamBatchSize, MaxRetries: template.Unlimited, MaxAge: template.Unlimited,
 		},
 	})
 	if err != nil {
@@ -62,43 +66,31 @@ func (l *Lag) listen(ctx context.Context) (*follower, error) {
 	return f, nil
 }
 
-// write lets the follower begin to change the copy.
-func (f *follower) write() { close(f.filled) }
-
 func (f *follower) stop() error {
 	f.cancel()
 	return f.group.Wait()
 }
 
-// Invoke takes a batch of records from the poller, as a function would; the writing is for later.
+// Invoke takes a batch of records from the poller, in the place of a function.
 func (f *follower) Invoke(_ context.Context, _ string, payload []byte) ([]byte, error) {
 	var event events.DynamoDBEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return nil, fmt.Errorf("read records: %w", err)
 	}
-	seen := time.Now()
+	arrived := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range event.Records {
-		c, err := changeOf(r, seen)
+		c, err := changeOf(r, arrived)
 		if err != nil {
 			return nil, err
 		}
 		f.waiting = append(f.waiting, c)
 	}
-	f.wake()
 	return nil, nil
 }
 
-// wake has run look again at what is due.
-func (f *follower) wake() {
-	select {
-	case f.more <- struct{}{}:
-	default:
-	}
-}
-
-// run writes each change when its lag is over.
+// run writes each change to the copy when its lag is over.
 func (f *follower) run(ctx context.Context) error {
 	select {
 	case <-f.filled:
@@ -106,48 +98,42 @@ func (f *follower) run(ctx context.Context) error {
 		return nil
 	}
 	for {
-		batch, wait := f.due(time.Now())
-		if len(batch) > 0 {
-			if err := f.lag.writeBatch(ctx, batch); err != nil && ctx.Err() == nil {
-				f.lag.opts.Logger.ErrorContext(ctx, "follow table", "error", err)
+		batch := f.due(time.Now())
+		if len(batch) == 0 {
+			if delay.Sleep(ctx, dueInterval) != nil {
+				return nil
 			}
 			continue
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-f.more:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
+		if err := f.lag.writeBatch(ctx, batch); err != nil && ctx.Err() == nil {
+			f.lag.opts.Logger.ErrorContext(ctx, "follow table", "error", err)
 		}
-		timer.Stop()
 	}
 }
 
-// due takes the oldest changes whose lag is over, as many as one batch may hold; it may hold an item once. Without
-// one it says how long to wait.
-func (f *follower) due(now time.Time) (batch []types.WriteRequest, wait time.Duration) {
+// due takes the oldest changes whose lag is over, at most one batch. A batch can't have two changes of one item.
+func (f *follower) due(now time.Time) []types.WriteRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	var batch []types.WriteRequest
 	lag, keys := f.lag.Duration(), map[string]bool{}
 	for len(batch) < batchSize && len(f.waiting) > 0 {
 		next := f.waiting[0]
-		if left := next.seen.Add(lag).Sub(now); left > 0 || keys[next.key] {
-			return batch, left
+		if now.Sub(next.arrived) < lag || keys[next.key] {
+			break
 		}
 		keys[next.key] = true
 		batch, f.waiting = append(batch, next.request), f.waiting[1:]
 	}
-	return batch, time.Hour
+	return batch
 }
 
-func changeOf(r events.DynamoDBEventRecord, seen time.Time) (change, error) {
+func changeOf(r events.DynamoDBEventRecord, arrived time.Time) (change, error) {
 	key, err := json.Marshal(r.Change.Keys)
 	if err != nil {
 		return change{}, fmt.Errorf("encode keys: %w", err)
 	}
-	c := change{seen: seen, key: string(key)}
+	c := change{arrived: arrived, key: string(key)}
 	image := r.Change.NewImage
 	if image == nil {
 		image = r.Change.Keys
