@@ -79,8 +79,6 @@ type entry struct {
 	// overCap marks one that its block's cap alone kept out.
 	overCap bool
 	cost    cost
-	// loose marks a cost that may be a little too high for the end of the text.
-	loose bool
 	// body is the text as it is written: cleaned, folded or guarded.
 	rendered string
 }

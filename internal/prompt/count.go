@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// cost is what text takes of a budget. A zero chars limit means that characters don't count.
+// cost is what text takes of a budget. In a limit, zero chars means that characters do not count.
 type cost struct{ tokens, chars int }
 
 func (c cost) add(d cost) cost { return cost{c.tokens + d.tokens, c.chars + d.chars} }
 
-// raised is a limit that lets something go through besides.
+// raised returns the limit c, raised by an amount.
 func (c cost) raised(by cost) cost {
 	c.tokens += by.tokens
 	if c.chars > 0 {
@@ -21,27 +21,29 @@ func (c cost) raised(by cost) cost {
 	return c
 }
 
-// within reports whether a cost keeps a limit.
+// within reports whether a cost is within a limit.
 func (c cost) within(limit cost) bool {
 	return c.tokens <= limit.tokens && (limit.chars == 0 || c.chars <= limit.chars)
 }
 
-// tally adds up the tokens of a rendered prompt from the counts that were stored with its texts, so that a long
-// history is not counted again for each prompt. It rests on two facts about the tokenizer, which the tests hold: a
-// text splits into the same pieces on either side of a boundary (see boundary), so counts add up there; and a line
-// break begins nothing that follows it, as long as that is neither white space nor a slash.
+// tokenCounter adds up the tokens of a rendered prompt from the counts that are stored with its texts, so that a long
+// history is not counted again for each prompt. It relies on two properties of the tokenizer, which tests hold:
 //
-// A tally is for one prompt and not for concurrent use.
+//   - The tokenizer always splits at a boundary (see isBoundary), so the counts of the text before it and the text
+//     after it add up.
+//   - A line feed does not join the text that follows it, unless that text begins with white space or a slash.
+//
+// A tokenCounter is for one prompt. It is not safe for concurrent use.
 type tokenCounter struct {
 	counter Counter
-	// fixed are counts of the formats' own texts, shared by all prompts of a service.
+	// fixed holds the counts of the formats' own texts. All prompts of a service share it.
 	fixed *sync.Map
-	// joints are counts of the texts' first and last words: many begin and end alike, and counting starts afresh for
-	// each. They are parts of what users said, so they live as long as one prompt.
+	// edges holds the counts of the texts' first and last words, of which many are equal. They are parts of what users
+	// said, so they are dropped with the prompt.
 	edges map[string]int
 }
 
-// count counts a text that was not counted before.
+// count counts a text that has no stored count.
 func (t tokenCounter) count(text string) int {
 	if text == "" {
 		return 0
@@ -49,8 +51,8 @@ func (t tokenCounter) count(text string) int {
 	return t.counter.Count(text)
 }
 
-// constant counts a text of the formats' own, once a process. Digits are counted as zeros: any one to three of them
-// are one token.
+// constant counts one of the formats' own texts, once per process. It counts each digit as a zero, because one to three
+// digits are always one token.
 func (t tokenCounter) constant(text string) int {
 	shape := strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -66,30 +68,44 @@ func (t tokenCounter) constant(text string) int {
 	return n
 }
 
-// shortBody is the length in bytes up to which counting anew is cheaper than joining.
+// slashReserve is what a slash at the beginning of a line may add, because it joins the line feed before it.
+const slashReserve = 2
+
+// shortBody is the length in bytes up to which counting a body again is cheaper than counting its edges.
 const shortBody = 96
 
-// framed returns the tokens of lead + space + body + tail, where lead ends in a visible sign, space stands between
-// unless lead is empty, and tail is empty or a line feed. stored is the body's own count, 0 where it is not known. The
-// result is exact, or a little too high for long bodies without a boundary near their ends; loose says that it may be so
-// for the tail.
-func (t tokenCounter) framed(prefix, body, tail string, stored int) (tokens int, loose bool) {
-	space := ""
-	prefixTokens := 0
+// framed returns the tokens of prefix + space + body + suffix. The prefix ends in a visible character, and no space is
+// written after an empty one; the suffix is empty or line feeds. stored is the body's own count, or 0 if it is unknown.
+func (t tokenCounter) framed(prefix, body, suffix string, stored int) int {
+	space, tokens := "", 0
 	switch {
 	case prefix != "":
-		space, prefixTokens = " ", t.constant(prefix)
-	case tail != "" && strings.HasPrefix(body, "/"):
-		prefixTokens = slashReserve
+		space, tokens = " ", t.constant(prefix)
+	case suffix != "" && strings.HasPrefix(body, "/"):
+		tokens = slashReserve
 	}
-	if stored == 0 || len(body) <= shortBody {
-		return prefixTokens + t.count(space+body+tail), false
+	first, last := 0, len(body)
+	if space != "" {
+		first = firstBoundary(body)
 	}
-	least, most := t.tailDelta(body, tail)
-	return prefixTokens + stored + t.headDelta(space, body) + most, least != most
+	if suffix != "" {
+		last = lastBoundary(body)
+	}
+	if stored == 0 || len(body) <= shortBody || first < 0 || last < 0 {
+		return tokens + t.count(space+body+suffix)
+	}
+	return tokens + stored + t.added(space, body[:first], "") + t.added("", body[last:], suffix)
 }
 
-// joint counts the beginning or the end of a text, once a prompt.
+// added is what text before and after an edge of a body adds to the body's count. The edge ends at a boundary.
+func (t tokenCounter) added(before, edge, after string) int {
+	if before == "" && after == "" {
+		return 0
+	}
+	return t.edge(before+edge+after) - t.edge(edge)
+}
+
+// edge counts the beginning or the end of a text, once per prompt.
 func (t tokenCounter) edge(text string) int {
 	n, ok := t.edges[text]
 	if !ok {
@@ -99,57 +115,17 @@ func (t tokenCounter) edge(text string) int {
 	return n
 }
 
-// slashReserve is what a slash that begins a line may add: it joins the line break before it.
-const slashReserve = 2
+// boundaryReach is how many bytes from the ends of a text a boundary is looked for.
+const boundaryReach = 96
 
-// slack is what a joint may add where no boundary is near.
-const slack = 8
-
-// headDelta is what a space before the body adds to its count.
-func (t tokenCounter) headDelta(space, body string) int {
-	if space == "" {
-		return 0
-	}
-	i := firstBoundary(body)
-	if i < 0 {
-		return slack
-	}
-	return t.edge(space+body[:i]) - t.edge(body[:i])
-}
-
-// tailDelta is what line feeds behind the body add to its count, at least and at most: the two differ where no boundary
-// is near.
-func (t tokenCounter) tailDelta(body, tail string) (least, most int) {
-	if tail == "" {
-		return 0, 0
-	}
-	last, size := utf8.DecodeLastRuneInString(body)
-	if unicode.IsLetter(last) || unicode.IsDigit(last) {
-		return 1, 1
-	}
-	before, _ := utf8.DecodeLastRuneInString(body[:len(body)-size])
-	if (last == '.' || last == '!' || last == '?') && unicode.IsLetter(before) {
-		return 0, 0 // ".\n", "!\n" and "?\n" are one token each, as are the signs alone
-	}
-	i := lastBoundary(body)
-	if i < 0 {
-		return 0, slack
-	}
-	delta := t.edge(body[i:]+tail) - t.edge(body[i:])
-	return delta, delta
-}
-
-// reach is how far from a text's ends a boundary is looked for.
-const reach = 96
-
-// firstBoundary returns the first boundary of a text, -1 where none is near.
+// firstBoundary returns the index of the first boundary in a text, or -1 if none is near its beginning.
 func firstBoundary(text string) int {
 	var before rune
 	for i, r := range text {
-		if i > reach {
+		if i > boundaryReach {
 			break
 		}
-		if i > 0 && boundary(before, r) {
+		if i > 0 && isBoundary(before, r) {
 			return i
 		}
 		before = r
@@ -157,24 +133,24 @@ func firstBoundary(text string) int {
 	return -1
 }
 
-// lastBoundary returns the last boundary of a text, -1 where none is near.
+// lastBoundary returns the index of the last boundary in a text to which line feeds are added, or -1 if none is near its
+// end. The end of the text is a boundary itself if it is one before a line feed.
 func lastBoundary(text string) int {
-	end := len(text)
-	behind, size := utf8.DecodeLastRuneInString(text)
-	for end -= size; end > 0 && end > len(text)-reach; {
-		r, size := utf8.DecodeLastRuneInString(text[:end])
-		if boundary(r, behind) {
+	after := '\n'
+	for end := len(text); end > 0 && end > len(text)-boundaryReach; {
+		before, size := utf8.DecodeLastRuneInString(text[:end])
+		if isBoundary(before, after) {
 			return end
 		}
-		behind = r
+		after = before
 		end -= size
 	}
 	return -1
 }
 
-// boundary reports whether the tokenizer always splits between two characters: between a letter and what is neither
-// letter, mark nor apostrophe, and between anything visible and a space.
-func boundary(before, after rune) bool {
+// isBoundary reports whether the tokenizer always splits between two characters: after a letter, unless a letter, a mark
+// or an apostrophe follows, and before a space that follows a visible character.
+func isBoundary(before, after rune) bool {
 	if unicode.IsLetter(before) {
 		return !unicode.IsLetter(after) && !unicode.Is(unicode.M, after) && after != '\'' && after != '\u2019'
 	}

@@ -24,8 +24,8 @@ type Format struct {
 
 // section is one block as it is written, ending in a line feed.
 type section struct {
-	name string
-	text string
+	block *block
+	text  string
 }
 
 // rendering is a prompt as the model gets it.
@@ -119,15 +119,13 @@ func (r renderer) prepare(s *Style, e *entry) {
 	if e.constant {
 		stored = r.tokenCounter.constant(e.rendered)
 	}
-	prefix, tail := r.prefix(s, e, 1), s.suffix()
+	prefix, suffix := r.prefix(s, e, 1), s.suffix()
 	if s.Message {
-		prefix, tail = "", ""
+		prefix, suffix = "", ""
 	}
-	tokens, loose := r.tokenCounter.framed(prefix, e.rendered, tail, stored)
-	e.loose = loose
 	e.cost = cost{
-		tokens: tokens,
-		chars:  utf8.RuneCountInString(prefix) + utf8.RuneCountInString(e.rendered) + len(tail),
+		tokens: r.tokenCounter.framed(prefix, e.rendered, suffix, stored),
+		chars:  utf8.RuneCountInString(prefix) + utf8.RuneCountInString(e.rendered) + len(suffix),
 	}
 	if prefix != "" {
 		e.cost.chars++
@@ -211,7 +209,6 @@ func (r renderer) headingCost(slot *Slot) cost {
 func (r renderer) write(blocks []*block) rendering {
 	var sections []section
 	var messages, current []Message
-	var written []*block
 	for _, b := range blocks {
 		switch {
 		case !b.started:
@@ -220,35 +217,30 @@ func (r renderer) write(blocks []*block) rendering {
 		case b.slot.Style.Message:
 			messages = append(messages, r.roleMessages(b)...)
 		default:
-			sections = append(sections, section{name: b.slot.Block, text: r.section(b)})
-			written = append(written, b)
+			sections = append(sections, section{block: b, text: r.section(b)})
 		}
 	}
-	for i, b := range written {
+	for i, s := range sections {
 		separator := r.format.Separator
-		if i == len(written)-1 {
+		if i == len(sections)-1 {
 			separator = r.format.End
 		}
-		r.settle(b, sections[i].text, separator)
+		r.addEnding(s.block, s.text, separator)
 	}
 	return r.format.Assemble(sections, append(messages, current...))
 }
 
-// settle replaces what was set aside for the end of a block by what the end takes.
-func (r renderer) settle(b *block, text, separator string) {
+// addEnding replaces the reserve for the end of a block by what the separator behind it takes.
+func (r renderer) addEnding(b *block, text, separator string) {
 	body := trimEnd(text)
-	ends := text[len(body):]
-	least, was := r.tokenCounter.tailDelta(body, ends)
-	_, is := r.tokenCounter.tailDelta(body, separator)
-	if in := b.entriesInOrder(); least != was && len(in) > 0 && !in[len(in)-1].loose { // its last entry was counted whole
-		last := in[len(in)-1].rendered
-		if r.prefix(b.slot.Style, in[len(in)-1], len(in)) != "" {
-			last = " " + last
-		}
-		was, is = r.tokenCounter.count(last+ends), r.tokenCounter.count(last+separator)
+	suffix := text[len(body):]
+	edge := body[strings.LastIndexByte(body, '\n')+1:]
+	if i := lastBoundary(body); i >= 0 {
+		edge = body[i:]
 	}
-	b.cost.tokens += is - was - endReserve
-	b.cost.chars += len(separator) - len(ends) - endReserve
+	added := r.tokenCounter.edge(edge+separator) - r.tokenCounter.edge(edge+suffix)
+	b.cost.tokens += added - endReserve
+	b.cost.chars += len(separator) - len(suffix) - endReserve
 }
 
 func (r renderer) roleMessages(b *block) []Message {
