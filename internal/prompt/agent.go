@@ -12,19 +12,20 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// Agent is the registry entry of one part that the model can play (working-context-builder). A new agent is one entry
-// in Agents, and a file under expertise/ where it has something of its own to know.
+// Agent is the registry entry of one part that the model can play (working-context-builder). To add an agent, add an
+// entry to Agents, and a file under expertise/ if it has knowledge of its own.
 type Agent struct {
 	ID string
-	// Messages is how many of the session's last messages it sees (working-context-builder, DEFAULT_SCOPING_CONFIGS).
+	// Messages is how many of the session's last messages the agent sees (working-context-builder,
+	// DEFAULT_SCOPING_CONFIGS).
 	Messages int
-	// Relevant, where set, lets a message through to it (working-context-builder, relevanceFilter).
+	// Relevant, if set, selects the messages that the agent sees (working-context-builder, relevanceFilter).
 	Relevant func(*conversation.Message) bool
-	// Expertise names its Markdown modules under expertise/, in the order in which they are told.
+	// Expertise names the agent's Markdown modules under expertise/, in order.
 	Expertise []string
 }
 
-// DefaultAgent plays where a request names none.
+// DefaultAgent is the agent of requests that name none.
 const DefaultAgent = "coach"
 
 // Agents is the registry of agents.
@@ -58,8 +59,8 @@ func agentNames() string {
 //go:embed expertise/*.md
 var expertise embed.FS
 
-// module returns the text of one expertise module. A name in the registry without a file is a mistake in the program,
-// which the package's tests find.
+// expertiseText returns the text of one module. It panics if the registry names a module without a file; a test finds
+// that.
 func expertiseText(name string) string {
 	text, err := expertise.ReadFile("expertise/" + name + ".md")
 	if err != nil {
@@ -68,23 +69,23 @@ func expertiseText(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// MessageScopingStrategy chooses which of a session's own messages an agent sees (working-context-builder, Technical
-// Decisions 3). A recipe names one; to add one is to add an entry to strategies.
+// MessageScopingStrategy selects which of a session's own messages an agent sees (working-context-builder, Technical
+// Decisions 3). A recipe names one. To add one, add an entry to strategies.
 type MessageScopingStrategy interface {
-	// Reach is how many of the session's last messages the strategy has to be given.
+	// Reach is how many of the session's last messages the strategy needs.
 	Reach(agent Agent) int
-	// SelectMessages returns the chosen messages, oldest first, and a text that stands for older ones, empty for
-	// none. messages are oldest first, user's and assistant's only.
+	// SelectMessages returns the selected messages, oldest first, and a text that stands for older ones, empty for
+	// none. messages are oldest first, and only the user's and the assistant's.
 	SelectMessages(messages []*conversation.Message, config ScopingConfig) (chosen []*conversation.Message, older string)
 }
 
-// ScopingConfig is what a strategy chooses by.
+// ScopingConfig is what a strategy selects by.
 type ScopingConfig struct {
-	// MaxMessages is the agent's number of messages, MaxTokens what they may take together.
+	// MaxMessages is the agent's number of messages, MaxTokens the limit of their tokens together.
 	MaxMessages, MaxTokens int
-	// Relevant, where set, lets a message through.
+	// Relevant, if set, reports whether a message may be selected.
 	Relevant func(*conversation.Message) bool
-	// Summary is what the session came to so far, nil where there is no summary.
+	// Summary is the session's summary so far, or nil.
 	Summary *conversation.SessionSummary
 }
 
@@ -95,7 +96,7 @@ const (
 	Compaction  = "compaction"
 )
 
-// StrategyOf returns the strategy of a name; an empty one means LastN, the specification's default.
+// StrategyOf returns the strategy of a name. The empty name means LastN, the specification's default.
 func StrategyOf(name string) (MessageScopingStrategy, bool) {
 	s, ok := strategies[cmp.Or(name, LastN)]
 	return s, ok
@@ -116,7 +117,7 @@ var strategies = map[string]MessageScopingStrategy{
 	Compaction:  compaction{},
 }
 
-// lastN is the specification's default: the last messages, as many as the agent sees.
+// lastN selects the last messages, as many as the agent sees. It is the specification's default.
 type lastN struct{}
 
 func (lastN) Reach(agent Agent) int { return reachOf(agent, agent.Messages) }
@@ -126,10 +127,10 @@ func (lastN) SelectMessages(messages []*conversation.Message, config ScopingConf
 	return relevant[max(len(relevant)-config.MaxMessages, 0):], ""
 }
 
-// tokenWindow takes as many of the last messages as the tokens hold, however many they are, and always the last one.
+// tokenWindow selects as many of the last messages as the token limit holds, and always the last one.
 type tokenWindow struct{}
 
-// windowReach is how many messages a window is looked for in.
+// windowReach is how many messages tokenWindow reads.
 const windowReach = 50
 
 func (tokenWindow) Reach(Agent) int { return windowReach }
@@ -147,8 +148,8 @@ func (tokenWindow) SelectMessages(messages []*conversation.Message, config Scopi
 	return relevant[from:], ""
 }
 
-// compaction takes the last messages and lets the session's summary stand for the older ones that it covers. Messages
-// between the two are told as well, as far as they were read, so that nothing falls into the gap.
+// compaction selects the last messages and lets the session's summary stand for the older ones that it covers. It also
+// selects the messages between the two, as far as they were read, so that nothing is missing.
 type compaction struct{}
 
 func (compaction) Reach(agent Agent) int { return reachOf(agent, 2*agent.Messages) }
@@ -193,10 +194,10 @@ func filterMessages(messages []*conversation.Message, keep func(*conversation.Me
 	return kept
 }
 
-// SearchConversations is the tool that makes "search before claiming ignorance" possible: recall, by the model.
+// SearchConversations is the tool behind "search before claiming ignorance": recall, called by the model.
 const SearchConversations = "search_conversations"
 
-// tools is the registry of tools: to add one is to add an entry here, and its name to the recipes that offer it.
+// tools is the registry of tools. To add one, add an entry here, and its name to the recipes that offer it.
 var tools = map[string]llm.Tool{
 	SearchConversations: {
 		Name:        SearchConversations,
@@ -206,7 +207,7 @@ var tools = map[string]llm.Tool{
 	},
 }
 
-// sentTools are the tools as a model's server is sent them, by name.
+// toolJSON has the tools as they are sent to a model's server, by name, to count their tokens.
 var toolJSON = func() map[string]string {
 	sent := make(map[string]string, len(tools))
 	for name, tool := range tools {
@@ -219,7 +220,7 @@ var toolJSON = func() map[string]string {
 	return sent
 }()
 
-// toolsOf returns the definitions of a recipe's tools.
+// recipeTools returns the definitions of a recipe's tools.
 func recipeTools(r Recipe) []llm.Tool {
 	var list []llm.Tool
 	for _, name := range r.Tools {

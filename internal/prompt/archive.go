@@ -19,8 +19,8 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// Record is a prompt as it was kept. The rendered parts are there only where keeping text is switched on, and the
-// manifest only where one prompt is read.
+// Record is a stored prompt as the API returns it. The rendered parts are present only if storing text is switched on,
+// and the manifest only if one prompt is read.
 type Record struct {
 	ID        string `json:"promptId"`
 	SessionID string `json:"sessionId"`
@@ -34,11 +34,12 @@ type Record struct {
 	System   *string   `json:"system,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 	Text     string    `json:"text,omitempty"`
-	// Tools are what the recipe offers with it.
+	// Tools are the tools of the recipe.
 	Tools []llm.Tool `json:"tools,omitempty"`
 }
 
-// StoredPrompt is one prompt as it is kept: ids, decisions and hashes, and the rendered text only where that is switched on.
+// StoredPrompt is a prompt as the table stores it: ids, decisions and hashes, and the rendered text only if storing
+// text is switched on.
 type StoredPrompt struct {
 	// ID is "prompt_<epoch milliseconds of CreatedAt>_<random>", so that a store can tell its key from it.
 	ID        string
@@ -48,52 +49,53 @@ type StoredPrompt struct {
 	// ExpiresAt is when it is gone (design 3: 7 days by default).
 	ExpiresAt  time.Time
 	Generation int64
-	// Manifest is the compressed JSON of what GET /v1/prompts/{promptId} answers without the text, at most 8 KB.
+	// Manifest is the compressed JSON of the answer of GET /v1/prompts/{promptId} without the text, at most
+	// MaxManifestBytes.
 	Manifest []byte
-	// Text is the compressed JSON of the rendered system, messages and text; empty where it is not kept.
+	// Text is the compressed JSON of the rendered system, messages and text; empty if text is not stored.
 	Text []byte
 }
 
-// Archive keeps prompts.
+// Archive stores prompts.
 type Archive interface {
-	// SavePrompt stores a prompt on condition that the user's generation is still the prompt's.
+	// SavePrompt stores a prompt, on condition that the user's generation is still the prompt's.
 	SavePrompt(ctx context.Context, user conversation.UserID, k StoredPrompt) error
-	// StoredPrompt returns a prompt by its id; NotFound when it is gone, expired or another user's.
+	// StoredPrompt returns a prompt by its id; NotFound if it is deleted, expired or another user's.
 	StoredPrompt(ctx context.Context, user conversation.UserID, id string) (StoredPrompt, error)
-	// StoredPrompts lists those of one session, or of all where sessionID is empty, newest first.
+	// StoredPrompts lists the prompts of one session, or of all if sessionID is empty, newest first.
 	StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]StoredPrompt, conversation.Position, error)
 }
 
-// MaxManifestBytes bounds the compressed manifest of a kept prompt (design 3).
+// MaxManifestBytes limits the compressed manifest of a stored prompt.
 const MaxManifestBytes = 8 << 10
 
-// SaveOptions says how a prompt is kept.
+// SaveOptions says how a prompt is stored.
 type SaveOptions struct {
-	// Text keeps the rendered prompt beside its manifest.
+	// Text stores the rendered prompt with its manifest.
 	Text bool
-	// Now is the creation time where the id of the prompt does not hold one. TTL is how long the prompt is kept.
+	// Now is the creation time if the prompt's id has none. TTL is how long the prompt is stored.
 	Now time.Time
 	TTL time.Duration
 	// Generation is the user's when the prompt was built.
 	Generation int64
 }
 
-// rendered is the part of a prompt that is kept only where text is.
+// storedText is the part of a prompt that is stored only if storing text is switched on.
 type storedText struct {
 	System   string    `json:"system"`
 	Messages []Message `json:"messages"`
 	Text     string    `json:"text,omitempty"`
 }
 
-// accounted is the part of a prompt that is always kept.
+// storedManifest is the part of a prompt that is always stored.
 type storedManifest struct {
 	SHA256   string   `json:"sha256"`
 	Tokens   Tokens   `json:"tokens"`
 	Manifest Manifest `json:"manifest"`
 }
 
-// Pack makes the record under which a prompt is kept. A manifest that would pass MaxManifestBytes loses the lines of
-// dropped items first, and says so in its warnings.
+// NewStoredPrompt encodes a prompt for the store. A manifest that would exceed MaxManifestBytes loses the items that
+// were dropped first, and says so in its warnings.
 func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 	text, err := json.Marshal(storedText{System: p.System, Messages: p.Messages, Text: p.Text})
 	if err != nil {
@@ -117,12 +119,12 @@ func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 	return kept, nil
 }
 
-// promptID makes an id whose time a store can tell its key from.
+// promptID returns an id that contains the time, so that a store can derive its key from it.
 func promptID(at time.Time, random string) string {
 	return "prompt_" + strconv.FormatInt(at.UnixMilli(), 10) + "_" + random
 }
 
-// builtAt reads the time in a prompt's id, and falls back on another.
+// createdAt reads the time in a prompt's id, or returns another one if it has none.
 func createdAt(id string, otherwise time.Time) time.Time {
 	rest, found := strings.CutPrefix(id, "prompt_")
 	digits, _, _ := strings.Cut(rest, "_")
@@ -133,7 +135,7 @@ func createdAt(id string, otherwise time.Time) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// packManifest compresses what is kept, with fewer and fewer lines of dropped items, then of all items, until it fits.
+// encodeManifest compresses a manifest, with fewer and fewer items per block until it fits.
 func encodeManifest(a storedManifest) ([]byte, error) {
 	whole := a.Manifest
 	for _, lines := range []int{-1, 40, 10, 0} {
@@ -153,7 +155,7 @@ func encodeManifest(a storedManifest) ([]byte, error) {
 	return nil, fault.New(fault.Internal, "the manifest is too large to keep")
 }
 
-// abridge keeps at most that many lines of each block, included ones before dropped ones; negative keeps all.
+// limitItems keeps at most that many items of each block, included ones before dropped ones; negative keeps all.
 func limitItems(m Manifest, lines int) Manifest {
 	if lines < 0 {
 		return m
@@ -189,8 +191,8 @@ func firstItems(items []Item, lines int) []Item {
 	return kept
 }
 
-// Get returns one kept prompt with its manifest, and the rendered text where that is kept. One that is gone, expired
-// or another user's is NotFound.
+// Get returns one stored prompt with its manifest, and its rendered text if that is stored. A prompt that is deleted,
+// expired or another user's is NotFound.
 func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID string) (Record, error) {
 	kept, err := s.Archive.StoredPrompt(ctx, user, promptID)
 	if err != nil {
@@ -199,7 +201,7 @@ func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID st
 	return decodeFullRecord(kept)
 }
 
-// List returns one page of the kept prompts of a session, or of all sessions where sessionID is empty, newest first,
+// List returns one page of the stored prompts of a session, or of all sessions if sessionID is empty, newest first,
 // without manifests and texts.
 func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Record, conversation.Position, error) {
 	return s.list(ctx, user, sessionID, page, func(k StoredPrompt) (Record, error) {
@@ -209,7 +211,7 @@ func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID 
 	})
 }
 
-// ListFull returns one page of all kept prompts as Get returns each, newest first.
+// ListFull returns one page of all stored prompts, newest first, each as Get returns it.
 func (s *Service) ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record, conversation.Position, error) {
 	return s.list(ctx, user, "", page, decodeFullRecord)
 }
@@ -270,7 +272,7 @@ func deflate(plain []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// maxUnpacked bounds what a kept record may unfold to.
+// maxInflatedBytes limits the size of a decompressed record.
 const maxInflatedBytes = 8 << 20
 
 func inflate(packed []byte, into any) error {

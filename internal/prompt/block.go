@@ -10,8 +10,8 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// choose asks every slot's chooser, the most valuable block first, so that what two blocks could tell is told by the
-// better one.
+// selectBlocks calls the selector of each slot, the most valuable block first, so that the more valuable block claims
+// what two blocks could include.
 func selectBlocks(sel *selection) []*block {
 	blocks := make([]*block, 0, len(sel.recipe.Slots))
 	for i := range sel.recipe.Slots {
@@ -29,73 +29,73 @@ func selectBlocks(sel *selection) []*block {
 	return blocks
 }
 
-// field is one named value of an entry that is made of several, such as a profile.
+// field is one named value of an entry that consists of several, such as a profile.
 type field struct{ label, value string }
 
 // kindMessage is the kind of entries that are messages.
 const kindMessage = "message"
 
-// entry is one candidate for a prompt: what it says, where it comes from, and what became of it.
+// entry is one candidate for a prompt: its text, where that comes from, and what became of it.
 type entry struct {
 	kind, id, sessionID, context string
 	at                           time.Time
 	score                        float64
-	// role is who speaks, where it is a message; agent messages are the assistant's.
+	// role is the speaker, if the entry is a message.
 	role conversation.Role
-	// label tells where and when: "Program Designer - 2 hours ago". It is made of the format's own words.
+	// label says where and when: "Program Designer - 2 hours ago". It consists of the format's own words.
 	label string
-	// text is the stored text; tokens its stored count, 0 where it has to be counted. fields, where set, stand
-	// instead of text. note is a word behind it, such as a goal's type.
+	// text is the stored text, tokens its stored count, or 0 if it has to be counted. fields, if set, replace text.
+	// note is written behind it, such as a goal's type.
 	text   string
 	tokens int
 	fields []field
 	note   string
-	// ours marks text that Throughline itself says; it is written as it is.
+	// trusted marks text of Throughline's own. It is written as it is, without a guard.
 	trusted bool
-	// fixed marks text of ours that is the same in every prompt of a recipe, so that it is counted once.
+	// constant marks trusted text that is the same in every prompt of a recipe, so that it is counted once.
 	constant bool
-	// apart marks what the model is given beside the text, such as a tool: it is counted, and not written.
+	// countOnly marks what the model is sent beside the text, such as a tool. It is counted and not written.
 	countOnly bool
-	// least is the fewest characters that it may be cut to.
+	// minChars is the fewest characters to which the text may be cut.
 	minChars int
-	// place is where it stands in the rendered block, ascending; entries of equal place stand as they are ranked.
+	// position is where the entry is written in its block, ascending. Entries of equal position keep their rank.
 	position int
-	// group is the conversation that it is told within, nil for most.
+	// group is the conversation that the entry is written in, nil for most entries.
 	group *group
 
-	// why, where set, is the reason that the manifest gives when it is in.
+	// includeReason, if set, is the manifest's reason if the entry is included.
 	includeReason string
-	// spare, where set, is why it is told only where the budget leaves room in the end.
+	// deferred, if set, says why the entry is added only in the last pass, from what the budget leaves.
 	deferred string
-	// stands is how many messages it stands for, a summary of a session that is told by a transcript too: where all of
-	// them are told there is nothing left to sum up. 0 lets it be told in any case.
+	// replaces is how many messages a summary stands for, if a transcript may have them too. If all of them are in the
+	// prompt, the summary is dropped. 0 keeps it in any case.
 	replaces int
 
-	// what the fit made of it
+	// The packer and the renderer set the following fields.
 	decision Decision
 	reason   string
-	// cut says how its text was shortened, empty where it was not.
+	// trimReason says how the text was cut; it is empty if it was not.
 	trimReason string
-	// overCap marks one that its block's cap alone kept out.
+	// overCap marks an entry that only its block's cap keeps out.
 	overCap bool
 	cost    cost
-	// body is the text as it is written: cleaned, folded or guarded.
+	// rendered is the text as it is written: cleaned, folded or guarded.
 	rendered string
 }
 
-// out marks an entry as dropped.
+// drop marks an entry as dropped.
 func (e *entry) drop(reason string) *entry {
 	e.decision, e.reason = Dropped, reason
 	return e
 }
 
-// in reports whether the entry stands in the prompt.
+// included reports whether the entry is in the prompt, whole or cut.
 func (e *entry) included() bool { return e.decision == Included || e.decision == Trimmed }
 
-// says reports whether there is anything to tell.
+// hasText reports whether the entry says anything.
 func (e *entry) hasText() bool { return e.countOnly || len(e.fields) > 0 || hasVisibleText(e.text) }
 
-// group is one conversation, or one exchange of it, whose messages stand together.
+// group is one conversation, or one exchange of it, whose messages are written together.
 type group struct {
 	kind, id           string
 	sessionID, context string
@@ -104,26 +104,26 @@ type group struct {
 	day, date string
 	began     time.Time
 	tier      tier
-	// opened is set once one of its entries is in; cost is what its frame takes.
+	// started is set when the first of its entries is included. cost is what its frame takes.
 	started bool
 	cost    cost
 }
 
-// block is one section of a prompt on its way from candidates to text.
+// block is one section of a prompt, from its candidates to its text.
 type block struct {
 	slot *Slot
 	// entries are the candidates, most valuable first.
 	entries []*entry
-	// off is set where the request leaves the block out.
+	// omitted is set if the slot's When leaves the block out.
 	omitted bool
-	// opened is set once its heading stands; cost is what it takes, heading included.
+	// started is set when its heading is in the prompt. cost is what the block takes, heading included.
 	started bool
 	cost    cost
-	// limit is its cap in tokens for this budget, 0 for none.
+	// maxTokens is the block's cap in tokens for this budget, 0 for none.
 	maxTokens int
 }
 
-// written returns what is written of the block, in the order in which it is.
+// entriesInOrder returns the entries that are written, in the order in which they are.
 func (b *block) entriesInOrder() []*entry {
 	in := make([]*entry, 0, len(b.entries))
 	for _, e := range b.entries {
@@ -135,7 +135,7 @@ func (b *block) entriesInOrder() []*entry {
 	return in
 }
 
-// The names of the blocks (api 4).
+// The names of the blocks.
 const (
 	blockRole             = "role"
 	blockCurrent          = "current_message"
@@ -162,11 +162,11 @@ const (
 	blockInstruction      = "instruction"
 )
 
-// chooser picks a block's candidates, most valuable first. What its cap or its rules keep out it returns too, marked
-// so with the reason, for the manifest.
+// A selector returns a block's candidates, most valuable first. It also returns the ones that its cap or its rules
+// drop, marked with the reason, for the manifest.
 type selector func(sel *selection, s *Slot) []*entry
 
-// choosers is the registry of blocks: to add one is to add an entry here, and a slot to the recipes that tell it.
+// selectors is the registry of blocks. To add one, add an entry here and a slot to the recipes that use it.
 var selectors = map[string]selector{
 	blockRole:             selectRole,
 	blockCurrent:          selectCurrent,
@@ -193,10 +193,10 @@ var selectors = map[string]selector{
 	blockInstruction:      selectInstruction,
 }
 
-// overItems is the reason of an entry that its block's number of items keeps out.
+// reasonItems is the reason of an entry that its block's number of items drops.
 const reasonItems = "over the number of items of its block"
 
-// capItems marks what a block's number of items keeps out, the least valuable.
+// capItems drops what exceeds the block's number of items, the least valuable entries.
 func capItems(entries []*entry, slot *Slot) []*entry {
 	kept := 0
 	for _, e := range entries {
@@ -214,7 +214,7 @@ func sortByPosition(entries []*entry) {
 	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(a.position, b.position) })
 }
 
-// capChars cuts an entry's text to its block's characters, and notes it.
+// capChars cuts an entry's text to its block's number of characters, and notes it.
 func capChars(e *entry, c Cap) *entry {
 	if c.Chars == 0 {
 		return e

@@ -1,32 +1,45 @@
 // Package prompt builds each model call's prompt from everything that Throughline knows, within a token budget, and
-// records what went in and why (design 4.4).
+// records what the prompt contains and why.
 //
-// One engine does it in five steps. Gather reads every source at once (gather.go), and the view takes out what
-// preferences and scope forbid (view.go). Choosers pick each block's candidates, most valuable first (choose_*.go).
-// Fit takes them in until the budget is spent, from the most valuable block down (fit.go), with the tokens that were
-// counted when the texts were stored (tally.go). Format and style write them (format*.go). The manifest accounts for
-// every item (manifest.go). Only the last steps know of formats; a recipe is data (recipe_*.go).
+// # The path of a request
+//
+// Service.Build (service.go) takes a request through these steps:
+//
+//   - request.go checks it and finds the registry entries that it names.
+//   - gather.go reads every source at once, each with its own deadline and circuit breaker; source.go has the reads.
+//   - selection.go leaves out what the user's preferences, the coach's scope and the messages' roles exclude, and holds
+//     the dedupe keys that blocks have claimed. thread.go finds the active thread and sorts sessions into tiers.
+//   - block.go asks each block for its candidates, the most valuable block first; the selectors are in select_*.go.
+//     query.go reads from the current message what it needs and whether it refers to an earlier conversation.
+//   - pack.go takes candidates by value until the budget is spent. count.go counts tokens from stored counts.
+//   - render.go writes the blocks in the recipe's format and style; guard.go makes stored text safe in it.
+//   - manifest.go records each block and item, its tokens, its decision and the reason.
+//   - archive.go encodes the prompt for the store, and reads it back.
+//
+// The first steps know nothing of formats. A recipe (recipe.go) is data: its slots name blocks, caps, styles and
+// headings. Each recipe_*.go has one recipe, with its format and the selectors that only it uses. agent.go has the
+// agents, the strategies that scope a session's messages to them, and the tools.
 //
 // # Adding to it
 //
-// A block is an entry in choosers, with its name in blocks.go, and a slot in each recipe that tells it. A recipe is an
-// entry in Recipes. An agent is an entry in Agents, a scoping strategy one in strategies, a tool one in tools.
+// A block is an entry in selectors, with its name in block.go, and a slot in each recipe that uses it. A recipe is an
+// entry in Recipes, an agent one in Agents, a scoping strategy one in strategies, a tool one in tools.
 //
 // # What rendering guarantees
 //
-// Whoever can write to the store is not trusted with a prompt's structure: users, the model's own answers, summaries
-// and memories that a model drew from them, the app's records. Stored text is data, in every recipe:
+// Users, the model's own answers, summaries and memories drawn from them, and the app's records are not trusted with a
+// prompt's structure. Stored text is data, in every recipe:
 //
-//   - It opens no section, closes no tag, begins no item and speaks for no other role: whatever a format's structure
-//     begins with is guarded by a backslash where a line of content begins with it, angle brackets and ampersands are
-//     escaped in the tagged format, and items that are lists are folded into one line each.
-//   - What a reader would not see is taken out: control characters, bidirectional overrides and isolates, tag
-//     characters, byte-order marks; every kind of line break becomes a line feed.
+//   - It opens no section, closes no tag, begins no item and speaks for no other role. A line of content that begins
+//     like the format's structure gets a backslash. The tagged format escapes angle brackets and ampersands. Items of
+//     lists are folded into one line each.
+//   - Invisible characters that could mislead are removed: control characters, bidirectional overrides and isolates,
+//     tag characters, byte-order marks. Every kind of line break becomes a line feed.
 //   - Stored system messages never enter a prompt.
-//   - The current message is the user's own turn and reaches the model unchanged, as a message of its role; in the one
-//     payload of context-format it is guarded as stored text is.
+//   - The current message is the user's own turn. It reaches the model unchanged, as a message of its role. In the one
+//     payload of context-format it is guarded like stored text.
 //
-// The tests read every recipe's prompt back into its blocks by structure alone, from hostile text in every field, and
-// compare with the manifest. What no rendering can do is to make a model disbelieve what a text says: the rules that
-// stand first in each prompt tell it that everything below is information and never instructions.
+// Tests parse every recipe's prompt back into its blocks by structure alone, with hostile text in every field, and
+// compare them with the manifest. Rendering can't keep a model from believing what a text says: the rules at the
+// beginning of each prompt tell it that everything below is information and never instructions.
 package prompt

@@ -17,7 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// The sources of a prompt, as the manifest names them. What Search stands on reports under its own names.
+// The sources of a prompt, as the manifest names them. Search reports its own sources by their names.
 const (
 	sourceSession  = "session"
 	sourceMessages = "messages"
@@ -29,42 +29,43 @@ const (
 	sourceSearch   = "search"
 )
 
-// gathered is everything that the sources brought.
+// gathered is everything that the sources returned.
 type gathered struct {
 	session  conversation.Session
 	access   longterm.Access
 	tail     []*conversation.Message
 	timeline []*conversation.Message
 	snapshot *longterm.Snapshot
-	// sessions is nil where the source is missing.
+	// sessions is nil if the source is missing.
 	sessions []conversation.Session
 	hits     []recall.Hit
-	// origins are the sessions of the messages behind extracted memories, where the user keeps contexts apart.
+	// memorySources are the sessions of the messages behind extracted memories. They are read only for a user who
+	// separates contexts.
 	memorySources map[string]memorySource
 	degraded      []recall.Degradation
-	// currentSeq is the current message's, 0 where it is not stored.
+	// currentSeq is the current message's seq, or 0 if it is not stored.
 	currentSeq int
-	// messageTokens is the count of the current message.
+	// messageTokens is the token count of the current message.
 	messageTokens int
 	timings       map[string]time.Duration
 }
 
-// gathering is one prompt's wave of reads.
+// gatherer reads the sources of one prompt.
 type gatherer struct {
 	*Service
 	user conversation.UserID
 	checkedRequest
 	now time.Time
 
-	// opened is closed when the session and the access are there.
+	// opened is closed when the session and the access have been read.
 	opened chan struct{}
 
 	mu  sync.Mutex
 	got gathered
 }
 
-// gather asks every source at once, each under its own deadline. The session and its messages are needed; whatever
-// else fails or is late is noted, and the prompt goes on without it.
+// gather reads every source at once, each under its own deadline. The session and its messages are required. Any other
+// source that fails or is late is noted, and the prompt is built without it.
 func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (gathered, error) {
 	g := &gatherer{Service: s, user: user, checkedRequest: o, now: now, opened: make(chan struct{}), got: gathered{timings: map[string]time.Duration{}}}
 	wave, waveCtx := errgroup.WithContext(ctx)
@@ -98,7 +99,7 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 	return g.got, nil
 }
 
-// need runs a source that a prompt can't do without.
+// readRequired reads a source without which there is no prompt.
 func (g *gatherer) readRequired(ctx context.Context, source string, read func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, g.Deadlines.Messages)
 	defer cancel()
@@ -109,7 +110,7 @@ func (g *gatherer) readRequired(ctx context.Context, source string, read func(co
 	return unavailable("read "+source, err)
 }
 
-// unavailable says that the store can't be read now, unless the error says something else that the caller may know.
+// unavailable turns an error into Unavailable, unless it has a code that the caller may know.
 func unavailable(op string, err error) error {
 	switch fault.CodeOf(err) {
 	case fault.NotFound, fault.Invalid, fault.Forbidden, fault.Unavailable, fault.RateLimited:
@@ -120,7 +121,7 @@ func unavailable(op string, err error) error {
 	}
 }
 
-// optional runs a source that a prompt can do without, unless its breaker is open.
+// readOptional reads a source that a prompt can do without, unless its breaker is open.
 func (g *gatherer) readOptional(wave *errgroup.Group, ctx context.Context, source string, limit time.Duration, read func(context.Context) error) {
 	if !g.reads(source) {
 		return
@@ -153,7 +154,7 @@ func (g *gatherer) readOptional(wave *errgroup.Group, ctx context.Context, sourc
 	})
 }
 
-// failure words why a source is missing; the cause is not the caller's to see.
+// degradedReason says why a source is missing. The cause is not for the caller to see.
 func degradedReason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "did not answer in time"
@@ -161,12 +162,13 @@ func degradedReason(err error) string {
 	return "is not available at the moment"
 }
 
-// missingError says that a source answered without some of what it stands on, which it has named itself.
+// partialError says that a source answered without some of its own sources, which it has reported itself.
 type partialError []string
 
 func (m partialError) Error() string { return "missing " + strings.Join(m, ", ") }
 
-// wants reports whether the recipe reads a source. Long-term memory has the coach's persona and model, which all need.
+// reads reports whether the recipe reads a source. Every recipe reads long-term memory, for the coach's persona and
+// model.
 func (g *gatherer) reads(source string) bool {
 	switch source {
 	case sourceSessions:
@@ -196,11 +198,11 @@ func (g *gatherer) addDegraded(source, reason string) {
 const (
 	// breakAfter is how many failures in a row open a breaker.
 	breakAfter = 5
-	// breakFor is how long it then stays open, until one call tries again.
+	// breakFor is how long a breaker then stays open, until one call tries the source again.
 	breakFor = 2 * time.Second
 )
 
-// breaker spares a source that keeps failing, and the user the wait for it. It is safe for concurrent use.
+// breaker skips a source that keeps failing, so that users do not wait for it. It is safe for concurrent use.
 type breaker struct {
 	mu       sync.Mutex
 	failures int
@@ -208,8 +210,8 @@ type breaker struct {
 	missing  []string
 }
 
-// open reports whether the source is left alone now, and what was missing when it last failed. When the pause is over
-// one call goes through, and the others go on without until it is known what became of it.
+// open reports whether the source is skipped now, and what was missing when it last failed. After the pause it lets
+// one call through; the others skip the source until that call has ended.
 func (b *breaker) open(now time.Time) (missing []string, open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -229,7 +231,7 @@ func (b *breaker) succeeded() {
 	b.failures = 0
 }
 
-// failed notes a failure, and what was missing by it.
+// failed records a failure, and what was missing because of it.
 func (b *breaker) failed(missing []string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,10 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// clean removes control characters except tab and line feed, bidirectional overrides and isolates, byte-order marks
-// and tag characters, writes every kind of line break as a line feed, and replaces bytes that are not UTF-8.
+// clean removes what could mislead a reader without being seen: control characters except tab and line feed,
+// bidirectional overrides and isolates, byte-order marks and tag characters. It writes every kind of line break as a
+// line feed and replaces bytes that are not UTF-8. Nearly all text is returned as it is, so that its stored token
+// count stays true.
 func clean(text string) string {
 	if isClean(text) {
 		return text
@@ -49,7 +51,7 @@ func isClean(text string) bool {
 	return true
 }
 
-// isLineBreak reports whether the character ends a line for some reader of the prompt.
+// isLineBreak reports whether some reader of the prompt ends a line at the character.
 func isLineBreak(r rune) bool {
 	switch r {
 	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
@@ -58,8 +60,8 @@ func isLineBreak(r rune) bool {
 	return false
 }
 
-// isHidden reports whether the character acts without being seen: controls, directional overrides, embeddings and
-// isolates, byte-order marks, tag characters. Joiners stay: emoji and several scripts are written with them.
+// isHidden reports whether the character has an effect without being seen: controls, directional overrides, embeddings
+// and isolates, byte-order marks, tag characters. Joiners stay, because emoji and several scripts need them.
 func isHidden(r rune) bool {
 	switch {
 	case r == '\t' || r == '\n':
@@ -82,8 +84,9 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// guardLines puts a backslash before what a line shows first where that begins something which is structure in the
-// format, or a backslash: what was written can be read back, and no line of content passes for structure.
+// guardLines writes a backslash before the first visible character of each line that begins like the format's
+// structure, or with a backslash. No line of content can then be mistaken for structure, and the original can be read
+// back.
 func guardLines(text string, isStructure func(line string) bool) string {
 	var b strings.Builder
 	done := 0
@@ -117,8 +120,8 @@ func unguardLines(text string) string {
 	return strings.Join(lines, "")
 }
 
-// shownAt returns where a line's first character stands that can be seen: white space and format characters, such as
-// joiners and zero-width spaces, do not make a heading less of a heading.
+// firstVisible returns the index of a line's first visible character. White space and format characters, such as
+// joiners and zero-width spaces, do not keep a line from being a heading.
 func firstVisible(line string) int {
 	for i, r := range line {
 		if !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Mn, r) {
@@ -128,9 +131,8 @@ func firstVisible(line string) int {
 	return len(line)
 }
 
-// markdownDanger reports whether a line begins with what the Markdown recipes use as structure: headings, the labels
-// of items, fences that would swallow what follows, and tags; or is a rule, which would make a heading of the line above
-// it or end the section.
+// isMarkdownStructure reports whether a line begins with what the Markdown recipes use as structure: headings, labels
+// of items, fences, tags, and rules, which would make a heading of the line above or end the section.
 func isMarkdownStructure(line string) bool {
 	switch line[0] {
 	case '#', '[', '<':
@@ -144,8 +146,8 @@ func isMarkdownStructure(line string) bool {
 	return false
 }
 
-// labelDanger returns a check for lines that begin with one of the labels that a plain-text format consists of,
-// whatever their case and spacing.
+// startsWithLabel returns a check for lines that begin with one of the labels of a plain-text format, whatever their
+// case and spacing.
 func startsWithLabel(labels ...string) func(line string) bool {
 	folded := make([]string, len(labels))
 	for i, l := range labels {
@@ -161,8 +163,7 @@ func startsWithLabel(labels ...string) func(line string) bool {
 	}
 }
 
-// foldLabel returns the first n letters and signs of a line, in lower case and without white space and characters
-// that are not seen.
+// foldLabel returns the first n visible characters of a line, in lower case.
 func foldLabel(line string, n int) string {
 	folded := make([]rune, 0, n)
 	for _, r := range line {
@@ -177,10 +178,10 @@ func foldLabel(line string, n int) string {
 	return string(folded)
 }
 
-// xmlEscaper writes text so that it can neither open nor close a tag.
+// xmlEscaper writes text that can neither open nor close a tag.
 var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escapeXML is the guard of the XML recipe: no tags, and no line that begins like another speaker's.
+// escapeXML is the guard of the XML recipe. Its result has no tags, and no line that begins like another speaker's.
 func escapeXML(text string) string {
 	if strings.ContainsAny(text, "&<>") {
 		text = xmlEscaper.Replace(text)
@@ -190,15 +191,15 @@ func escapeXML(text string) string {
 
 func guardMarkdown(text string) string { return guardLines(text, isMarkdownStructure) }
 
-// goesOn stands at the end of a text that was cut.
+// ellipsis ends a text that was cut.
 const ellipsis = "…"
 
-// shortened is at most n characters of a text that is longer, with a sign that it goes on.
+// shortened cuts a longer text to at most n characters, the ellipsis included.
 func shortened(text string, n int) string {
 	return strings.TrimRight(truncate.Runes(text, n-1), " \t\r\n") + ellipsis
 }
 
-// excerpt is a text in one line of at most n characters, with a sign where it goes on.
+// excerpt returns a text in one line of at most n characters, with an ellipsis if it was cut.
 func excerpt(text string, n int) string {
 	line := oneLine(clean(text))
 	if len(truncate.Runes(line, n)) == len(line) {
@@ -207,7 +208,7 @@ func excerpt(text string, n int) string {
 	return shortened(line, n)
 }
 
-// says reports whether a reader sees anything of a stored text once it is clean.
+// hasVisibleText reports whether a reader sees anything of a stored text once it is clean.
 func hasVisibleText(text string) bool {
 	if r, _ := utf8.DecodeRuneInString(text); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return true // as nearly every text begins; cleaning takes longer
@@ -216,5 +217,5 @@ func hasVisibleText(text string) bool {
 	return firstVisible(text) < len(text)
 }
 
-// trimEnd takes the line feeds off a section's end.
+// trimEnd removes the line feeds from a section's end.
 func trimEnd(text string) string { return strings.TrimRight(text, "\n") }

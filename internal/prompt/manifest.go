@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// degraded adds what the view finds missing to what the sources said.
+// allDegraded adds what the selection lacks to what the sources reported.
 func allDegraded(sel *selection, got gathered) []recall.Degradation {
 	out := slices.Clone(got.degraded)
 	if sel.hasLongTerm && sel.snapshot.Profile == nil && sel.recipe.has(blockProfile) {
@@ -49,8 +49,8 @@ type Item struct {
 	Reason string `json:"reason"`
 }
 
-// Block is the manifest's account of one block. Tokens and Chars are what it takes in the prompt, its heading
-// included; Cap says its limits in words, empty where it has none.
+// Block is the manifest's record of one block. Tokens and Chars are what it takes of the prompt, its heading included.
+// Cap says its limits in words; it is empty if there are none.
 type Block struct {
 	Name   string `json:"name"`
 	Tokens int    `json:"tokens"`
@@ -59,7 +59,7 @@ type Block struct {
 	Items  []Item `json:"items"`
 }
 
-// Manifest is the record of one prompt: every block and item and what became of it, the sources that were missing,
+// Manifest is the record of one prompt: every block and item and its decision, the sources that were missing,
 // warnings, and how many milliseconds each source took.
 type Manifest struct {
 	Blocks   []Block              `json:"blocks"`
@@ -68,11 +68,11 @@ type Manifest struct {
 	Timings  map[string]float64   `json:"timings"`
 }
 
-// warnShare is the part of the budget past which system blocks are worth a warning
-// (prompt-assembly-map, "Smallest 3 Improvements", 3; design 4.4: 80%).
+// warnShare is the percentage of the budget above which the system blocks cause a warning (prompt-assembly-map,
+// "Smallest 3 Improvements", 3).
 const warnShare = 80
 
-// account writes the manifest of a prompt: every block in the recipe's order, every item and what became of it.
+// newManifest describes a prompt: every block in the recipe's order, every item and its decision.
 func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation) Manifest {
 	m := Manifest{
 		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),
@@ -102,7 +102,7 @@ func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.De
 	return m
 }
 
-// dropped is how many entries of the block are not in.
+// droppedCount returns how many entries of the block are not in the prompt.
 func (b *block) droppedCount() int {
 	n := 0
 	for _, e := range b.entries {
@@ -142,7 +142,8 @@ func (e *entry) manifestItem() Item {
 	return item
 }
 
-// accountGroup is one line for a conversation: how many of its messages are in, and why the others are not.
+// manifestGroup is one line for a conversation: how many of its messages are in the prompt, and why the others are
+// not.
 func (b *block) manifestGroup(g *group) Item {
 	item := Item{
 		Kind: g.kind, ID: g.id, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
@@ -174,7 +175,7 @@ func (b *block) manifestGroup(g *group) Item {
 	return item
 }
 
-// capWords says a block's limits in words.
+// capText says a block's limits in words.
 func (b *block) capText() string {
 	c := b.slot.Cap
 	var words []string

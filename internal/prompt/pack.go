@@ -3,27 +3,26 @@ package prompt
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// fitter takes entries into a prompt, the most valuable first, until its budget is spent. What is left out when the
-// budget is reached is therefore always the least valuable: the lowest blocks whole before any entry of a higher one,
-// and within a block the lowest entries first (design 4.4).
+// packer adds entries to a prompt, the most valuable first, until its budget is spent. What is dropped is therefore
+// always the least valuable: every entry of a lower block before any of a higher one, and the lowest entries of a
+// block first.
 type packer struct {
 	renderer
 	limit cost
-	// budget is the limit without what goes through besides.
+	// budget is the limit that the manifest names: without the current message if that is excluded.
 	budget cost
 	spent  cost
-	// messageApart leaves the current message out of the limit.
+	// messageExcluded leaves the current message out of the limit.
 	messageExcluded bool
-	// full says which budget kept an entry out, empty until one does; nothing of lower value goes in behind it.
+	// fullReason says which budget an entry did not fit into. Once it is set, no entry of lower value is added.
 	fullReason string
-	// told counts the messages of each session that are in whole.
+	// wholeMessages counts the messages of each session that are included whole.
 	wholeMessages map[string]int
 }
 
@@ -36,8 +35,8 @@ const (
 	reasonCovered     = "its messages are told whole"
 )
 
-// fit decides about every entry. Blocks come in order of value. Its error is Invalid, naming the budget and the need,
-// where what can't be dropped does not fit.
+// pack decides about every entry of blocks, which are in order of value. Its error is Invalid, with the budget and the
+// need, if the required blocks exceed the budget.
 func (p *packer) pack(blocks []*block) error {
 	p.budget, p.wholeMessages = p.limit, map[string]int{}
 	for _, b := range blocks {
@@ -70,18 +69,18 @@ func (p *packer) pack(blocks []*block) error {
 	return nil
 }
 
-// isTold reports whether an entry stands for messages that are all told.
+// isCovered reports whether the prompt has all the messages that a summary stands for.
 func (p *packer) isCovered(e *entry) bool {
 	return e.replaces > 0 && p.wholeMessages[e.sessionID] >= e.replaces
 }
 
 func (p *packer) tooSmall() error {
+	budget, need := fmt.Sprintf("%d tokens", p.limit.tokens), p.spent.tokens
 	if p.limit.chars > 0 && p.spent.chars > p.limit.chars {
-		return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d characters, and the message needs %d with the role and what else is never dropped",
-			p.limit.chars, p.spent.chars))
+		budget, need = fmt.Sprintf("%d characters", p.limit.chars), p.spent.chars
 	}
-	return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %d tokens, and the message needs %d with the role and what else is never dropped",
-		p.limit.tokens, p.spent.tokens))
+	return fault.InvalidField("message", fmt.Sprintf("does not fit: the budget is %s, "+
+		"and the message needs %d with the role and what else is never dropped", budget, need))
 }
 
 // blockLimit is a block's cap in tokens, 0 for none.
@@ -93,7 +92,7 @@ func blockLimit(c Cap, budget cost) int {
 	return limit
 }
 
-// require takes a block in whatever it costs.
+// addRequired adds all entries of a block, whatever they cost.
 func (p *packer) addRequired(b *block) {
 	for _, e := range b.entries {
 		if e.decision == "" {
@@ -103,7 +102,7 @@ func (p *packer) addRequired(b *block) {
 	}
 }
 
-// fill takes a block's entries in, until its cap or the budget keeps one out.
+// addBlock adds a block's entries until one exceeds its cap or the budget.
 func (p *packer) addBlock(b *block) {
 	p.addPlaceholder(b)
 	capped := false
@@ -126,7 +125,7 @@ func (p *packer) addBlock(b *block) {
 	}
 }
 
-// offer takes one entry in or keeps it out, and reports whether its block's cap is reached.
+// addEntry adds or drops one entry, and reports whether its block's cap is reached.
 func (p *packer) addEntry(b *block, e *entry) (capped bool) {
 	p.prepare(b.slot.Style, e)
 	if !e.hasText() {
@@ -152,7 +151,7 @@ func (p *packer) addEntry(b *block, e *entry) (capped bool) {
 	return false
 }
 
-// fillUp notes which budget something does not fit into, and returns it as a reason.
+// markFull records which budget something of this cost exceeds, and returns that as a reason.
 func (p *packer) markFull(price cost) string {
 	p.fullReason = fmt.Sprintf("the budget of %d tokens was reached", p.budget.tokens)
 	if p.spent.add(price).tokens <= p.limit.tokens {
@@ -165,7 +164,8 @@ func capReason(b *block) string {
 	return fmt.Sprintf("over the %d tokens of its block", b.maxTokens)
 }
 
-// price is what taking an entry in adds, with the heading and the conversation's frame where it is the first.
+// price is what adding an entry costs, with its block's heading and its conversation's frame if they are not there
+// yet.
 func (p *packer) price(b *block, e *entry) cost {
 	c := e.cost
 	if !b.started && !e.countOnly {
@@ -177,6 +177,7 @@ func (p *packer) price(b *block, e *entry) cost {
 	return c
 }
 
+// include adds an entry to its block.
 func (p *packer) include(b *block, e *entry, price cost, reason string) {
 	b.started = b.started || !e.countOnly
 	if e.group != nil && !e.group.started {
@@ -194,9 +195,9 @@ func (p *packer) include(b *block, e *entry, price cost, reason string) {
 	}
 }
 
-// openEmpty lets a block that has words for having nothing say them.
+// addPlaceholder adds the text of a block for having no entries, if it has such a text and no entry.
 func (p *packer) addPlaceholder(b *block) {
-	if b.slot.Empty == "" || b.omitted || p.fullReason != "" || slices.ContainsFunc(b.entries, func(e *entry) bool { return e.decision == "" }) {
+	if b.slot.Empty == "" || b.omitted || p.fullReason != "" || countUndropped(b.entries) > 0 {
 		return
 	}
 	price := p.headingCost(b.slot).add(p.constant(b.slot.Empty + "\n"))
@@ -209,19 +210,19 @@ func (p *packer) addPlaceholder(b *block) {
 	p.spent = p.spent.add(price)
 }
 
-// spill gives a block what the budget leaves: the entries that its cap alone kept out, then those that are spare, until
-// one does not fit.
+// addLeftovers gives a block what the budget leaves: the entries that only its cap dropped, then the deferred ones,
+// until one does not fit.
 func (p *packer) addLeftovers(b *block) {
-	for _, spare := range []bool{false, true} {
+	for _, deferred := range []bool{false, true} {
 		for _, e := range b.entries {
-			if p.fullReason != "" || e.overCap && (e.deferred != "") == spare && !p.addIfRoom(b, e) {
+			if p.fullReason != "" || e.overCap && (e.deferred != "") == deferred && !p.addIfRoom(b, e) {
 				return
 			}
 		}
 	}
 }
 
-// squeeze takes an entry in that was kept out, where there is room, and reports whether it did.
+// addIfRoom adds a dropped entry if there is room, and reports whether it did.
 func (p *packer) addIfRoom(b *block, e *entry) bool {
 	p.prepare(b.slot.Style, e)
 	price := p.price(b, e)
@@ -232,11 +233,11 @@ func (p *packer) addIfRoom(b *block, e *entry) bool {
 	return true
 }
 
-// leastCut is the fewest tokens that a shortened entry is worth telling in.
+// minCutTokens is the fewest tokens of a cut entry.
 const minCutTokens = 24
 
-// shorten cuts an entry to the tokens that are left to it, its heading and frame included, and reports whether it went
-// in.
+// shrink adds an entry cut to the tokens that are left for it, its heading and frame included, if it can. It reports
+// whether it did.
 func (p *packer) shrink(b *block, e *entry, left int, why string) bool {
 	frame := p.price(b, e).tokens - e.cost.tokens
 	room := min(left, p.limit.tokens-p.spent.tokens) - frame
@@ -255,7 +256,7 @@ func (p *packer) shrink(b *block, e *entry, left int, why string) bool {
 			return true
 		}
 	}
-	e.text, e.tokens = text, tokens // the manifest tells of it as it is
+	e.text, e.tokens = text, tokens // the manifest has its whole size
 	p.prepare(b.slot.Style, e)
 	return false
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// queryType sorts a message by what an answer to it needs (maas-context-format, backlog v0.5).
+// queryType is what kind of answer a message needs (maas-context-format, backlog v0.5).
 type queryType int
 
 const (
-	// personal queries need all that is known of the user.
+	// A personal query needs all that is known of the user.
 	personal queryType = iota
-	// greeting needs nothing of the past.
+	// A greeting needs nothing of the past.
 	greeting
-	// looking back needs the past above all.
+	// A query that looks back needs the past above all.
 	lookingBack
-	// general queries are about the world, not the user.
+	// A general query is about the world, not the user.
 	general
 )
 
@@ -46,10 +46,10 @@ func typeOf(message string) queryType {
 	}
 }
 
-// wantsPast lets past conversations in unless the message is a greeting.
+// wantsPast includes past conversations unless the message is a greeting.
 func wantsPast(sel *selection) bool { return typeOf(sel.Message) != greeting }
 
-// wantsProfile lets the profile in where the query is about the user.
+// wantsProfile includes the profile if the query is about the user.
 func wantsProfile(sel *selection) bool { return typeOf(sel.Message) != general }
 
 // maxTags is how many words of a summary become its tags; longer ones than maxTagChars do not.
@@ -58,7 +58,7 @@ const (
 	maxTagChars = 40
 )
 
-// tags are the words that a text uses most, in the order of their first use among equals.
+// tags returns the words that a text uses most, equals in the order of their first use.
 func tags(text string) []string {
 	words := allKeywords(text)
 	counts := map[string]int{}
@@ -72,14 +72,14 @@ func tags(text string) []string {
 	return distinct[:min(len(distinct), maxTags)]
 }
 
-// keywords are the distinct words of a text that carry meaning.
+// keywords returns the distinct words of a text that carry meaning, sorted.
 func keywords(text string) []string {
 	words := allKeywords(text)
 	slices.Sort(words)
 	return slices.Compact(words)
 }
 
-// sharedWords is the share of a message's keywords that a text holds.
+// sharedWords is the share of a message's keywords that a text contains.
 func sharedWords(asked []string, text string) float64 {
 	if len(asked) == 0 {
 		return 0
@@ -106,8 +106,8 @@ during each from have having here into just like more most much only other over 
 them then there these they this those through under until very want wants wanted was were what when where which while
 will with would your yours user users mentioned discussed assistant coach said asked told because`)
 
-// backReference matches how people point at an earlier conversation
-// (unified-conversation-context, Phase 3, "Explicit references").
+// backReference matches phrases that refer to an earlier conversation (unified-conversation-context, Phase 3,
+// "Explicit references").
 var backReference = regexp.MustCompile(`(?i)\b(?:` +
 	`(?:as|like|what|that|which) (?:we|you|i) (?:just |already |both )?(?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
 	`|(?:yesterday|last (?:time|week|month|night)|(?:the )?other day|earlier today|this morning),? (?:we|you|i) (?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
@@ -118,22 +118,22 @@ var backReference = regexp.MustCompile(`(?i)\b(?:` +
 	`|(?:you|we) (?:told me|were saying|were discussing|were talking)|as (?:discussed|agreed|mentioned|planned)` +
 	`)`)
 
-// RefersBack reports whether a message points at an earlier conversation: "as we said", "like last time", "continue
+// RefersBack reports whether a message refers to an earlier conversation: "as we said", "like last time", "continue
 // where we left off".
 func RefersBack(message string) bool {
 	return backReference.MatchString(truncate.Bytes(message, queryBytes))
 }
 
-// besidesReference reports whether a message that points at an earlier conversation says what that was about.
+// hasTopic reports whether a message has keywords beside its reference to an earlier conversation.
 func hasTopic(message string) bool {
 	rest := backReference.ReplaceAllString(truncate.Bytes(message, queryBytes), " ")
 	return len(keywords(namedDay.ReplaceAllString(rest, " "))) > 0
 }
 
-// namedDay matches the days that people point at.
+// namedDay matches the days that messages refer to.
 var namedDay = regexp.MustCompile(`(?i)\b(?:yesterday|last night|this morning|earlier today|last week)\b`)
 
-// daysNamed are the least and the most days ago that a message means, where it names any.
+// namedDays returns the least and the most days ago that a message refers to, if it names any.
 func namedDays(message string, today time.Weekday) (least, most int, named bool) {
 	switch strings.ToLower(namedDay.FindString(truncate.Bytes(message, queryBytes))) {
 	case "yesterday", "last night":

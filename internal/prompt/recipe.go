@@ -29,49 +29,47 @@ const (
 	BlockMap        = "block-map"
 )
 
-// Recipe is one way to build a prompt. It is data: to add one is to add an entry to Recipes.
+// Recipe is one way to build a prompt. It is data: to add one, add an entry to Recipes.
 type Recipe struct {
 	Name string
-	// Specification says which document it follows.
+	// Specification names the document that the recipe follows.
 	Specification string
 	// Budget is the default budget.
 	Budget cost
-	// MessageApart leaves the current message out of the default budget (design 2, context-format). A budget that a
-	// request names is for everything.
+	// MessageExcluded leaves the current message out of the default budget. A budget in the request includes it.
 	MessageExcluded bool
-	// Role, where set, is the role text of requests that name none; else the coach's persona is.
+	// Role is the role text of requests that name none; if it is empty, the coach's persona is.
 	Role string
-	// Rules stand behind the role; Instruction is the recipe's last word.
+	// Rules follow the role. Instruction is the recipe's last text.
 	Rules, Instruction string
-	// TellEmail tells the profile's address too.
+	// IncludeEmail adds the e-mail address to the profile.
 	IncludeEmail bool
 	// Format writes the prompt.
 	Format *Format
-	// Scoping names the strategy that chooses recent_messages: LastN, TokenWindow or Compaction; empty means LastN.
-	// Slots that choose for themselves, as context-format's do, don't ask it.
+	// Scoping names the strategy that selects recent_messages: LastN, TokenWindow or Compaction; empty means LastN.
+	// Slots with a Select of their own, as in context-format, do not use it.
 	Scoping string
-	// Reads is how much it asks of the sources.
+	// Reads is how much the recipe reads from the sources.
 	Reads Reads
-	// Slots are its blocks, the most valuable first: dropping starts at the other end.
+	// Slots are the blocks, the most valuable first. What does not fit is dropped from the end.
 	Slots []Slot
-	// Order, where set, is the order in which blocks are written and accounted for, where it is another than that of
-	// value.
+	// Order, if set, is the order in which blocks are written and recorded, if that is not the order of value.
 	Order []string
-	// Tools name what the model is offered; the instruction block accounts for their tokens.
+	// Tools are the tools that the model is offered. The instruction block counts their tokens.
 	Tools []string
 }
 
-// Reads is how much a recipe asks of each source. It is the same for every length of history, so that neither cost nor
-// time grows with it.
+// Reads is how much a recipe reads from each source. It does not depend on the length of the history, so that neither
+// cost nor time grows with it.
 type Reads struct {
-	// Messages is how many of the newest messages over all contexts are read at once; where Chars is set, more are
-	// read until there are that many characters.
+	// Messages is how many of the newest messages of all contexts are read at once. If Chars is set, more are read
+	// until there are that many characters.
 	Messages, Chars int
-	// Sessions is how many of the latest sessions are read, 0 for none; Hits how many answers of the search, 0 for no
-	// search.
+	// Sessions is how many of the latest sessions are read, 0 for none. Hits is how many hits the search returns, 0
+	// for no search.
 	Sessions, Hits int
-	// Records are the record types that the search is asked for, so that what the recipe does not tell takes no place
-	// among its answers; empty means all.
+	// Records are the record types to search for, so that types which the recipe does not use take no place among the
+	// hits; empty means all.
 	Records []string
 }
 
@@ -86,38 +84,38 @@ var summaryRecords = func() []string {
 
 // Slot is a block's place in a recipe.
 type Slot struct {
-	// Block names the entry of the blocks registry that fills it.
+	// Block names the entry of selectors that fills the slot.
 	Block string
 	// Cap limits it.
 	Cap Cap
-	// Required blocks are never dropped or cut; what they need is the least a budget can be.
+	// Required blocks are never dropped or cut. A budget that does not hold them is refused.
 	Required bool
-	// Protected blocks give way only to required ones.
+	// Protected blocks are packed directly after the required ones, before more valuable blocks.
 	Protected bool
-	// Heading stands above its entries; Empty, where set, stands in place of entries where there are none. Ending is
-	// what the format writes because of the block elsewhere, such as a closing tag.
+	// Heading is written above the entries. Empty, if set, is written in their place if there are none. Ending is
+	// counted for the block and written by the format elsewhere, such as a closing tag.
 	Heading, Empty, Ending string
-	// Grouped tells each entry within the frame of its conversation.
+	// Grouped puts each entry into the frame of its conversation.
 	Grouped bool
-	// Style is how its entries are written.
+	// Style is how the entries are written.
 	Style *Style
-	// Choose, where set, fills it instead of the registry's chooser.
+	// Select, if set, replaces the selector of the registry.
 	Select selector
-	// Only, where set, decides by the request whether the block is there at all.
+	// When, if set, decides by the request whether the prompt has the block.
 	When func(*selection) bool
 }
 
 // Cap limits a block. Zero fields do not limit.
 type Cap struct {
-	// Items is at most how many entries, Chars how many characters of each.
+	// Items limits the number of entries, Chars the characters of each.
 	Items, Chars int
-	// Sliced lets a text end where Chars cuts it, without a sign that it goes on.
+	// NoEllipsis cuts a text at Chars without a sign that it continues.
 	NoEllipsis bool
-	// Tokens is at most how many tokens of the prompt, Percent how many of each hundred of the budget.
+	// Tokens limits the tokens of the block, Percent its share of the budget.
 	Tokens, Percent int
-	// Fill gives the block what the budget leaves in the end, whatever Percent says.
+	// FillRest gives the block what the budget leaves in the end, beyond Tokens and Percent.
 	FillRest bool
-	// Cut shortens the first entry that Tokens or the budget keeps out, where there is room for a part of it.
+	// Shorten cuts the first entry that does not fit, if there is room for a part of it.
 	Shorten bool
 }
 
@@ -143,7 +141,7 @@ func recipeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// has reports whether the recipe has a block.
+// has reports whether the recipe has one of the blocks.
 func (r Recipe) has(names ...string) bool {
 	return slices.ContainsFunc(r.Slots, func(s Slot) bool { return slices.Contains(names, s.Block) })
 }

@@ -2,8 +2,9 @@ package prompt
 
 import "github.com/throughline/throughline/internal/vector"
 
-// blockMap is the recipe of prompt-assembly-map: each block a system message of its own, then the recent messages.
-// The specification gives blocks, caps and order, and slices texts; what is dropped first follows unified.
+// blockMap is the recipe of prompt-assembly-map: each block is a system message, followed by the recent messages. The
+// specification gives blocks, caps and order, and cuts texts without an ellipsis. The order of value is that of
+// unified.
 var blockMap = Recipe{
 	Name:          BlockMap,
 	Specification: "prompt-assembly-map",
@@ -31,8 +32,8 @@ var blockMap = Recipe{
 	},
 }
 
-// systemMessages is the format of one system message for each block. A block's text can't leave its message; the
-// labels that could open another one inside it are guarded.
+// systemMessages is the format with one system message per block. A block's text can't leave its message. The labels
+// that could open another block inside it are guarded.
 var systemMessages = &Format{
 	Guard: func(text string) string { return guardLines(text, blockMapLabels) },
 	Assemble: func(sections []section, messages []Message) rendering {
@@ -49,13 +50,13 @@ var blockMapLabels = startsWithLabel(
 	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "Screen:",
 )
 
-// The styles of plain lists.
+// Styles of plain lists.
 var (
-	// listed is one line of text alone.
+	// plainLine is one line of text alone.
 	plainLine = &Style{OneLine: true}
-	// stated is a line "Label: value" for each field.
+	// labelValue is a line "Label: value" for each field.
 	labelValue = &Style{Field: func(label, value string) string { return label + ": " + value }}
 )
 
-// behind is text behind the block's name, in the same line.
+// prefixed is text after the block's name, in the same line.
 func prefixed(name string) *Style { return &Style{Prefix: constantPrefix(name)} }

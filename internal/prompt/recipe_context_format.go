@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// contextFormat is the recipe of maas-context-format v0.1: one plain payload, 700 tokens for all but the current
-// message.
+// contextFormat is the recipe of maas-context-format v0.1: one plain payload of 700 tokens, the current message not
+// counted.
 var contextFormat = Recipe{
 	Name:            ContextFormat,
 	Specification:   "maas-context-format v0.1",
@@ -28,8 +28,8 @@ var contextFormat = Recipe{
 	},
 }
 
-// contextFormat05 adds what the specification's backlog names up to v0.5: tags on summaries, vector retrieval, a user
-// profile section, and sections by the type of query.
+// contextFormat05 adds the specification's backlog up to v0.5: tags on summaries, vector retrieval, a user profile
+// section, and sections by the type of query.
 var contextFormat05 = Recipe{
 	Name:            ContextFormat05,
 	Specification:   "maas-context-format v0.5",
@@ -58,8 +58,8 @@ const (
 	previousHeading          = "PREVIOUS CONTEXT (from long-term memory):"
 )
 
-// plainText is the format of labelled sections without markup. A line of content that begins with one of its labels
-// is guarded.
+// plainText is the format of labelled sections without markup. Lines of content that begin with one of its labels are
+// guarded.
 var plainText = &Format{
 	Guard:     func(text string) string { return guardLines(text, contextFormatLabels) },
 	Group:     func(*group) (open, end string) { return "", "\n" },
@@ -75,23 +75,24 @@ var contextFormatLabels = startsWithLabel(
 )
 
 var (
-	// paragraphLine is one summary, a paragraph of one line.
+	// paragraphLine is a summary, a paragraph of one line.
 	paragraphLine = &Style{OneLine: true, Suffix: "\n\n"}
 	// exchangeLine is one message of an exchange: User: text.
 	exchangeLine = &Style{Prefix: func(e *entry, _ int, _ *time.Location) string { return speakerName(e.role) + ":" }}
 )
 
 const (
-	// fewestSummaries are told whatever the best one's score (maas-context-format, "Previous Context": two or three), as
-	// long as they have anything of the message; more of them have to reach relevantShare of it.
+	// minSummaries is how many summaries are included if they have anything to do with the message
+	// (maas-context-format, "Previous Context": two or three). More of them must reach relevantShare of the best
+	// score.
 	minSummaries  = 2
 	relevantShare = 0.4
-	// leastLikeness is about what the vectors of a message and of a summary come to that have nothing in common.
+	// minSummaryScore is about the score of a message and a summary that have nothing in common.
 	minSummaryScore = 0.02
 )
 
-// choosePrevious tells the summaries most relevant to the message: those that the search found, or, where it found
-// none, those that share words with it (maas-context-format, "Retrieval": keyword search in v0.1).
+// selectPrevious selects the summaries most relevant to the message: those that the search found or, if it found none,
+// those that share words with it (maas-context-format, "Retrieval": keyword search in v0.1).
 func selectPrevious(sel *selection, slot *Slot) []*entry {
 	entries := foundSummaries(sel, slot)
 	if len(entries) == 0 {
@@ -123,7 +124,7 @@ func foundSummaries(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// keywordSummaries ranks the known sessions' summaries by the share of the message's words that they hold.
+// keywordSummaries ranks the known sessions' summaries by the share of the message's words that they contain.
 func keywordSummaries(sel *selection, slot *Slot) []*entry {
 	asked := keywords(sel.Message)
 	var entries []*entry
@@ -151,10 +152,10 @@ func keywordSummaries(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// leastTagged is how many characters of a summary stand behind its tags at least.
+// minTaggedChars is the fewest characters of a summary after its tags.
 const minTaggedChars = 24
 
-// chooseTagged is choosePrevious with each summary's tags in front: its context, and the words that it uses most.
+// selectTagged is selectPrevious with each summary's tags in front: its context, and the words that it uses most.
 func selectTagged(sel *selection, slot *Slot) []*entry {
 	entries := selectPrevious(sel, slot)
 	for _, e := range entries {
@@ -164,7 +165,8 @@ func selectTagged(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// chooseExchanges tells the session's last exchanges, chronologically: a message of the user with what was answered.
+// selectExchanges selects the session's last exchanges, chronologically. An exchange is a message of the user and its
+// answer.
 func selectExchanges(sel *selection, slot *Slot) []*entry {
 	var exchanges []*group
 	var entries []*entry
@@ -185,5 +187,5 @@ func selectExchanges(sel *selection, slot *Slot) []*entry {
 	})
 }
 
-// maxExchanges is how many exchanges are told (maas-context-format, "Count": 2-3).
+// maxExchanges is how many exchanges are included (maas-context-format, "Count": 2-3).
 const maxExchanges = 3

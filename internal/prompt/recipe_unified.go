@@ -1,7 +1,7 @@
 package prompt
 
-// unified is the recipe of unified-conversation-context with the best of the others; its slots are the table of
-// design 4.4.
+// unified is the recipe of unified-conversation-context with the best of the others. Its slots are in the order of
+// value.
 var unified = Recipe{
 	Name:          Unified,
 	Specification: "unified-conversation-context",
@@ -36,7 +36,7 @@ var unified = Recipe{
 	},
 }
 
-// unifiedRules stand behind the persona, in at most 150 tokens.
+// unifiedRules follow the persona, in at most 150 tokens.
 const unifiedRules = `How you work with what you remember:
 - You share one memory with the user's other screens. Use it naturally, without ceremony.
 - Search before claiming ignorance: before you say that you don't know or remember something, look through what follows, then call search_conversations.

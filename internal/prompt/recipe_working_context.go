@@ -1,7 +1,7 @@
 package prompt
 
-// workingContext is the recipe of working-context-builder: the agent's system prompt with what is known of the user
-// injected, the session's messages scoped to the agent, and no tools (AC 4).
+// workingContext is the recipe of working-context-builder: the agent's system prompt with what is known of the user,
+// the session's messages scoped to the agent, and no tools (AC 4).
 var workingContext = Recipe{
 	Name:          WorkingContext,
 	Specification: "working-context-builder",
@@ -26,13 +26,13 @@ var workingContext = Recipe{
 	},
 }
 
-// MaxGoals is how many active goals a prompt tells (working-context-builder, finding F10).
+// MaxGoals is how many active goals a prompt has (working-context-builder, finding F10).
 const MaxGoals = 10
 
-// knows keeps a block from claiming that there is nothing where nothing could be read.
+// hasLongTerm keeps a block from claiming that there is nothing when nothing could be read.
 func hasLongTerm(sel *selection) bool { return sel.hasLongTerm }
 
-// chooseOlder tells what the scoping strategy lets stand for older messages.
+// selectOlder selects the text that the scoping strategy lets stand for older messages.
 func selectOlder(sel *selection, slot *Slot) []*entry {
 	_, older := sel.scope()
 	if older == "" {

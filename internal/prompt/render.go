@@ -9,20 +9,21 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// Format is how a recipe's prompt is written. Guard makes stored text safe in it; what Guard leaves alone can't pass
+// Format is how a recipe's prompt is written. Guard makes stored text safe in the format: its result can't be mistaken
 // for the format's structure.
 type Format struct {
 	Guard func(text string) string
-	// Group returns what stands around the messages of one conversation, each part ending in a line feed; nil where
-	// the format tells none.
+	// Group returns what is written before and after the messages of one conversation, each part ending in a line
+	// feed. It is nil if the format has no conversations.
 	Group func(g *group) (open, end string)
-	// Separator stands between two sections, in place of the line feeds that end the first; End behind the last.
+	// Separator is written between two sections, in place of the line feeds that end the first. End is written after
+	// the last.
 	Separator, End string
-	// Assemble puts the sections and the role messages together.
+	// Assemble joins the sections and the role messages.
 	Assemble func(sections []section, messages []Message) rendering
 }
 
-// section is one block as it is written, ending in a line feed.
+// section is the text of one block, ending in a line feed.
 type section struct {
 	block *block
 	text  string
@@ -37,16 +38,16 @@ type rendering struct {
 
 // Style is how the entries of a block are written.
 type Style struct {
-	// Lead returns what stands before an entry's text, in the format's own words, ending in a visible sign; nil or
-	// an empty result lets the text begin the line. n counts the block's entries from 1.
+	// Prefix returns what is written before an entry's text, in the format's own words, ending in a visible character.
+	// If it is nil or returns nothing, the text begins the line. n counts the block's entries from 1.
 	Prefix func(e *entry, n int, zone *time.Location) string
 	// OneLine folds the text into one line.
 	OneLine bool
-	// Tail ends an entry; empty means a line feed.
+	// Suffix ends an entry; empty means a line feed.
 	Suffix string
 	// Field writes one of an entry's fields.
 	Field func(label, value string) string
-	// Wrap, where set, writes the text's frame, such as quotes.
+	// Wrap, if set, writes a frame around the text, such as quotes.
 	Wrap func(text, note string) string
 	// Message makes each entry a role message of its own instead of a line in a section.
 	Message bool
@@ -54,25 +55,25 @@ type Style struct {
 	Verbatim bool
 }
 
-// The styles that recipes share.
+// Styles that recipes share.
 var (
-	// prose is text in its own lines.
+	// prose is text in lines of its own.
 	prose = &Style{}
-	// paragraphs are texts with a blank line between them.
+	// paragraphs are texts with a blank line after each.
 	paragraphs = &Style{Suffix: "\n\n"}
-	// bullet is one line behind a dash.
+	// bullet is one line after a dash.
 	bullet = &Style{OneLine: true, Prefix: constantPrefix("-"), Wrap: withNote, Field: bulletField}
-	// labelled is one line behind the entry's label: [Program Designer - 2 hours ago]: text.
+	// labelled is one line after the entry's label: [Program Designer - 2 hours ago]: text.
 	labelled = &Style{OneLine: true, Prefix: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]:" }}
-	// spoken is a message of a transcript: [User 18:05] text.
+	// transcriptLine is a message of a transcript: [User 18:05] text.
 	transcriptLine = &Style{Prefix: func(e *entry, _ int, zone *time.Location) string {
 		return "[" + speakerName(e.role) + " " + clockTime(e.at, zone) + "]"
 	}}
-	// said is a message outside its conversation: [Coach - yesterday, user] text.
+	// attributed is a message outside its conversation: [Coach - yesterday, user] text.
 	attributed = &Style{OneLine: true, Prefix: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]" }}
-	// turn is a role message.
+	// roleMessage is a role message.
 	roleMessage = &Style{Message: true}
-	// verbatim is the current message as a role message, exactly as it came.
+	// verbatimMessage is the current message, exactly as it came.
 	verbatimMessage = &Style{Message: true, Verbatim: true}
 )
 
@@ -98,14 +99,14 @@ func speakerName(role conversation.Role) string {
 	return "User"
 }
 
-// page is what writing one prompt needs: its format, the place whose clock it tells, and the tally.
+// renderer writes one prompt: its format, the user's time zone, and the token counter.
 type renderer struct {
 	format       *Format
 	zone         *time.Location
 	tokenCounter tokenCounter
 }
 
-// compose writes an entry's body and works out its cost, without its block's and group's.
+// prepare renders an entry's text and sets its cost, without that of its block's heading and its conversation's frame.
 func (r renderer) prepare(s *Style, e *entry) {
 	if e.countOnly {
 		e.cost = cost{tokens: r.tokenCounter.constant(e.text)}
@@ -173,7 +174,7 @@ func (r renderer) body(s *Style, e *entry) string {
 	return text
 }
 
-// groupCost is what stands around a conversation.
+// groupCost is the cost of a conversation's frame.
 func (r renderer) groupCost(g *group) cost {
 	if r.format.Group == nil {
 		return cost{}
@@ -182,12 +183,12 @@ func (r renderer) groupCost(g *group) cost {
 	return r.constant(open + end)
 }
 
-// constant is the cost of the format's own words.
+// constant is the cost of one of the format's own texts.
 func (r renderer) constant(text string) cost {
 	return cost{tokens: r.tokenCounter.constant(text), chars: utf8.RuneCountInString(text)}
 }
 
-// endReserve is what a block's end, the blank line behind it, may take until the whole prompt is known.
+// endReserve is the cost of a block's end, the blank line behind it, until addEnding knows it.
 const endReserve = 1
 
 // headingCost is what a block takes besides its entries: its heading, and the blank line behind it.
@@ -205,7 +206,7 @@ func (r renderer) headingCost(slot *Slot) cost {
 	return c
 }
 
-// write renders the blocks in the order in which they stand.
+// write renders the blocks in their order.
 func (r renderer) write(blocks []*block) rendering {
 	var sections []section
 	var messages, current []Message
@@ -288,8 +289,8 @@ func (r renderer) section(b *block) string {
 	return w.String()
 }
 
-// markdown is the format of headed sections in one system text: a line that begins with # opens a section, one that
-// begins with [ an item.
+// markdown is the format of sections with headings in one system text. A line that begins with # opens a section, one
+// that begins with [ an item.
 var markdown = &Format{
 	Guard:     guardMarkdown,
 	Group:     func(g *group) (open, end string) { return "## " + g.label + "\n", "" },
@@ -299,7 +300,7 @@ var markdown = &Format{
 	},
 }
 
-// joinSections puts a blank line between sections and the end, which may be empty, behind the last.
+// joinSections writes a blank line between sections, and end after the last.
 func joinSections(sections []section, end string) string {
 	size := len(end)
 	for _, s := range sections {

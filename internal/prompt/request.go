@@ -13,43 +13,43 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// Budget limits a prompt; Tokens is at least MinBudget.
+// Budget limits a prompt. Tokens is at least MinBudget.
 type Budget struct {
 	Tokens int `json:"tokens"`
 }
 
-// MinBudget is the smallest budget a caller may ask for (api 4).
+// MinBudget is the smallest budget that a request may name.
 const MinBudget = 256
 
-// Request asks for one prompt: the body of POST /v1/prompts (api 4).
+// Request asks for one prompt. It is the body of POST /v1/prompts.
 type Request struct {
-	// Recipe names the way to build it; empty means Unified.
+	// Recipe names the way to build the prompt; empty means Unified.
 	Recipe string `json:"recipe,omitempty"`
-	// Context and SessionID say where the user stands.
+	// Context and SessionID name the conversation.
 	Context   string `json:"context"`
 	SessionID string `json:"sessionId"`
 	// CoachID is the persona; empty means the session's.
 	CoachID string `json:"coachId,omitempty"`
 	// AgentID is the part that the model plays; empty means coach.
 	AgentID string `json:"agentId,omitempty"`
-	// Message is the user's current message, 1 byte to 256 KiB; it is never cut.
+	// Message is the user's current message, 1 byte to 256 KiB. It is never cut.
 	Message string `json:"message"`
-	// MessageID names the current message where it is stored already, so that it is not told twice: the user's message
-	// of this session, with Message as its content.
+	// MessageID names the current message if it is stored already, so that the prompt has it once. It must be a
+	// message of the user in this session, with Message as its content.
 	MessageID string `json:"messageId,omitempty"`
 	// Timezone is an IANA name; empty means the user's preference.
 	Timezone string `json:"timezone,omitempty"`
-	// Budget is the token budget for the whole prompt, the current message included; nil means the recipe's.
+	// Budget is the token budget of the whole prompt, the current message included; nil means the recipe's.
 	Budget *Budget `json:"budget,omitempty"`
-	// SystemRole stands in for the recipe's or the coach's own role text.
+	// SystemRole replaces the recipe's or the coach's own role text.
 	SystemRole string `json:"systemRole,omitempty"`
 
-	// SkipSave leaves keeping the prompt to the caller, who packs it with Pack. No HTTP caller can set it.
+	// SkipSave leaves saving the prompt to the caller, who encodes it with NewStoredPrompt. HTTP callers can't set it.
 	SkipSave bool `json:"-"`
 }
 
-// Invocation is a direct invocation of the prompt function (api 5): the request with its user. SkipSave is for the
-// coach function, which keeps the prompt while the model generates.
+// Invocation is a direct invocation of the prompt function: the request and its user. The coach function sets
+// SkipSave, because it saves the prompt while the model generates.
 type Invocation struct {
 	UserID   conversation.UserID `json:"userId"`
 	SkipSave bool                `json:"skipSave,omitempty"`
@@ -63,16 +63,16 @@ type Message struct {
 }
 
 // Tokens is what a prompt takes of its budget. Total counts what the model is sent, in the tokens of its family: the
-// contents of system and messages, or text where there is one, and the definitions of the tools. It is never less than
-// the tokenizer's count of these. It is at most Budget, to which the current message comes on top in context-format's
-// default budget alone (design 2).
+// contents of system and messages, or text if there is one, and the definitions of the tools. It is never less than
+// the tokenizer's count of these. Total is at most Budget, except that context-format's default budget excludes the
+// current message.
 type Tokens struct {
 	Total  int `json:"total"`
 	Budget int `json:"budget"`
 }
 
-// Prompt is one model call's prompt and the record of how it came to be (api 4). Messages ends with the current
-// message, once.
+// Prompt is one model call's prompt, with the record of how it was built. Messages ends with the current message,
+// which it contains once.
 type Prompt struct {
 	ID        string     `json:"promptId"`
 	SessionID string     `json:"sessionId"`
@@ -83,22 +83,22 @@ type Prompt struct {
 	Tools     []llm.Tool `json:"tools,omitempty"`
 	Tokens    Tokens     `json:"tokens"`
 	Manifest  Manifest   `json:"manifest"`
-	// Model is the chat model that the coach's record names, empty for the configured one.
+	// Model is the chat model that the coach's record names; empty means the configured one.
 	Model string `json:"model,omitempty"`
 }
 
-// order is a request that has been checked, with the registry entries it names.
+// checkedRequest is a valid request with the registry entries that it names.
 type checkedRequest struct {
 	Request
 	recipe  Recipe
 	agent   Agent
 	surface conversation.Surface
-	// place is the requested time zone, nil where the user's preference decides.
+	// zone is the requested time zone, or nil for the user's preference.
 	zone   *time.Location
 	budget cost
 }
 
-// check validates a request and reports every wrong field together.
+// check validates a request and reports all wrong fields together.
 func check(r Request) (checkedRequest, error) {
 	o := checkedRequest{Request: r}
 	var wrong []fault.Field
@@ -147,9 +147,8 @@ func check(r Request) (checkedRequest, error) {
 	return o, nil
 }
 
-// CheckTurn refuses what no session could make a prompt of, before anything of a turn is stored: a recipe or an agent
-// that is none, and a message of so many tokens that it is more than the recipe's whole budget. Its error is Invalid,
-// with the fields.
+// CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe or
+// agent, or a message that alone has more tokens than the recipe's budget. Its error is Invalid, with the fields.
 func CheckTurn(recipe, agent string, messageTokens int) error {
 	var wrong []fault.Field
 	r, ok := findRecipe(recipe)
@@ -169,10 +168,10 @@ func CheckTurn(recipe, agent string, messageTokens int) error {
 	return nil
 }
 
-// zones keeps the time zones that were asked for; there are some six hundred.
+// zones caches the time zones that were asked for, of which there are about six hundred.
 var zones sync.Map
 
-// zone returns the IANA time zone of a name. Local, which names whatever machine this runs on, is none.
+// loadZone returns the IANA time zone of a name. It refuses "Local", which is whatever zone the machine has.
 func loadZone(name string) (*time.Location, error) {
 	if known, ok := zones.Load(name); ok {
 		return known.(*time.Location), nil

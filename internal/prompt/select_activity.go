@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// ActivityWindow is how long what happened in another context counts as recent
-	// (unified-conversation-context, "Gaps to Consider for Phase 1": 24-48 hours, 3-5 summaries).
+	// ActivityWindow is how long activity in another context counts as recent (unified-conversation-context, "Gaps to
+	// Consider for Phase 1": 24-48 hours, 3-5 summaries).
 	ActivityWindow = 48 * time.Hour
-	// freshMessages is how many messages stand in for a summary that is missing or behind, and freshChars how much of
-	// each is told.
+	// maxUncovered is how many messages replace a summary that is missing or behind, and quoteChars how much of each
+	// is quoted.
 	maxUncovered = 4
 	quoteChars   = 280
 )
 
-// chooseActivity tells what the user did in the other contexts that this one reads. The store's summaries are the
-// freshest and come first; the search says which matter now. What a summary does not cover yet is told from the last
-// messages themselves, so that another screen's news is here at once
-// (unified-conversation-context, "Gaps to Consider for Phase 1", Timing).
+// selectActivity selects what the user did in the other contexts that this one reads. The store's summaries are the
+// freshest; the search's scores say which matter now. Messages that a summary does not cover yet are quoted, so that
+// another screen's news is here at once (unified-conversation-context, "Gaps to Consider for Phase 1", Timing).
 func selectActivity(sel *selection, slot *Slot) []*entry {
 	scores, top := sessionScores(sel)
 	var entries []*entry
@@ -56,7 +55,7 @@ func selectActivity(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// interest weighs a session's nearness to the message with how recent it is, both from 0 to 1.
+// activityScore weighs how close a session is to the message and how recent it is, both from 0 to 1.
 func activityScore(sel *selection, e *entry, top float64) float64 {
 	recency := 1 - float64(sel.now.Sub(e.at))/float64(ActivityWindow)
 	if top <= 0 {
@@ -65,7 +64,7 @@ func activityScore(sel *selection, e *entry, top float64) float64 {
 	return 0.5*e.score/top + 0.5*recency
 }
 
-// sessionScores are the best scores of each other session's summary and messages, and the best of all.
+// sessionScores returns the best score of each other session's summary and messages, and the best score of all.
 func sessionScores(sel *selection) (scores map[string]float64, top float64) {
 	scores = map[string]float64{}
 	for _, h := range sel.hits {
@@ -84,7 +83,7 @@ func sessionScores(sel *selection) (scores map[string]float64, top float64) {
 	return scores, top
 }
 
-// tellActivity writes what is known of a session: its summary, and the messages that the summary does not cover.
+// describeActivity sets an entry's text: the session's summary and the messages that the summary does not cover.
 func describeActivity(sel *selection, e *entry, other conversation.Session) {
 	covered := 0
 	var parts []string
@@ -116,12 +115,12 @@ func describeActivity(sel *selection, e *entry, other conversation.Session) {
 	}
 }
 
-// quote writes a message in one line between quotation marks that it can't close.
+// quote writes a message in one line between quotation marks that its text cannot close.
 func quote(content string) string {
 	return `"` + strings.ReplaceAll(excerpt(content, quoteChars), `"`, "'") + `"`
 }
 
-// useTold marks the messages that stand whole in an entry that was told from messages.
+// claimQuoted claims the messages that an entry quotes whole.
 func claimQuoted(sel *selection, e *entry, block string) {
 	for _, m := range sel.bySession[e.sessionID] {
 		if utf8.RuneCountInString(m.Content) <= quoteChars && strings.Contains(e.text, quote(m.Content)) {

@@ -8,10 +8,10 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// chooseThread tells the conversations of the active thread and of today message by message: tiers 1 and 2
-// (conversation-context-engine). The thread comes before today's others, a later conversation before an earlier one,
-// and in each the newest messages are the last to go. The thread's conversations stand chronologically, today's others
-// newest first.
+// selectThread selects the messages of the active thread and of today's other conversations: tiers 1 and 2
+// (conversation-context-engine). In value, the thread comes before today's others, a later conversation before an
+// earlier one, and a newer message before an older one. The thread's conversations are written chronologically,
+// today's others newest first.
 func selectThread(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
 	for i, g := range transcriptGroups(sel, tierThread) {
@@ -23,7 +23,7 @@ func selectThread(sel *selection, slot *Slot) []*entry {
 	return capItems(entries, slot)
 }
 
-// conversations are the sessions of a tier that have messages to tell, the latest first.
+// transcriptGroups returns the sessions of a tier that have messages, latest first.
 func transcriptGroups(sel *selection, t tier) []*group {
 	var groups []*group
 	for _, s := range sessionsWithOwn(sel) {
@@ -45,10 +45,10 @@ func transcriptGroups(sel *selection, t tier) []*group {
 	return groups
 }
 
-// day is a local date in figures.
+// isoDate is a local date in figures.
 func isoDate(sel *selection, t time.Time) string { return t.In(sel.zone).Format(time.DateOnly) }
 
-// withOwn are this coach's sessions with the one that the user stands in, latest first.
+// sessionsWithOwn returns this coach's sessions and the current one, latest first.
 func sessionsWithOwn(sel *selection) []conversation.Session {
 	own := sel.session
 	own.LastMessageAt = sel.lastOwn()
@@ -57,11 +57,11 @@ func sessionsWithOwn(sel *selection) []conversation.Session {
 	return all
 }
 
-// earlierHere is the label of what was said in this very session before what is told message by message.
+// earlierLabel is the label of the part of this session that comes before recent_messages.
 const earlierLabel = "Earlier in this conversation"
 
-// transcript are a conversation's messages, newest first, that no block of higher value tells. What recent activity sums
-// up of another conversation is told as well where the budget leaves room; the active thread is told in any case.
+// transcriptEntries returns a conversation's messages, newest first, without those that a more valuable block has. If
+// recent_activity has the summary of one of today's other conversations, its messages are deferred.
 func transcriptEntries(sel *selection, g *group, rank int, slot *Slot) []*entry {
 	messages, covered := sel.messagesOf(g.sessionID), activityCoversThrough(sel, g.sessionID)
 	entries := make([]*entry, 0, len(messages))
@@ -77,7 +77,8 @@ func transcriptEntries(sel *selection, g *group, rank int, slot *Slot) []*entry 
 	return entries
 }
 
-// summedThrough is the seq through which recent activity tells a session by its summary, 0 where it does not.
+// activityCoversThrough is the seq through which the summary in recent_activity covers a session, or 0 if it is not
+// there.
 func activityCoversThrough(sel *selection, sessionID string) int {
 	if sel.claims[summaryKey(sessionID)] != blockActivity {
 		return 0
@@ -92,7 +93,7 @@ func activityCoversThrough(sel *selection, sessionID string) int {
 // positionsPerConversation keeps the messages of one conversation together.
 const positionsPerConversation = 1 << 20
 
-// summaryEntry tells a session by its summary.
+// summaryEntry returns an entry for a session's summary.
 func summaryEntry(sel *selection, s conversation.Session) *entry {
 	return &entry{
 		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: s.LastMessageAt,
@@ -105,8 +106,8 @@ func hasSummary(s conversation.Session) bool {
 	return s.Summary != nil && strings.TrimSpace(s.Summary.Text) != ""
 }
 
-// chooseSessions tells yesterday's and older sessions by their summaries, newest first: tiers 3 and 4. Conversations of
-// today that lie behind the messages which were read come before them: they would be told by nothing else.
+// selectSessions selects the summaries of yesterday's and older sessions, newest first: tiers 3 and 4. Conversations
+// of today whose messages were not read come before them, because no other block has them.
 func selectSessions(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
 	for _, t := range []tier{tierThread, tierToday, tierYesterday, tierOlder} {
@@ -128,7 +129,7 @@ func selectSessions(sel *selection, slot *Slot) []*entry {
 	return capItems(entries, slot)
 }
 
-// summed tells a session by its summary, where it has one that no block of higher value tells.
+// dedupedSummary returns a session's summary, dropped if a more valuable block has it or if there is none.
 func dedupedSummary(sel *selection, other conversation.Session, slot *Slot) *entry {
 	if !hasSummary(other) {
 		other.Summary = &conversation.SessionSummary{}
@@ -137,9 +138,9 @@ func dedupedSummary(sel *selection, other conversation.Session, slot *Slot) *ent
 	return capChars(sel.claimEntry(summaryEntry(sel, other), summaryKey(other.ID), slot.Block), slot.Cap)
 }
 
-// chooseLatest tells the summary of this coach's latest session that no other block tells: of this session, where it has
-// messages that the prompt leaves out, or else of another one, unless its transcript tells it. In which order summaries
-// were written says nothing: history may be imported, and sessions are summarised late.
+// selectLatest selects the latest summary that no other block has: that of this session, if the prompt leaves out some
+// of its messages, or else that of this coach's latest other session, unless a transcript has it whole. The order in
+// which summaries were written does not matter: history may be imported, and sessions may be summarized late.
 func selectLatest(sel *selection, slot *Slot) []*entry {
 	if e := ownSummary(sel, slot); e != nil {
 		return []*entry{e}
@@ -156,8 +157,8 @@ func selectLatest(sel *selection, slot *Slot) []*entry {
 	return nil
 }
 
-// transcribed is how many messages tell a session whole, 0 where it is not one of those that are told by transcripts or
-// where not all of its messages were read.
+// transcriptLength is how many messages a session's transcript has. It is 0 if transcripts do not include the session,
+// or if not all of its messages were read.
 func transcriptLength(sel *selection, s conversation.Session) int {
 	if sel.thread.tierOf(s, sel.now, sel.zone) > tierToday || sel.readCounts[s.ID] < s.MessageCount {
 		return 0
@@ -165,7 +166,7 @@ func transcriptLength(sel *selection, s conversation.Session) int {
 	return len(sel.bySession[s.ID])
 }
 
-// earlier tells the part of this very session that is not told message by message, by its summary.
+// ownSummary returns the summary of this session if the prompt leaves out some of its messages.
 func ownSummary(sel *selection, slot *Slot) *entry {
 	if !hasSummary(sel.session) {
 		return nil
@@ -183,13 +184,13 @@ func ownSummary(sel *selection, slot *Slot) *entry {
 	return capChars(e, slot.Cap)
 }
 
-// tellsFromStart reports whether the session's first message is among those that the transcripts tell.
+// transcriptFromStart reports whether the transcripts include the session's first message.
 func transcriptFromStart(sel *selection) bool {
 	messages := sel.messagesOf(sel.session.ID)
 	return len(messages) > 0 && isFirstMessage(sel, messages[0])
 }
 
-// begins reports whether a message is the first of the session that could be told: system messages may lie before it.
+// isFirstMessage reports whether a message is the session's first one, system messages not counted.
 func isFirstMessage(sel *selection, m *conversation.Message) bool {
 	return m.Seq <= 1 || sel.readCounts[sel.session.ID] >= sel.session.MessageCount && m.ID == sel.messagesOf(sel.session.ID)[0].ID
 }

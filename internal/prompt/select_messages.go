@@ -16,8 +16,7 @@ func messageEntry(m *conversation.Message) *entry {
 	}
 }
 
-// chooseRecent tells the session's own last messages, as its scoping strategy chooses them; the newest are the last to
-// go.
+// selectRecent selects the session's own last messages, as its scoping strategy chooses them, newest first.
 func selectRecent(sel *selection, slot *Slot) []*entry {
 	chosen, _ := sel.scope()
 	var entries []*entry
@@ -31,24 +30,24 @@ func selectRecent(sel *selection, slot *Slot) []*entry {
 }
 
 const (
-	// relevantChars is how much of a message from elsewhere is told.
+	// relevantChars is how many characters of a message from elsewhere are included.
 	relevantChars = 600
-	// memoryHalfLife is how fast relevance falls with age, down to a share that what is old keeps: a fact from last
-	// year still answers a question about last year.
+	// memoryHalfLife is the half-life of relevance, down to the share minDecay, because a fact from last year still
+	// answers a question about last year.
 	memoryHalfLife = 30 * 24 * time.Hour
 	minDecay       = 0.6
-	// leastShare is the part of the best score below which a message has nothing to do with the current one: a short
-	// history's search answers with all of it.
+	// minRelevantShare is the share of the best score below which a message is not relevant. A short history's search
+	// returns all of it.
 	minRelevantShare = 0.15
-	// leastScore is about what the vectors of two texts come to that have nothing in common.
+	// minRelevantScore is about the score of two texts that have nothing in common.
 	minRelevantScore = 0.05
-	// standsOut is that part for a message that a transcript tells in its place.
+	// transcriptShare is the share of the best score that a message needs if a transcript would have it too.
 	transcriptShare = 0.5
-	// referenced is how many messages of the session that the user refers to are told.
+	// referencedCount is how many messages of the session that the user refers to are included.
 	referencedCount = 6
 )
 
-// fade lowers a score with age.
+// decay lowers a score with age.
 func decay(score float64, age time.Duration) float64 {
 	if age < 0 {
 		age = 0
@@ -56,9 +55,8 @@ func decay(score float64, age time.Duration) float64 {
 	return score * (minDecay + (1-minDecay)*math.Exp2(-float64(age)/float64(memoryHalfLife)))
 }
 
-// chooseMessages tells messages and check-in notes from elsewhere: first those of the session that the user refers to
-// ("as we said"), whatever their rank, then the search's hits in the contexts that this one reads, as far as they have
-// to do with the message.
+// selectMessages selects messages and check-in notes from elsewhere. First are those of the session that the user
+// refers to ("as we said"), whatever their score, then the relevant hits in the contexts that this one reads.
 func selectMessages(sel *selection, slot *Slot) []*entry {
 	entries := append(referencedMessages(sel, slot), relevantHits(sel, slot)...)
 	entries = capItems(entries, slot)
@@ -70,8 +68,8 @@ func selectMessages(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// nearby are the search's hits, best first, without what the block tells already; those too far behind the best one that
-// nothing else tells are out.
+// relevantHits returns the search's hits, best first, without what the block has already. It drops those that no block
+// has claimed and that score too far below the best one.
 func relevantHits(sel *selection, slot *Slot) []*entry {
 	hits := messageHits(sel)
 	slices.SortStableFunc(hits, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
@@ -94,7 +92,7 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// share is the part of the best score that a message needs to be told as relevant.
+// minShare is the share of the best score that a message needs to be relevant.
 func minShare(sel *selection, e *entry) float64 {
 	transcript := slices.ContainsFunc(sel.bySession[e.sessionID], func(m *conversation.Message) bool { return m.ID == e.id })
 	if !transcript || !sel.recipe.has(blockThread) || sel.tierOf(e.sessionID) > tierToday {
@@ -103,13 +101,13 @@ func minShare(sel *selection, e *entry) float64 {
 	return transcriptShare
 }
 
-// notRelevant is the reason of what the search found too far from the message.
+// reasonIrrelevant is the reason of a hit that is too far from the message.
 const reasonIrrelevant = "not relevant enough"
 
-// key is what a message or a note is told once by.
+// key is the dedupe key of a message or a note.
 func (e *entry) key() dedupeKey { return dedupeKey{e.kind, e.id} }
 
-// elsewhere are the hits that are messages or notes, with faded scores.
+// messageHits returns the hits that are messages or notes, with decayed scores.
 func messageHits(sel *selection) []*entry {
 	var entries []*entry
 	for _, h := range sel.hits {
@@ -128,7 +126,7 @@ func messageHits(sel *selection) []*entry {
 	return entries
 }
 
-// whose says where, when and by whom something was said.
+// attribution says where, when and by whom something was said.
 func attribution(sel *selection, e *entry) string {
 	if e.kind == "check_in" {
 		return "Check-in - " + conversation.Age(e.at, sel.now, sel.zone)
@@ -136,7 +134,7 @@ func attribution(sel *selection, e *entry) string {
 	return contextLabel(e.context) + " - " + conversation.Age(e.at, sel.now, sel.zone) + ", " + speakerName(e.role)
 }
 
-// positionByTime lets entries stand in the order in which they were said.
+// positionByTime puts entries in the order in which they were said.
 func positionByTime(entries []*entry) {
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b *entry) int {
@@ -147,7 +145,7 @@ func positionByTime(entries []*entry) {
 	}
 }
 
-// referredTo tells the last messages of the newest related session where the message refers back to one.
+// referencedMessages returns the last messages of the session that the message refers back to, if it does.
 func referencedMessages(sel *selection, slot *Slot) []*entry {
 	if !RefersBack(sel.Message) {
 		return nil
@@ -169,10 +167,10 @@ func referencedMessages(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// related is the newest other session among those that the search finds near to the message, or the newest of all
-// where it finds none, or where the message says nothing but that it points back: then the words of that are no topic.
-// Where the message names a day on which there were sessions, it is one of them. Sessions that the store lists are newer
-// than those that it doesn't.
+// referencedSession returns the newest other session among those that the search finds close to the message. If the
+// search finds none, or the message has no words beside the reference, it returns the newest session of all. If the
+// message names a day that had sessions, it returns one of them. Sessions that the store lists are newer than those it
+// does not list.
 func referencedSession(sel *selection) (string, bool) {
 	sessions := sessionsOfNamedDay(sel)
 	named := len(sessions) > 0
@@ -197,7 +195,7 @@ func referencedSession(sel *selection) (string, bool) {
 	return "", false
 }
 
-// ofNamedDay are the sessions of the day or week that the message names, latest first.
+// sessionsOfNamedDay returns the sessions of the day or week that the message names, latest first.
 func sessionsOfNamedDay(sel *selection) []conversation.Session {
 	least, most, named := namedDays(sel.Message, sel.now.In(sel.zone).Weekday())
 	if !named {
@@ -209,8 +207,8 @@ func sessionsOfNamedDay(sel *selection) []conversation.Session {
 	})
 }
 
-// unlisted is this coach's session of the newest message that the search found with such a score, where the session is
-// older than those that the store lists.
+// unlistedSession returns this coach's session of the newest hit with at least that score, for a session older than
+// those that the store lists.
 func unlistedSession(sel *selection, best map[string]float64, least float64) string {
 	var newest conversation.Message
 	for _, h := range sel.hits {
@@ -222,7 +220,7 @@ func unlistedSession(sel *selection, best map[string]float64, least float64) str
 	return newest.SessionID
 }
 
-// hitsOf are the messages of a session that the search found, oldest first.
+// messagesOfHits returns the messages of a session that the search found, oldest first.
 func messagesOfHits(sel *selection, sessionID string) []*conversation.Message {
 	var messages []*conversation.Message
 	for _, h := range sel.hits {

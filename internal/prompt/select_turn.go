@@ -11,7 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// chooseNow tells the local date and time to the minute, the time since the last message, and the thread's status.
+// selectNow selects the local date and time to the minute, the time since the last message, and the thread's status.
 func selectNow(sel *selection, _ *Slot) []*entry {
 	fields := []field{{"Local time", sel.now.In(sel.zone).Format("Monday, 2 January 2006, 15:04") + " (" + sel.zone.String() + ")"}}
 	last := "none before this one"
@@ -22,14 +22,14 @@ func selectNow(sel *selection, _ *Slot) []*entry {
 	return []*entry{{kind: "now", id: "now", at: sel.now, fields: fields}}
 }
 
-// maxAttributes and maxAttribute bound what is told of a session's attributes.
+// maxAttributes and maxAttribute limit the number of a session's attributes and their characters.
 const (
 	maxAttributes = 12
 	maxAttribute  = 120
 )
 
-// chooseState tells where the session itself stands. Times are the now block's alone
-// (prompt-assembly-map, "Duplications / Contradictions").
+// selectState selects the state of the session itself. Only the now block has times (prompt-assembly-map,
+// "Duplications / Contradictions").
 func selectState(sel *selection, _ *Slot) []*entry {
 	fields := []field{{"Screen", contextLabel(sel.Context)}}
 	fields = addField(fields, "Title", excerpt(sel.session.Title, maxAttribute))
@@ -45,7 +45,7 @@ func selectState(sel *selection, _ *Slot) []*entry {
 	return []*entry{{kind: "session_state", id: sel.SessionID, sessionID: sel.SessionID, context: sel.Context, fields: fields}}
 }
 
-// scalar writes a value that is no object, and lists of such.
+// scalar writes a value that is not an object, or a list of such values.
 func scalar(value any) (string, bool) {
 	switch x := value.(type) {
 	case nil, map[string]any:
@@ -63,8 +63,8 @@ func scalar(value any) (string, bool) {
 	}
 }
 
-// chooseRole tells who the model is: the request's role, or the recipe's, or the coach's persona; and the recipe's
-// rules behind it.
+// selectRole selects the role text (the request's, else the recipe's, else the coach's persona) and the recipe's
+// rules.
 func selectRole(sel *selection, _ *Slot) []*entry {
 	role := &entry{kind: "role", id: sel.CoachID, text: sel.SystemRole}
 	if !hasVisibleText(role.text) {
@@ -80,7 +80,7 @@ func selectRole(sel *selection, _ *Slot) []*entry {
 	return entries
 }
 
-// persona is a coach's own text with its name.
+// persona is a coach's text with its name.
 func persona(c longterm.Coach) string {
 	text := strings.TrimSpace(c.Persona)
 	if !hasVisibleText(text) {
@@ -96,7 +96,7 @@ func persona(c longterm.Coach) string {
 	return "Your name is " + name + " " + text
 }
 
-// chooseCurrent is the current message, whole and last.
+// selectCurrent selects the current message.
 func selectCurrent(sel *selection, _ *Slot) []*entry {
 	return []*entry{{
 		kind: kindMessage, id: cmp.Or(sel.MessageID, "current"), sessionID: sel.SessionID, context: sel.Context, at: sel.now,
@@ -104,8 +104,7 @@ func selectCurrent(sel *selection, _ *Slot) []*entry {
 	}}
 }
 
-// chooseExpertise tells the modules of the agent; an agent without any gets no block
-// (working-context-builder, AC 5).
+// selectExpertise selects the agent's modules. An agent without modules gets no block (working-context-builder, AC 5).
 func selectExpertise(sel *selection, _ *Slot) []*entry {
 	var entries []*entry
 	for i, name := range sel.agent.Expertise {
@@ -114,7 +113,7 @@ func selectExpertise(sel *selection, _ *Slot) []*entry {
 	return entries
 }
 
-// chooseInstruction is the recipe's last word, and the tools that it offers.
+// selectInstruction selects the recipe's last text and its tools.
 func selectInstruction(sel *selection, _ *Slot) []*entry {
 	var entries []*entry
 	if sel.recipe.Instruction != "" {

@@ -15,7 +15,7 @@ func memoryEntry(m longterm.Memory) *entry {
 	return &entry{kind: "memory", id: m.ID, at: m.CreatedAt, text: m.Content, tokens: m.Tokens}
 }
 
-// chooseSafety tells the pinned memories, all of them: injuries, allergies. The newest are the last to go.
+// selectSafety selects the pinned memories, such as injuries and allergies, newest first.
 func selectSafety(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
 	for _, m := range newestFirst(sel.snapshot.Memories) {
@@ -26,8 +26,8 @@ func selectSafety(sel *selection, slot *Slot) []*entry {
 	return capItems(entries, slot)
 }
 
-// chooseFoundation tells the lasting facts, seeded ones first, then the oldest
-// (prompt-assembly-map, "Smallest 3 Improvements", 1).
+// selectFoundation selects lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
+// Improvements", 1).
 func selectFoundation(sel *selection, slot *Slot) []*entry {
 	memories := slices.Clone(sel.snapshot.Memories)
 	slices.SortFunc(memories, func(a, b longterm.Memory) int {
@@ -62,7 +62,7 @@ func newestFirst(memories []longterm.Memory) []longterm.Memory {
 	return sorted
 }
 
-// countOpen counts the entries that nothing keeps out yet.
+// countUndropped counts the entries that are not dropped yet.
 func countUndropped(entries []*entry) int {
 	n := 0
 	for _, e := range entries {
@@ -73,15 +73,15 @@ func countUndropped(entries []*entry) int {
 	return n
 }
 
-// memoryCaps are how many memories of each type are told as relevant, and rawMemories how many of the search's are
-// looked at that no other block tells (prompt-assembly-map, selectRelevantMemories).
+// memoryCaps are the numbers of relevant memories of each type (prompt-assembly-map, selectRelevantMemories).
 var memoryCaps = map[longterm.MemoryType]int{
 	longterm.ProfileMemory: 2, longterm.PeopleMemory: 3, longterm.ProjectMemory: 3,
 }
 
+// rawMemories is how many memories without a claim are considered.
 const rawMemories = 12
 
-// chooseRelevantMemories tells the memories nearest to the message that no other block tells, by type
+// selectRelevantMemories selects the memories closest to the message that no other block has, by type
 // (prompt-assembly-map, "Block Map Table": caps 2, 3, 3, and 8 in all).
 func selectRelevantMemories(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
@@ -113,8 +113,9 @@ func selectRelevantMemories(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// relevantMemories are the memories that the search found, best first, and behind them the live ones that share words
-// with the message and that nothing tells yet: in a long history, messages can take every place in the search's answer.
+// relevantMemories returns the memories that the search found, best first. Behind them are the live ones that share
+// words with the message and that no block has, because in a long history messages can take every place among the
+// hits.
 func relevantMemories(sel *selection) []recall.Hit {
 	var found []recall.Hit
 	known := map[string]bool{}
@@ -135,7 +136,8 @@ func relevantMemories(sel *selection) []recall.Hit {
 	return found
 }
 
-// chooseProfile tells who the user is (working-context-builder, finding F1). A user without a profile gets no block.
+// selectProfile selects the user's profile (working-context-builder, finding F1). A user without a profile gets no
+// block.
 func selectProfile(sel *selection, _ *Slot) []*entry {
 	p := sel.snapshot.Profile
 	if p == nil {
@@ -168,7 +170,7 @@ func fieldsEntry(e *entry, fields []field) []*entry {
 	return []*entry{e}
 }
 
-// EngagementThreshold is how long after a check-in a user still counts as engaged: a long weekend without one is no
+// EngagementThreshold is how many days after a check-in a user still counts as engaged, so that a long weekend is no
 // absence (working-context-builder, ENGAGEMENT_THRESHOLD_DAYS, finding F6).
 const EngagementThreshold = 3
 
@@ -182,7 +184,7 @@ type Engagement struct {
 	LastCheckInAt time.Time
 }
 
-// EngagementOf works out a user's engagement from the latest check-in (AC 6 to 8).
+// EngagementOf derives a user's engagement from the latest check-in (working-context-builder, AC 6 to 8).
 func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
 	if latest == nil {
 		return Engagement{Status: "new"}
@@ -195,12 +197,12 @@ func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
 	return e
 }
 
-// newUser is the specification's word for a user who has never checked in (working-context-builder,
+// newUser is the specification's text for a user who has never checked in (working-context-builder,
 // buildContextInjection).
 const newUser = "new user (first conversation)"
 
-// chooseEngagement tells how regularly the user checks in. Who has talked before without ever checking in is not called
-// new: the prompt would say the contrary a few lines on.
+// selectEngagement selects the user's engagement. A user who has talked before without a check-in is not called new,
+// because other blocks would contradict it.
 func selectEngagement(sel *selection, _ *Slot) []*entry {
 	if len(sel.ownMessages) > 0 || len(sel.sessions) > 0 {
 		return engagementEntries(sel, "no check-ins yet")
@@ -208,7 +210,7 @@ func selectEngagement(sel *selection, _ *Slot) []*entry {
 	return engagementEntries(sel, newUser)
 }
 
-// chooseSpecifiedEngagement is chooseEngagement in the specification's own words.
+// selectSpecifiedEngagement is selectEngagement in the specification's own words.
 func selectSpecifiedEngagement(sel *selection, _ *Slot) []*entry {
 	return engagementEntries(sel, newUser)
 }
@@ -227,7 +229,7 @@ func engagementEntries(sel *selection, without string) []*entry {
 	}}
 }
 
-// chooseUserSummary tells patterns, wins and struggles, as far as there are any.
+// selectUserSummary selects patterns, wins and struggles.
 func selectUserSummary(sel *selection, _ *Slot) []*entry {
 	s := sel.snapshot.UserSummary
 	if s == nil {
@@ -240,12 +242,13 @@ func selectUserSummary(sel *selection, _ *Slot) []*entry {
 	return fieldsEntry(&entry{kind: "user_summary", id: "user_summary", at: s.LastUpdated}, fields)
 }
 
-// joined writes the texts of a list that say anything behind each other.
+// joined joins the texts of a list that have visible text.
 func joined(list []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(text string) bool { return !hasVisibleText(text) }), "; ")
 }
 
-// chooseGoals tells the active goals in the order in which they were set, the newest the last to go.
+// selectGoals selects the active goals. The newest is the most valuable; they are written in the order in which they
+// were set.
 func selectGoals(sel *selection, slot *Slot) []*entry {
 	goals := slices.Clone(sel.snapshot.Goals)
 	slices.SortFunc(goals, func(a, b longterm.Goal) int {
@@ -265,13 +268,13 @@ func selectGoals(sel *selection, slot *Slot) []*entry {
 	return capItems(entries, slot)
 }
 
-// chooseLoops tells this coach's pending todos, newest first and each content once
-// (prompt-assembly-map, dedupeOpenLoops).
+// selectLoops selects this coach's pending todos, newest first, each content once (prompt-assembly-map,
+// dedupeOpenLoops).
 func selectLoops(sel *selection, slot *Slot) []*entry {
 	return todoEntries(sel, slot, longterm.Pending, func(t longterm.Todo) time.Time { return t.CreatedAt })
 }
 
-// chooseWins tells what was completed in the last 48 hours, newest first.
+// selectWins selects the todos completed in the last 48 hours, newest first.
 func selectWins(sel *selection, slot *Slot) []*entry {
 	return todoEntries(sel, slot, longterm.TodoCompleted, func(t longterm.Todo) time.Time { return t.CompletedAt })
 }
@@ -302,8 +305,8 @@ func selectSeed(sel *selection, slot *Slot) []*entry {
 	return []*entry{capChars(&entry{kind: "seed", id: "seed", text: sel.snapshot.Seed.Content}, slot.Cap)}
 }
 
-// chooseSpine tells the running summary of everything with this coach. It spans contexts, so it is not told where the
-// user keeps any of them apart.
+// selectSpine selects the running summary of everything with this coach. It spans contexts, so it is dropped if the
+// user separates them.
 func selectSpine(sel *selection, slot *Slot) []*entry {
 	spine, ok := sel.snapshot.Spines[sel.CoachID]
 	if !ok || strings.TrimSpace(spine.Text) == "" {

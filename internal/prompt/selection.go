@@ -10,12 +10,12 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// keepsApart reports whether the user lets some sessions know nothing of others.
+// separatesContexts reports whether the user keeps some sessions from being used in others.
 func separatesContexts(p longterm.Preferences) bool { return !p.CrossContext || len(p.Unshared) > 0 }
 
-// mayTell reports whether a memory may be told: it is valid, and the user allows it. What was extracted is told in a
-// session that may know all the sessions it was drawn from; where the user keeps contexts apart, one whose origin is
-// not known is told only where the user has pinned it.
+// allowsMemory reports whether a memory may be used: it is valid, and the user allows it. An extracted memory is used
+// only in sessions that may use all the sessions it was drawn from. If the user separates contexts and its sessions
+// are not known, it is used only if the user has pinned it.
 func (sel *selection) allowsMemory(m longterm.Memory) bool {
 	switch {
 	case !m.Valid(sel.now):
@@ -36,8 +36,8 @@ func (sel *selection) allowsMemory(m longterm.Memory) bool {
 	return len(m.MessageIDs) > 0
 }
 
-// view is what the blocks of one prompt are chosen from: what was gathered, without what the user's preferences, the
-// coach's scope and the rules keep out.
+// selection is what the blocks of one prompt are selected from: what was gathered, without what the user's
+// preferences, the coach's scope and the messages' roles exclude.
 type selection struct {
 	checkedRequest
 	now   time.Time
@@ -45,37 +45,38 @@ type selection struct {
 
 	session conversation.Session
 	coach   longterm.Coach
-	// knows is false where long-term memory could not be read.
+	// hasLongTerm is false if long-term memory could not be read.
 	hasLongTerm bool
 	snapshot    longterm.Snapshot
 
-	// own are the session's own messages, timeline those of all contexts, both oldest first, without the current one
-	// and without system messages.
+	// ownMessages are the session's own messages, timeline those of all contexts. Both are oldest first, without the
+	// current message and without system messages.
 	ownMessages, timeline []*conversation.Message
-	// bySession are the timeline's messages by session, read how many it has of each, those that are not told included.
+	// bySession has the timeline's messages by session. readCounts counts all messages that were read of each session,
+	// excluded ones too.
 	bySession  map[string][]*conversation.Message
 	readCounts map[string]int
 	// sessions are the other sessions of this coach, latest first.
 	sessions []conversation.Session
 	hits     []recall.Hit
 	thread   thread
-	// origins are the sessions of the messages behind extracted memories, nil where all may be told of.
+	// memorySources are the sessions of the messages behind extracted memories. It is nil if all may be used.
 	memorySources map[string]memorySource
 
 	messageTokens int
-	// used holds what a block of higher value tells already, and which.
+	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
 }
 
-// telling is what is told once: of a kind, an id or normalised content.
+// dedupeKey identifies what a prompt includes once. of is an id or normalized content of the kind.
 type dedupeKey struct{ kind, of string }
 
-// tellable reports whether prompts tell messages of a role: stored system messages never enter them.
+// isConversational reports whether prompts include messages of a role. Stored system messages never enter them.
 func isConversational(role conversation.Role) bool {
 	return role == conversation.User || role == conversation.Assistant
 }
 
-// look makes the view of what was gathered.
+// newSelection selects from what was gathered.
 func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
 	sel := &selection{
 		checkedRequest: o, now: now, prefs: got.access.Preferences, session: got.session, messageTokens: got.messageTokens,
@@ -99,7 +100,7 @@ func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
 	return sel
 }
 
-// recollect takes long-term memory in, as far as the user lets it be told.
+// addLongTerm adds the long-term memory that the user allows.
 func (sel *selection) addLongTerm(snapshot *longterm.Snapshot) {
 	sel.coach = longterm.DefaultCoach
 	if snapshot == nil {
@@ -114,7 +115,7 @@ func (sel *selection) addLongTerm(snapshot *longterm.Snapshot) {
 	})
 }
 
-// visible reports whether this session may hold something of another one, or of itself.
+// allowsSession reports whether this session may use another one, or itself.
 func (sel *selection) allowsSession(sessionID, context string) bool {
 	return sessionID == sel.session.ID || sel.prefs.Shares(context, sel.Context)
 }
@@ -147,8 +148,8 @@ func (sel *selection) addMessages(got gathered) {
 	slices.SortFunc(sel.ownMessages, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// divide gives each session its messages of the timeline. Long histories are counted first: they are most of what a
-// prompt allocates.
+// groupBySession gives each session its messages of the timeline. It counts them first, because long histories are
+// most of what a prompt allocates.
 func (sel *selection) groupBySession() {
 	sizes := map[string]int{}
 	for i := range sel.timeline {
@@ -162,7 +163,7 @@ func (sel *selection) groupBySession() {
 	}
 }
 
-// lastOwn is when the session's newest message before the current one was said.
+// lastOwn is the time of the session's newest message before the current one.
 func (sel *selection) lastOwn() time.Time {
 	if len(sel.ownMessages) == 0 {
 		return time.Time{}
@@ -170,8 +171,8 @@ func (sel *selection) lastOwn() time.Time {
 	return sel.ownMessages[len(sel.ownMessages)-1].Timestamp
 }
 
-// readSessions joins the sessions that the store lists with those that the newest messages show: the list is an index,
-// which may lag or be missing.
+// addSessions joins the sessions that the store lists with those of the newest messages, because the list is an index
+// that may lag or be missing.
 func (sel *selection) addSessions(listed []conversation.Session) {
 	known := map[string]int{}
 	for _, s := range listed {
@@ -205,7 +206,7 @@ func (sel *selection) addSessions(listed []conversation.Session) {
 	})
 }
 
-// sessionsOfHits makes up for a list of sessions that is missing, as far as the search found their summaries.
+// addSessionsOfHits replaces a missing list of sessions, as far as the search found their summaries.
 func (sel *selection) addSessionsOfHits(known map[string]int) {
 	for _, h := range sel.hits {
 		if h.Summary == nil {
@@ -226,7 +227,7 @@ func (sel *selection) addSessionsOfHits(known map[string]int) {
 	}
 }
 
-// shown is a session as its messages show it.
+// sessionFromMessages derives a session from its messages.
 func sessionFromMessages(messages []*conversation.Message) conversation.Session {
 	first := messages[0]
 	return conversation.Session{
@@ -235,7 +236,7 @@ func sessionFromMessages(messages []*conversation.Message) conversation.Session 
 	}
 }
 
-// readHits takes the search's answers in, best first.
+// addHits adds the search's hits, best first.
 func (sel *selection) addHits(hits []recall.Hit) {
 	for _, h := range hits {
 		if sel.allowsHit(h) {
@@ -259,12 +260,12 @@ func (sel *selection) allowsHit(h recall.Hit) bool {
 	return h.CheckIn != nil
 }
 
-// label names a context for a reader of the prompt.
+// contextLabel names a context for a reader of the prompt.
 func contextLabel(context string) string {
 	return conversation.LabelOf(context, "Another screen")
 }
 
-// use marks something as told by a block, and reports false, with the block that told it, where one did before.
+// claim gives a key to a block. If another block has it already, it returns that block and false.
 func (sel *selection) claim(key dedupeKey, block string) (string, bool) {
 	if by, taken := sel.claims[key]; taken {
 		return by, false
@@ -273,7 +274,7 @@ func (sel *selection) claim(key dedupeKey, block string) (string, bool) {
 	return block, true
 }
 
-// messagesOf are the known messages of a session, oldest first.
+// messagesOf returns the messages of a session, oldest first, as far as they were read.
 func (sel *selection) messagesOf(sessionID string) []*conversation.Message {
 	if sessionID == sel.session.ID && len(sel.ownMessages) > len(sel.bySession[sessionID]) {
 		return sel.ownMessages
@@ -281,7 +282,7 @@ func (sel *selection) messagesOf(sessionID string) []*conversation.Message {
 	return sel.bySession[sessionID]
 }
 
-// tierOf is the tier of a session by its id, tierNone where it is not known.
+// tierOf returns the tier of a session by its id, tierNone if the session is unknown.
 func (sel *selection) tierOf(sessionID string) tier {
 	if sel.thread.sessions[sessionID] {
 		return tierThread
@@ -293,10 +294,10 @@ func (sel *selection) tierOf(sessionID string) tier {
 	return sel.thread.tierOf(sel.sessions[i], sel.now, sel.zone)
 }
 
-// fact is the key under which a content is told once.
+// factKey is the dedupe key of a fact.
 func factKey(content string) dedupeKey { return dedupeKey{"fact", longterm.Normalize(content)} }
 
-// once marks an entry as dropped where a block of higher value tells the same.
+// claimEntry claims an entry's key for a block. It drops the entry if another block has claimed the key.
 func (sel *selection) claimEntry(e *entry, key dedupeKey, block string) *entry {
 	if by, first := sel.claim(key, block); !first {
 		e.drop("repeats " + by)
@@ -304,7 +305,7 @@ func (sel *selection) claimEntry(e *entry, key dedupeKey, block string) *entry {
 	return e
 }
 
-// lastMessage is when the newest message before the current one was said, in any session that may be told of.
+// lastMessage is the time of the newest message before the current one, in any session that may be used.
 func (sel *selection) lastMessage() time.Time {
 	last := sel.lastOwn()
 	if n := len(sel.timeline); n > 0 && sel.timeline[n-1].Timestamp.After(last) {
@@ -313,17 +314,19 @@ func (sel *selection) lastMessage() time.Time {
 	return last
 }
 
-// told is the key under which a message is told once.
+// messageKey is the dedupe key of a message.
 func messageKey(id string) dedupeKey { return dedupeKey{kindMessage, id} }
 
-// scope are the session's own messages that the recipe's strategy chooses, and what stands for the older ones.
+// scope returns the session's own messages that the recipe's strategy selects, and the text that stands for older
+// ones.
 func (sel *selection) scope() (chosen []*conversation.Message, older string) {
 	return sel.recipe.strategy().SelectMessages(sel.ownMessages, ScopingConfig{
 		MaxMessages: sel.agent.Messages, MaxTokens: sel.budget.tokens / 2, Relevant: sel.agent.Relevant, Summary: sel.session.Summary,
 	})
 }
 
-// reads reports whether what a context writes matters in this one: its own, and those that its registry entry names.
+// reads reports whether this context reads what another one writes. It reads its own, and those that its registry
+// entry names.
 func (sel *selection) reads(context string) bool {
 	if context == sel.Context {
 		return true
@@ -332,5 +335,5 @@ func (sel *selection) reads(context string) bool {
 	return err == nil && slices.Contains(sel.surface.Reads, from.Writes)
 }
 
-// summed is the key under which a session's summary is told once.
+// summaryKey is the dedupe key of a session's summary.
 func summaryKey(sessionID string) dedupeKey { return dedupeKey{"summary", sessionID} }

@@ -14,23 +14,23 @@ import (
 
 // Store is what a prompt reads from the table.
 type Store interface {
-	// Open reads a session of a known context together with the user's preferences and generation, consistently,
-	// in one call. A session that does not exist, or is another user's, is NotFound.
+	// Open reads a session of a known context, with the user's preferences and generation, consistently and in one
+	// call. A session that does not exist, or belongs to another user, is NotFound.
 	Open(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Session, longterm.Access, error)
-	// Tail returns a session's last n messages, oldest first, complete whatever the indexes lag.
+	// Tail returns a session's last n messages, oldest first. It is complete even while the indexes lag.
 	Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message, error)
-	// RecentSessions returns the sessions active since then, latest first, whole (with their summaries).
+	// RecentSessions returns the sessions active since a time, latest first, with their summaries.
 	RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session, error)
-	// Timeline is conversation.MessageStore's.
+	// Timeline is the method of conversation.MessageStore.
 	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error)
 	// LongTerm returns the user's live long-term memory in one query.
 	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
-	// Resolve reads records by their ids, consistently, in as few batch reads as there are hundreds of them. What is
-	// deleted, another user's or of another generation is left out.
+	// Resolve reads records by their ids, consistently, in one batch read per hundred. It leaves out records that are
+	// deleted, of another user or of another generation.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 }
 
-// Searcher is the chain embedding, vector index, table: what matters to a text, best first.
+// Searcher finds what is relevant to a text, best first: embedding, vector index, table.
 type Searcher interface {
 	Search(ctx context.Context, user conversation.UserID, q recall.Search) (recall.Found, error)
 }
@@ -40,7 +40,7 @@ type Counter interface {
 	Count(text string) int
 }
 
-// Deps are what a Service stands on. Store, Search, Counter, Archive, Now and NewID are needed.
+// Deps are the dependencies of a Service. Store, Search, Counter, Archive, Now and NewID are required.
 type Deps struct {
 	Store   Store
 	Search  Searcher
@@ -49,18 +49,18 @@ type Deps struct {
 	Now     func() time.Time
 	// NewID returns the random part of a prompt's id.
 	NewID func() string
-	// Log takes warnings and why a source was missing; nil logs nothing. Contents are never logged.
+	// Log takes warnings and the reasons why a source was missing; nil logs nothing. Contents are never logged.
 	Log *slog.Logger
-	// Observe, where set, hears of each prompt built, for metrics.
+	// Observe, if set, is called for each prompt that was built, for metrics.
 	Observe func(ctx context.Context, o Observation)
-	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept, 7 days where it is 0.
+	// StoreText stores the rendered prompt with its manifest. Retention is how long both are stored; 0 means 7 days.
 	StoreText bool
 	Retention time.Duration
-	// Deadlines bound the sources; zero fields take their defaults.
+	// Deadlines limit the sources. Zero fields take their defaults.
 	Deadlines Deadlines
 }
 
-// Observation is what a built prompt came to, for metrics.
+// Observation describes a built prompt for metrics.
 type Observation struct {
 	Recipe   string
 	Tokens   Tokens
@@ -71,8 +71,8 @@ type Observation struct {
 	Own time.Duration
 }
 
-// Deadlines are how long each source may take before the prompt goes on without it; Messages bounds what a prompt
-// can't do without.
+// Deadlines are how long each source may take before the prompt is built without it. Messages applies to the required
+// sources, without which there is no prompt.
 type Deadlines struct {
 	Messages time.Duration
 	LongTerm time.Duration
@@ -80,7 +80,7 @@ type Deadlines struct {
 	Search   time.Duration
 }
 
-// defaults of Deps.
+// Defaults of Deps.
 const (
 	defaultMessages = 3 * time.Second
 	defaultLongTerm = time.Second
@@ -93,11 +93,11 @@ const (
 type Service struct {
 	Deps
 	breakers map[string]*breaker
-	// fixed holds the counts of the formats' own words.
+	// fixed holds the token counts of the formats' own texts.
 	fixed sync.Map
 }
 
-// New returns a service on its dependencies.
+// New returns a service with its dependencies.
 func New(d Deps) *Service {
 	d.Deadlines.Messages = cmp.Or(d.Deadlines.Messages, defaultMessages)
 	d.Deadlines.LongTerm = cmp.Or(d.Deadlines.LongTerm, defaultLongTerm)
@@ -112,11 +112,11 @@ func New(d Deps) *Service {
 	}}
 }
 
-// Build gathers, selects, fits and renders one prompt, and keeps it unless the request says that the caller does.
+// Build gathers, selects, packs and renders one prompt. It saves the prompt unless the request says SkipSave.
 //
-// Its errors: Invalid with the field named, where a message that the budget does not hold says the budget and the
-// need; NotFound for a session that this user does not have; Unavailable where the session or its messages can't be
-// read. Every other source that fails or is late is named in the manifest's degraded, and the prompt goes on without.
+// Errors: Invalid with the field; a message that exceeds the budget is Invalid with the budget and the tokens needed.
+// NotFound for a session that this user does not have. Unavailable if the session or its messages can't be read. Every
+// other source that fails or is late is named in the manifest's degraded, and the prompt is built without it.
 func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request) (Prompt, error) {
 	o, err := check(r)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	return p, s.Archive.SavePrompt(ctx, user, kept)
 }
 
-// assemble makes the prompt of what was gathered. Equal input and time make equal prompts, to the byte.
+// assemble makes the prompt from what was gathered. Equal input and time make equal prompts, to the byte.
 func (s *Service) assemble(o checkedRequest, got gathered, now time.Time) (Prompt, error) {
 	sel := newSelection(o, got, now)
 	blocks := selectBlocks(sel)
@@ -171,7 +171,7 @@ func (s *Service) assemble(o checkedRequest, got gathered, now time.Time) (Promp
 	}, nil
 }
 
-// report tells the metrics and the log what a prompt came to.
+// report passes the prompt's warnings to the log and its figures to the metrics.
 func (s *Service) report(ctx context.Context, p Prompt, got gathered, own time.Duration) {
 	for _, warning := range p.Manifest.Warnings {
 		s.Log.WarnContext(ctx, "prompt warning", "recipe", p.Recipe, "promptId", p.ID, "warning", warning)

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// timelinePages bounds the pages of a recipe that tells long histories.
+	// timelinePages limits the pages that are read for a recipe with long histories.
 	timelinePages = 6
-	// sessionYears is how far back sessions may lie: the latest summary may be old.
+	// sessionYears is how far back sessions are read, because the latest summary may be old.
 	sessionYears = 10
-	// queryBytes is how much of a message is searched for: its beginning and its end.
+	// queryBytes is how much of a message is searched for: half from its beginning, half from its end.
 	queryBytes = 6000
 )
 
@@ -31,8 +31,7 @@ func (g *gatherer) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// access waits for what open reads: the search needs it only when the embedding is there, so that it need not read
-// the same again.
+// access waits for what open reads. The search needs it only after the embedding, so it need not read it again.
 func (g *gatherer) access(ctx context.Context) (longterm.Access, error) {
 	select {
 	case <-g.opened:
@@ -42,7 +41,7 @@ func (g *gatherer) access(ctx context.Context) (longterm.Access, error) {
 	}
 }
 
-// readTimeline reads the newest messages over all contexts, page by page until the recipe's history is full.
+// readTimeline reads the newest messages of all contexts, page by page, until the recipe has enough history.
 func (g *gatherer) readTimeline(ctx context.Context) error {
 	page := conversation.Page{Limit: g.recipe.Reads.Messages, Descending: true}
 	chars := 0
@@ -64,7 +63,7 @@ func (g *gatherer) readTimeline(ctx context.Context) error {
 	return nil
 }
 
-// tooOld reports whether no recipe tells a message in full any more.
+// tooOld reports whether a message is so old that no recipe includes it in full.
 func (g *gatherer) tooOld(m conversation.Message) bool {
 	return g.now.Sub(m.Timestamp) > 48*time.Hour
 }
@@ -110,7 +109,7 @@ func (g *gatherer) search(ctx context.Context) error {
 	return missing
 }
 
-// queryText is the part of a message that is searched for.
+// queryText is the part of a message that the search uses.
 func queryText(message string) string {
 	if len(message) <= queryBytes {
 		return message
@@ -118,13 +117,13 @@ func queryText(message string) string {
 	return truncate.Bytes(message, queryBytes/2) + "\n" + truncate.LastBytes(message, queryBytes/2)
 }
 
-// ownNeeded is how many of the session's own messages the recipe may tell.
+// tailSize is how many of the session's own messages the recipe may need.
 func (g *gatherer) tailSize() int {
 	return g.recipe.strategy().Reach(g.agent) + 1 // the current message may be stored already
 }
 
-// needsTail reports whether the timeline lacks some of the session's last messages: they are older than what it
-// brought, its index lags, or the session has not moved to the shared store yet.
+// needsTail reports whether the timeline lacks some of the session's last messages: because they are older than what
+// it returned, because its index lags, or because the session is not in the shared store yet.
 func (g *gatherer) needsTail() bool {
 	s := g.got.session
 	if s.LastSeq == 0 && s.Placement != conversation.Embedded {
@@ -158,7 +157,7 @@ func (g *gatherer) readTail(ctx context.Context) error {
 	return err
 }
 
-// pointers lets long histories be passed on without copying their messages, which nothing changes.
+// pointers lets long histories be passed on without copying the messages, which nothing changes.
 func pointers(messages []conversation.Message) []*conversation.Message {
 	if messages == nil {
 		return nil
@@ -170,9 +169,9 @@ func pointers(messages []conversation.Message) []*conversation.Message {
 	return out
 }
 
-// checkCurrent refuses a messageId that does not name the current message as this session stores it: a prompt that left
-// out another message in its place would tell one twice, or lose one. It costs no call where the session's last
-// messages, which are read anyway, hold it.
+// checkCurrent refuses a messageId that does not name the current message as this session stores it. Leaving out
+// another message in its place would repeat one message, or lose one. The check costs no call if the message is among
+// the session's last ones, which are read anyway.
 func (g *gatherer) checkCurrent(ctx context.Context) error {
 	if g.MessageID == "" {
 		return nil
@@ -192,8 +191,8 @@ func (g *gatherer) checkCurrent(ctx context.Context) error {
 	return nil
 }
 
-// storedCurrent finds the message that the request names: among what was read, or by its id where many others have
-// come in since.
+// storedCurrent finds the message that the request names: among the messages read, or by its id if many others came
+// after it.
 func (g *gatherer) storedCurrent(ctx context.Context) (m conversation.Message, found bool, err error) {
 	for _, read := range [][]*conversation.Message{g.got.tail, g.got.timeline} {
 		for _, m := range read {
@@ -214,14 +213,15 @@ func (g *gatherer) storedCurrent(ctx context.Context) (m conversation.Message, f
 	return m, found, err
 }
 
-// origin is the session that a message belongs to.
+// memorySource is the session that a message behind an extracted memory belongs to. Such a memory reveals what was
+// said in that session, so it is told only where the session's messages may be.
 type memorySource struct{ sessionID, context string }
 
-// maxOrigins bounds how many messages are looked up for one prompt. What lies behind it counts as unknown.
+// maxMemorySources limits how many messages are looked up for one prompt. The sessions of the rest count as unknown.
 const maxMemorySources = 200
 
-// readOrigins finds out where the messages behind extracted memories were said, in one read, for a user who keeps
-// contexts apart; it costs others nothing. Where it fails, those memories are left out.
+// readMemorySources reads the sessions of the messages behind extracted memories, in one call, for a user who
+// separates contexts. Other users cost no call. If the read fails, these memories are left out.
 func (g *gatherer) readMemorySources(ctx context.Context) {
 	if !separatesContexts(g.got.access.Preferences) || !g.got.access.Preferences.Memory {
 		return
@@ -251,7 +251,7 @@ func (g *gatherer) readMemorySources(ctx context.Context) {
 	}
 }
 
-// unknownOrigins are the messages behind extracted memories whose sessions are not known yet, those of the newest
+// unknownSources returns the messages behind extracted memories whose sessions are not known yet, those of the newest
 // memories first, each once.
 func (g *gatherer) unknownSources() []string {
 	var memories []longterm.Memory

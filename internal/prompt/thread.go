@@ -13,10 +13,10 @@ import (
 // ThreadGap is the longest pause within a thread (conversation-context-engine, "Thread detection").
 const ThreadGap = 30 * time.Minute
 
-// tier says how much of a session a prompt tells (conversation-context-engine, "Tiered context builder").
+// tier says how much of a session a prompt includes (conversation-context-engine, "Tiered context builder").
 type tier int
 
-// The tiers: the active thread and today's other sessions in full, yesterday's and older ones by their summaries.
+// The tiers: the active thread and today's other sessions in full, yesterday's and older sessions by their summaries.
 const (
 	tierThread tier = iota + 1
 	tierToday
@@ -31,14 +31,14 @@ const HistoryDays = 7
 // thread is the chain of sessions that the current message belongs to.
 type thread struct {
 	sessions map[string]bool
-	// began is the first message of its first session, last the newest message before the current one; both are zero
-	// where there is none.
+	// start is the first message of its first session, last the newest message before the current one. Both are zero
+	// if there is none.
 	start, last time.Time
 }
 
-// chain walks back from the session that the user stands in: a session belongs when the pause between its last message
-// and the first of what belongs already is at most ThreadGap. now stands for the first message of a session that has
-// none but the current one.
+// newThread walks back from the current session. A session belongs to the thread if the pause between its last message
+// and the first message of the thread so far is at most ThreadGap. If the current session has no message but the
+// current one, now is its first message.
 func newThread(own conversation.Session, others []conversation.Session, lastBefore, now time.Time) thread {
 	t := thread{sessions: map[string]bool{own.ID: true}, last: lastBefore}
 	edge := now
@@ -65,12 +65,12 @@ func newThread(own conversation.Session, others []conversation.Session, lastBefo
 	return t
 }
 
-// continues reports whether the current message follows on within ThreadGap.
+// active reports whether the current message follows within ThreadGap.
 func (t thread) active(now time.Time) bool {
 	return !t.last.IsZero() && now.Sub(t.last) <= ThreadGap
 }
 
-// status is the thread's state in a sentence.
+// status describes the thread in a sentence.
 func (t thread) status(now time.Time) string {
 	switch {
 	case t.last.IsZero():
@@ -85,7 +85,7 @@ func (t thread) status(now time.Time) string {
 	}
 }
 
-// tierOf sorts a session by its last message's calendar day where the user is.
+// tierOf sorts a session by the calendar day of its last message, in the user's time zone.
 func (t thread) tierOf(s conversation.Session, now time.Time, zone *time.Location) tier {
 	if t.sessions[s.ID] {
 		return tierThread
@@ -117,7 +117,7 @@ func dayLabel(at, now time.Time, zone *time.Location) string {
 	}
 }
 
-// lasting words how long something takes, roughly: less than a minute, N minutes, N hours, N days.
+// durationText says roughly how long a duration is: less than a minute, N minutes, N hours, N days.
 func durationText(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -138,7 +138,7 @@ func countText(n int, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// clock writes a local time to the minute; prompts name nothing finer (design 4.4).
+// clockTime writes a local time to the minute. Prompts contain no finer times.
 func clockTime(t time.Time, zone *time.Location) string {
 	local := t.In(zone)
 	return twoDigits(local.Hour()) + ":" + twoDigits(local.Minute())
