@@ -151,7 +151,7 @@ func testCollectionPages(t *testing.T, s *fixture) {
 			got = append(got, g.ID)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("by %d (-want +got):\n%s", limit, diff)
+			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
 	_, _, err := s.Goals().List(t.Context(), alice, conversation.Page{Limit: 1, After: "x"})
@@ -297,12 +297,12 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 		m := longterm.Memory{Content: fmt.Sprint(i), Source: longterm.Extracted, MessageIDs: []string{"m"}}
 		extracted = append(extracted, create(m))
 	}
-	kept := map[string]bool{}
+	live := map[string]bool{}
 	for _, m := range snapshot(t, s).Memories {
-		kept[m.ID] = true
+		live[m.ID] = true
 	}
-	if len(kept) != maxLiveMemories || !kept[pinned.ID] || !kept[seeded.ID] {
-		t.Errorf("%d memories are live, the pinned one %v, the seeded one %v", len(kept), kept[pinned.ID], kept[seeded.ID])
+	if len(live) != maxLiveMemories || !live[pinned.ID] || !live[seeded.ID] {
+		t.Errorf("%d memories are live, the pinned one %v, the seeded one %v", len(live), live[pinned.ID], live[seeded.ID])
 	}
 	for _, m := range extracted {
 		got, err := s.Memories().Get(t.Context(), alice, m.ID)

@@ -77,7 +77,7 @@ func checkSeqs(t *testing.T, s Store, id string, want ...int) {
 	for _, limit := range []int{1, 50} {
 		got, err := allMessages(t.Context(), s, alice, id, conversation.Page{Limit: limit})
 		if diff := cmp.Diff(want, seqs(got)); err != nil || diff != "" {
-			t.Errorf("%s by %d (-want +got), %v:\n%s", id, limit, err, diff)
+			t.Errorf("%s, pages of %d (-want +got), %v:\n%s", id, limit, err, diff)
 		}
 	}
 	if x := readSession(t, s, id); x.MessageCount != len(want) {
@@ -92,7 +92,7 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 	s.extractMemory(t, m[1])
 	both := s.extractMemory(t, m[1], other[0])
 	s.savePrompt(t, "a")
-	kept := s.savePrompt(t, "b")
+	saved := s.savePrompt(t, "b")
 	for name, at := range map[string]struct {
 		user    conversation.UserID
 		session string
@@ -109,8 +109,8 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 	}
 	checkSeqs(t, s, "a", 1, 3, 4)
 	s.checkMemories(t, both)
-	if got := listPrompts(t, s, "", 50); cmp.Diff([]string{kept.ID}, promptIDs(got)) != "" {
-		t.Errorf("kept prompts are %v", promptIDs(got))
+	if got := listPrompts(t, s, "", 50); cmp.Diff([]string{saved.ID}, promptIDs(got)) != "" {
+		t.Errorf("saved prompts are %v", promptIDs(got))
 	}
 	x := readSession(t, s, "a")
 	if x.Summary != nil || x.SummarizedSeq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
@@ -207,7 +207,7 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	s.checkMemories(t, both)
 	checkSeqs(t, s, "kept", 1)
 	if got := listPrompts(t, s, "", 50); len(got) != 1 || got[0].SessionID != "kept" {
-		t.Errorf("kept prompts are %v", promptIDs(got))
+		t.Errorf("saved prompts are %v", promptIDs(got))
 	}
 	hits, err := s.Resolve(t.Context(), alice, 0, []string{own.ID(), shared.ID()})
 	if err != nil || len(hits) != 1 || hits[0].ID != shared.ID() {
@@ -240,16 +240,13 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 			t.Errorf("%s is listed", id)
 		}
 	}
-	var ids []string
-	for _, m := range messages {
-		ids = append(ids, m.ID)
-	}
+	ids := idsOf(messages, func(m conversation.Message) string { return m.ID })
 	if hits, err := s.Resolve(t.Context(), alice, 0, ids); err != nil || len(hits) != 0 {
 		t.Errorf("its messages resolve to %v, %v", hits, err)
 	}
 	for _, m := range timeline(t, s, conversation.Range{}, conversation.Page{Limit: 50}) {
 		if m.SessionID == id {
-			t.Errorf("the timeline holds message %d", m.Seq)
+			t.Errorf("the timeline has message %d", m.Seq)
 		}
 	}
 }
@@ -264,18 +261,18 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	if _, err := s.Append(t.Context(), alice, newAppend("a", "late")); !fault.Is(err, fault.NotFound) {
-		t.Errorf("append to a buried session: %v", err)
+		t.Errorf("append to a deleted session: %v", err)
 	}
 	again, err := s.BurySession(t.Context(), alice, "a", due)
 	if err != nil || again.ID != g.ID || again.Session == nil {
-		t.Errorf("bury it again: %+v, %v", again, err)
+		t.Errorf("delete it again: %+v, %v", again, err)
 	}
 	messages := func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
 		return s.BuriedMessages(t.Context(), again, p)
 	}
 	left := allPages(t, conversation.Page{Limit: 1}, messages)
 	if diff := cmp.Diff(old, left); diff != "" {
-		t.Errorf("left of it (-want +got):\n%s", diff)
+		t.Errorf("messages of the deleted session (-want +got):\n%s", diff)
 	}
 	s.advance(time.Millisecond)
 	_, fresh := newSession(t, s, coach, "a", "new")
@@ -283,8 +280,8 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 	if n, err := s.sweeper().Sweep(t.Context(), 10); err != nil || n != 1 {
 		t.Errorf("swept %d, %v", n, err)
 	}
-	line := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
-	if diff := cmp.Diff(fresh, line); diff != "" {
+	remaining := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
+	if diff := cmp.Diff(fresh, remaining); diff != "" {
 		t.Errorf("the timeline after the sweep (-want +got):\n%s", diff)
 	}
 	checkSeqs(t, s, "a", 1)
@@ -298,37 +295,37 @@ func testTombstones(t *testing.T, s *fixture) {
 	for i, minutes := range []int{3, 1} {
 		g, err := s.BuryMessage(t.Context(), alice, m[i], []string{m[i].ID}, Now.Add(time.Duration(minutes)*time.Minute))
 		if err != nil || cmp.Diff([]string{m[i].ID}, g.Vectors) != "" {
-			t.Fatalf("bury a message: %+v, %v", g, err)
+			t.Fatalf("delete a message: %+v, %v", g, err)
 		}
 		want = append([]string{g.ID}, want...)
 	}
 	if _, err := s.BurySession(t.Context(), alice, "b", Now.Add(10*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	due := func(minutes, limit int) (ids []string, graves []erasure.Grave) {
+	due := func(minutes, limit int) (ids []string, tombstones []erasure.Grave) {
 		t.Helper()
-		graves, err := s.GravesBefore(t.Context(), Now.Add(time.Duration(minutes)*time.Minute), limit)
+		tombstones, err := s.GravesBefore(t.Context(), Now.Add(time.Duration(minutes)*time.Minute), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range graves {
+		for _, g := range tombstones {
 			ids = append(ids, g.ID)
 		}
-		return ids, graves
+		return ids, tombstones
 	}
 	for _, c := range []struct{ minutes, limit, n int }{{0, 9, 0}, {2, 9, 1}, {3, 9, 2}, {9, 1, 1}} {
 		if got, _ := due(c.minutes, c.limit); cmp.Diff(want[:c.n], append([]string{}, got...)) != "" {
 			t.Errorf("due after %d minutes, at most %d: %v, want %v", c.minutes, c.limit, got, want[:c.n])
 		}
 	}
-	_, graves := due(9, 9)
-	first := graves[0]
+	_, tombstones := due(9, 9)
+	first := tombstones[0]
 	first.Emptied, first.Round = true, 1
 	if err := s.KeepGrave(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if got, graves := due(9, 9); len(got) != 2 || got[1] != first.ID || !graves[1].Emptied || graves[1].Round != 1 {
-		t.Errorf("due after one was put off: %+v", graves)
+	if got, tombstones := due(9, 9); len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Round != 1 {
+		t.Errorf("due after one was postponed: %+v", tombstones)
 	}
 	for range 2 {
 		if err := s.CloseGrave(t.Context(), first); err != nil {
@@ -343,7 +340,7 @@ func testTombstones(t *testing.T, s *fixture) {
 // testForgetPrompts checks that ForgetPrompts deletes the prompts that one session got in a period, and the text of all
 // other prompts of that period.
 func testForgetPrompts(t *testing.T, s *fixture) {
-	var kept []prompt.StoredPrompt
+	var saved []prompt.StoredPrompt
 	for _, session := range []string{"a", "b", "a", "b", "a", "b"} {
 		s.advance(time.Minute)
 		k := s.savePrompt(t, session)
@@ -351,18 +348,18 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 		if err := s.SavePrompt(t.Context(), alice, k); err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, k)
+		saved = append(saved, k)
 	}
 	for range 2 {
-		from, to := kept[1].CreatedAt, kept[3].CreatedAt.Add(time.Second)
+		from, to := saved[1].CreatedAt, saved[3].CreatedAt.Add(time.Second)
 		if err := s.ForgetPrompts(t.Context(), alice, "a", from, to); err != nil {
 			t.Fatal(err)
 		}
 	}
-	kept[1].Text, kept[3].Text = nil, nil
-	want := []prompt.StoredPrompt{kept[5], kept[4], kept[3], kept[1], kept[0]}
+	saved[1].Text, saved[3].Text = nil, nil
+	want := []prompt.StoredPrompt{saved[5], saved[4], saved[3], saved[1], saved[0]}
 	if diff := cmp.Diff(want, listPrompts(t, s, "", 50)); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
+		t.Errorf("saved prompts (-want +got):\n%s", diff)
 	}
 }
 

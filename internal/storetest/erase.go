@@ -16,12 +16,8 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-func promptIDs(kept []prompt.StoredPrompt) []string {
-	var ids []string
-	for _, k := range kept {
-		ids = append(ids, k.ID)
-	}
-	return ids
+func promptIDs(prompts []prompt.StoredPrompt) []string {
+	return idsOf(prompts, func(p prompt.StoredPrompt) string { return p.ID })
 }
 
 // storeEverything stores a record of every kind for alice, and puts name in each.
@@ -115,7 +111,7 @@ func testErase(t *testing.T, s *fixture) {
 	s.storeEverything(t, "old")
 	createSession(t, s, bob, coach, "bobs")
 	appendMessages(t, s, bob, "bobs", userMessages("bob's")...)
-	there := s.AppRecord(t, alice)
+	recordsExist := s.AppRecord(t, alice)
 	out, err := s.erase(t)
 	if err != nil || !out.Done || out.Generation != 1 || !out.ErasedAt.Equal(s.clock()) {
 		t.Fatalf("erase: %+v, %v", out, err)
@@ -130,7 +126,7 @@ func testErase(t *testing.T, s *fixture) {
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
 		t.Errorf("visible afterwards (-want +got):\n%s", diff)
 	}
-	if !there() {
+	if !recordsExist() {
 		t.Error("the app's own record is gone")
 	}
 	if got, err := allMessages(t.Context(), s, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
@@ -256,15 +252,15 @@ func testSameIDDuringErasure(t *testing.T, s *fixture) {
 func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "1")
 	m := s.extractMemory(t, messages...)
-	kept := s.savePrompt(t, "a")
+	saved := s.savePrompt(t, "a")
 	p, _, err := s.BeginErasure(t.Context(), alice, s.clock())
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkRefused := func(when string) {
 		t.Helper()
-		if err := s.SavePrompt(t.Context(), alice, kept); !fault.Is(err, fault.Conflict) {
-			t.Errorf("%s: keep a prompt: %v", when, err)
+		if err := s.SavePrompt(t.Context(), alice, saved); !fault.Is(err, fault.Conflict) {
+			t.Errorf("%s: save a prompt: %v", when, err)
 		}
 		_, err := s.Memories().Update(t.Context(), alice, m, func(m *longterm.Memory) error { m.Pinned = true; return nil })
 		if !fault.Is(err, fault.NotFound) {

@@ -106,16 +106,19 @@ func allPages[T any](t *testing.T, page conversation.Page, list listFunc[T]) []T
 	t.Helper()
 	var all []T
 	for {
-		some, next, err := list(page)
+		items, next, err := list(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(some) > page.Limit {
-			t.Fatalf("a page of %d, at most %d were asked for", len(some), page.Limit)
+		if len(items) > page.Limit {
+			t.Fatalf("a page of %d, at most %d were asked for", len(items), page.Limit)
 		}
-		all = append(all, some...)
+		all = append(all, items...)
 		if page.After = next; next == "" {
 			return all
+		}
+		if len(items) == 0 {
+			t.Fatal("a page before the last one is empty")
 		}
 	}
 }
@@ -160,4 +163,12 @@ func numbered(prefix string, n int) []string {
 		out[i] = fmt.Sprintf("%s-%d", prefix, i+1)
 	}
 	return out
+}
+
+func idsOf[T any](items []T, id func(T) string) []string {
+	ids := make([]string, len(items))
+	for i, v := range items {
+		ids[i] = id(v)
+	}
+	return ids
 }

@@ -108,7 +108,7 @@ func testCoaches(t *testing.T, s *fixture) {
 			ids = append(ids, c.ID)
 		}
 		if !slices.Equal(ids, []string{"a", "b", "c"}) {
-			t.Errorf("by %d: %q", limit, ids)
+			t.Errorf("pages of %d: %q", limit, ids)
 		}
 	}
 	if in := snapshot(t, s).Coaches; len(in) != 3 || in["b"].Name != "Coach b" {

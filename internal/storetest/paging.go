@@ -37,14 +37,14 @@ func testPaging(t *testing.T, s *fixture) {
 		checkField(t, err, "cursor")
 	}
 	if _, _, err := s.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1}); !fault.Is(err, fault.NotFound) {
-		t.Errorf("messages of no session: %v", err)
+		t.Errorf("messages of a missing session: %v", err)
 	}
 }
 
 func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "b")
 	const n, noted, size = 9, 30 << 10, 200 << 10
-	for range n { // what the app adds counts as the content does
+	for range n { // Metadata counts like content.
 		messages := userMessages(strings.Repeat("x", size-noted))
 		messages[0].Metadata = map[string]any{"note": strings.Repeat("y", noted)}
 		appendMessages(t, s, alice, "b", messages...)
@@ -94,34 +94,26 @@ func testPagingDuringWrites(t *testing.T, s *fixture) {
 		}
 		checkComplete(t, got, len(got))
 	}
-	line := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 9})
+	messages := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 9})
 	wg.Wait()
 	seen := map[string]bool{}
-	for _, m := range line {
+	for _, m := range messages {
 		if seen[m.ID] {
 			t.Errorf("the timeline has %s twice", m.ID)
 		}
 		seen[m.ID] = true
 	}
-	if len(line) < before {
-		t.Errorf("the timeline has %d messages, %d were there before", len(line), before)
+	if len(messages) < before {
+		t.Errorf("the timeline has %d messages, %d were there before", len(messages), before)
 	}
 }
 
+// timeline reads all pages of alice's timeline.
 func timeline(t *testing.T, s Store, r conversation.Range, page conversation.Page) []conversation.Message {
 	t.Helper()
-	var all []conversation.Message
-	for {
-		messages, next, err := s.Timeline(t.Context(), alice, r, page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, messages...)
-		if next == "" {
-			return all
-		}
-		page.After = next
-	}
+	return allPages(t, page, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+		return s.Timeline(t.Context(), alice, r, p)
+	})
 }
 
 func testTimeline(t *testing.T, s *fixture) {
@@ -158,7 +150,7 @@ func testTimeline(t *testing.T, s *fixture) {
 		for _, limit := range []int{1, 3, 10, 50} {
 			got := contents(timeline(t, s, c.r, conversation.Page{Limit: limit, Descending: c.desc}))
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s by %d (-want +got):\n%s", c.name, limit, diff)
+				t.Errorf("%s in pages of %d (-want +got):\n%s", c.name, limit, diff)
 			}
 		}
 	}

@@ -257,8 +257,8 @@ func (r listUser) prompts() pagedList {
 	return pagedList{
 		name: "prompts",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
-			kept, next, err := r.s.StoredPrompts(r.ctx, r.user, "", page)
-			return promptIDs(kept), next, err
+			saved, next, err := r.s.StoredPrompts(r.ctx, r.user, "", page)
+			return promptIDs(saved), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			k := promptAt(at, r.nextID())
@@ -288,12 +288,4 @@ func collectionList[T any](
 		},
 		remove: func(id string) error { return c.Delete(r.ctx, r.user, id) },
 	}
-}
-
-func idsOf[T any](items []T, id func(T) string) []string {
-	ids := make([]string, len(items))
-	for i, v := range items {
-		ids[i] = id(v)
-	}
-	return ids
 }

@@ -57,10 +57,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var ids []string
-		for _, x := range got {
-			ids = append(ids, x.ID)
-		}
+		ids := idsOf(got, func(x conversation.Session) string { return x.ID })
 		want := []string{"s0", "s2", "s1"}
 		if len(ids) != min(limit, len(want)) || cmp.Diff(want[:1], ids[:1]) != "" {
 			t.Errorf("at most %d: %v", limit, ids)
@@ -107,7 +104,7 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 		t.Errorf("tail of %d messages, %v", len(tail), err)
 	}
 	if none, err := s.Tail(t.Context(), alice, session, 0); err != nil || len(none) != 0 {
-		t.Errorf("a tail of none: %v, %v", none, err)
+		t.Errorf("a tail of length 0: %v, %v", none, err)
 	}
 }
 
@@ -196,43 +193,43 @@ func listPrompts(t *testing.T, s Store, session string, limit int) []prompt.Stor
 }
 
 func testSavedPrompts(t *testing.T, s *fixture) {
-	var kept []prompt.StoredPrompt
+	var saved []prompt.StoredPrompt
 	for i := range 5 {
-		kept = append([]prompt.StoredPrompt{s.savePrompt(t, fmt.Sprint("s", i%2))}, kept...)
+		saved = append([]prompt.StoredPrompt{s.savePrompt(t, fmt.Sprint("s", i%2))}, saved...)
 	}
-	short := kept[4]
+	short := saved[4]
 	short.Text, short.ExpiresAt = []byte("text"), s.clock().Truncate(time.Second).Add(time.Hour)
-	if err := s.SavePrompt(t.Context(), alice, short); err != nil { // keeping it again replaces it
+	if err := s.SavePrompt(t.Context(), alice, short); err != nil { // saving it again replaces it
 		t.Fatal(err)
 	}
-	kept[4] = short
-	for _, want := range kept {
+	saved[4] = short
+	for _, want := range saved {
 		got, err := s.StoredPrompt(t.Context(), alice, want.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("kept (-want +got), %v:\n%s", err, diff)
+			t.Errorf("saved prompt (-want +got), %v:\n%s", err, diff)
 		}
 	}
 	for _, limit := range []int{1, 2, 50} {
-		if diff := cmp.Diff(kept, listPrompts(t, s, "", limit)); diff != "" {
-			t.Errorf("listed by %d (-want +got):\n%s", limit, diff)
+		if diff := cmp.Diff(saved, listPrompts(t, s, "", limit)); diff != "" {
+			t.Errorf("listed in pages of %d (-want +got):\n%s", limit, diff)
 		}
-		if diff := cmp.Diff([]prompt.StoredPrompt{kept[1], kept[3]}, listPrompts(t, s, "s1", limit)); diff != "" {
-			t.Errorf("of one session by %d (-want +got):\n%s", limit, diff)
+		if diff := cmp.Diff([]prompt.StoredPrompt{saved[1], saved[3]}, listPrompts(t, s, "s1", limit)); diff != "" {
+			t.Errorf("of one session in pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
 	s.advance(time.Hour)
 	if _, err := s.StoredPrompt(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an expired prompt: %v", err)
 	}
-	if diff := cmp.Diff(kept[:4], listPrompts(t, s, "", 50)); diff != "" {
+	if diff := cmp.Diff(saved[:4], listPrompts(t, s, "", 50)); diff != "" {
 		t.Errorf("listed after one expired (-want +got):\n%s", diff)
 	}
-	if _, err := s.StoredPrompt(t.Context(), bob, kept[0].ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.StoredPrompt(t.Context(), bob, saved[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's prompt: %v", err)
 	}
-	late := kept[0]
+	late := saved[0]
 	late.Generation = 1
 	if err := s.SavePrompt(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
-		t.Errorf("keep a prompt of another generation: %v", err)
+		t.Errorf("save a prompt of another generation: %v", err)
 	}
 }

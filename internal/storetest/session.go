@@ -95,16 +95,16 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 		})
 	}
 	wg.Wait()
-	won := 0
+	succeeded := 0
 	for _, err := range results {
 		if err == nil {
-			won++
+			succeeded++
 		} else if !fault.Is(err, fault.Conflict) {
 			t.Errorf("a concurrent call: %v", err)
 		}
 	}
-	if won != 1 {
-		t.Errorf("%d concurrent calls succeeded, want 1", won)
+	if succeeded != 1 {
+		t.Errorf("%d concurrent calls succeeded, want 1", succeeded)
 	}
 }
 
@@ -140,9 +140,9 @@ func testOtherUsersData(t *testing.T, s *fixture) {
 	if err != nil || len(got) != 1 || got[0].Content != "bob's word" {
 		t.Errorf("bob reads %v, %v", got, err)
 	}
-	line, _, err := s.Timeline(t.Context(), bob, conversation.Range{}, conversation.Page{Limit: 10})
-	if err != nil || len(line) != 1 || line[0].Content != "bob's word" {
-		t.Errorf("bob's timeline is %v, %v", line, err)
+	messages, _, err := s.Timeline(t.Context(), bob, conversation.Range{}, conversation.Page{Limit: 10})
+	if err != nil || len(messages) != 1 || messages[0].Content != "bob's word" {
+		t.Errorf("bob's timeline is %v, %v", messages, err)
 	}
 }
 
@@ -176,26 +176,14 @@ func testListSessions(t *testing.T, s *fixture) {
 	}
 }
 
+// listIDs lists the ids of alice's sessions in pages of at most limit.
 func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int) []string {
 	t.Helper()
-	var ids []string
-	page := conversation.Page{Limit: limit}
-	for {
-		sessions, next, err := s.Sessions(t.Context(), alice, filter, page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, x := range sessions {
-			ids = append(ids, x.ID)
-		}
-		if next == "" {
-			return ids
-		}
-		if len(sessions) == 0 || len(sessions) > limit {
-			t.Fatalf("a page of %d sessions with more behind it", len(sessions))
-		}
-		page.After = next
+	list := func(p conversation.Page) ([]conversation.Session, conversation.Position, error) {
+		return s.Sessions(t.Context(), alice, filter, p)
 	}
+	sessions := allPages(t, conversation.Page{Limit: limit}, list)
+	return idsOf(sessions, func(s conversation.Session) string { return s.ID })
 }
 
 func testUpdateSession(t *testing.T, s *fixture) {

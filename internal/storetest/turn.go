@@ -98,20 +98,20 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 		t.Errorf("two messages: %v", err)
 	}
 	// Of many concurrent calls with one key, exactly one gets the lease.
-	var won atomic.Int32
+	var successes atomic.Int32
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
 			_, err := s.BeginTurn(t.Context(), alice, turnWithKey("race"), time.Minute)
 			if err == nil {
-				won.Add(1)
+				successes.Add(1)
 			} else if !fault.Is(err, fault.Conflict) {
 				t.Errorf("a concurrent turn: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	if won.Load() != 1 {
-		t.Errorf("%d of 20 concurrent turns began, want 1", won.Load())
+	if successes.Load() != 1 {
+		t.Errorf("%d of 20 concurrent turns began, want 1", successes.Load())
 	}
 }
