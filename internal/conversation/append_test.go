@@ -91,6 +91,7 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 	_, err := conversation.Append{Messages: []conversation.NewMessage{
 		{Role: "robot", Content: ""},
 		{Role: conversation.User, Content: "x", Mode: "\xff", Timestamp: now.Add(time.Hour), Metadata: map[string]any{"": 1}},
+		{Role: conversation.User, Content: "x", Timestamp: now},
 	}}.Prepare(now)
 	var got []string
 	for _, f := range fault.From(err).Fields {
@@ -99,6 +100,7 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 	want := []string{
 		"messages[0].role", "messages[0].content",
 		"messages[1].timestamp", "messages[1].mode", "messages[1].metadata",
+		"messages[2].timestamp", // before messages[1]
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)

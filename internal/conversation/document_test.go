@@ -40,6 +40,10 @@ func TestInvalidDocuments(t *testing.T) {
 	for range 20000 {
 		deep = []any{deep}
 	}
+	names := map[string]any{}
+	for _, letter := range "abcd" {
+		names[strings.Repeat(string(letter), 250)] = nil
+	}
 	wide := map[string]any{}
 	for i := range 50 {
 		wide[strings.Repeat("y", i+1)] = math.NaN()
@@ -47,7 +51,8 @@ func TestInvalidDocuments(t *testing.T) {
 	for name, v := range map[string]any{
 		"nan": math.NaN(), "infinite": math.Inf(1), "large": 1e126, "small": 1e-131, "number": json.Number("x"),
 		"bytes": "\xff", "channel": make(chan int), "struct": struct{}{}, "deep": deep, "long": strings.Repeat("x", 2000),
-		"name": map[string]any{strings.Repeat("n", 256): 1}, "broken name": map[string]any{"\xff": 1}, "wide": wide,
+		"name": map[string]any{strings.Repeat("n", 256): 1}, "broken name": map[string]any{"\xff": 1},
+		"wide": wide, "names": names,
 	} {
 		if _, wrong := conversation.PrepareDocument("m", map[string]any{"v": v}, 1000); len(wrong) == 0 || len(wrong) > 20 {
 			t.Errorf("%s: %d wrong fields", name, len(wrong))

@@ -31,8 +31,8 @@ func TestEdit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(s.Attributes) != 2 {
-		t.Errorf("Edit changed the attributes of its receiver: %v", s.Attributes)
+	if diff := cmp.Diff(map[string]any{"a": 1.0, "b": 2.0}, s.Attributes); diff != "" {
+		t.Errorf("Edit changed the attributes of its receiver (-want +got):\n%s", diff)
 	}
 }
 
@@ -67,6 +67,7 @@ func TestWithout(t *testing.T) {
 		started, ended time.Time
 	}{
 		"covered":         {1, at(2), at(3), false, 0, at(2).Timestamp, at(3).Timestamp},
+		"last covered":    {2, at(1), at(3), false, 0, at(1).Timestamp, at(3).Timestamp},
 		"not covered":     {3, at(1), at(2), true, 3, at(1).Timestamp, at(2).Timestamp},
 		"nothing is left": {3, nil, nil, true, 3, time.Time{}, time.Time{}},
 	}
