@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// pending lists, by test, the folders that do not pass the test yet. The test logs the problems in them and does not
-// fail. A folder stands for all that is below it.
+// pending lists, by test, the folders that do not pass the test yet. The test does not fail for problems in
+// them, and lists them with -v. A folder includes all folders below it.
 var pending = map[string][]string{
 	"TestLinesAreShort": {
-		"functions", "infra", "internal/chat", "internal/config", "internal/dynamo",
+		"infra", "internal/dynamo",
 		"internal/erasure", "internal/function", "internal/httpapi", "internal/invoke",
-		"internal/metric", "internal/openai", "internal/pinecone", "internal/prompt", "internal/stream",
-		"internal/strictjson", "internal/summary", "internal/token", "internal/truncate", "internal/vector",
+		"internal/openai", "internal/pinecone", "internal/prompt", "internal/stream",
+		"internal/strictjson", "internal/token", "internal/truncate", "internal/vector",
 	},
 	"TestTypesAreSmall": {
 		"infra", "internal/dynamo",
@@ -120,10 +120,11 @@ func checkRepository(t *testing.T, find rule) {
 	}
 	found := find(files)
 	for _, p := range found {
-		if slices.ContainsFunc(pending[t.Name()], p.isIn) {
-			t.Logf("pending: %s:%d: %s", p.path, p.line, p.text)
-		} else {
+		switch {
+		case !slices.ContainsFunc(pending[t.Name()], p.isIn):
 			t.Errorf("%s:%d: %s", p.path, p.line, p.text)
+		case testing.Verbose():
+			t.Logf("pending: %s:%d: %s", p.path, p.line, p.text)
 		}
 	}
 	for _, folder := range pending[t.Name()] {

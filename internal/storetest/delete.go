@@ -324,7 +324,8 @@ func testTombstones(t *testing.T, s *fixture) {
 	if err := s.KeepGrave(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if got, tombstones := due(9, 9); len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Round != 1 {
+	got, tombstones := due(9, 9)
+	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Round != 1 {
 		t.Errorf("due after one was postponed: %+v", tombstones)
 	}
 	for range 2 {
