@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// TestPartialResponse has a handler that reports two records of its first batch. Delivery goes on from the lower one.
+// TestPartialResponse has a handler that reports three records of its first batch. Delivery goes on from the lowest.
 func TestPartialResponse(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -26,7 +26,8 @@ func TestPartialResponse(t *testing.T) {
 	mapping := template.Stream{BatchSize: 10, MaxRetries: 3, ReportsItems: true}
 	s := subscribe(t, table, mapping, func(e events.DynamoDBEvent) (out any, err error) {
 		once.Do(func() {
-			out = failures(e.Records[4].Change.SequenceNumber, e.Records[2].Change.SequenceNumber)
+			r := e.Records
+			out = failures(r[4].Change.SequenceNumber, r[2].Change.SequenceNumber, r[3].Change.SequenceNumber)
 		})
 		return out, nil
 	})
@@ -126,6 +127,57 @@ func TestRetryLimit(t *testing.T) {
 	s.wait(t)
 	if stats := s.poller.Stats(); stats.Dead != 3 || stats.Handled != 1 {
 		t.Errorf("stats %+v", stats)
+	}
+}
+
+// TestProgressRenewsTheRetries has a limit of one retry, and a handler that fails before and after partial progress.
+func TestProgressRenewsTheRetries(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	for n := range 3 {
+		put(t, table, numbered(0, n))
+	}
+	invocations := 0
+	mapping := template.Stream{BatchSize: 10, MaxRetries: 1, ReportsItems: true}
+	s := subscribe(t, table, mapping, func(e events.DynamoDBEvent) (any, error) {
+		invocations++
+		switch invocations {
+		case 1, 3:
+			return nil, errors.New("down")
+		case 2:
+			return failures(e.Records[1].Change.SequenceNumber), nil
+		}
+		return nil, nil
+	})
+	s.wait(t)
+	if got := s.batches(); !slices.Equal(got, []int{3, 3, 2, 2}) {
+		t.Errorf("batches %v, want two of three records and two of two", got)
+	}
+	if stats := s.poller.Stats(); stats.Handled != 3 || stats.Dead != 0 {
+		t.Errorf("stats %+v", stats)
+	}
+}
+
+func TestBackoffDoubles(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	put(t, table, numbered(0, 0))
+	var invoked []time.Time
+	mapping := template.Stream{BatchSize: 10, MaxRetries: 3}
+	const backoff = 50 * time.Millisecond
+	s := subscribe(t, table, mapping, func(events.DynamoDBEvent) (any, error) {
+		invoked = append(invoked, time.Now())
+		return nil, errors.New("down")
+	}, func(o *streams.Options) { o.Backoff = backoff })
+	s.wait(t)
+	s.stop()
+	if len(invoked) != 4 {
+		t.Fatalf("%d invocations, want one and three retries", len(invoked))
+	}
+	for i, factor := range []time.Duration{1, 2, 4} {
+		if wait := invoked[i+1].Sub(invoked[i]); wait < factor*backoff {
+			t.Errorf("retry %d came after %s, want at least %s", i+1, wait, factor*backoff)
+		}
 	}
 }
 
