@@ -18,7 +18,8 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 )
 
-func TestStartAnswersAndStopLeavesNothing(t *testing.T) {
+func TestStartAndStop(t *testing.T) {
+	t.Parallel()
 	s := start(t, dynamodblocal.Options{})
 	createTable(t, s)
 	if err := s.Stop(); err != nil {
@@ -27,7 +28,7 @@ func TestStartAnswersAndStopLeavesNothing(t *testing.T) {
 	select {
 	case <-s.Done():
 	default:
-		t.Error("the process still runs after Stop returned")
+		t.Error("the process still runs after Stop")
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Endpoint(), nil)
 	if err != nil {
@@ -43,6 +44,7 @@ func TestStartAnswersAndStopLeavesNothing(t *testing.T) {
 }
 
 func TestDataDirKeepsTables(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	first := start(t, dynamodblocal.Options{DataDir: dir})
 	createTable(t, first)
@@ -59,8 +61,9 @@ func TestDataDirKeepsTables(t *testing.T) {
 	}
 }
 
-// TestMends starts nothing: each case lacks something, and the error has to say what to do about it in one line.
-func TestMends(t *testing.T) {
+// TestStartErrorsSayWhatToDo starts no engine: in each case something is missing, and the error has to say what to do
+// about it in one line.
+func TestStartErrorsSayWhatToDo(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +86,7 @@ func TestMends(t *testing.T) {
 		{"package altered", anyJava + ":" + otherPackage, true, 0, []string{"sha512", "pinned"}},
 		{"port taken", anyJava, false, l.Addr().(*net.TCPAddr).Port, []string{"is taken", "DYNAMODB_PORT"}},
 	}
-	start(t, dynamodblocal.Options{}) // the cases with a full cache need it filled
+	start(t, dynamodblocal.Options{}) // fills the cache
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("PATH", c.path)
@@ -107,7 +110,7 @@ func TestMends(t *testing.T) {
 	}
 }
 
-func TestStartGivesUpWithItsContext(t *testing.T) {
+func TestStartEndsWithItsContext(t *testing.T) {
 	start(t, dynamodblocal.Options{})
 	t.Setenv("PATH", script(t, "java", "exec sleep 60")+":"+os.Getenv("PATH"))
 	t.Setenv("JAVA_HOME", "")
@@ -118,7 +121,7 @@ func TestStartGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// parentVariable makes the test program the parent of an engine that it leaves behind when it is killed.
+// parentVariable makes the test program start an engine and wait to be killed.
 const parentVariable = "THROUGHLINE_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -159,15 +162,17 @@ func createTable(t *testing.T, s *dynamodblocal.Server) {
 	t.Helper()
 	_, err := client(s).CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String("kept"), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
 	})
 	if err != nil {
 		t.Fatalf("create table: %v", err)
 	}
 }
 
-// script puts an executable of that name into a folder of its own and returns the folder, with /bin for its tools.
+// script writes a shell script of that name into a folder of its own and returns the folder.
 func script(t *testing.T, name, body string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,7 +1,9 @@
 package dynamodblocal
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
@@ -14,25 +16,25 @@ import (
 	"strings"
 )
 
-// The engine's package. Its checksum is the registry's own "integrity" of that version, so a registry, a mirror or
-// a cache that serves anything else is noticed.
+// The engine's package. The checksum is the npm registry's own "integrity" of that version, so that a mirror or a cache
+// that serves anything else is detected.
 const (
 	packageName    = "amplify-dynamodb-simulator"
 	packageVersion = "2.9.30"
 	integrity      = "xTeeRLvzEfqyd5lh3bH4c0kHvSHHmmhD5ZDsHFKAQ5g2Zl6JqlFdutaQhCLHzxEp6Ry1o7TB6niIoXuQAnSewQ=="
 )
 
-// CacheVariable names the environment variable that replaces the folder the engine is installed into.
+// CacheVariable is the environment variable that names another folder to install the engine into.
 const CacheVariable = "THROUGHLINE_CACHE"
 
-// Installed reports whether the engine is in the cache, so that a caller can say why the first start takes longer.
+// Installed reports whether the engine is in the cache. A caller can then say why the first start takes longer.
 func Installed() bool {
 	dir, err := engineDir()
 	return err == nil && exists(jar(dir))
 }
 
-// install returns the folder of the engine, installing it when it is not there. Several processes may call it at
-// once: one installs, the others wait for it; a process killed in the middle leaves nothing that counts as installed.
+// install returns the folder of the engine, and installs it there if needed. Several processes may call it at once: one
+// installs, and the others wait. A process that is killed meanwhile leaves no folder that counts as installed.
 func install(ctx context.Context) (string, error) {
 	dir, err := engineDir()
 	if err != nil {
@@ -55,7 +57,7 @@ func install(ctx context.Context) (string, error) {
 	return dir, fetch(ctx, dir)
 }
 
-// fetch brings the package into a folder beside dir and renames it into place, complete or not at all.
+// fetch unpacks the package into a folder beside dir and then renames it to dir, so that dir is always complete.
 func fetch(ctx context.Context, dir string) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
 	if err != nil {
@@ -79,7 +81,7 @@ func fetch(ctx context.Context, dir string) error {
 	return nil
 }
 
-// pack has npm download the package into dir, without running any script of it, and returns the archive's path.
+// pack makes npm download the package into dir, without running its scripts, and returns the archive's path.
 func pack(ctx context.Context, dir string) (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -109,7 +111,7 @@ func verify(path, want string) error {
 		return fmt.Errorf("read package: %w", err)
 	}
 	if got := base64.StdEncoding.EncodeToString(h.Sum(nil)); got != want {
-		return fmt.Errorf("%s@%s has sha512 %s, not the pinned %s: it was altered on the way",
+		return fmt.Errorf("%s@%s has sha512 %s, not the pinned %s: it was altered in transit",
 			packageName, packageVersion, got, want)
 	}
 	return nil
@@ -137,4 +139,52 @@ func exists(path string) bool {
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// extract unpacks the regular files below prefix of a gzipped tar archive into dir. Links and paths that lead out of
+// dir are refused.
+func extract(archive, prefix, dir string) error {
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	zipped, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	entries := tar.NewReader(zipped)
+	for {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, ok := strings.CutPrefix(entry.Name, prefix)
+		if !ok || entry.Typeflag == tar.TypeDir {
+			continue
+		}
+		if entry.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
+			return fmt.Errorf("archive holds %q, which is no plain file below %s", entry.Name, prefix)
+		}
+		if err := writeFile(filepath.Join(dir, name), entries); err != nil {
+			return err
+		}
+	}
+}
+
+func writeFile(path string, content io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, content); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
 }

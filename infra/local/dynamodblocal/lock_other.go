@@ -4,6 +4,6 @@ package dynamodblocal
 
 import "context"
 
-// lock does nothing where the system has no advisory lock: two processes may then both download the engine, and the
-// rename still decides which one is used.
+// lock does nothing on a system without advisory locks. Two processes may then both download the engine, and the first
+// to rename its folder wins.
 func lock(context.Context, string) (unlock func(), err error) { return func() {}, nil }

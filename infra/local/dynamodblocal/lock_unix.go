@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// lock takes an exclusive lock that the operating system drops when the process ends, however it ends.
+// lock takes an exclusive lock. The operating system releases it when the process ends, however that happens.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// attach makes the engine die with this process, and keeps the terminal's Ctrl-C from reaching it first: the stack
-// stops it when the functions are done with it.
+// attach makes the engine end with this process. It also keeps the terminal's Ctrl-C from the engine, because the stack
+// stops the engine after the functions have ended.
 func attach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-func TestEngineDiesWithItsParent(t *testing.T) {
+func TestEngineEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), parentVariable+"=1")
 	out, err := parent.StdoutPipe()

