@@ -1,6 +1,6 @@
-// Package openai speaks to an OpenAI-compatible service for whole answers, streamed answers and embeddings. The chat
-// side and the embedding side can be two services (design 5). Errors carry fault codes and the service's advice on
-// when to retry; what was sent or answered never stands in them.
+// Package openai calls an OpenAI-compatible service for whole answers, streamed answers and embeddings. Chat and
+// embeddings can be two services. Errors have fault codes and the service's advice on when to retry. They never contain
+// what was sent or answered.
 package openai
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// Complete asks for one whole answer, and again within the context's deadline when the service is short of breath.
+// Complete asks for one whole answer. It retries within the context's deadline when the service is overloaded.
 // With a schema the answer's text is JSON of that schema. Its errors are RateLimited, Unavailable or Internal.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
 	request := c.request(r)

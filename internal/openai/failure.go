@@ -11,9 +11,9 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// refusal is what the service answered instead of a result, for the log. The service's own message is left out: it
+// serviceError is an error that the service answered. The service's own message is left out: it
 // may quote what was sent, or a part of the key.
-type refusal struct {
+type serviceError struct {
 	status int
 	kind   string
 	code   string
@@ -21,15 +21,15 @@ type refusal struct {
 }
 
 // Error names the status, the service's error type and code, and the parameter that it complains of.
-func (r refusal) Error() string {
+func (r serviceError) Error() string {
 	return fmt.Sprintf("model service answered %d (type %q, code %q, parameter %q)", r.status, r.kind, r.code, r.param)
 }
 
-// failure turns an error of the library into one with a code: RateLimited and Unavailable may succeed later, Internal
-// is for people to mend. Cancelled contexts stay visible to errors.Is.
+// failure gives an error of the library a fault code: RateLimited and Unavailable may succeed later, and Internal has
+// to be fixed by somebody. errors.Is still finds a cancelled context.
 func failure(op string, err error, advice advice) *fault.Error {
 	out := fault.Wrap(fault.Unavailable, op, err)
-	if r, ok := refused(err); ok {
+	if r, ok := asServiceError(err); ok {
 		out.Code, out.Err = codeOf(r), r
 	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		out.Err = transportError(err)
@@ -40,24 +40,24 @@ func failure(op string, err error, advice advice) *fault.Error {
 	return out
 }
 
-func refused(err error) (refusal, bool) {
+func asServiceError(err error) (serviceError, bool) {
 	if api, ok := errors.AsType[*openai.APIError](err); ok {
 		code, _ := api.Code.(string)
-		out := refusal{status: api.HTTPStatusCode, kind: api.Type, code: code}
+		out := serviceError{status: api.HTTPStatusCode, kind: api.Type, code: code}
 		if api.Param != nil {
 			out.param = *api.Param
 		}
 		return out, true
 	}
 	if request, ok := errors.AsType[*openai.RequestError](err); ok {
-		return refusal{status: request.HTTPStatusCode}, true
+		return serviceError{status: request.HTTPStatusCode}, true
 	}
-	return refusal{}, false
+	return serviceError{}, false
 }
 
 // codeOf sorts the service's answers. A quota that is used up answers 429 too, and an error event inside a stream has
 // no status.
-func codeOf(r refusal) fault.Code {
+func codeOf(r serviceError) fault.Code {
 	switch {
 	case r.status == http.StatusTooManyRequests || r.kind == "insufficient_quota":
 		return fault.RateLimited
@@ -69,7 +69,7 @@ func codeOf(r refusal) fault.Code {
 
 // retryable reports whether the same call may succeed at once or soon.
 func retryable(err *fault.Error) bool {
-	var r refusal
+	var r serviceError
 	if errors.As(err, &r) && (r.kind == "insufficient_quota" || r.code == "insufficient_quota") {
 		return false
 	}

@@ -60,7 +60,7 @@ type advice struct{ after time.Duration }
 
 type adviceKey struct{}
 
-// adviceTransport notes a refusal's Retry-After for the call that the request's context belongs to.
+// adviceTransport stores the Retry-After of an error in the advice of the request's context.
 type adviceTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -11,14 +11,14 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// throttled is how long to wait where the service says that it is asked too much; it gives no advice of its own.
-const throttled = time.Second
+// throttleDelay is how long a caller should wait after a throttled call. The service gives no advice of its own.
+const throttleDelay = time.Second
 
-// maxMessage cuts the service's message, which may quote a value.
+// maxMessage is how many bytes of the service's message an error has. The message may quote a value.
 const maxMessage = 200
 
-// failure gives a gRPC error its code: NotFound, RateLimited and Unavailable as they are, Internal for what people
-// have to mend.
+// failure gives a gRPC error a fault code: NotFound, RateLimited, Unavailable for errors that may pass, and Internal
+// for those that somebody has to fix.
 func failure(op string, err error) error {
 	if err == nil {
 		return nil
@@ -26,7 +26,7 @@ func failure(op string, err error) error {
 	s := status.Convert(err)
 	out := fault.Wrap(codeOf(s.Code()), op, cause{s, err})
 	if out.Code == fault.RateLimited {
-		out.RetryAfter = throttled
+		out.RetryAfter = throttleDelay
 	}
 	return out
 }
@@ -44,7 +44,7 @@ func codeOf(c codes.Code) fault.Code {
 	return fault.Unavailable
 }
 
-// missing reports whether the namespace, and with it everything that was asked for, is not there.
+// missing reports whether the namespace does not exist.
 func missing(err error) bool { return fault.Is(err, fault.NotFound) }
 
 type cause struct {
@@ -61,10 +61,10 @@ func (c cause) Error() string {
 	return fmt.Sprintf("pinecone answered %s: %q", c.status.Code(), message)
 }
 
-// Unwrap returns the error as it came.
+// Unwrap returns the gRPC error.
 func (c cause) Unwrap() error { return c.err }
 
-// unsupported is an error of our own: a value that the service cannot keep.
+// unsupported reports a value of a type that the service can't store.
 func unsupported(op, field string, value any) error {
 	return fault.Wrap(fault.Internal, op, fmt.Errorf("field %s has a value of type %T", field, value))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// idField is where a vector that is kept under a hash keeps its own id.
+// idField is the metadata field with the id of a vector that is stored under a hash.
 const idField = "id"
 
 // metadata turns a record's fields into the service's: strings, numbers, booleans and lists of strings.
@@ -47,7 +47,7 @@ func stringList(values []string) *structpb.Value {
 	return structpb.NewListValue(list)
 }
 
-// filter turns a filter into the service's form; none stays none.
+// filter turns a filter into the service's form. It returns nil for an empty one.
 func filter(f vector.Filter) (*structpb.Struct, error) {
 	if len(f) == 0 {
 		return nil, nil

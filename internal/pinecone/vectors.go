@@ -21,11 +21,13 @@ const (
 	parallelRequests = 4
 )
 
-// upsertRoom is kept free of each upsert for what surrounds its vectors.
+// upsertRoom is how many bytes of each upsert are left for the fields besides its vectors.
 const upsertRoom = 4 << 10
 
-// Query returns the nearest records of the user's namespace, best first; a namespace that is not there yet has none.
-func (c *Client) Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error) {
+// Query returns the nearest records of the user's namespace, the best first. A namespace that does not exist has none.
+func (c *Client) Query(
+	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
+) ([]vector.Match, error) {
 	if generation < 0 {
 		return nil, fault.Wrap(fault.Internal, "query index", errGeneration)
 	}
@@ -35,7 +37,7 @@ func (c *Client) Query(ctx context.Context, user conversation.UserID, generation
 	}
 	request := &pinecone.QueryByVectorValuesRequest{
 		Vector: q.Dense, SparseValues: sparse(q.Sparse), TopK: uint32(max(q.TopK, 1)), MetadataFilter: conditions,
-		// The ids of this user's messages are hashed: their own stand in the metadata, which is not asked for otherwise.
+		// The ids of this user's messages are hashed, so their own ids have to be read from the metadata.
 		IncludeMetadata: !plain(string(user)),
 	}
 	matches, complete, err := c.query(ctx, user, generation, request)
@@ -46,11 +48,11 @@ func (c *Client) Query(ctx context.Context, user conversation.UserID, generation
 	return matches, err
 }
 
-// query asks once, and reports whether every hashed id came with the id it stands for.
+// query makes one call, and reports whether the metadata had the own id of every hashed one.
 func (c *Client) query(
 	ctx context.Context, user conversation.UserID, generation int64, r *pinecone.QueryByVectorValuesRequest,
 ) ([]vector.Match, bool, error) {
-	answer, err := c.of(user, generation).QueryByVectorValues(ctx, r)
+	answer, err := c.namespace(user, generation).QueryByVectorValues(ctx, r)
 	if err = failure("query index", err); missing(err) {
 		return nil, true, nil
 	} else if err != nil {
@@ -75,7 +77,9 @@ func ownID(v *pinecone.Vector) (string, bool) {
 
 // Upsert stores records, in as few requests as the service's limits allow. It may be repeated; one that failed may
 // have stored some.
-func (c *Client) Upsert(ctx context.Context, user conversation.UserID, generation int64, records []vector.Record) error {
+func (c *Client) Upsert(
+	ctx context.Context, user conversation.UserID, generation int64, records []vector.Record,
+) error {
 	if generation < 0 {
 		return fault.Wrap(fault.Internal, "upsert vectors", errGeneration)
 	}
@@ -87,7 +91,7 @@ func (c *Client) Upsert(ctx context.Context, user conversation.UserID, generatio
 		}
 		vectors[i] = &pinecone.Vector{Id: vectorID(r.ID), Values: &r.Dense, SparseValues: sparse(r.Sparse), Metadata: md}
 	}
-	namespace := c.of(user, generation)
+	namespace := c.namespace(user, generation)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelRequests)
 	for _, batch := range batches(vectors) {
@@ -99,7 +103,7 @@ func (c *Client) Upsert(ctx context.Context, user conversation.UserID, generatio
 	return group.Wait()
 }
 
-// batches cuts vectors into requests. A vector that is too large alone goes alone, and the service says so.
+// batches splits vectors into requests. A vector that alone is too large gets a request, which the service refuses.
 func batches(vectors []*pinecone.Vector) [][]*pinecone.Vector {
 	var out [][]*pinecone.Vector
 	from, bytes := 0, 0
@@ -117,8 +121,8 @@ func batches(vectors []*pinecone.Vector) [][]*pinecone.Vector {
 	return out
 }
 
-// size bounds a vector's length on the wire from above: 4 bytes for each value, at most 5 for each index, and 32 for
-// the tags and lengths around them.
+// size returns at least the encoded length of a vector: 4 bytes for each value, at most 5 for each index, and 32 for
+// the tags and lengths.
 func size(v *pinecone.Vector) int {
 	n := len(v.Id) + 4*len(*v.Values) + proto.Size(v.Metadata) + 32
 	if v.SparseValues != nil {
@@ -134,7 +138,7 @@ func sparse(s vector.Sparse) *pinecone.SparseValues {
 	return &pinecone.SparseValues{Indices: s.Indices, Values: s.Values}
 }
 
-// Delete removes records; those that are not there are no error.
+// Delete removes records. It ignores records that do not exist.
 func (c *Client) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	if generation < 0 {
 		return fault.Wrap(fault.Internal, "delete vectors", errGeneration)
@@ -144,7 +148,7 @@ func (c *Client) Delete(ctx context.Context, user conversation.UserID, generatio
 		names[i] = vectorID(id)
 	}
 	for batch := range slices.Chunk(names, maxDeleteIDs) {
-		err := failure("delete vectors", c.of(user, generation).DeleteVectorsById(ctx, batch))
+		err := failure("delete vectors", c.namespace(user, generation).DeleteVectorsById(ctx, batch))
 		if err != nil && !missing(err) {
 			return err
 		}
@@ -152,8 +156,8 @@ func (c *Client) Delete(ctx context.Context, user conversation.UserID, generatio
 	return nil
 }
 
-// Drop deletes the namespace of one generation and returns how many vectors it held, as far as the service had
-// counted them; one that is not there held none.
+// Drop deletes the namespace of one generation and returns how many vectors the service counted in it. A namespace that
+// does not exist had none.
 func (c *Client) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
 	if generation < 0 {
 		return 0, fault.Wrap(fault.Internal, "drop namespace", errGeneration)

@@ -1,5 +1,5 @@
 // Package token counts texts in the tokens of the target model's family, o200k, exactly as the models' own tokenizer
-// does. Counting costs about 0.1 µs a character, so text is counted once, when it is stored (design 4.4); building the
+// does. Counting costs about 0.1 µs a character, so text is counted once, when it is stored; building the
 // vocabulary costs about 15 ms, once a process.
 package token
 
@@ -54,7 +54,7 @@ func (c *Counter) plain(text string) int {
 	}
 	n, err := c.codec.Count(text)
 	if err != nil {
-		// The splitting expression has no time limit, so this can't happen; the bound keeps every budget.
+		// This can't happen, because the splitting expression has no time limit. The bound never exceeds a budget.
 		return AtMost(text)
 	}
 	return n

@@ -16,7 +16,7 @@ import (
 // that Pinecone allows.
 const MaxTerms = 1000
 
-// maxTermLength cuts what is no word of any language, such as encoded data.
+// maxTermLength shortens terms that are no words, such as encoded data.
 const maxTermLength = 64
 
 // Encode returns the sparse vector of a text: one index for each stemmed term that is not a stop word, valued by
@@ -40,49 +40,48 @@ func Encode(text string) Sparse {
 // spaces give one term for each character.
 func Terms(text string) []string {
 	var terms []string
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), isSeparator) {
 		if word = strings.Trim(word, "'"); ideographic(word) {
 			terms = append(terms, strings.Split(word, "")...)
 			continue
 		}
-		if word, ok := tells(word); ok {
+		if word, ok := significant(word); ok {
 			terms = append(terms, stem(word))
 		}
 	}
 	return terms
 }
 
-// Finder counts some terms in texts. It stems only words that may come to one of them, for a small part of what Terms
-// costs, and each but once. It is not for concurrent use.
+// Finder counts given terms in texts. It costs much less than Terms, because it stems only words that may be one of the
+// terms, and each word once. It may not be used concurrently.
 type Finder struct {
-	places map[string]int
-	// stems are those of the words that it has met.
-	stems map[string]string
-	// begins are the bytes that a term begins with: stemming leaves a word's beginning as it is.
-	begins [256]bool
+	positions map[string]int
+	stems     map[string]string // of the words seen so far
+	// firstBytes are those of the terms. Stemming does not change the beginning of a word.
+	firstBytes [256]bool
 }
 
-// NewFinder returns a finder of those terms, each there once.
+// NewFinder returns a finder of these terms, which must be different.
 func NewFinder(terms []string) *Finder {
-	f := &Finder{places: make(map[string]int, len(terms)), stems: map[string]string{}}
+	f := &Finder{positions: make(map[string]int, len(terms)), stems: map[string]string{}}
 	for i, term := range terms {
-		f.places[term] = i
+		f.positions[term] = i
 		if term != "" {
-			f.begins[term[0]] = true
+			f.firstBytes[term[0]] = true
 		}
 	}
 	return f
 }
 
-// Count returns how often each term is in the text, by its place, and how many terms the text has.
+// Count returns how often each term is in the text, in the order of the terms, and how many terms the text has.
 func (f *Finder) Count(text string) (counts []int, terms int) {
-	counts = make([]int, len(f.places))
+	counts = make([]int, len(f.positions))
 	found := func(term string) {
-		if i, ok := f.places[term]; ok {
+		if i, ok := f.positions[term]; ok {
 			counts[i]++
 		}
 	}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), separates) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), isSeparator) {
 		if word = strings.Trim(word, "'"); ideographic(word) {
 			for _, r := range word {
 				terms++
@@ -90,9 +89,9 @@ func (f *Finder) Count(text string) (counts []int, terms int) {
 			}
 			continue
 		}
-		if word, ok := tells(word); ok {
+		if word, ok := significant(word); ok {
 			terms++
-			if f.begins[word[0]] {
+			if f.firstBytes[word[0]] {
 				found(f.stem(word))
 			}
 		}
@@ -100,7 +99,7 @@ func (f *Finder) Count(text string) (counts []int, terms int) {
 	return counts, terms
 }
 
-func separates(r rune) bool {
+func isSeparator(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
 }
 
@@ -113,8 +112,8 @@ func (f *Finder) stem(word string) string {
 	return term
 }
 
-// tells returns what of a word is compared, where it is no stop word.
-func tells(word string) (string, bool) {
+// significant returns the part of a word that is compared. It is false for a stop word.
+func significant(word string) (string, bool) {
 	word, _, _ = strings.Cut(word, "'")
 	return word, word != "" && !english.IsStopWord(word)
 }
@@ -145,8 +144,8 @@ func isASCII(word string) bool {
 	return true
 }
 
-// index is a term's place: a 32-bit hash. Two terms in one place are as one, which a vocabulary of 100,000 terms
-// makes of about one pair.
+// index returns a 32-bit hash of a term. Two terms with one hash count as one; among 100,000 terms that is about one
+// pair.
 func index(term string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(term))

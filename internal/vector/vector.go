@@ -1,5 +1,5 @@
-// Package vector holds the shapes of semantic search: records with a dense and a sparse side, queries and matches
-// (design 3, "Pinecone"). An index gives ids and scores; the table gives the text and has the last word.
+// Package vector has the types of semantic search: records with a dense and a sparse vector, queries and matches. An
+// index gives ids and scores; the text always comes from the table.
 package vector
 
 // Sparse is a sparse vector: ascending indices and their values, equally many.
