@@ -1,5 +1,5 @@
-// Command local starts the whole of Throughline on this machine (design 5): the functions that functions/* start in
-// Lambda, behind local servers of everything they need. `make run` runs it.
+// Command local runs all of Throughline on this machine: the functions of functions/, with a local server of each
+// service that they need. `make run` runs it.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// repeat is the share of stream batches that come once more, as they may from the service at any time.
+// repeat is the share of stream batches that are delivered twice, as the service may do at any time.
 const repeat = 0.02
 
 func main() {
@@ -33,7 +33,7 @@ func main() {
 }
 
 func run() error {
-	began := time.Now()
+	start := time.Now()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cfg, err := stack.Parse(environment())
@@ -47,12 +47,12 @@ func run() error {
 	cfg.Out, cfg.Logger, cfg.Repeat = os.Stdout, logger(), repeat
 	running, err := stack.Start(ctx, cfg)
 	if ctx.Err() != nil {
-		return nil // asked to end while starting
+		return nil // interrupted while starting
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Printf("ready  %s  (%.1f s)\n", running.URL(), time.Since(began).Seconds())
+	fmt.Printf("ready  %s  (%.1f s)\n", running.URL(), time.Since(start).Seconds())
 	err = running.Wait(ctx)
 	stop() // a second signal ends the process at once
 	if stopErr := running.Stop(); err == nil {
@@ -61,11 +61,11 @@ func run() error {
 	return err
 }
 
-// logger writes to standard error what is worth a look: warnings, or what LOG_LEVEL says.
+// logger writes warnings to standard error, or what LOG_LEVEL says.
 func logger() *slog.Logger {
 	level := slog.LevelWarn
 	if text := os.Getenv("LOG_LEVEL"); text != "" {
-		_ = level.UnmarshalText([]byte(text)) // a wrong one is the functions' to refuse
+		_ = level.UnmarshalText([]byte(text)) // the functions refuse a wrong one
 	}
 	return slog.New(httpapi.LogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 }

@@ -1,35 +1,39 @@
-// Package stack starts and stops everything of the local stack (design 5, api 6): DynamoDB Local, the Pinecone data
-// plane, the offline model, the Lambda API with the functions, the stream pollers and the schedule, and the HTTP API
-// before them. Several stacks can run at once, also in one process.
 package stack
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/caarlos0/env/v11"
 )
 
-// DefaultTable is the table's name unless TABLE_NAME says another.
+// DefaultTable is the name of the table unless TABLE_NAME gives another.
 const DefaultTable = "throughline"
 
-// Config says what a stack runs. Its variables are those of api 6 and the services' standard ones.
+// Config says what a stack runs. Its environment variables are listed in README; AWS_*, PINECONE_* and OPENAI_* are the
+// services' own.
 type Config struct {
-	// Port is where the HTTP API listens, the others where the services do; 0 takes a free one.
+	// Port is where the HTTP API listens. The other ports are those of the services. 0 takes a free one.
 	Port         int `env:"PORT" envDefault:"8080"`
 	DynamoDBPort int `env:"DYNAMODB_PORT"`
 	PineconePort int `env:"PINECONE_PORT"`
 	OpenAIPort   int `env:"OPENAI_PORT"`
 	LambdaPort   int `env:"LAMBDA_PORT"`
 
-	// DataDir keeps everything between runs; empty keeps it in memory.
+	// DataDir is the folder that keeps everything between runs. Without one everything is in memory.
 	DataDir string `env:"DATA_DIR"`
-	// TableName is the table, made unless it is there.
+	// TableName is the table. It is made unless it exists.
 	TableName string `env:"TABLE_NAME" envDefault:"throughline"`
-	// Triggers replace production values, as "messages=20,idle=15m,sweep=1m".
+	// Triggers replace the template's values, as in "messages=20,idle=15m,sweep=1m".
 	Triggers Triggers `env:"TRIGGERS"`
 	// InitialStage is the migration stage of a table that has no state yet.
 	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
@@ -38,7 +42,7 @@ type Config struct {
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT" envDefault:"true"`
 
-	// What follows replaces a local service with another.
+	// The endpoints replace a local service with another.
 	DynamoDBEndpoint    string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	StreamsEndpoint     string `env:"AWS_ENDPOINT_URL_DYNAMODB_STREAMS"`
 	PineconeHost        string `env:"PINECONE_INDEX_HOST"`
@@ -50,32 +54,147 @@ type Config struct {
 	SessionToken        string `env:"AWS_SESSION_TOKEN"`
 	EmbeddingDimensions int    `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 
-	// Environment is where the functions' own variables come from, beside the template's; Parse sets it.
+	// Environment holds the user's values for the functions' own variables. Parse sets it.
 	Environment map[string]string `env:"-"`
-	// Functions build the handlers, by the names of their folders; each function of template.yaml needs one.
+	// Functions build the handlers, by the names of their folders. Each function of template.yaml needs one.
 	Functions map[string]Constructor `env:"-"`
-	// Repeat is the share of stream batches that come once more after they succeeded, as redelivery may.
+	// Repeat is the share of stream batches that are delivered once more after they succeeded.
 	Repeat float64 `env:"-"`
-	// Logger takes what the stack and the functions log, Metrics the functions' EMF lines, Out a line for each
-	// service; nil discards.
+	// Logger takes the logs of the stack and of the functions, Metrics the functions' EMF lines, and Out a line for
+	// each service. Nil discards.
 	Logger  *slog.Logger `env:"-"`
 	Metrics io.Writer    `env:"-"`
 	Out     io.Writer    `env:"-"`
 }
 
-// Stage is a migration stage (design 4.6). Migration is not part of this release: tables are in the last stage.
+// dataPath returns a place in the data folder. It is empty where nothing is kept.
+func (c Config) dataPath(name string) string {
+	if c.DataDir == "" {
+		return ""
+	}
+	return filepath.Join(c.DataDir, name)
+}
+
+// where tells a person where data is kept.
+func (c Config) where() string {
+	if c.DataDir == "" {
+		return "in memory"
+	}
+	return "kept in " + c.DataDir
+}
+
+// Parse reads a configuration from an environment. The error is one line that names every variable with a wrong value,
+// and says what each must be.
+func Parse(environ map[string]string) (Config, error) {
+	cfg, err := env.ParseAsWithOptions[Config](env.Options{
+		Environment: environ, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch},
+	})
+	wrong := unreadable(err, environ)
+	if err == nil {
+		wrong = cfg.unusable()
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong)
+		return Config{}, errors.New(strings.Join(wrong, "; "))
+	}
+	cfg.Environment = environ
+	return cfg, nil
+}
+
+// parseSwitch reads on and off, and Go's spellings of true and false.
+func parseSwitch(text string) (any, error) {
+	switch strings.ToLower(text) {
+	case "on":
+		return true, nil
+	case "off":
+		return false, nil
+	}
+	return strconv.ParseBool(text)
+}
+
+// unreadable rewords the parser's errors. The parser names fields and Go types; users know variables and values.
+func unreadable(err error, environ map[string]string) (wrong []string) {
+	if err == nil {
+		return nil
+	}
+	all, _ := errors.AsType[env.AggregateError](err)
+	for _, one := range all.Errors {
+		parse, ok := errors.AsType[env.ParseError](one)
+		field, known := reflect.TypeFor[Config]().FieldByName(parse.Name)
+		if !ok || !known {
+			wrong = append(wrong, one.Error())
+			continue
+		}
+		name := field.Tag.Get("env")
+		switch field.Type.Kind() {
+		case reflect.Int:
+			wrong = append(wrong, fmt.Sprintf("%s=%s: must be %s", name, environ[name], numberRule(name)))
+		case reflect.Bool:
+			wrong = append(wrong, fmt.Sprintf("%s=%s: must be on or off, or true or false", name, environ[name]))
+		default: // a type of this package, whose own error is complete
+			wrong = append(wrong, parse.Err.Error())
+		}
+	}
+	if len(wrong) == 0 {
+		wrong = []string{err.Error()}
+	}
+	return wrong
+}
+
+func numberRule(variable string) string {
+	if strings.HasSuffix(variable, "PORT") {
+		return "a port from 1 to 65535, or 0 for any that is free"
+	}
+	return "a whole number above 0"
+}
+
+// unusable lists the values that could be read and are out of range.
+func (c Config) unusable() (wrong []string) {
+	refuse := func(variable string, value any, rule string) {
+		wrong = append(wrong, fmt.Sprintf("%s=%v: must be %s", variable, value, rule))
+	}
+	for variable, port := range map[string]int{
+		"PORT": c.Port, "DYNAMODB_PORT": c.DynamoDBPort, "PINECONE_PORT": c.PineconePort, "OPENAI_PORT": c.OpenAIPort,
+		"LAMBDA_PORT": c.LambdaPort,
+	} {
+		if port < 0 || port > 65535 {
+			refuse(variable, port, numberRule(variable))
+		}
+	}
+	if c.EmbeddingDimensions < 1 {
+		refuse("OPENAI_EMBEDDING_DIMENSIONS", c.EmbeddingDimensions, numberRule(""))
+	}
+	for variable, address := range map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": c.DynamoDBEndpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": c.StreamsEndpoint,
+		"OPENAI_BASE_URL": c.OpenAIBaseURL, "OPENAI_EMBEDDING_BASE_URL": c.EmbeddingBaseURL,
+	} {
+		if address != "" && !isURL(address) {
+			refuse(variable, address, "a URL that begins with http:// or https://")
+		}
+	}
+	return wrong
+}
+
+func isURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// Stage is a stage of the migration to the shared table. This release has no migration yet, so that every table is in
+// the last stage.
 type Stage string
 
-// UnmarshalText takes the stage that there is.
+// UnmarshalText reads the one stage of this release.
 func (s *Stage) UnmarshalText(text []byte) error {
 	if string(text) != "shared" {
-		return fmt.Errorf("INITIAL_STAGE=%s: this release has no migration yet, leave it out or set INITIAL_STAGE=shared", text)
+		return fmt.Errorf("INITIAL_STAGE=%s: this release has no migration yet, leave it out or set INITIAL_STAGE=shared",
+			text)
 	}
 	*s = Stage(text)
 	return nil
 }
 
-// Origins are origins of pages, as a browser names them.
+// Origins are origins of web pages, as a browser names them.
 type Origins []string
 
 // UnmarshalText reads "http://localhost:3000,https://app.example", or "*" for all.
@@ -83,21 +202,22 @@ func (o *Origins) UnmarshalText(text []byte) error {
 	for part := range strings.SplitSeq(string(text), ",") {
 		part = strings.TrimSpace(part)
 		if u, err := url.Parse(part); part != "*" && (err != nil || !isURL(part) || part != u.Scheme+"://"+u.Host) {
-			return fmt.Errorf("CORS_ORIGINS=%s: must be origins such as http://localhost:3000,https://app.example, or *", text)
+			return fmt.Errorf("CORS_ORIGINS=%s: must be origins such as http://localhost:3000,https://app.example, or *",
+				text)
 		}
 		*o = append(*o, part)
 	}
 	return nil
 }
 
-// Triggers are the times and counts that bring a summary; zero leaves the template's.
+// Triggers are the times and counts that trigger a summary. Zero keeps the template's value.
 type Triggers struct {
 	Messages int
 	Idle     time.Duration
 	Sweep    time.Duration
 }
 
-// UnmarshalText reads "messages=20,idle=15m,sweep=1m", any part of it, each at most once.
+// UnmarshalText reads "messages=20,idle=15m,sweep=1m". Each part is optional and may be given once.
 func (t *Triggers) UnmarshalText(text []byte) error {
 	given := map[string]bool{}
 	for part := range strings.SplitSeq(string(text), ",") {

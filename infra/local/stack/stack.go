@@ -1,3 +1,6 @@
+// Package stack starts and stops the whole local stack: DynamoDB Local, the Pinecone data plane, the offline model, the
+// Lambda API with the functions, the stream pollers and schedules, and the HTTP API in front of them. Several stacks
+// can run at once, also in one process.
 package stack
 
 import (
@@ -5,80 +8,47 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/throughline/throughline"
-	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/gateway"
-	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/lambdaapi"
-	"github.com/throughline/throughline/infra/local/pineconelocal"
-	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/auth"
-	"github.com/throughline/throughline/internal/dynamo"
 )
 
-// The time that a stop gives the functions to end, and then the answers under way: together well under 5 seconds.
+// A stop gives the functions time to end, and then the answers under way: together well under 5 seconds.
 const (
 	functionGrace = 2500 * time.Millisecond
 	answerGrace   = 500 * time.Millisecond
 )
 
-// discardLog takes what net/http says about connections that a fault door cut.
-var discardLog = log.New(io.Discard, "", 0)
-
 // Stack is a running local stack. Its methods may be called concurrently.
 type Stack struct {
-	cfg      Config
-	logger   *slog.Logger
-	template *template.Template
-	url      string
+	cfg        Config
+	logger     *slog.Logger
+	template   *template.Template
+	supervisor *supervisor
+	console    *console
+	services   *services
+	triggers   *triggers
+	runtime    *lambdaapi.Runtime
+	issuer     *issuer.Issuer
+	gateway    atomic.Pointer[gateway.Gateway] // nil until the stack is ready
 
-	engine    *dynamodblocal.Server // nil where another is named
-	index     *pineconelocal.Server // nil where another is named
-	dynamodb  service
-	pinecone  service
-	openai    service
-	embedding service
-	lambdaURL string
-	tables    *dynamodb.Client
-	streams   *dynamodbstreams.Client
-	streamARN string
-	store     *dynamo.Store
-	lag       *indexlag.Lag // nil where no door is
-	issuer    *issuer.Issuer
-	runtime   *lambdaapi.Runtime
-	pollers   []*streams.Poller
-	schedules []*schedule
-	faulting  sync.Mutex
-
-	life    context.Context // ends when the stack stops
-	end     context.CancelFunc
-	running sync.WaitGroup // every goroutine of the stack
-	mu      sync.Mutex     // guards servers
-	servers []*http.Server
-	gateway atomic.Pointer[gateway.Gateway] // nil until ready
-	failed  chan error
-	stop    func() error
-	unlock  func() error // frees the data folder; nil where none was taken
-	saying  sync.Mutex
+	url, lambdaURL string
+	stop           func() error
+	unlock         func() error // frees the data folder; nil where none is locked
 }
 
-// Start starts everything and returns when it is ready. ctx bounds the start only; Stop ends the stack. Its error is
-// one line that names the mend where the user can do something; nothing is left running then.
+// Start starts everything and returns when it is ready. ctx bounds the start only; Stop ends the stack. The error is
+// one line, which says what to do where the user can do something. Nothing is left running then.
 func Start(ctx context.Context, cfg Config) (*Stack, error) {
 	s := newStack(cfg)
 	if err := s.start(ctx); err != nil {
@@ -97,8 +67,15 @@ func newStack(cfg Config) *Stack {
 	if cfg.Out == nil {
 		cfg.Out = io.Discard
 	}
-	s := &Stack{cfg: cfg, logger: cfg.Logger, runtime: lambdaapi.NewRuntime(cfg.Logger), failed: make(chan error, 1)}
-	s.life, s.end = context.WithCancel(context.Background())
+	s := &Stack{
+		cfg: cfg, logger: cfg.Logger, supervisor: newSupervisor(), console: &console{out: cfg.Out},
+		runtime: lambdaapi.NewRuntime(cfg.Logger),
+	}
+	s.services = &services{cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, console: s.console}
+	s.triggers = &triggers{
+		cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, console: s.console, services: s.services,
+		runtime: s.runtime,
+	}
 	s.stop = sync.OnceValue(s.shutDown)
 	return s
 }
@@ -111,26 +88,33 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.openDataDir(); err != nil {
 		return err
 	}
-	// The port that people know comes first: when it is taken, nothing else need begin.
-	door, err := listen(ctx, "PORT", s.cfg.Port)
+	// The API's port comes first, because nothing else need start where it is taken.
+	api, err := listen(ctx, "PORT", s.cfg.Port)
 	if err != nil {
 		return err
 	}
-	s.url = address(door)
-	if s.issuer, err = issuer.New(s.url, s.dataPath("issuer.pem"), time.Now); err != nil {
-		return errors.Join(err, door.Close())
+	s.url = address(api)
+	if s.issuer, err = issuer.New(s.url, s.cfg.dataPath("issuer.pem"), time.Now); err != nil {
+		return errors.Join(err, api.Close())
 	}
-	s.serve(door, s.handler())
-	if err := s.startServices(ctx); err != nil {
+	s.supervisor.serve(api, newRoutes(s).handler())
+	lambda, err := listen(ctx, "LAMBDA_PORT", s.cfg.LambdaPort)
+	if err != nil {
 		return err
 	}
+	s.supervisor.serve(lambda, s.runtime.Handler())
+	s.lambdaURL = address(lambda)
+	if err := s.services.start(ctx); err != nil {
+		return err
+	}
+	s.console.print("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))
 	if err := s.startFunctions(ctx); err != nil {
 		return err
 	}
-	return s.openDoor()
+	return s.openAPI()
 }
 
-// openDataDir makes the data folder and takes it for this stack.
+// openDataDir makes the data folder and locks it for this stack.
 func (s *Stack) openDataDir() (err error) {
 	if s.cfg.DataDir == "" {
 		return nil
@@ -142,45 +126,13 @@ func (s *Stack) openDataDir() (err error) {
 	return err
 }
 
-// startServices starts what the functions depend on. DynamoDB takes by far the longest, so the others start beside it.
-func (s *Stack) startServices(ctx context.Context) error {
-	lambda, err := listen(ctx, "LAMBDA_PORT", s.cfg.LambdaPort)
+// openAPI starts the triggers, and then the gateway.
+func (s *Stack) openAPI() error {
+	verifier, err := auth.New(s.supervisor.ctx, auth.Config{Issuer: s.issuer.URL(), Audience: issuer.Audience})
 	if err != nil {
 		return err
 	}
-	s.serve(lambda, s.runtime.Handler())
-	s.lambdaURL = address(lambda)
-	engine, engineCtx := errgroup.WithContext(ctx)
-	engine.Go(func() error { return s.startDynamoDB(engineCtx) })
-	err = s.startPinecone(ctx)
-	if err == nil {
-		err = s.startOpenAI(ctx)
-	}
-	if err := errors.Join(engine.Wait(), err); err != nil {
-		return err
-	}
-	s.connect()
-	s.say("dynamodb", s.dynamodb.direct, s.dynamodb.about)
-	s.say("pinecone", s.pinecone.direct, s.pinecone.about)
-	s.say("openai", s.openai.direct, s.openai.about)
-	if s.cfg.EmbeddingBaseURL != "" {
-		s.say("embeddings", s.embedding.direct, "named by OPENAI_EMBEDDING_BASE_URL")
-	}
-	s.say("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))
-	s.watchEngine()
-	if err := s.openTable(ctx); err != nil {
-		return err
-	}
-	return s.openDynamoDBDoor(ctx)
-}
-
-// openDoor starts the triggers and lets requests in.
-func (s *Stack) openDoor() error {
-	verifier, err := auth.New(s.life, auth.Config{Issuer: s.issuer.URL(), Audience: issuer.Audience})
-	if err != nil {
-		return err
-	}
-	if err := s.startTriggers(); err != nil {
+	if err := s.triggers.start(s.template.Functions); err != nil {
 		return err
 	}
 	paths := map[string]string{}
@@ -193,30 +145,56 @@ func (s *Stack) openDoor() error {
 		Functions: s.template.Functions, URLPaths: paths, CORS: s.template.CORS, Verifier: verifier, Invoker: s.runtime,
 		Logger: s.logger, Now: time.Now,
 	}))
-	s.say("api", s.url, "HTTP API, chat stream, tokens at /dev/tokens")
+	s.console.print("api", s.url, "HTTP API, chat stream, tokens at /dev/tokens")
 	return nil
 }
 
-// URL is where the HTTP API is.
+// URL is the address of the HTTP API.
 func (s *Stack) URL() string { return s.url }
 
-// Wait returns when ctx is done, with nil, or when a part of the stack ended by itself, with why.
+// Info says where everything is. Its addresses have no fault injector in front of them.
+type Info struct {
+	TableName        string            `json:"tableName"`
+	DynamoDBEndpoint string            `json:"dynamodbEndpoint"`
+	PineconeHost     string            `json:"pineconeHost"`
+	OpenAIBaseURL    string            `json:"openaiBaseUrl"`
+	LambdaEndpoint   string            `json:"lambdaEndpoint"`
+	Functions        map[string]string `json:"functions"`
+}
+
+// Info returns where everything is.
+func (s *Stack) Info() Info {
+	info := Info{
+		TableName: s.cfg.TableName, DynamoDBEndpoint: s.services.dynamodb.direct,
+		PineconeHost: s.services.pinecone.direct, OpenAIBaseURL: s.services.openai.direct,
+		LambdaEndpoint: s.lambdaURL, Functions: map[string]string{},
+	}
+	for _, f := range s.template.Functions {
+		info.Functions[f.Name] = f.PhysicalName
+	}
+	return info
+}
+
+// Settle waits until the background work is done or ctx ends.
+func (s *Stack) Settle(ctx context.Context) Settled { return s.triggers.settle(ctx) }
+
+// Wait returns nil when ctx ends, or an error when a part of the stack ends by itself.
 func (s *Stack) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-s.failed:
+	case err := <-s.supervisor.failed:
 		return err
 	}
 }
 
-// Stop ends everything and waits for it, at most 5 seconds. What a function was doing is cut off as by a crash. It
-// may be called more than once; every call returns the first one's error.
+// Stop ends everything and waits for it, at most 5 seconds. It cuts off what functions are doing then, as a crash does.
+// It may be called more than once; every call returns the first one's error.
 func (s *Stack) Stop() error { return s.stop() }
 
-// shutDown stops the triggers and the functions first, which still need the services, then the rest.
+// shutDown stops the triggers and the functions first, because they need the services, and then the rest.
 func (s *Stack) shutDown() error {
-	s.end()
+	s.supervisor.cancel()
 	functions, cancel := context.WithTimeout(context.Background(), functionGrace)
 	defer cancel()
 	if err := s.runtime.Close(functions); err != nil {
@@ -224,56 +202,23 @@ func (s *Stack) shutDown() error {
 	}
 	answers, cancel := context.WithTimeout(context.Background(), answerGrace)
 	defer cancel()
-	var closing sync.WaitGroup
-	for _, server := range s.servers {
-		closing.Go(func() {
-			if server.Shutdown(answers) != nil {
-				_ = server.Close()
-			}
-		})
-	}
-	closing.Wait()
-	var err error
-	if s.lag != nil {
-		err = errors.Join(err, s.lag.Close(answers))
-	}
-	if s.index != nil {
-		err = errors.Join(err, s.index.Close())
-	}
-	if s.engine != nil {
-		err = errors.Join(err, s.engine.Stop())
-	}
-	s.running.Wait()
+	s.supervisor.closeServers(answers)
+	err := s.services.stop(answers)
+	s.supervisor.running.Wait()
 	if s.unlock != nil {
 		err = errors.Join(err, s.unlock())
 	}
 	return err
 }
 
-// fail ends Wait; the first cause counts.
-func (s *Stack) fail(err error) {
-	select {
-	case s.failed <- err:
-	default:
-	}
+// console prints a line for each service.
+type console struct {
+	mu  sync.Mutex
+	out io.Writer
 }
 
-func (s *Stack) watchEngine() {
-	if s.engine == nil {
-		return
-	}
-	s.running.Go(func() {
-		select {
-		case <-s.engine.Done():
-			s.fail(errors.New("DynamoDB Local ended by itself"))
-		case <-s.life.Done():
-		}
-	})
-}
-
-// say prints one line about a service.
-func (s *Stack) say(name, url, about string) {
-	s.saying.Lock()
-	defer s.saying.Unlock()
-	fmt.Fprintf(s.cfg.Out, "%-10s %-28s %s\n", name, url, about)
+func (c *console) print(name, url, about string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintf(c.out, "%-10s %-28s %s\n", name, url, about)
 }

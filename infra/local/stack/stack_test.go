@@ -24,33 +24,35 @@ import (
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 func TestStackFromEndToEnd(t *testing.T) {
-	h := startOwn(t, nil)
+	t.Parallel()
+	f := startOwn(t, nil)
 	var info stack.Info
-	h.get(t, "/dev/info", &info)
-	if info.Functions["prompt"] != "throughline-prompt" || info.TableName != "throughline" || !strings.HasPrefix(info.PineconeHost, "http://") {
+	f.get(t, "/dev/info", &info)
+	if info.Functions["prompt"] != "throughline-prompt" || info.TableName != "throughline" ||
+		!strings.HasPrefix(info.PineconeHost, "http://") {
 		t.Errorf("info %+v", info)
 	}
-	h.get(t, "/healthz", &struct{}{})
-	if status := h.call(t, http.MethodHead, "/healthz", "", nil); status != http.StatusOK {
+	f.get(t, "/healthz", &struct{}{})
+	if status := f.call(t, http.MethodHead, "/healthz", "", nil); status != http.StatusOK {
 		t.Errorf("HEAD /healthz: %d", status)
 	}
 	var refused struct{ Code, Detail string }
-	if status := h.call(t, http.MethodPut, "/healthz", "", &refused); status != http.StatusMethodNotAllowed ||
+	if status := f.call(t, http.MethodPut, "/healthz", "", &refused); status != http.StatusMethodNotAllowed ||
 		refused.Code != "method_not_allowed" || refused.Detail != "this path takes GET, HEAD" {
 		t.Errorf("PUT /healthz: %d %+v", status, refused)
 	}
-	token := h.token(t, "ann")
-	if status, _ := h.post(t, "/v1/sessions", "", "one"); status != http.StatusUnauthorized {
+	token := f.token(t, "ann")
+	if status, _ := f.post(t, "/v1/sessions", "", "one"); status != http.StatusUnauthorized {
 		t.Errorf("without token: status %d", status)
 	}
-	if status, body := h.post(t, "/v1/sessions", token, "one"); status != http.StatusCreated || body != "ann wrote one" {
+	if status, body := f.post(t, "/v1/sessions", token, "one"); status != http.StatusCreated || body != "ann wrote one" {
 		t.Errorf("with token: status %d, body %q", status, body)
 	}
-	settled := h.settle(t, 20_000)
+	settled := f.settle(t, 20_000)
 	if !settled.Settled || settled.Pending != 0 || settled.Records == 0 {
 		t.Errorf("settled %+v", settled)
 	}
-	if now := h.settle(t, 0); !now.Settled || now.Records != settled.Records {
+	if now := f.settle(t, 0); !now.Settled || now.Records != settled.Records {
 		t.Errorf("without a wait %+v, behind %+v", now, settled)
 	}
 	db := dynamo(info.DynamoDBEndpoint)
@@ -60,16 +62,20 @@ func TestStackFromEndToEnd(t *testing.T) {
 	if item(t, db, info.TableName, "user#ann", "conversation#due")["dueAt"] != nil {
 		t.Error("a session was due when the stack said that it settled")
 	}
-	client := lambda.New(lambda.Options{Region: "us-east-1", BaseEndpoint: aws.String(info.LambdaEndpoint), Credentials: keys()})
-	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String(info.Functions["prompt"]), Payload: []byte(`{"a":1}`)})
+	client := lambda.New(lambda.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(info.LambdaEndpoint), Credentials: keys(),
+	})
+	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String(info.Functions["prompt"]), Payload: []byte(`{"a":1}`),
+	})
 	if err != nil || string(out.Payload) != `{"a":1}` {
 		t.Errorf("invoke prompt: %v, %v", out, err)
 	}
-	h.useServices(t, info)
+	f.useServices(t, info)
 }
 
-// useServices reaches Pinecone and OpenAI through their real clients.
-func (h *harness) useServices(t *testing.T, info stack.Info) {
+// useServices calls Pinecone and OpenAI through their real clients.
+func (f *fixture) useServices(t *testing.T, info stack.Info) {
 	t.Helper()
 	pc, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"})
 	if err != nil {
@@ -92,65 +98,71 @@ func (h *harness) useServices(t *testing.T, info stack.Info) {
 }
 
 func TestFunctionsGetTheirEnvironment(t *testing.T) {
-	h := start(t, map[string]string{
+	t.Parallel()
+	f := start(t, map[string]string{
 		"TRIGGERS": "messages=3,idle=2s", "KEEP_PROMPT_TEXT": "false", "OPENAI_CHAT_MODEL": "other", "CHAT_TIMEOUT": "7s",
 	})
-	coach, summarize := h.config("coach"), h.config("summarize")
-	if summarize.Triggers.Messages != 3 || summarize.Triggers.Idle != 2*time.Second || summarize.Triggers.TimeoutMS != 2500 {
-		t.Errorf("triggers %+v", summarize.Triggers)
+	coach, summarize := f.config("coach"), f.config("summarize")
+	if tr := summarize.Triggers; tr.Messages != 3 || tr.Idle != 2*time.Second || tr.TimeoutMS != 2500 {
+		t.Errorf("triggers %+v", tr)
 	}
-	if coach.PromptFunction != "throughline-prompt" || coach.OpenAI.ChatModel != "other" || coach.ChatTimeout != 7*time.Second ||
-		coach.KeepPromptText || coach.SecretName != "" || coach.Auth.Issuer != h.stack.URL() {
+	if coach.PromptFunction != "throughline-prompt" || coach.OpenAI.ChatModel != "other" ||
+		coach.ChatTimeout != 7*time.Second || coach.KeepPromptText || coach.SecretName != "" ||
+		coach.Auth.Issuer != f.stack.URL() {
 		t.Errorf("coach %+v", coach)
 	}
-	info := h.stack.Info()
+	info := f.stack.Info()
 	if coach.DynamoDBEndpoint == info.DynamoDBEndpoint || coach.Pinecone.IndexHost == info.PineconeHost ||
 		coach.OpenAI.BaseURL == info.OpenAIBaseURL || coach.LambdaEndpoint != info.LambdaEndpoint {
-		t.Errorf("the functions do not pass the fault door: %+v", coach)
+		t.Errorf("the functions do not pass the fault injectors: %+v", coach)
 	}
 }
 
-func TestFaultDoor(t *testing.T) {
-	h := start(t, nil)
-	token := h.token(t, "ann")
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	token := f.token(t, "ann")
 	var state map[string]struct{ ErrorRate, LatencyMS, DropRate float64 }
-	h.call(t, "POST", "/dev/faults", `{"dynamodb":{"errorRate":1,"latencyMs":1},"openai":{"dropRate":0.5}}`, &state)
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"errorRate":1,"latencyMs":1},"openai":{"dropRate":0.5}}`, &state)
 	if state["dynamodb"].ErrorRate != 1 || state["dynamodb"].LatencyMS != 1 || state["openai"].DropRate != 0.5 {
 		t.Errorf("state %+v", state)
 	}
-	if status, _ := h.post(t, "/v1/sessions", token, "one"); status != http.StatusInternalServerError {
+	if status, _ := f.post(t, "/v1/sessions", token, "one"); status != http.StatusInternalServerError {
 		t.Errorf("with a broken table: status %d", status)
 	}
-	h.get(t, "/healthz", &struct{}{}) // the stack's own door is open
-	h.call(t, "POST", "/dev/faults", `{"dynamodb":{}}`, &state)
+	f.get(t, "/healthz", &struct{}{}) // the stack's own clients have no faults
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{}}`, &state)
 	if state["dynamodb"].ErrorRate != 0 || state["openai"].DropRate != 0.5 {
 		t.Errorf("cleared one service: %+v", state)
 	}
-	if status, _ := h.post(t, "/v1/sessions", token, "one"); status != http.StatusCreated {
-		t.Errorf("with the door open: status %d", status)
+	if status, _ := f.post(t, "/v1/sessions", token, "one"); status != http.StatusCreated {
+		t.Errorf("without faults: status %d", status)
 	}
 	for body, field := range map[string]string{
 		`{"s3":{}}`: "s3", `{"openai":{"errorRate":2}}`: "openai.errorRate", `{"openai":{"x":1}}`: "openai.x",
-		`{"openai":{"latencyMs":"5"}}`: "openai.latencyMs", `{"pinecone":7}`: "pinecone", `{"openai":{"indexLagMs":5}}`: "openai.indexLagMs",
+		`{"openai":{"latencyMs":"5"}}`: "openai.latencyMs", `{"pinecone":7}`: "pinecone",
+		`{"openai":{"indexLagMs":5}}`: "openai.indexLagMs",
 	} {
 		var p struct{ Errors []struct{ Field string } }
-		if status := h.call(t, "POST", "/dev/faults", body, &p); status != 422 || len(p.Errors) != 1 || p.Errors[0].Field != field {
+		status := f.call(t, "POST", "/dev/faults", body, &p)
+		if status != 422 || len(p.Errors) != 1 || p.Errors[0].Field != field {
 			t.Errorf("%s: status %d, %+v", body, status, p)
 		}
 	}
 }
 
 func TestIndexLag(t *testing.T) {
-	h := start(t, nil)
-	token := h.token(t, "ann")
-	h.post(t, "/v1/sessions", token, "before")
+	t.Parallel()
+	f := start(t, nil)
+	token := f.token(t, "ann")
+	f.post(t, "/v1/sessions", token, "before")
 	var state map[string]struct{ IndexLagMS float64 }
-	h.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, &state)
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, &state)
 	if state["dynamodb"].IndexLagMS != 60000 {
 		t.Errorf("state %+v", state)
 	}
-	h.post(t, "/v1/sessions", token, "after")
-	db, table := dynamo(h.config("messages").DynamoDBEndpoint), h.stack.Info().TableName
+	f.post(t, "/v1/sessions", token, "after")
+	db, table := dynamo(f.config("messages").DynamoDBEndpoint), f.stack.Info().TableName
 	query := func() int {
 		out, err := db.Query(t.Context(), &dynamodb.QueryInput{
 			TableName: &table, IndexName: aws.String("sourceId-timestamp"), KeyConditionExpression: aws.String("sourceId = :s"),
@@ -164,54 +176,57 @@ func TestIndexLag(t *testing.T) {
 	if got := query(); got != 1 {
 		t.Errorf("the index shows %d messages, want the one of before", got)
 	}
-	h.call(t, "POST", "/dev/faults", `{"dynamodb":{}}`, &state)
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{}}`, &state)
 	if got := query(); got != 2 {
 		t.Errorf("without lag the index shows %d messages, want 2", got)
 	}
-	h.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, nil) // a stop has to clean it up
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, nil) // a stop has to clean it up
 }
 
 func TestSettleSaysWhenItCannot(t *testing.T) {
-	h := start(t, nil)
-	h.mu.Lock()
-	h.stuck = true
-	h.mu.Unlock()
-	if status, _ := h.post(t, "/v1/sessions", h.token(t, "ann"), "one"); status != http.StatusCreated {
+	t.Parallel()
+	f := start(t, nil)
+	f.mu.Lock()
+	f.stuck = true
+	f.mu.Unlock()
+	if status, _ := f.post(t, "/v1/sessions", f.token(t, "ann"), "one"); status != http.StatusCreated {
 		t.Fatalf("status %d", status)
 	}
-	if got := h.settle(t, 300); got.Settled || got.Pending == 0 {
+	if got := f.settle(t, 300); got.Settled || got.Pending == 0 {
 		t.Errorf("settled %+v while a consumer fails", got)
 	}
-	h.mu.Lock()
-	h.stuck = false
-	h.mu.Unlock()
-	if got := h.settle(t, 30_000); !got.Settled {
-		t.Errorf("settled %+v after it mended", got)
+	f.mu.Lock()
+	f.stuck = false
+	f.mu.Unlock()
+	if got := f.settle(t, 30_000); !got.Settled {
+		t.Errorf("settled %+v after the consumer recovered", got)
 	}
 	var p struct{ Code string }
-	if status := h.call(t, "POST", "/dev/settle", `{"timeoutMs":-1}`, &p); status != 422 || p.Code != "invalid" {
+	if status := f.call(t, "POST", "/dev/settle", `{"timeoutMs":-1}`, &p); status != 422 || p.Code != "invalid" {
 		t.Errorf("a negative time: %d %+v", status, p)
 	}
 }
 
 func TestRedeliver(t *testing.T) {
-	h := start(t, nil)
-	h.post(t, "/v1/sessions", h.token(t, "ann"), "one")
-	first := h.settle(t, 20_000)
-	if status := h.call(t, "POST", "/dev/redeliver", "", nil); status != http.StatusAccepted {
+	t.Parallel()
+	f := start(t, nil)
+	f.post(t, "/v1/sessions", f.token(t, "ann"), "one")
+	first := f.settle(t, 20_000)
+	if status := f.call(t, "POST", "/dev/redeliver", "", nil); status != http.StatusAccepted {
 		t.Fatalf("status %d", status)
 	}
-	if again := h.settle(t, 20_000); !again.Settled || again.Records <= first.Records {
+	if again := f.settle(t, 20_000); !again.Settled || again.Records <= first.Records {
 		t.Errorf("before %+v, after %+v", first, again)
 	}
 	var letters struct{ Items []any }
-	h.get(t, "/dev/dead-letters", &letters)
+	f.get(t, "/dev/dead-letters", &letters)
 	if letters.Items == nil || len(letters.Items) != 0 {
 		t.Errorf("dead letters %v, want an empty list", letters.Items)
 	}
 }
 
 func TestDataDirKeepsEverything(t *testing.T) {
+	t.Parallel()
 	environ := map[string]string{"DATA_DIR": filepath.Join(t.TempDir(), "data")}
 	first := startOwn(t, environ)
 	token := first.token(t, "ann")
@@ -236,7 +251,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	second.settle(t, 20_000)
 	second.mu.Lock()
 	defer second.mu.Unlock()
-	for _, sk := range second.told {
+	for _, sk := range second.delivered {
 		if sk == "msg#one" {
 			t.Error("a record that the first run handled came again")
 		}
@@ -244,6 +259,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 }
 
 func TestStacksSideBySideAndNamedEngine(t *testing.T) {
+	t.Parallel()
 	first := startOwn(t, nil)
 	second := start(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": first.stack.Info().DynamoDBEndpoint, "TABLE_NAME": "second",
@@ -268,7 +284,7 @@ func TestStacksSideBySideAndNamedEngine(t *testing.T) {
 	}
 	var p struct{ Errors []struct{ Field string } }
 	if status := second.call(t, "POST", "/dev/faults", `{"pinecone":{}}`, &p); status != 422 {
-		t.Errorf("a door before a named index: %d", status)
+		t.Errorf("faults for an index outside of this machine: %d", status)
 	}
 	if err := second.stack.Stop(); err != nil {
 		t.Fatal(err)
@@ -277,6 +293,7 @@ func TestStacksSideBySideAndNamedEngine(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		triggers string
 		want     stack.Triggers
@@ -287,7 +304,8 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range cases {
 		cfg, err := stack.Parse(map[string]string{"TRIGGERS": c.triggers})
-		if err != nil || cfg.Triggers != c.want || cfg.Port != 8080 || cfg.TableName != stack.DefaultTable || !cfg.KeepPromptText {
+		if err != nil || cfg.Triggers != c.want || cfg.Port != 8080 || cfg.TableName != stack.DefaultTable ||
+			!cfg.KeepPromptText {
 			t.Errorf("%q: %+v, %v", c.triggers, cfg, err)
 		}
 	}
@@ -297,50 +315,64 @@ func TestParse(t *testing.T) {
 		}
 	}
 	cfg, err := stack.Parse(map[string]string{"CORS_ORIGINS": "http://localhost:3000, https://app.example"})
-	if want := (stack.Origins{"http://localhost:3000", "https://app.example"}); err != nil || !slices.Equal(cfg.CORSOrigins, want) {
+	want := stack.Origins{"http://localhost:3000", "https://app.example"}
+	if err != nil || !slices.Equal(cfg.CORSOrigins, want) {
 		t.Errorf("origins %q, %v", cfg.CORSOrigins, err)
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
-	for want, environ := range map[string]map[string]string{
-		"CORS_ORIGINS=http://a/: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "http://a/"},
-		"CORS_ORIGINS=localhost: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "localhost"},
-		"CORS_ORIGINS=http://a,: must be origins such as http://localhost:3000,https://app.example, or *": {"CORS_ORIGINS": "http://a,"},
-		`TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not "moon"`:        {"TRIGGERS": "moon=full"},
-		`TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not ""`:            {"TRIGGERS": ","},
-		`TRIGGERS=messages=20, messages=30: messages is given more than once`:                             {"TRIGGERS": "messages=20, messages=30"},
-		`TRIGGERS: idle="0s" is not a positive value such as messages=20,idle=15m,sweep=1m`:               {"TRIGGERS": "idle=0s"},
-		`TRIGGERS: messages="-1" is not a positive value such as messages=20,idle=15m,sweep=1m`:           {"TRIGGERS": "messages=-1"},
-		`TRIGGERS: sweep="" is not a positive value such as messages=20,idle=15m,sweep=1m`:                {"TRIGGERS": "sweep"},
-		"PORT=x: must be a port from 1 to 65535, or 0 for any that is free":                               {"PORT": "x"},
-		"PORT=70000: must be a port from 1 to 65535, or 0 for any that is free":                           {"PORT": "70000"},
-		"PORT=1e99: must be a port from 1 to 65535, or 0 for any that is free":                            {"PORT": "1e99"},
-		"DYNAMODB_PORT=-1: must be a port from 1 to 65535, or 0 for any that is free":                     {"DYNAMODB_PORT": "-1"},
-		"KEEP_PROMPT_TEXT=maybe: must be on or off, or true or false; PORT=x: must be a port from 1 to 65535, or 0 for any that is free": {
-			"KEEP_PROMPT_TEXT": "maybe", "PORT": "x",
-		},
-		"OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0":                     {"OPENAI_EMBEDDING_DIMENSIONS": "0"},
-		"OPENAI_BASE_URL=localhost:1: must be a URL that begins with http:// or https://":   {"OPENAI_BASE_URL": "localhost:1"},
-		"AWS_ENDPOINT_URL_DYNAMODB=%zz: must be a URL that begins with http:// or https://": {"AWS_ENDPOINT_URL_DYNAMODB": "%zz"},
-	} {
-		_, err := stack.Parse(environ)
-		if err == nil || err.Error() != want {
-			t.Errorf("%v: error %q, want %q", environ, err, want)
+	t.Parallel()
+	const (
+		origins  = ": must be origins such as http://localhost:3000,https://app.example, or *"
+		triggers = "TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not "
+		positive = " is not a positive value such as messages=20,idle=15m,sweep=1m"
+		port     = ": must be a port from 1 to 65535, or 0 for any that is free"
+		address  = ": must be a URL that begins with http:// or https://"
+	)
+	cases := []struct{ variable, value, want string }{
+		{"CORS_ORIGINS", "http://a/", "CORS_ORIGINS=http://a/" + origins},
+		{"CORS_ORIGINS", "localhost", "CORS_ORIGINS=localhost" + origins},
+		{"CORS_ORIGINS", "http://a,", "CORS_ORIGINS=http://a," + origins},
+		{"TRIGGERS", "moon=full", triggers + `"moon"`},
+		{"TRIGGERS", ",", triggers + `""`},
+		{"TRIGGERS", "messages=20, messages=30", "TRIGGERS=messages=20, messages=30: messages is given more than once"},
+		{"TRIGGERS", "idle=0s", `TRIGGERS: idle="0s"` + positive},
+		{"TRIGGERS", "messages=-1", `TRIGGERS: messages="-1"` + positive},
+		{"TRIGGERS", "sweep", `TRIGGERS: sweep=""` + positive},
+		{"PORT", "x", "PORT=x" + port},
+		{"PORT", "70000", "PORT=70000" + port},
+		{"PORT", "1e99", "PORT=1e99" + port},
+		{"DYNAMODB_PORT", "-1", "DYNAMODB_PORT=-1" + port},
+		{"OPENAI_EMBEDDING_DIMENSIONS", "0", "OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0"},
+		{"OPENAI_BASE_URL", "localhost:1", "OPENAI_BASE_URL=localhost:1" + address},
+		{"AWS_ENDPOINT_URL_DYNAMODB", "%zz", "AWS_ENDPOINT_URL_DYNAMODB=%zz" + address},
+	}
+	for _, c := range cases {
+		_, err := stack.Parse(map[string]string{c.variable: c.value})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s=%s: error %q, want %q", c.variable, c.value, err, c.want)
 		}
+	}
+	_, err := stack.Parse(map[string]string{"KEEP_PROMPT_TEXT": "maybe", "PORT": "x"})
+	want := "KEEP_PROMPT_TEXT=maybe: must be on or off, or true or false; PORT=x" + port
+	if err == nil || err.Error() != want {
+		t.Errorf("two wrong values: error %q, want %q", err, want)
 	}
 }
 
 func TestOneStackForADataFolder(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
-	h := start(t, map[string]string{"DATA_DIR": folder})
-	second, err := stack.Start(t.Context(), h.parse(t, map[string]string{"DATA_DIR": folder}))
+	f := start(t, map[string]string{"DATA_DIR": folder})
+	second, err := stack.Start(t.Context(), f.parse(t, map[string]string{"DATA_DIR": folder}))
 	if err == nil {
 		_ = second.Stop()
 	}
-	want := fmt.Sprintf("DATA_DIR=%s is in use by another stack (process %d): stop it, or choose another folder", folder, os.Getpid())
+	want := fmt.Sprintf("DATA_DIR=%s is in use by another stack (process %d): stop it, or choose another folder",
+		folder, os.Getpid())
 	if err == nil || err.Error() != want {
 		t.Fatalf("a second stack: %v, want %q", err, want)
 	}
-	h.get(t, "/healthz", &struct{}{})
+	f.get(t, "/healthz", &struct{}{})
 }

@@ -17,16 +17,20 @@ import (
 	"github.com/throughline/throughline/infra/local/stack"
 )
 
-func TestTakenPortSaysTheMend(t *testing.T) {
+func TestTakenPortNamesAnother(t *testing.T) {
+	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	port := l.Addr().(*net.TCPAddr).Port
 	for _, variable := range []string{"PORT", "LAMBDA_PORT", "OPENAI_PORT", "PINECONE_PORT"} {
 		t.Run(variable, func(t *testing.T) {
-			cfg := (&harness{}).parse(t, map[string]string{variable: fmt.Sprint(port), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"})
+			t.Parallel()
+			cfg := (&fixture{}).parse(t, map[string]string{
+				variable: fmt.Sprint(port), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1",
+			})
 			_, err := stack.Start(t.Context(), cfg)
 			want := fmt.Sprintf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, port+1)
 			if err == nil || err.Error() != want {
@@ -36,10 +40,11 @@ func TestTakenPortSaysTheMend(t *testing.T) {
 	}
 }
 
-func TestStopCutsOffWhatIsUnderWay(t *testing.T) {
-	h := startOwn(t, nil)
+func TestStopEndsStreams(t *testing.T) {
+	t.Parallel()
+	f := startOwn(t, nil)
 	begun := make(chan struct{})
-	h.chat = func(ctx context.Context) io.Reader {
+	f.chat = func(ctx context.Context) io.Reader {
 		reader, writer := io.Pipe()
 		go func() {
 			_, _ = io.WriteString(writer, "event: prompt\n")
@@ -50,43 +55,44 @@ func TestStopCutsOffWhatIsUnderWay(t *testing.T) {
 		return reader
 	}
 	go func() {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, h.stack.URL()+"/v1/chat", http.NoBody)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, f.stack.URL()+"/v1/chat", http.NoBody)
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 		}
 	}()
 	<-begun
-	endpoint, began := h.stack.Info().DynamoDBEndpoint, time.Now()
-	if err := h.stack.Stop(); err != nil {
+	endpoint, began := f.stack.Info().DynamoDBEndpoint, time.Now()
+	if err := f.stack.Stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("stopping took %s", took)
 	}
-	for _, url := range []string{h.stack.URL(), endpoint, h.stack.Info().PineconeHost, h.stack.Info().OpenAIBaseURL} {
+	for _, url := range []string{f.stack.URL(), endpoint, f.stack.Info().PineconeHost, f.stack.Info().OpenAIBaseURL} {
 		if answers(t, url) {
 			t.Errorf("%s still answers", url)
 		}
 	}
 }
 
-// TestStopDoesNotWaitForWhatGoesOn stops a stack whose function does not hear that it is over, as the coach's does not,
-// which generates an answer to its end: a clean end all the same, and the client is told.
-func TestStopDoesNotWaitForWhatGoesOn(t *testing.T) {
-	h := startOwn(t, nil)
+// TestStopDoesNotWaitForABusyFunction stops a stack whose function does not look at its context, as the coach does not
+// while it generates an answer. The stop is clean all the same, and the client gets an error.
+func TestStopDoesNotWaitForABusyFunction(t *testing.T) {
+	t.Parallel()
+	f := startOwn(t, nil)
 	begun, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
-	h.chat = func(context.Context) io.Reader {
+	f.chat = func(context.Context) io.Reader {
 		close(begun)
 		<-release
 		return strings.NewReader("event: done\n")
 	}
 	status := make(chan int, 1)
-	go func() { status <- h.call(t, http.MethodPost, "/v1/chat", "", nil) }()
+	go func() { status <- f.call(t, http.MethodPost, "/v1/chat", "", nil) }()
 	<-begun
 	began := time.Now()
-	if err := h.stack.Stop(); err != nil {
+	if err := f.stack.Stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -98,23 +104,25 @@ func TestStopDoesNotWaitForWhatGoesOn(t *testing.T) {
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
-	h := start(t, nil)
+	t.Parallel()
+	f := start(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := h.stack.Wait(ctx); err != nil {
+	if err := f.stack.Wait(ctx); err != nil {
 		t.Errorf("wait: %v", err)
 	}
 }
 
 func TestEngineThatDiesEndsWait(t *testing.T) {
-	h := startOwn(t, nil)
-	kill(t, h.stack.Info().DynamoDBEndpoint)
+	t.Parallel()
+	f := startOwn(t, nil)
+	kill(t, f.stack.Info().DynamoDBEndpoint)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if err := h.stack.Wait(ctx); err == nil || !strings.Contains(err.Error(), "DynamoDB Local") {
+	if err := f.stack.Wait(ctx); err == nil || !strings.Contains(err.Error(), "DynamoDB Local") {
 		t.Errorf("wait: %v, want the engine's end", err)
 	}
-	if status := h.call(t, http.MethodGet, "/healthz", "", nil); status != http.StatusServiceUnavailable {
+	if status := f.call(t, http.MethodGet, "/healthz", "", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("health without the engine: %d", status)
 	}
 }

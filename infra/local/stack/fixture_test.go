@@ -24,46 +24,48 @@ import (
 	"github.com/throughline/throughline/internal/function"
 )
 
-// The functions here do as little as shows the stack's part: messages stores what it is sent, remember writes a
-// summary for each message it is told of, summarize covers what is due.
+// The functions here do just enough to show the stack's part. messages stores what it is sent. remember writes a
+// summary for each message of the stream. summarize covers what is due.
 
-// harness is a stack with the test's functions.
-type harness struct {
+// fixture is a stack with the test's functions.
+type fixture struct {
 	stack *stack.Stack
 	chat  func(context.Context) io.Reader
 
-	mu      sync.Mutex
-	configs map[string]config.Config
-	stuck   bool
-	told    []string
+	mu        sync.Mutex
+	configs   map[string]config.Config
+	stuck     bool
+	delivered []string
 }
 
 // start starts a stack on the engine that the tests share, in a table of its own.
-func start(t *testing.T, environ map[string]string) *harness {
+func start(t *testing.T, environ map[string]string) *fixture {
 	t.Helper()
-	all := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t)}
+	all := map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t),
+	}
 	maps.Copy(all, environ)
 	return startOwn(t, all)
 }
 
 // startOwn starts a stack with an engine of its own.
-func startOwn(t *testing.T, environ map[string]string) *harness {
+func startOwn(t *testing.T, environ map[string]string) *fixture {
 	t.Helper()
-	h := &harness{configs: map[string]config.Config{}}
-	s, err := stack.Start(t.Context(), h.parse(t, environ))
+	f := &fixture{configs: map[string]config.Config{}}
+	s, err := stack.Start(t.Context(), f.parse(t, environ))
 	if err != nil {
 		t.Fatalf("start: %v", err)
 	}
-	h.stack = s
+	f.stack = s
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
 		}
 	})
-	return h
+	return f
 }
 
-func (h *harness) parse(t *testing.T, environ map[string]string) stack.Config {
+func (f *fixture) parse(t *testing.T, environ map[string]string) stack.Config {
 	t.Helper()
 	all := map[string]string{"PORT": "0"}
 	maps.Copy(all, environ)
@@ -72,19 +74,19 @@ func (h *harness) parse(t *testing.T, environ map[string]string) stack.Config {
 		t.Fatal(err)
 	}
 	cfg.Functions = map[string]stack.Constructor{
-		"messages": h.constructor("messages", h.messages), "remember": h.constructor("remember", h.remember),
-		"summarize": h.constructor("summarize", h.summarize), "context": h.constructor("context", echo),
-		"prompt": h.constructor("prompt", echo), "coach": h.constructor("coach", h.coach),
+		"messages": f.constructor("messages", f.messages), "remember": f.constructor("remember", f.remember),
+		"summarize": f.constructor("summarize", f.summarize), "context": f.constructor("context", echo),
+		"prompt": f.constructor("prompt", echo), "coach": f.constructor("coach", f.coach),
 	}
 	return cfg
 }
 
 // constructor keeps the configuration, and binds the handler to it.
-func (h *harness) constructor(name string, build any) stack.Constructor {
+func (f *fixture) constructor(name string, build any) stack.Constructor {
 	return func(_ context.Context, cfg config.Config, _ function.Runtime) (any, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.configs[name] = cfg
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.configs[name] = cfg
 		if bind, ok := build.(func(config.Config) any); ok {
 			return bind(cfg), nil
 		}
@@ -92,16 +94,16 @@ func (h *harness) constructor(name string, build any) stack.Constructor {
 	}
 }
 
-func (h *harness) config(name string) config.Config {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.configs[name]
+func (f *fixture) config(name string) config.Config {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.configs[name]
 }
 
 func echo(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
 
 // messages stores a message under the body's name, and a session that is due.
-func (h *harness) messages(cfg config.Config) any {
+func (f *fixture) messages(cfg config.Config) any {
 	db := dynamo(cfg.DynamoDBEndpoint)
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		user := e.RequestContext.Authorizer.JWT.Claims["sub"]
@@ -119,17 +121,18 @@ func (h *harness) messages(cfg config.Config) any {
 }
 
 // remember writes a summary for each message.
-func (h *harness) remember(cfg config.Config) any {
+func (f *fixture) remember(cfg config.Config) any {
 	db := dynamo(cfg.DynamoDBEndpoint)
 	return func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.stuck {
-			return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: e.Records[0].Change.SequenceNumber}}}, nil
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.stuck {
+			failed := events.DynamoDBBatchItemFailure{ItemIdentifier: e.Records[0].Change.SequenceNumber}
+			return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{failed}}, nil
 		}
 		for _, r := range e.Records {
 			pk, sk := r.Change.Keys["pk"].String(), r.Change.Keys["sk"].String()
-			h.told = append(h.told, sk)
+			f.delivered = append(f.delivered, sk)
 			it := record(pk, strings.Replace(sk, "msg#", "summary#", 1))
 			if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: it}); err != nil {
 				return events.DynamoDBEventResponse{}, err
@@ -140,35 +143,38 @@ func (h *harness) remember(cfg config.Config) any {
 }
 
 // summarize takes the due session off the index in the sweep, and does nothing for the stream.
-func (h *harness) summarize(cfg config.Config) any {
+func (f *fixture) summarize(cfg config.Config) any {
 	db := dynamo(cfg.DynamoDBEndpoint)
 	return func(ctx context.Context, in map[string]any) (any, error) {
 		if in["schedule"] != "sweep" {
 			return nil, nil
 		}
-		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: record("user#ann", "conversation#due")})
+		covered := record("user#ann", "conversation#due")
+		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: covered})
 		return nil, err
 	}
 }
 
-func (h *harness) coach(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-	if h.chat == nil {
+func (f *fixture) coach(
+	ctx context.Context, _ *events.LambdaFunctionURLRequest,
+) (*events.LambdaFunctionURLStreamingResponse, error) {
+	if f.chat == nil {
 		return nil, errors.New("no chat")
 	}
-	return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: h.chat(ctx)}, nil
+	return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: f.chat(ctx)}, nil
 }
 
-func (h *harness) get(t *testing.T, path string, out any) {
+func (f *fixture) get(t *testing.T, path string, out any) {
 	t.Helper()
-	if status := h.call(t, http.MethodGet, path, "", out); status != http.StatusOK {
+	if status := f.call(t, http.MethodGet, path, "", out); status != http.StatusOK {
 		t.Errorf("%s: status %d", path, status)
 	}
 }
 
 // call makes a request without a token and decodes the answer.
-func (h *harness) call(t *testing.T, method, path, body string, out any) int {
+func (f *fixture) call(t *testing.T, method, path, body string, out any) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, h.stack.URL()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, f.stack.URL()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,9 +191,9 @@ func (h *harness) call(t *testing.T, method, path, body string, out any) int {
 	return resp.StatusCode
 }
 
-func (h *harness) post(t *testing.T, path, token, body string) (int, string) {
+func (f *fixture) post(t *testing.T, path, token, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.stack.URL()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.stack.URL()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,23 +213,26 @@ func (h *harness) post(t *testing.T, path, token, body string) (int, string) {
 	return resp.StatusCode, string(raw)
 }
 
-func (h *harness) token(t *testing.T, user string) string {
+func (f *fixture) token(t *testing.T, user string) string {
 	t.Helper()
 	var out struct{ Token string }
-	h.call(t, http.MethodPost, "/dev/tokens", `{"userId":"`+user+`"}`, &out)
+	f.call(t, http.MethodPost, "/dev/tokens", `{"userId":"`+user+`"}`, &out)
 	return out.Token
 }
 
-func (h *harness) settle(t *testing.T, ms int) (out stack.Settled) {
+func (f *fixture) settle(t *testing.T, ms int) (out stack.Settled) {
 	t.Helper()
-	if status := h.call(t, http.MethodPost, "/dev/settle", fmt.Sprintf(`{"timeoutMs":%d}`, ms), &out); status != http.StatusOK {
+	body := fmt.Sprintf(`{"timeoutMs":%d}`, ms)
+	if status := f.call(t, http.MethodPost, "/dev/settle", body, &out); status != http.StatusOK {
 		t.Errorf("settle: status %d", status)
 	}
 	return out
 }
 
 func dynamo(endpoint string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: keys(), RetryMaxAttempts: 1})
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: keys(), RetryMaxAttempts: 1,
+	})
 }
 
 func keys() aws.CredentialsProvider {

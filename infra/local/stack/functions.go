@@ -20,17 +20,17 @@ import (
 	"github.com/throughline/throughline/internal/function"
 )
 
-// Constructor builds a function's handler, a value that lambda.Start takes, from its configuration.
+// Constructor builds a function's handler, as lambda.Start takes it, from its configuration.
 type Constructor func(ctx context.Context, cfg config.Config, rt function.Runtime) (any, error)
 
-// Of makes a Constructor of the one that the function's own main starts.
+// Of makes a Constructor of a function's own.
 func Of[H any](build function.Constructor[H]) Constructor {
 	return func(ctx context.Context, cfg config.Config, rt function.Runtime) (any, error) {
 		return build(ctx, cfg, rt)
 	}
 }
 
-// startFunctions builds every function of the template, at once, and registers it under its deployed name.
+// startFunctions builds the functions of the template side by side, and registers them under their deployed names.
 func (s *Stack) startFunctions(ctx context.Context) error {
 	shared, err := s.sharedEnvironment()
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 				return fmt.Errorf("configure function %s: %w", f.Name, err)
 			}
 			rt := function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics}
-			if handlers[i], err = build(s.life, cfg, rt); err != nil { //nolint:contextcheck // it outlives the start
+			if handlers[i], err = build(s.supervisor.ctx, cfg, rt); err != nil { //nolint:contextcheck // it outlives the start
 				return fmt.Errorf("start function %s: %w", f.Name, err)
 			}
 			return ctx.Err()
@@ -64,8 +64,8 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	return nil
 }
 
-// environment is what one function finds: what the template gives it, the user's own values for those variables, and
-// where the local servers are.
+// environment returns a function's variables: the template's, with the user's own values in their place, and the
+// addresses of the local servers.
 func (s *Stack) environment(f template.Function, shared map[string]string) map[string]string {
 	out := maps.Clone(f.Environment)
 	for name := range out {
@@ -82,7 +82,7 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 	return out
 }
 
-// sharedEnvironment is the same for every function: the servers, the keys that make them let in, and the triggers.
+// sharedEnvironment returns the variables that are the same for every function: servers, keys and triggers.
 func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	cursorKey, err := s.cursorKey()
 	if err != nil {
@@ -91,13 +91,14 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	out := map[string]string{
 		"TABLE_NAME": s.cfg.TableName, "AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY": s.cfg.SecretAccessKey, "AWS_SESSION_TOKEN": s.cfg.SessionToken,
-		"AWS_ENDPOINT_URL_DYNAMODB": s.dynamodb.behindDoor, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
-		"PINECONE_INDEX_HOST": s.pinecone.behindDoor, "OPENAI_BASE_URL": s.openai.behindDoor,
-		"OPENAI_EMBEDDING_BASE_URL": s.embedding.behindDoor,
+		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
+		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
+		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
-		"CURSOR_KEY": cursorKey, "SECRET_NAME": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","), "KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
+		"CURSOR_KEY": cursorKey, "SECRET_NAME": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
+		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
 	}
-	if s.pinecone.door != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
+	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
 		out["PINECONE_API_KEY"] = "local"
 	}
 	if s.cfg.Environment["OPENAI_API_KEY"] == "" {
@@ -112,12 +113,12 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	return out, nil
 }
 
-// cursorKey signs list cursors; kept with the data, so that they stay good.
+// cursorKey returns the key that signs list cursors. It is kept with the data, so that cursors stay valid.
 func (s *Stack) cursorKey() (string, error) {
 	if key := s.cfg.Environment["CURSOR_KEY"]; key != "" {
 		return key, nil
 	}
-	path := s.dataPath("cursor.key")
+	path := s.cfg.dataPath("cursor.key")
 	if path != "" {
 		raw, err := os.ReadFile(path)
 		if err == nil {

@@ -1,0 +1,189 @@
+package stack
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/throughline/throughline/infra/local/devapi"
+	"github.com/throughline/throughline/infra/local/gateway"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+const (
+	healthTimeout     = 2 * time.Second
+	defaultSettleTime = 30 * time.Second
+	maxSettleTime     = 10 * time.Minute
+)
+
+// routes serves what only the local stack has: health, the issuer, and the routes under /dev.
+type routes struct {
+	stack  *Stack
+	faults *faultControl
+	mux    *http.ServeMux
+}
+
+func newRoutes(s *Stack) *routes {
+	rt := &routes{stack: s, faults: &faultControl{services: s.services}, mux: http.NewServeMux()}
+	s.issuer.Register(rt.mux)
+	rt.mux.HandleFunc("GET /healthz", rt.ready(rt.serveHealth))
+	rt.mux.HandleFunc("GET /dev/info", rt.ready(rt.serveInfo))
+	rt.mux.HandleFunc("POST /dev/settle", rt.ready(rt.serveSettle))
+	rt.mux.HandleFunc("POST /dev/faults", rt.ready(rt.serveFaults))
+	rt.mux.HandleFunc("POST /dev/redeliver", rt.ready(rt.serveRedeliver))
+	rt.mux.HandleFunc("GET /dev/dead-letters", rt.ready(rt.serveDeadLetters))
+	return rt
+}
+
+// handler serves the stack's own routes, and passes everything else to the gateway. It looks at the path itself,
+// because a ServeMux in front of the API would redirect paths that the API has to refuse. Web pages may use the stack's
+// own routes as they may use the API, for they need a token.
+func (rt *routes) handler() http.Handler {
+	own := gateway.CORS(rt.stack.template.CORS, http.HandlerFunc(rt.serveOwn))
+	api := rt.ready(func(w http.ResponseWriter, r *http.Request) { rt.stack.gateway.Load().ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = gateway.Identify(w, r)
+		if isOwn(r.URL.Path) {
+			own.ServeHTTP(w, r)
+			return
+		}
+		api(w, r)
+	})
+}
+
+func isOwn(path string) bool {
+	return path == "/healthz" || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/.well-known/")
+}
+
+// ready answers 503 while the stack starts.
+func (rt *routes) ready(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if rt.stack.gateway.Load() == nil {
+			httpapi.WriteProblem(w, fault.New(fault.Unavailable, "the local stack is starting"))
+			return
+		}
+		next(w, r)
+	}
+}
+
+// serveOwn answers problem+json where the mux has no such path or method.
+func (rt *routes) serveOwn(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := rt.mux.Handler(r); pattern != "" {
+		rt.mux.ServeHTTP(w, r)
+		return
+	}
+	allowed := rt.allowedMethods(r)
+	if len(allowed) == 0 {
+		httpapi.WriteProblem(w, fault.New(fault.NotFound, "the local stack has no such route"))
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	httpapi.WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+strings.Join(allowed, ", ")))
+}
+
+// allowedMethods lists the methods that the mux serves at a request's path.
+func (rt *routes) allowedMethods(r *http.Request) (allowed []string) {
+	probe := *r
+	for _, method := range []string{"DELETE", "GET", "HEAD", "POST", "PUT"} {
+		probe.Method = method
+		if _, pattern := rt.mux.Handler(&probe); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	return allowed
+}
+
+func (rt *routes) serveHealth(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	services := rt.stack.services
+	describe := &dynamodb.DescribeTableInput{TableName: &rt.stack.cfg.TableName}
+	if _, err := services.tables.DescribeTable(ctx, describe); err != nil {
+		httpapi.WriteProblem(w, fault.New(fault.Unavailable, "dynamodb does not answer"))
+		return
+	}
+	for name, url := range map[string]string{
+		"pinecone": services.pinecone.direct, "openai": services.openai.direct, "lambda": rt.stack.lambdaURL,
+	} {
+		if !reachable(ctx, url) {
+			httpapi.WriteProblem(w, fault.New(fault.Unavailable, name+" does not answer"))
+			return
+		}
+	}
+	devapi.Write(w, map[string]string{"status": "ok"})
+}
+
+// reachable connects to the host of a URL.
+func reachable(ctx context.Context, address string) bool {
+	if !strings.Contains(address, "://") {
+		address = "https://" + address // a real index is named by its host alone
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80"}[u.Scheme]
+	}
+	if port == "" {
+		port = "443"
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+func (rt *routes) serveInfo(w http.ResponseWriter, _ *http.Request) {
+	devapi.Write(w, rt.stack.Info())
+}
+
+func (rt *routes) serveSettle(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		TimeoutMS *int64 `json:"timeoutMs"`
+	}
+	if err := devapi.Read(r, &in); err != nil {
+		httpapi.WriteProblem(w, err)
+		return
+	}
+	limit := defaultSettleTime
+	if in.TimeoutMS != nil {
+		limit = time.Duration(*in.TimeoutMS) * time.Millisecond
+		if *in.TimeoutMS < 0 || *in.TimeoutMS > maxSettleTime.Milliseconds() {
+			httpapi.WriteProblem(w, fault.InvalidField("timeoutMs", "must be between 0 and 600000"))
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), max(limit, settleLook))
+	defer cancel()
+	devapi.Write(w, rt.stack.Settle(ctx))
+}
+
+func (rt *routes) serveFaults(w http.ResponseWriter, r *http.Request) {
+	state, err := rt.faults.set(r)
+	if err != nil {
+		httpapi.WriteProblem(w, err)
+		return
+	}
+	devapi.Write(w, state)
+}
+
+func (rt *routes) serveRedeliver(w http.ResponseWriter, r *http.Request) {
+	if err := rt.stack.triggers.redeliver(r.Context()); err != nil {
+		httpapi.WriteProblem(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (rt *routes) serveDeadLetters(w http.ResponseWriter, _ *http.Request) {
+	devapi.Write(w, map[string]any{"items": rt.stack.triggers.deadLetters()})
+}

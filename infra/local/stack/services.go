@@ -1,0 +1,285 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
+	"github.com/throughline/throughline/infra/local/faults"
+	"github.com/throughline/throughline/infra/local/indexlag"
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/dynamo"
+)
+
+const tableTimeout = 30 * time.Second
+
+// service says where a dependency of the functions is. Tests and tools use its direct address, the functions the
+// injected one, which passes the fault injector. A service that no injector can stand in front of has none, and both
+// addresses are the same.
+type service struct {
+	direct, injected string
+	injector         *faults.Injector
+	about            string
+}
+
+// services are the dependencies of the functions: DynamoDB, Pinecone and OpenAI, local or named by the user.
+type services struct {
+	cfg        Config
+	logger     *slog.Logger
+	supervisor *supervisor
+	console    *console
+
+	dynamodb, pinecone, openai, embedding service
+
+	engine    *dynamodblocal.Server // nil where the user named another
+	index     *pineconelocal.Server // nil where the user named another
+	lag       *indexlag.Lag         // nil where DynamoDB has no injector
+	tables    *dynamodb.Client      // like streams, the stack's own client without faults
+	streams   *dynamodbstreams.Client
+	streamARN string
+	store     *dynamo.Store
+}
+
+// start starts the services and makes the table. DynamoDB takes by far the longest, so the others start beside it.
+func (s *services) start(ctx context.Context) error {
+	engine, engineCtx := errgroup.WithContext(ctx)
+	engine.Go(func() error { return s.startDynamoDB(engineCtx) })
+	err := s.startPinecone(ctx)
+	if err == nil {
+		err = s.startOpenAI(ctx)
+	}
+	if err := errors.Join(engine.Wait(), err); err != nil {
+		return err
+	}
+	s.connect()
+	s.console.print("dynamodb", s.dynamodb.direct, s.dynamodb.about)
+	s.console.print("pinecone", s.pinecone.direct, s.pinecone.about)
+	s.console.print("openai", s.openai.direct, s.openai.about)
+	if s.cfg.EmbeddingBaseURL != "" {
+		s.console.print("embeddings", s.embedding.direct, "named by OPENAI_EMBEDDING_BASE_URL")
+	}
+	if s.engine != nil {
+		s.supervisor.run(s.watchEngine)
+	}
+	if err := s.openTable(ctx); err != nil {
+		return err
+	}
+	return s.injectDynamoDB(ctx)
+}
+
+// stop ends what was started. ctx bounds the cleaning up of lagging indexes.
+func (s *services) stop(ctx context.Context) (err error) {
+	if s.lag != nil {
+		err = errors.Join(err, s.lag.Close(ctx))
+	}
+	if s.index != nil {
+		err = errors.Join(err, s.index.Close())
+	}
+	if s.engine != nil {
+		err = errors.Join(err, s.engine.Stop())
+	}
+	return err
+}
+
+// startDynamoDB starts the engine unless the user named one.
+func (s *services) startDynamoDB(ctx context.Context) error {
+	endpoint, about := s.cfg.DynamoDBEndpoint, "named by AWS_ENDPOINT_URL_DYNAMODB"
+	if endpoint == "" {
+		if !dynamodblocal.Installed() {
+			s.console.print("dynamodb", "", "installing DynamoDB Local, once")
+		}
+		options := dynamodblocal.Options{Port: s.cfg.DynamoDBPort, DataDir: s.cfg.dataPath("dynamodb")}
+		engine, err := dynamodblocal.Start(ctx, options)
+		if err != nil {
+			return err
+		}
+		s.engine = engine
+		endpoint, about = engine.Endpoint(), "DynamoDB Local, "+s.cfg.where()
+	}
+	s.dynamodb = service{direct: endpoint, injected: endpoint, about: about}
+	return nil
+}
+
+// watchEngine fails the stack when the engine ends by itself.
+func (s *services) watchEngine(ctx context.Context) error {
+	select {
+	case <-s.engine.Done():
+		return errors.New("DynamoDB Local ended by itself")
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// connect makes the stack's own clients.
+func (s *services) connect() {
+	keys := credentials.NewStaticCredentialsProvider(s.cfg.AccessKeyID, s.cfg.SecretAccessKey, s.cfg.SessionToken)
+	s.tables = dynamodb.New(dynamodb.Options{
+		Region: s.cfg.Region, Credentials: keys, BaseEndpoint: aws.String(s.dynamodb.direct),
+	})
+	options := dynamodbstreams.Options{Region: s.cfg.Region, Credentials: keys}
+	switch {
+	case s.cfg.StreamsEndpoint != "":
+		options.BaseEndpoint = aws.String(s.cfg.StreamsEndpoint)
+	case !isAWS(s.dynamodb.direct):
+		options.BaseEndpoint = aws.String(s.dynamodb.direct)
+	}
+	s.streams = dynamodbstreams.New(options)
+}
+
+// openTable makes the table unless it exists, and finds its stream.
+func (s *services) openTable(ctx context.Context) error {
+	_, err := s.tables.CreateTable(ctx, dynamo.CreateTableInput(s.cfg.TableName))
+	var exists *types.ResourceInUseException
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("create table %s: %w", s.cfg.TableName, err)
+	}
+	input := &dynamodb.DescribeTableInput{TableName: &s.cfg.TableName}
+	if err := dynamodb.NewTableExistsWaiter(s.tables).Wait(ctx, input, tableTimeout); err != nil {
+		return fmt.Errorf("wait for table %s: %w", s.cfg.TableName, err)
+	}
+	out, err := s.tables.DescribeTable(ctx, input)
+	if err != nil {
+		return fmt.Errorf("describe table %s: %w", s.cfg.TableName, err)
+	}
+	if s.streamARN = aws.ToString(out.Table.LatestStreamArn); s.streamARN == "" {
+		return fmt.Errorf("table %s has no stream: enable one with new and old images", s.cfg.TableName)
+	}
+	s.store = dynamo.New(s.tables, s.cfg.TableName)
+	return nil
+}
+
+// injectDynamoDB puts the fault injector and the lag of indexes in front of the table. AWS refuses signed requests
+// that passed a proxy, so only an engine on this machine gets an injector.
+func (s *services) injectDynamoDB(ctx context.Context) error {
+	if !onThisMachine(s.dynamodb.direct) {
+		return nil
+	}
+	proxy, err := faults.Proxy(s.dynamodb.direct)
+	if err != nil {
+		return err
+	}
+	s.lag = indexlag.New(indexlag.Options{
+		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
+	})
+	s.dynamodb.injector = faults.NewInjector(1)
+	handler := s.dynamodb.injector.Handler(s.lag.Handler(proxy), faults.DynamoDBFailures())
+	s.dynamodb.injected, err = s.serve(ctx, handler)
+	return err
+}
+
+// startPinecone serves the data plane at two addresses, directly and through an injector.
+func (s *services) startPinecone(ctx context.Context) error {
+	if host := s.cfg.PineconeHost; host != "" {
+		s.pinecone = service{direct: host, injected: host, about: "named by PINECONE_INDEX_HOST"}
+		return nil
+	}
+	dir := s.cfg.dataPath("pinecone")
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make data folder: %w", err)
+		}
+	}
+	opts := pineconelocal.Options{Dimension: s.cfg.EmbeddingDimensions, DataDir: dir}
+	index, err := pineconelocal.New(opts) //nolint:contextcheck // it outlives the start
+	if err != nil {
+		return fmt.Errorf("start Pinecone data plane: %w", err)
+	}
+	s.index = index
+	direct, err := listen(ctx, "PINECONE_PORT", s.cfg.PineconePort)
+	if err != nil {
+		return err
+	}
+	injected, err := listen(ctx, "", 0)
+	if err != nil {
+		return errors.Join(err, direct.Close())
+	}
+	injector := faults.NewInjector(2)
+	s.serveIndex(func() error { return index.Serve(direct) })
+	s.serveIndex(func() error { return index.Serve(injected, injector.Interceptor()) })
+	about := "Pinecone data plane, dotproduct, " + s.cfg.where()
+	s.pinecone = service{direct: address(direct), injected: address(injected), injector: injector, about: about}
+	return nil
+}
+
+func (s *services) serveIndex(serve func() error) {
+	s.supervisor.run(func(context.Context) error {
+		if err := serve(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("serve Pinecone data plane: %w", err)
+		}
+		return nil
+	})
+}
+
+// startOpenAI serves the offline model, or forwards to the services that the user named. One injector disturbs chat
+// and embeddings alike.
+func (s *services) startOpenAI(ctx context.Context) (err error) {
+	injector := faults.NewInjector(3)
+	s.openai = service{direct: s.cfg.OpenAIBaseURL, injector: injector, about: "named by OPENAI_BASE_URL"}
+	if s.cfg.OpenAIBaseURL == "" {
+		l, err := listen(ctx, "OPENAI_PORT", s.cfg.OpenAIPort)
+		if err != nil {
+			return err
+		}
+		s.supervisor.serve(l, offlinemodel.Handler(offlinemodel.Options{Logger: s.logger}))
+		s.openai.direct, s.openai.about = address(l)+"/v1", "offline model, "+offlinemodel.ModelID
+	}
+	if s.openai.injected, err = s.injectOpenAI(ctx, injector, s.openai.direct); err != nil {
+		return err
+	}
+	s.embedding = s.openai
+	if s.cfg.EmbeddingBaseURL != "" {
+		s.embedding.direct = s.cfg.EmbeddingBaseURL
+		s.embedding.injected, err = s.injectOpenAI(ctx, injector, s.cfg.EmbeddingBaseURL)
+	}
+	return err
+}
+
+func (s *services) injectOpenAI(ctx context.Context, injector *faults.Injector, base string) (string, error) {
+	proxy, err := faults.Proxy(base)
+	if err != nil {
+		return "", err
+	}
+	return s.serve(ctx, injector.Handler(proxy, faults.OpenAIFailures()))
+}
+
+// serve serves a handler at a free port and returns its address.
+func (s *services) serve(ctx context.Context, handler http.Handler) (string, error) {
+	l, err := listen(ctx, "", 0)
+	if err != nil {
+		return "", err
+	}
+	s.supervisor.serve(l, handler)
+	return address(l), nil
+}
+
+func onThisMachine(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// isAWS reports whether an endpoint is the service itself, whose streams have an address of their own.
+func isAWS(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return err == nil && strings.HasSuffix(u.Hostname(), ".amazonaws.com")
+}

@@ -1,0 +1,227 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/infra/local/streams"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/delay"
+)
+
+// sweepName is the schedule whose rate TRIGGERS can change.
+const sweepName = "sweep"
+
+const (
+	// settleLook is how long one look at an idle stack may take, because its consumers ask their streams rarely. A
+	// caller who does not want to wait waits that long all the same, so that the answer is true.
+	settleLook = time.Second
+	// settleInterval is between two looks at work that is not done.
+	settleInterval = 50 * time.Millisecond
+	// dueLimit is how many due sessions a look counts at most.
+	dueLimit = 1000
+)
+
+// triggers invoke functions: the pollers for what the table's stream brings, the schedules by the clock.
+type triggers struct {
+	cfg        Config
+	logger     *slog.Logger
+	supervisor *supervisor
+	console    *console
+	services   *services
+	runtime    *lambdaapi.Runtime
+
+	pollers   []*streams.Poller
+	schedules []*schedule
+}
+
+// start starts the stream mappings and schedules of the functions.
+func (t *triggers) start(functions []template.Function) error {
+	checkpoints := t.cfg.dataPath("checkpoints")
+	if checkpoints != "" {
+		if err := os.MkdirAll(checkpoints, 0o755); err != nil {
+			return fmt.Errorf("make data folder: %w", err)
+		}
+	}
+	for _, f := range functions {
+		for _, mapping := range f.Streams {
+			if err := t.startPoller(f, mapping, checkpoints); err != nil {
+				return err
+			}
+		}
+		for _, timer := range f.Schedules {
+			t.startSchedule(f, timer)
+		}
+	}
+	return nil
+}
+
+func (t *triggers) startPoller(f template.Function, mapping template.Stream, checkpoints string) error {
+	opts := streams.Options{
+		Client: t.services.streams, StreamARN: t.services.streamARN, Function: f.PhysicalName, Mapping: mapping,
+		Invoker: t.runtime, Logger: t.logger, Repeat: t.cfg.Repeat,
+	}
+	if checkpoints != "" {
+		opts.CheckpointFile = filepath.Join(checkpoints, f.Name+"-"+mapping.Name+".json")
+	}
+	poller, err := streams.New(opts)
+	if err != nil {
+		return err
+	}
+	t.pollers = append(t.pollers, poller)
+	t.supervisor.run(func(ctx context.Context) error {
+		if err := poller.Run(ctx); err != nil {
+			return fmt.Errorf("poll stream for %s: %w", f.Name, err)
+		}
+		return nil
+	})
+	t.console.print("stream", "", fmt.Sprintf("%s -> %s, batches of %d", t.cfg.TableName, f.Name, mapping.BatchSize))
+	return nil
+}
+
+// schedule invokes a function at a fixed rate.
+type schedule struct {
+	name, function string
+	event          []byte
+	running        atomic.Bool
+}
+
+func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
+	every := timer.Every
+	if strings.EqualFold(timer.Name, sweepName) && t.cfg.Triggers.Sweep > 0 {
+		every = t.cfg.Triggers.Sweep
+	}
+	s := &schedule{name: timer.Name, function: f.PhysicalName, event: []byte(timer.Input)}
+	if timer.Input == "" {
+		s.event = []byte("{}")
+	}
+	t.schedules = append(t.schedules, s)
+	t.supervisor.run(func(ctx context.Context) error {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				t.fire(ctx, s)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	})
+	t.console.print("schedule", "", fmt.Sprintf("%s -> %s, every %s", timer.Name, f.Name, every))
+}
+
+// fire invokes a scheduled function once and waits for it. The runtime logs the function's own errors.
+func (t *triggers) fire(ctx context.Context, s *schedule) {
+	s.running.Store(true)
+	defer s.running.Store(false)
+	if _, err := t.runtime.Invoke(ctx, s.function, s.event); err != nil && ctx.Err() == nil {
+		t.logger.WarnContext(ctx, "schedule", "name", s.name, "function", s.function, "error", err)
+	}
+}
+
+// sweep runs the sweep now, unless it is running.
+func (t *triggers) sweep(ctx context.Context) {
+	for _, s := range t.schedules {
+		if strings.EqualFold(s.name, sweepName) && !s.running.Load() {
+			t.fire(ctx, s)
+		}
+	}
+}
+
+// Settled says how far the background work is.
+type Settled struct {
+	// Settled says that every write had been handled, no function ran, and no session was due.
+	Settled bool `json:"settled"`
+	// Records counts the stream records that all consumers together have handled since the stack started. Pending
+	// counts the records and due sessions that are still to be done.
+	Records int64 `json:"records"`
+	Pending int64 `json:"pending"`
+}
+
+// settle waits until the stream's consumers have handled every write, their own included, no function runs, and no
+// session is due. It starts the sweep where sessions are due. It gives up when ctx ends.
+func (t *triggers) settle(ctx context.Context) Settled {
+	due, settled := 0, false
+	for !settled && ctx.Err() == nil {
+		due, settled = t.settleOnce(ctx)
+		if !settled {
+			_ = delay.Sleep(ctx, settleInterval) // the loop looks at ctx
+		}
+	}
+	if !settled {
+		due = t.countDue(context.WithoutCancel(ctx), due)
+	}
+	out := Settled{Settled: settled, Pending: int64(due)}
+	for _, p := range t.pollers {
+		stats := p.Stats()
+		out.Records += stats.Handled
+		out.Pending += stats.Pending
+	}
+	return out
+}
+
+// countDue counts the due sessions for a caller whose time is over. Where that fails it returns the last count.
+func (t *triggers) countDue(ctx context.Context, last int) int {
+	ctx, cancel := context.WithTimeout(ctx, settleLook)
+	defer cancel()
+	sessions, err := t.services.store.DueBefore(ctx, time.Now(), dueLimit)
+	if err != nil {
+		return last
+	}
+	return len(sessions)
+}
+
+// settleOnce looks once. It is not enough that the consumers have caught up with a moment: functions that ran meanwhile
+// may have written. So no function may have run between that moment and now.
+func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
+	since, before := time.Now(), t.invocations()
+	for _, p := range t.pollers {
+		if p.Wait(ctx, since) != nil {
+			return 0, false
+		}
+	}
+	sessions, err := t.services.store.DueBefore(ctx, time.Now(), dueLimit)
+	if err != nil {
+		t.logger.WarnContext(ctx, "look for due sessions", "error", err)
+		return 0, false
+	}
+	if len(sessions) > 0 {
+		t.sweep(ctx)
+		return len(sessions), false
+	}
+	return 0, t.runtime.Active() == 0 && t.invocations() == before
+}
+
+func (t *triggers) invocations() (n int64) {
+	for _, p := range t.pollers {
+		n += p.Stats().Invocations
+	}
+	return n
+}
+
+// redeliver makes every consumer of the stream start from its beginning.
+func (t *triggers) redeliver(ctx context.Context) error {
+	for _, p := range t.pollers {
+		if err := p.Redeliver(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deadLetters returns what the stream's consumers set aside.
+func (t *triggers) deadLetters() []streams.DeadLetter {
+	letters := []streams.DeadLetter{}
+	for _, p := range t.pollers {
+		letters = append(letters, p.DeadLetters()...)
+	}
+	return letters
+}
