@@ -27,13 +27,15 @@ const coachPrompt = `You are Nova, a warm and direct strength coach. Search befo
 The user recently had the following interactions in other parts of the platform.
 Use this for continuity, but don't assume actions were completed unless confirmed.
 
-[Program Designer - 2 hours ago]: The user said: I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home.
+[Program Designer - 2 hours ago]: The user said: I want to swap barbell hip thrusts for banded glute bridges, ` +
+	`I only have bands at home.
 [Workout Log - yesterday]: The user said: I rowed 5 km in 22:40.
 `
 
 var searchTools = []openai.Tool{{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-	Name:       "search_conversations",
-	Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`),
+	Name: "search_conversations",
+	Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],` +
+		`"additionalProperties":false}`),
 }}}
 
 func says(role, content string) openai.ChatCompletionMessage {
@@ -60,26 +62,58 @@ func complete(t *testing.T, client *openai.Client, request openai.ChatCompletion
 }
 
 func TestChatQuotesWhatItRestsOn(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
-	payload := "SYSTEM ROLE:\nYou help.\n\nPREVIOUS CONTEXT (from long-term memory):\nUser discussed a trip to Japan in April.\n\n" +
-		"RECENT CONVERSATION:\nUser: I like trains\nAssistant: Good.\n\nCURRENT QUERY:\nWhen do I travel to Japan?\n\nPlease respond naturally."
-	tagged := "<conversation-history>\n<conversation label=\"Yesterday\">\n[human 18:02] My deadlift stalled at 140 kg\n[you 18:03] Rest more.\n</conversation>\n</conversation-history>"
-	const designer = `[Program Designer - 2 hours ago]: "The user said: I want to swap barbell hip thrusts for banded glute bridges`
+	payload := "SYSTEM ROLE:\nYou help.\n\nPREVIOUS CONTEXT (from long-term memory):\nUser discussed a trip to " +
+		"Japan in April.\n\n" +
+		"RECENT CONVERSATION:\nUser: I like trains\nAssistant: Good.\n\nCURRENT QUERY:\nWhen do I travel to " +
+		"Japan?\n\nPlease respond naturally."
+	tagged := "<conversation-history>\n<conversation label=\"Yesterday\">\n[human 18:02] My deadlift stalled at " +
+		"140 kg\n[you 18:03] Rest more.\n</conversation>\n</conversation-history>"
+	const designer = `[Program Designer - 2 hours ago]: "The user said: I want to swap barbell hip thrusts for ` +
+		`banded glute bridges`
 	tests := []struct {
 		name, system, question string
 		want, absent           []string
 	}{
-		{"the other context", coachPrompt, "What should I do in tomorrow's session?", []string{designer, "whether it was done I can't tell"}, []string{"peanuts", "don't assume"}},
+		{"the other context", coachPrompt, "What should I do in tomorrow's session?", []string{
+			designer,
+			"whether it was done I can't tell",
+		}, []string{"peanuts", "don't assume"}},
 		{"another word form", coachPrompt, "Tell me about the glute bridge", []string{designer}, []string{"Porto"}},
-		{"a memory", coachPrompt, "Where do I live?", []string{"The user lives in Porto"}, []string{"peanut", "whether it was done"}},
+		{"a memory", coachPrompt, "Where do I live?", []string{"The user lives in Porto"}, []string{
+			"peanut",
+			"whether it was done",
+		}},
 		{"a danger", coachPrompt, "Can I eat this peanut bar?", []string{"Allergic to peanuts"}, []string{"Porto"}},
-		{"nothing related", coachPrompt, "What is the capital of France?", []string{"I found nothing related"}, []string{"Porto", "glute"}},
+		{
+			"nothing related", coachPrompt, "What is the capital of France?",
+			[]string{"I found nothing related"},
+			[]string{"Porto", "glute"},
+		},
 		{"small talk", coachPrompt, "Hi!", []string{"I'm here"}, []string{"glute", "Porto"}},
-		{"one payload", "", payload, []string{`"When do I travel to Japan?"`, "trip to Japan in April"}, []string{"trains", "respond naturally"}},
+		{"one payload", "", payload, []string{`"When do I travel to Japan?"`, "trip to Japan in April"}, []string{
+			"trains",
+			"respond naturally",
+		}},
 		{"tagged history", tagged, "Why did my deadlift stall?", []string{"stalled at 140 kg"}, []string{"</conversation"}},
-		{"a guarded line", "# NOTES\n\\# my tent is blue\n[Coach - yesterday, user] My stove burns gas", "Which colour has my tent?", []string{"# my tent is blue"}, []string{"stove"}},
-		{"a labelled message", "# RELEVANT\n[Coach - yesterday, user] My stove burns gas", "What does my stove burn?", []string{`[Coach - yesterday, user]: "My stove burns gas"`}, nil},
-		{"blocks", "[FOUNDATION MEMORIES]:\nTrains at 6 in the morning\n\nOPEN LOOPS (pending):\nBuy a foam roller", "Did the foam roller arrive?", []string{"Buy a foam roller"}, []string{"6 in the morning"}},
+		{
+			"a guarded line", "# NOTES\n\\# my tent is blue\n[Coach - yesterday, user] My stove burns gas",
+			"Which colour has my tent?",
+			[]string{"# my tent is blue"},
+			[]string{"stove"},
+		},
+		{
+			"a labelled message", "# RELEVANT\n[Coach - yesterday, user] My stove burns gas", "What does my stove burn?",
+			[]string{`[Coach - yesterday, user]: "My stove burns gas"`},
+			nil,
+		},
+		{
+			"blocks", "[FOUNDATION MEMORIES]:\nTrains at 6 in the morning\n\nOPEN LOOPS (pending):\nBuy a foam roller",
+			"Did the foam roller arrive?",
+			[]string{"Buy a foam roller"},
+			[]string{"6 in the morning"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,6 +140,7 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 }
 
 func TestChatUsesEarlierMessagesButNotItsOwnAnswers(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask("You are a coach.", "Is the kettlebell heavy enough?")
 	request.Messages = slices.Insert(request.Messages, 1,
@@ -117,6 +152,7 @@ func TestChatUsesEarlierMessagesButNotItsOwnAnswers(t *testing.T) {
 }
 
 func TestChatSearchesOnceForThePast(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask(coachPrompt, "What did we decide about my marathon shoes?")
 	request.Tools = searchTools
@@ -126,11 +162,14 @@ func TestChatSearchesOnceForThePast(t *testing.T) {
 	}
 	call := first.Choices[0].Message.ToolCalls[0]
 	var arguments struct{ Query string }
-	if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil || !strings.Contains(arguments.Query, "marathon shoes") {
+	if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil ||
+		!strings.Contains(arguments.Query, "marathon shoes") {
 		t.Errorf("arguments %s", call.Function.Arguments)
 	}
 	for result, want := range map[string]string{
-		`{"messages":[{"when":"2026-01-03T10:00:00.000Z","context":"coach_conversation","role":"user","content":"The marathon shoes in size 43 fit me best."}]}`: `[coach conversation - 2026-01-03T10:00:00.000Z]: "The marathon shoes in size 43 fit me best"`,
+		`{"messages":[{"when":"2026-01-03T10:00:00.000Z","context":"coach_conversation","role":"user","content":"The ` +
+			`marathon shoes in size 43 fit me best."}]}`: `[coach conversation - 2026-01-03T10:00:00.000Z]: "The ` +
+			`marathon shoes in size 43 fit me best"`,
 		`{"messages":[]}`: "I searched our conversations and found nothing",
 	} {
 		second := request
@@ -144,6 +183,7 @@ func TestChatSearchesOnceForThePast(t *testing.T) {
 }
 
 func TestChatQuotesASearchForNothingInParticular(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask("You are a coach.", "What did we talk about last time?")
 	request.Tools = searchTools
@@ -160,9 +200,10 @@ func TestChatQuotesASearchForNothingInParticular(t *testing.T) {
 }
 
 func TestChatCallsToolsAsTold(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	save := openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-		Name: "save", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":3}},"required":["n"]}`),
+		Name: "save", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
 	}}
 	past, known, present := "What did we say about my shoes?", "What did I say about glute bridges?", "I'd like new shoes."
 	tests := []struct {
@@ -177,7 +218,10 @@ func TestChatCallsToolsAsTold(t *testing.T) {
 		{"no such tool", past, []openai.Tool{save}, nil, ""},
 		{"forbidden", past, searchTools, "none", ""},
 		{"required", present, searchTools, "required", "search_conversations"},
-		{"named", present, []openai.Tool{save}, openai.ToolChoice{Type: "function", Function: openai.ToolFunction{Name: "save"}}, "save"},
+		{"named", present, []openai.Tool{save}, openai.ToolChoice{
+			Type:     "function",
+			Function: openai.ToolFunction{Name: "save"},
+		}, "save"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +230,7 @@ func TestChatCallsToolsAsTold(t *testing.T) {
 			called := ""
 			for _, call := range complete(t, client, request).Choices[0].Message.ToolCalls {
 				called = call.Function.Name
-				if called == "save" && call.Function.Arguments != `{"n":3}` {
+				if called == "save" && call.Function.Arguments != `{"n":0}` {
 					t.Errorf("arguments %s", call.Function.Arguments)
 				}
 			}
@@ -198,6 +242,7 @@ func TestChatCallsToolsAsTold(t *testing.T) {
 }
 
 func TestCompletionLimits(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask(coachPrompt, "Tell me about the glute bridges")
 	whole := complete(t, client, request)
@@ -223,7 +268,9 @@ func TestCompletionLimits(t *testing.T) {
 }
 
 // stream reads a whole stream and returns its chunks.
-func stream(t *testing.T, client *openai.Client, request openai.ChatCompletionRequest) []openai.ChatCompletionStreamResponse {
+func stream(
+	t *testing.T, client *openai.Client, request openai.ChatCompletionRequest,
+) []openai.ChatCompletionStreamResponse {
 	t.Helper()
 	s, err := client.CreateChatCompletionStream(t.Context(), request)
 	if err != nil {
@@ -248,6 +295,7 @@ func stream(t *testing.T, client *openai.Client, request openai.ChatCompletionRe
 }
 
 func TestStreamBringsTheSameAnswerInPieces(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask(coachPrompt, "Tell me about the glute bridges")
 	whole := complete(t, client, request)
@@ -277,6 +325,7 @@ func TestStreamBringsTheSameAnswerInPieces(t *testing.T) {
 }
 
 func TestStreamOfAToolCallAndOfALimit(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask(coachPrompt, "Do you remember the name of my dog?")
 	request.Tools = searchTools
@@ -303,6 +352,7 @@ func TestStreamOfAToolCallAndOfALimit(t *testing.T) {
 }
 
 func TestAnswersAreDeterministic(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	other, _ := newClient(t)
 	request := ask(coachPrompt, "What about Ana, peanuts, Porto and the row?")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // Why an answer ended.
@@ -14,7 +16,7 @@ const (
 	finishToolCalls = "tool_calls"
 )
 
-// answer is what the model says: a text or a call of a tool.
+// answer is a text or the call of a tool.
 type answer struct {
 	text   string
 	call   *toolCall
@@ -28,7 +30,7 @@ type usage struct {
 	TotalTokens      int `json:"total_tokens"`
 }
 
-// completion is the head that plain answers and stream chunks share.
+// completion holds the fields that whole answers and stream chunks share.
 type completion struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -80,7 +82,7 @@ func (a answer) message() map[string]any {
 	return map[string]any{"role": "assistant", "content": a.text, "refusal": nil}
 }
 
-// id names an answer by what it answers, so that the same request gets the same one.
+// id derives an id from the request and the answer, so that the same request gets the same id.
 func (a answer) id(request *chatRequest) string {
 	var all strings.Builder
 	for _, m := range request.Messages {
@@ -89,9 +91,9 @@ func (a answer) id(request *chatRequest) string {
 	return fmt.Sprintf("chatcmpl-%016x%016x", hash(all.String()), hash(a.text))
 }
 
-// answer composes the answer and brings it within the request's bounds.
+// answer composes the answer and cuts it to the request's limits.
 func (s *server) answer(request *chatRequest) (answer, error) {
-	a := s.compose(request)
+	a := s.composer.compose(request)
 	for _, stop := range request.Stop {
 		a.text, _, _ = strings.Cut(a.text, stop)
 	}
@@ -113,24 +115,24 @@ func (s *server) answer(request *chatRequest) (answer, error) {
 	return a, nil
 }
 
-// compose chooses what kind of answer the request asks for.
-func (s *server) compose(request *chatRequest) answer {
+// compose returns the kind of answer that the request asks for.
+func (c *composer) compose(request *chatRequest) answer {
 	format := request.ResponseFormat
 	switch {
 	case format != nil && format.Type == "json_schema":
-		return answer{text: s.structured(request)}
+		return answer{text: c.structured(request)}
 	case format != nil && format.Type == "json_object":
-		data, err := json.Marshal(map[string]string{"answer": s.chat(request).text})
+		data, err := json.Marshal(map[string]string{"answer": c.chat(request).text})
 		if err != nil {
 			panic(err) // a map of strings always marshals
 		}
 		return answer{text: string(data)}
 	default:
-		return s.chat(request)
+		return c.chat(request)
 	}
 }
 
-// promptTokens counts as the service does: each message costs 3 tokens besides its texts, the answer's opening 3.
+// promptTokens counts as the service does: 3 tokens for each message besides its texts, and 3 for the answer's opening.
 func (s *server) promptTokens(request *chatRequest) int {
 	const perMessage, opening = 3, 3
 	total := opening
@@ -152,4 +154,119 @@ func (s *server) promptTokens(request *chatRequest) int {
 		total += s.tokens.chat.Count(text)
 	}
 	return total
+}
+
+// wordsPerChunk is the length of a chunk of an answer.
+const wordsPerChunk = 3
+
+// chunk is one event of a stream.
+type chunk struct {
+	completion
+	Choices []chunkChoice `json:"choices"`
+	Usage   *usage        `json:"usage,omitempty"`
+}
+
+type chunkChoice struct {
+	Index        int     `json:"index"`
+	Delta        any     `json:"delta"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+// stream sends the answer as server-sent events: its opening, its text in small pieces, its end, its usage where the
+// request asks for it, and the closing mark. It stops when the client goes away.
+func (s *server) stream(w http.ResponseWriter, r *http.Request, head completion, a answer, withUsage bool) error {
+	head.Object = "chat.completion.chunk"
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	events := &eventWriter{w: w, controller: http.NewResponseController(w)}
+	for i, delta := range a.deltas() {
+		if i > 0 && delay.Sleep(r.Context(), s.options.ChunkDelay) != nil {
+			return nil // the client is gone
+		}
+		events.send(chunk{completion: head, Choices: []chunkChoice{{Delta: delta}}})
+	}
+	events.send(chunk{completion: head, Choices: []chunkChoice{{Delta: struct{}{}, FinishReason: &a.finish}}})
+	if withUsage {
+		events.send(chunk{completion: head, Choices: []chunkChoice{}, Usage: &a.usage})
+	}
+	events.data([]byte("[DONE]"))
+	return nil
+}
+
+// deltas cuts the answer into what each chunk adds.
+func (a answer) deltas() []any {
+	type text struct {
+		Content string `json:"content"`
+	}
+	if a.call != nil {
+		return a.callDeltas()
+	}
+	deltas := []any{map[string]any{"role": "assistant", "content": ""}}
+	for _, piece := range splitPieces(a.text, wordsPerChunk) {
+		deltas = append(deltas, text{Content: piece})
+	}
+	return deltas
+}
+
+func (a answer) callDeltas() []any {
+	type call struct {
+		Index    int            `json:"index"`
+		ID       string         `json:"id,omitempty"`
+		Type     string         `json:"type,omitempty"`
+		Function map[string]any `json:"function"`
+	}
+	opening := call{ID: a.call.ID, Type: a.call.Type, Function: map[string]any{
+		"name":      a.call.Function.Name,
+		"arguments": "",
+	}}
+	deltas := []any{map[string]any{"role": "assistant", "content": nil, "tool_calls": []call{opening}}}
+	for _, piece := range splitPieces(a.call.Function.Arguments, wordsPerChunk) {
+		more := call{Function: map[string]any{"arguments": piece}}
+		deltas = append(deltas, map[string]any{"tool_calls": []call{more}})
+	}
+	return deltas
+}
+
+// splitPieces cuts a text after every n words. The pieces joined are the text.
+func splitPieces(text string, n int) []string {
+	var pieces []string
+	start, words := 0, 0
+	for i := 1; i < len(text); i++ {
+		if text[i] != ' ' || text[i-1] == ' ' {
+			continue
+		}
+		if words++; words%n == 0 {
+			pieces = append(pieces, text[start:i])
+			start = i
+		}
+	}
+	if start < len(text) {
+		pieces = append(pieces, text[start:])
+	}
+	return pieces
+}
+
+// eventWriter writes server-sent events and flushes each. It ignores failed writes: the client is gone then, and the
+// request's context has ended.
+type eventWriter struct {
+	w          http.ResponseWriter
+	controller *http.ResponseController
+}
+
+func (e *eventWriter) send(c chunk) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // chunks hold nothing that cannot be marshalled
+	}
+	e.data(data)
+}
+
+func (e *eventWriter) data(data []byte) {
+	var event strings.Builder
+	event.WriteString("data: ")
+	event.Write(data)
+	event.WriteString("\n\n")
+	_, _ = e.w.Write([]byte(event.String()))
+	_ = e.controller.Flush()
 }

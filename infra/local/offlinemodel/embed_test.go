@@ -20,6 +20,7 @@ func dot(a, b []float32) float64 {
 }
 
 func TestEmbedPlacesWordFormsTogether(t *testing.T) {
+	t.Parallel()
 	e := offlinemodel.NewEmbedder()
 	like := func(a, b string) float64 {
 		return dot(e.Embed(a, offlinemodel.DefaultDimensions), e.Embed(b, offlinemodel.DefaultDimensions))
@@ -50,6 +51,7 @@ func TestEmbedPlacesWordFormsTogether(t *testing.T) {
 }
 
 func TestEmbedIgnoresTheOneSpokenTo(t *testing.T) {
+	t.Parallel()
 	e := offlinemodel.NewEmbedder()
 	question := e.Embed("What did Caroline paint?", 1536)
 	thanks := e.Embed("Thanks, Caroline! That is lovely.", 1536)
@@ -60,6 +62,7 @@ func TestEmbedIgnoresTheOneSpokenTo(t *testing.T) {
 }
 
 func TestEmbedIsUnitInEveryDimension(t *testing.T) {
+	t.Parallel()
 	e := offlinemodel.NewEmbedder()
 	for dimensions := 1; dimensions <= offlinemodel.MaxDimensions; dimensions++ {
 		v := e.Embed("deadlift day 🏋️", dimensions)
@@ -70,6 +73,7 @@ func TestEmbedIsUnitInEveryDimension(t *testing.T) {
 }
 
 func TestEmbedProperties(t *testing.T) {
+	t.Parallel()
 	e, again := offlinemodel.NewEmbedder(), offlinemodel.NewEmbedder()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
@@ -85,6 +89,7 @@ func TestEmbedProperties(t *testing.T) {
 }
 
 func TestEmbedOfNoWordsStillTellsTextsApart(t *testing.T) {
+	t.Parallel()
 	e := offlinemodel.NewEmbedder()
 	texts := []string{" ", "🎉", "???", "what did we do", "漢字", strings.Repeat("\x00", 3)}
 	for i, a := range texts {

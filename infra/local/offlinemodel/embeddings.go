@@ -60,12 +60,13 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// dimensions checks all of the request but its input.
+// dimensions checks the request apart from its input.
 func (r *embeddingsRequest) dimensions() (int, error) {
 	switch r.EncodingFormat {
 	case "", "float", "base64":
 	default:
-		return 0, badRequest("encoding_format", "Invalid value: '%s'. Supported values are: 'float' and 'base64'.", r.EncodingFormat)
+		return 0, badRequest("encoding_format", "Invalid value: '%s'. Supported values are: 'float' and 'base64'.",
+			r.EncodingFormat)
 	}
 	switch {
 	case r.Model == "":
@@ -73,13 +74,14 @@ func (r *embeddingsRequest) dimensions() (int, error) {
 	case r.Dimensions == nil:
 		return DefaultDimensions, nil
 	case *r.Dimensions < 1 || *r.Dimensions > MaxDimensions:
-		return 0, badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", *r.Dimensions, MaxDimensions)
+		return 0, badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", *r.Dimensions,
+			MaxDimensions)
 	default:
 		return *r.Dimensions, nil
 	}
 }
 
-// embeddingInputs reads the four forms of input, one text or several, as strings or as tokens, and counts their tokens.
+// embeddingInputs reads the four forms of input (one text or several, as strings or tokens) and counts their tokens.
 func (s *server) embeddingInputs(raw json.RawMessage) (texts []string, tokens int, err error) {
 	if texts, err = s.parseInput(raw); err != nil {
 		return nil, 0, err
@@ -96,7 +98,8 @@ func (s *server) embeddingInputs(raw json.RawMessage) (texts []string, tokens in
 			return nil, 0, err
 		}
 		if count > maxInputTokens {
-			return nil, 0, badRequest("input", "This model's maximum context length is %d tokens, however you requested %d tokens.",
+			return nil, 0, badRequest("input", "This model's maximum context length is %d tokens, however you requested "+
+				"%d tokens.",
 				maxInputTokens, count)
 		}
 		tokens += count
@@ -130,7 +133,7 @@ func (s *server) parseInput(raw json.RawMessage) ([]string, error) {
 	}
 }
 
-// decodeTokens gives the texts of cl100k token lists.
+// decodeTokens returns the texts of lists of cl100k tokens.
 func (s *server) decodeTokens(lists [][]uint) ([]string, error) {
 	texts := make([]string, len(lists))
 	for i, ids := range lists {

@@ -5,8 +5,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 var (
@@ -20,7 +24,7 @@ var (
 	conceptsFile string
 )
 
-// lexicon is what the model knows of English: four small word lists. It is read-only once loaded.
+// lexicon holds what the model knows of English: four small word lists. It is read-only once loaded.
 type lexicon struct {
 	stop     map[string]bool    // words without a topic
 	weights  map[string]float64 // weights of common stems
@@ -82,7 +86,7 @@ func (lex *lexicon) stem(word string) string {
 	return english.Stem(word, true)
 }
 
-// weight says how much sharing a stem tells: little for everyday words, slightly more than 1 for long ones.
+// weight says how much a shared stem counts: little for an everyday word, slightly more than 1 for a long one.
 func (lex *lexicon) weight(stem string) float64 {
 	if w, ok := lex.weights[stem]; ok {
 		return w
@@ -100,4 +104,137 @@ func listLines(file string) [][]string {
 		}
 	}
 	return lines
+}
+
+// wordKind is the kind of a word by its place in the sentence.
+type wordKind uint8
+
+const (
+	plainWord    wordKind = iota
+	nameWord              // capitalised within a sentence: a name of someone or something
+	labelWord             // the speaker's name before a colon at the start of the text
+	vocativeWord          // the name of the one spoken to, as in "Thanks, Ana!": says nothing of the topic
+)
+
+// word is a run of letters and digits in a text.
+type word struct {
+	lower      string
+	kind       wordKind
+	start, end int // byte offsets in the text
+}
+
+// splitWords returns the words of a text in order, with their kinds.
+func splitWords(text string) []word {
+	words := scanWords(text)
+	previousIsName := false
+	for i := range words {
+		sentenceStart := i == 0 || strings.ContainsAny(text[words[i-1].end:words[i].start], ".!?\n")
+		first, _ := utf8.DecodeRuneInString(text[words[i].start:])
+		capital := unicode.IsUpper(first)
+		if capital {
+			words[i].kind = capitalKind(text, words, i, sentenceStart, previousIsName)
+		}
+		previousIsName = capital && !sentenceStart
+	}
+	return words
+}
+
+func scanWords(text string) []word {
+	var words []word
+	start := -1
+	for i, r := range text {
+		inWord := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
+		switch {
+		case inWord && start < 0:
+			start = i
+		case !inWord && start >= 0:
+			words = append(words, word{lower: strings.ToLower(text[start:i]), start: start, end: i})
+			start = -1
+		}
+	}
+	if start >= 0 {
+		words = append(words, word{lower: strings.ToLower(text[start:]), start: start, end: len(text)})
+	}
+	return words
+}
+
+// greetings holds the words before a vocative.
+var greetings = map[string]bool{
+	"hey": true, "hi": true, "hello": true, "thanks": true, "you": true, "wow": true, "bye": true, "yeah": true,
+	"ok": true, "okay": true, "oh": true, "yes": true, "no": true, "yep": true, "congrats": true,
+}
+
+// capitalKind returns the kind of the capitalised word i by the text around it.
+func capitalKind(text string, words []word, i int, sentenceStart, previousIsName bool) wordKind {
+	last := i+1 == len(words)
+	after := text[words[i].end:]
+	if !last {
+		after = text[words[i].end:words[i+1].start]
+	}
+	before := ""
+	if i > 0 {
+		before = strings.TrimSpace(text[words[i-1].end:words[i].start])
+	}
+	ends := last || strings.ContainsAny(after, ".!?;")
+	switch {
+	case i == 0 && strings.HasPrefix(after, ":"):
+		return labelWord
+	case sentenceStart && !last && strings.HasPrefix(after, ","),
+		before == "" && i > 0 && greetings[words[i-1].lower] && (ends || strings.Contains(after, ",")),
+		strings.HasPrefix(before, ",") && ends && !previousIsName:
+		return vocativeWord
+	case sentenceStart:
+		return plainWord
+	default:
+		return nameWord
+	}
+}
+
+// splitSentences cuts a text at sentence ends and line breaks. It trims sentences and drops empty ones. A full stop
+// ends a sentence only before white space, so that "2.5 kg" stays whole.
+func splitSentences(text string) []string {
+	var sentences []string
+	start := 0
+	cut := func(end int) {
+		if s := strings.TrimSpace(text[start:end]); s != "" {
+			sentences = append(sentences, s)
+		}
+		start = end
+	}
+	for i := range len(text) {
+		switch text[i] {
+		case '\n', '\r':
+			cut(i)
+		case '.', '!', '?':
+			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\t' {
+				cut(i + 1)
+			}
+		}
+	}
+	cut(len(text))
+	return sentences
+}
+
+// clip shortens a text to at most limit bytes, if possible at the end of a word, and marks the cut with an ellipsis.
+func clip(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) <= limit {
+		return text
+	}
+	text = truncate.Bytes(text, limit-len(ellipsis))
+	if space := strings.LastIndexAny(text, " \t\n"); space > len(text)/2 {
+		text = text[:space]
+	}
+	return strings.TrimRight(text, " \t\n,;:") + ellipsis
+}
+
+// oneLine makes all white space single spaces and drops control characters.
+func oneLine(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(clean), " ")
 }

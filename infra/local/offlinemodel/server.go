@@ -1,8 +1,19 @@
+// Package offlinemodel is the OpenAI-compatible endpoint of the local stack: embeddings, chat completions and the list
+// of models, with no key, no network and no weights. The product calls it as it calls the real service, so it refuses
+// what the service refuses, with the same errors.
+//
+// It is deterministic: the same request gets the same answer, apart from the time of its creation. Embeddings place
+// texts by their words, word forms and small fields of meaning. Chat answers quote the parts of the prompt that they
+// rest on, so that a person sees the memory work. Summaries and extractions are made of the sentences in the request.
+//
+// It is not a language model. It understands nothing, invents nothing, follows no instruction in a prompt, and speaks
+// English only. It calls itself [ModelID] in every response.
 package offlinemodel
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,7 +21,7 @@ import (
 	"time"
 )
 
-// ModelID is the model that every response names, whichever was asked for.
+// ModelID is the model that every response names, whichever the request asks for.
 const ModelID = "throughline-offline"
 
 // maxBody bounds a request's body; the service refuses larger ones too.
@@ -18,25 +29,25 @@ const maxBody = 16 << 20
 
 // Options tune a handler. The zero value is ready for use.
 type Options struct {
-	// Now gives the `created` times of responses; nil means [time.Now]. Nothing else depends on it.
+	// Now gives the creation times of responses. Nil means [time.Now]. Nothing else depends on it.
 	Now func() time.Time
-	// Logger gets one line for a request that broke the handler, without its contents; nil discards it.
+	// Logger gets a line for each request that made the handler panic, without its contents. Nil discards it.
 	Logger *slog.Logger
-	// ChunkDelay is waited before each piece of a streamed answer, so that a person can watch it arrive.
+	// ChunkDelay is the pause before each piece of a streamed answer, so that a person can watch it arrive.
 	ChunkDelay time.Duration
 }
 
-// server holds what the handlers share, all of it read-only.
+// server serves the endpoint. Its fields are read-only.
 type server struct {
 	options   Options
-	lex       *lexicon
 	embedder  *Embedder
+	composer  *composer
 	tokens    tokenizers
 	endpoints map[string]endpoint
 }
 
-// Handler serves the endpoint under /v1, as api.openai.com does: any bearer key is accepted, none is 401, and every
-// error is JSON in the service's form. It is safe for concurrent use.
+// Handler serves the endpoint under /v1, as api.openai.com does. It accepts any bearer key, and answers 401 without
+// one. Every error is JSON in the service's form. The handler may be used concurrently.
 func Handler(options Options) http.Handler {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -45,7 +56,7 @@ func Handler(options Options) http.Handler {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	embedder := NewEmbedder()
-	s := &server{options: options, lex: embedder.lex, embedder: embedder, tokens: newTokenizers()}
+	s := &server{options: options, embedder: embedder, composer: newComposer(embedder.lex), tokens: newTokenizers()}
 	s.endpoints = map[string]endpoint{
 		"/v1/embeddings":       {http.MethodPost, s.embeddings},
 		"/v1/chat/completions": {http.MethodPost, s.chatCompletions},
@@ -54,14 +65,14 @@ func Handler(options Options) http.Handler {
 	return s
 }
 
-// endpoint is what one path serves: it returns its error instead of answering it.
+// endpoint serves one path. It returns its error, and the server writes it.
 type endpoint struct {
 	method string
 	handle func(http.ResponseWriter, *http.Request) error
 }
 
-// ServeHTTP answers a request behind the check for a key. It routes by the path as it came, without the redirects of a
-// [http.ServeMux], because an SDK's POST does not survive them.
+// ServeHTTP answers a request that has a key. It routes by the unchanged path, because the redirects of an
+// [http.ServeMux] lose the body of an SDK's POST.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.recoverRequest(w, r)
 	err := authorize(r)
@@ -89,14 +100,14 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// recoverRequest answers 500 for a request that broke a handler. Where the answer had begun the connection is cut, so
-// that the client cannot take what came for the whole.
+// recoverRequest answers 500 for a request that made a handler panic. Where the answer has begun it cuts the
+// connection, so that the client does not take a part for the whole.
 func (s *server) recoverRequest(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
-	s.options.Logger.ErrorContext(r.Context(), "offline model request broke", "path", r.URL.Path, "cause", cause)
+	s.options.Logger.ErrorContext(r.Context(), "offline model panicked", "path", r.URL.Path, "cause", cause)
 	if w.Header().Get("Content-Type") != "" {
 		panic(http.ErrAbortHandler)
 	}
@@ -132,7 +143,7 @@ func methodNotAllowed(r *http.Request) error {
 	}
 }
 
-// readJSON decodes a request's body, unknown fields allowed, as the service does.
+// readJSON decodes a request's body. Like the service it allows unknown fields.
 func readJSON(r *http.Request, into any) error {
 	data, err := io.ReadAll(r.Body)
 	var tooLarge *http.MaxBytesError
@@ -164,4 +175,65 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // a client that went away is not an error of this request
 	return nil
+}
+
+// model describes a model as the service lists it.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+// modelPath is the path before a model's id.
+const modelPath = "/v1/models/"
+
+// modelCreated is 2026-01-01, so that the list does not change from day to day.
+const modelCreated = 1767225600
+
+var offline = model{ID: ModelID, Object: "model", Created: modelCreated, OwnedBy: "throughline"}
+
+func (s *server) listModels(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []model{offline}})
+}
+
+func (s *server) getModel(w http.ResponseWriter, r *http.Request) error {
+	id := strings.TrimPrefix(r.URL.Path, modelPath)
+	if id == ModelID {
+		return writeJSON(w, http.StatusOK, offline)
+	}
+	missing := badRequest("model", "The model '%s' does not exist; there is only '%s'.", id, ModelID)
+	missing.status, missing.Code = http.StatusNotFound, "model_not_found"
+	return missing
+}
+
+// invalidRequest is the service's type of error for what the client can correct.
+const invalidRequest = "invalid_request_error"
+
+// apiError is an error in the service's form.
+type apiError struct {
+	status  int
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    any     `json:"code"` // a string or null
+}
+
+func (e *apiError) Error() string { return e.Message }
+
+// badRequest is a 400 about a parameter, or about the whole request where param is empty.
+func badRequest(param, format string, args ...any) *apiError {
+	e := &apiError{status: http.StatusBadRequest, Type: invalidRequest, Message: fmt.Sprintf(format, args...)}
+	if param != "" {
+		e.Param = &param
+	}
+	return e
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	var problem *apiError
+	if !errors.As(err, &problem) {
+		problem = &apiError{status: http.StatusInternalServerError, Type: "server_error", Message: "The server had an error."}
+	}
+	_ = writeJSON(w, problem.status, map[string]any{"error": problem}) // strings and nulls always marshal
 }

@@ -56,6 +56,7 @@ func sendAs(t *testing.T, server *httptest.Server, method, path, body, authoriza
 }
 
 func TestErrorsHaveTheServicesForm(t *testing.T) {
+	t.Parallel()
 	_, server := newClient(t)
 	const (
 		chat, embed = "/v1/chat/completions", "/v1/embeddings"
@@ -77,20 +78,44 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 		{"wrong type", "POST", chat, `{"model":1}`, "Bearer k", 400, "model"},
 		{"no model", "POST", chat, `{"messages":[{"role":"user","content":"hi"}]}`, "Bearer k", 400, "model"},
 		{"no messages", "POST", chat, `{"model":"m"}`, "Bearer k", 400, "messages"},
-		{"unknown role", "POST", chat, `{"model":"m","messages":[{"role":"robot","content":"hi"}]}`, "Bearer k", 400, "robot"},
+		{
+			"unknown role", "POST", chat, `{"model":"m","messages":[{"role":"robot","content":"hi"}]}`, "Bearer k", 400,
+			"robot",
+		},
 		{"no content", "POST", chat, `{"model":"m","messages":[{"role":"user"}]}`, "Bearer k", 400, "content"},
-		{"stray tool message", "POST", chat, `{"model":"m","messages":[{"role":"tool","tool_call_id":"x","content":"hi"}]}`, "Bearer k", 400, "tool_calls"},
-		{"unanswered tool call", "POST", chat, `{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"hi"}]}`, "Bearer k", 400, "c1"},
-		{"both limits", "POST", chat, `{` + hello + `,"max_tokens":5,"max_completion_tokens":5}`, "Bearer k", 400, "max_tokens"},
+		{
+			"stray tool message", "POST", chat, `{"model":"m","messages":[{"role":"tool","tool_call_id":"x","content":"hi"}]}`,
+			"Bearer k", 400, "tool_calls",
+		},
+		{
+			"unanswered tool call", "POST", chat, `{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"c1",` +
+				`"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"hi"}]}`, "Bearer k", 400,
+			"c1",
+		},
+		{
+			"both limits", "POST", chat, `{` + hello + `,"max_tokens":5,"max_completion_tokens":5}`, "Bearer k", 400,
+			"max_tokens",
+		},
 		{"limit of nothing", "POST", chat, `{` + hello + `,"max_tokens":0}`, "Bearer k", 400, "max_completion_tokens"},
 		{"two choices", "POST", chat, `{` + hello + `,"n":2}`, "Bearer k", 400, "'n'"},
-		{"json without the word", "POST", chat, `{` + hello + `,"response_format":{"type":"json_object"}}`, "Bearer k", 400, "json"},
+		{
+			"json without the word", "POST", chat, `{` + hello + `,"response_format":{"type":"json_object"}}`, "Bearer k", 400,
+			"json",
+		},
 		{"unknown format", "POST", chat, `{` + hello + `,"response_format":{"type":"xml"}}`, "Bearer k", 400, "xml"},
-		{"schema without a name", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema","json_schema":{"schema":{}}}}`, "Bearer k", 400, "name"},
-		{"strict but open schema", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{}}}}}`, "Bearer k", 400, "additionalProperties"},
-		{"strict but optional property", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},"required":[],"additionalProperties":false}}}}`, "Bearer k", 400, "'a'"},
+		{"schema without a name", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema",` +
+			`"json_schema":{"schema":{}}}}`, "Bearer k", 400, "name"},
+		{
+			"strict but open schema", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema",` +
+				`"json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{}}}}}`, "Bearer k", 400,
+			"additionalProperties",
+		},
+		{"strict but optional property", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema",` +
+			`"json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},` +
+			`"required":[],"additionalProperties":false}}}}`, "Bearer k", 400, "'a'"},
 		{"choice without tools", "POST", chat, `{` + hello + `,"tool_choice":"auto"}`, "Bearer k", 400, "tool_choice"},
-		{"choice of no tool", "POST", chat, `{` + hello + `,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}}`, "Bearer k", 400, "'g'"},
+		{"choice of no tool", "POST", chat, `{` + hello + `,"tools":[{"type":"function","function":{"name":"f"}}],` +
+			`"tool_choice":{"type":"function","function":{"name":"g"}}}`, "Bearer k", 400, "'g'"},
 		{"empty input", "POST", embed, `{"model":"m","input":""}`, "Bearer k", 400, "empty"},
 		{"empty text in a list", "POST", embed, `{"model":"m","input":["a",""]}`, "Bearer k", 400, "empty"},
 		{"empty list", "POST", embed, `{"model":"m","input":[]}`, "Bearer k", 400, "empty"},
@@ -100,8 +125,14 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 		{"no dimensions", "POST", embed, `{"model":"m","input":"a","dimensions":0}`, "Bearer k", 400, "dimensions"},
 		{"too many dimensions", "POST", embed, `{"model":"m","input":"a","dimensions":3073}`, "Bearer k", 400, "3072"},
 		{"unknown encoding", "POST", embed, `{"model":"m","input":"a","encoding_format":"hex"}`, "Bearer k", 400, "hex"},
-		{"too long an input", "POST", embed, `{"model":"m","input":"` + strings.Repeat("word ", 8200) + `"}`, "Bearer k", 400, "8192"},
-		{"too many inputs", "POST", embed, `{"model":"m","input":["a"` + strings.Repeat(`,"a"`, 2048) + `]}`, "Bearer k", 400, "2048"},
+		{
+			"too long an input", "POST", embed, `{"model":"m","input":"` + strings.Repeat("word ", 8200) + `"}`, "Bearer k",
+			400, "8192",
+		},
+		{
+			"too many inputs", "POST", embed, `{"model":"m","input":["a"` + strings.Repeat(`,"a"`, 2048) + `]}`, "Bearer k",
+			400, "2048",
+		},
 		{"too large a body", "POST", chat, `"` + strings.Repeat("a", 17<<20) + `"`, "Bearer k", 413, "16 MiB"},
 	}
 	for _, tt := range tests {
@@ -113,7 +144,8 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 			if err := json.Unmarshal(body, &answer); err != nil || answer.Error == nil {
 				t.Fatalf("not an error of the service: %.200s", body)
 			}
-			if status != tt.status || !strings.Contains(answer.Error.Message, tt.mention) || answer.Error.Type != "invalid_request_error" {
+			if status != tt.status || !strings.Contains(answer.Error.Message, tt.mention) ||
+				answer.Error.Type != "invalid_request_error" {
 				t.Errorf("%d %s: %q; want %d with %q", status, answer.Error.Type, answer.Error.Message, tt.status, tt.mention)
 			}
 		})
@@ -121,6 +153,7 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 }
 
 func TestClientSeesErrorsAsTheServices(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	_, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{Model: "m", Input: []string{""}})
 	var apiError *openai.APIError
@@ -130,6 +163,7 @@ func TestClientSeesErrorsAsTheServices(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	list, err := client.ListModels(t.Context())
 	if err != nil || len(list.Models) != 1 || list.Models[0].ID != offlinemodel.ModelID {
@@ -142,11 +176,15 @@ func TestModels(t *testing.T) {
 }
 
 func TestEmbeddings(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	e := offlinemodel.NewEmbedder()
 	texts := []string{"squat day", "I live in Porto"}
 	want := [][]float32{e.Embed(texts[0], 384), e.Embed(texts[1], 384)}
-	for _, format := range []openai.EmbeddingEncodingFormat{"", openai.EmbeddingEncodingFormatFloat, openai.EmbeddingEncodingFormatBase64} {
+	for _, format := range []openai.EmbeddingEncodingFormat{
+		"", openai.EmbeddingEncodingFormatFloat,
+		openai.EmbeddingEncodingFormatBase64,
+	} {
 		t.Run("format "+string(format), func(t *testing.T) {
 			got, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{
 				Model: openai.SmallEmbedding3, Input: texts, EncodingFormat: format, Dimensions: 384,
@@ -167,9 +205,13 @@ func TestEmbeddings(t *testing.T) {
 }
 
 func TestEmbeddingsInputForms(t *testing.T) {
+	t.Parallel()
 	client, server := newClient(t)
 	want := offlinemodel.NewEmbedder().Embed("hello world", offlinemodel.DefaultDimensions)
-	tokens, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestTokens{Model: "m", Input: [][]int{{15339, 1917}}})
+	tokens, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestTokens{Model: "m", Input: [][]int{{
+		15339,
+		1917,
+	}}})
 	if err != nil || len(tokens.Data) != 1 || cmp.Diff(want, tokens.Data[0].Embedding) != "" {
 		t.Errorf("token lists: error %v, %d vectors", err, len(tokens.Data))
 	}
@@ -189,10 +231,16 @@ func FuzzHandler(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m","input":"squat"}`,
 		`{"model":"m","input":[[1,2]],"dimensions":1}`,
-		`{"model":"m","messages":[{"role":"user","content":"Did I tell you about my knee?"}],"stream":true,"tools":[{"type":"function","function":{"name":"search_conversations","parameters":{"type":"object"}}}]}`,
-		`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"json"}]}],"response_format":{"type":"json_object"},"stop":"a"}`,
-		`{"model":"m","messages":[{"role":"user","content":"user: I live in Porto"}],"response_format":{"type":"json_schema","json_schema":{"name":"session_summary","schema":{"type":"object","properties":{"summary":{"type":"string"}}}}}}`,
-		`{"model":"m","messages":[{"role":"user","content":"[m1] user: I'm allergic to nuts"}],"response_format":{"type":"json_schema","json_schema":{"name":"memory_extraction","schema":{"$defs":{"f":{"$ref":"#/$defs/f"}},"anyOf":[{"$ref":"#/$defs/f"}]}}}}`,
+		`{"model":"m","messages":[{"role":"user","content":"Did I tell you about my knee?"}],"stream":true,` +
+			`"tools":[{"type":"function","function":{"name":"search_conversations","parameters":{"type":"object"}}}]}`,
+		`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"json"}]}],` +
+			`"response_format":{"type":"json_object"},"stop":"a"}`,
+		`{"model":"m","messages":[{"role":"user","content":"user: I live in Porto"}],` +
+			`"response_format":{"type":"json_schema","json_schema":{"name":"session_summary","schema":{"type":"object",` +
+			`"properties":{"summary":{"type":"string"}}}}}}`,
+		`{"model":"m","messages":[{"role":"user","content":"[m1] user: I'm allergic to nuts"}],` +
+			`"response_format":{"type":"json_schema","json_schema":{"name":"memory_extraction",` +
+			`"schema":{"$defs":{"f":{"$ref":"#/$defs/f"}},"anyOf":[{"$ref":"#/$defs/f"}]}}}}`,
 	} {
 		f.Add("/v1/chat/completions", []byte(seed))
 		f.Add("/v1/embeddings", []byte(seed))
@@ -214,30 +262,47 @@ func FuzzHandler(f *testing.F) {
 // FuzzContents puts any text where a prompt's author, a user and a tool speak; every kind of answer must stay whole.
 func FuzzContents(f *testing.F) {
 	f.Add(coachPrompt, "Did I tell you where I live?", `{"messages":[{"content":"Porto"}]}`)
-	f.Add("<a b=\"c\">\n[x]: y</a>", "Previous summary:\nThe user said: a; b.\nuser: I'll book it, my wife Ana too", "[1] x")
+	f.Add("<a b=\"c\">\n[x]: y</a>", "Previous summary:\nThe user said: a; b.\nuser: I'll book it, my wife Ana too",
+		"[1] x")
 	f.Add("CURRENT QUERY:\n", "[msg_1] user (m2): I\u2019m allergic to \x00 nuts", "")
 	handler := offlinemodel.Handler(offlinemodel.Options{})
 	f.Fuzz(func(t *testing.T, system, user, tool string) {
 		call := []openai.ToolCall{{ID: "c", Type: "function", Function: openai.FunctionCall{Name: "search_conversations"}}}
-		for name, schema := range map[string]string{"": "", "session_summary": summarySchema, "memory_extraction": extractionSchema} {
+		for name, schema := range map[string]string{
+			"": "", "session_summary": summarySchema,
+			"memory_extraction": extractionSchema,
+		} {
 			request := ask(system, user)
-			request.Messages[0].MultiContent, request.Messages[0].Content = []openai.ChatMessagePart{{Type: "text", Text: system}}, ""
-			request.Messages[1].MultiContent, request.Messages[1].Content = []openai.ChatMessagePart{{Type: "text", Text: user}}, ""
+			request.Messages[0].MultiContent, request.Messages[0].Content = []openai.ChatMessagePart{{
+				Type: "text",
+				Text: system,
+			}}, ""
+			request.Messages[1].MultiContent, request.Messages[1].Content = []openai.ChatMessagePart{{
+				Type: "text",
+				Text: user,
+			}}, ""
 			if schema == "" {
 				request.Stream = true
 				request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: "assistant", ToolCalls: call},
-					openai.ChatCompletionMessage{Role: "tool", ToolCallID: "c", MultiContent: []openai.ChatMessagePart{{Type: "text", Text: tool}}})
+					openai.ChatCompletionMessage{Role: "tool", ToolCallID: "c", MultiContent: []openai.ChatMessagePart{{
+						Type: "text",
+						Text: tool,
+					}}})
 			} else {
-				request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-					Name: name, Schema: json.RawMessage(schema), Strict: true,
-				}}
+				request.ResponseFormat = &openai.ChatCompletionResponseFormat{
+					Type: "json_schema",
+					JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+						Name: name, Schema: json.RawMessage(schema), Strict: true,
+					},
+				}
 			}
 			body, err := json.Marshal(request)
 			if err != nil {
 				t.Fatal(err)
 			}
 			recorder := httptest.NewRecorder()
-			httpRequest := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
+			httpRequest := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions",
+				bytes.NewReader(body))
 			httpRequest.Header.Set("Authorization", "Bearer k")
 			handler.ServeHTTP(recorder, httpRequest)
 			if recorder.Code != http.StatusOK {

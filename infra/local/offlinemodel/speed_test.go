@@ -16,7 +16,7 @@ import (
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 )
 
-// longest is the largest history that a recipe brings (design 2), in characters.
+// longest is the largest history that a recipe brings , in characters.
 const longest = 120_000
 
 // fill repeats a text up to the longest prompt; %d in it becomes a number of its own each time.
@@ -69,7 +69,8 @@ func wantLinear(t *testing.T, call func(length int)) {
 func TestAnswersInLinearTime(t *testing.T) {
 	client, _ := newClient(t)
 	texts := map[string]string{
-		"turns":      fill("user: I'm allergic to thing%d and I moved to town%d, my brother lives in place%d. I'll book flight%d tomorrow.\nassistant: Fine %d.\n"),
+		"turns": fill("user: I'm allergic to thing%d and I moved to town%d, my brother lives in place%d. I'll " +
+			"book flight%d tomorrow.\nassistant: Fine %d.\n"),
 		"prose":      fill("The quick brown fox%d jumps over the lazy dog, again and again. "),
 		"one word":   fill("a"),
 		"blanks":     fill(" \n\t"),
@@ -78,7 +79,8 @@ func TestAnswersInLinearTime(t *testing.T) {
 		"tags":       fill("<a b=\"%d\">"),
 		"brackets":   fill("[("),
 		"emoji":      strings.ToValidUTF8(fill("👩‍👩‍👧"), ""),
-		"memories":   fill("Known memories:\n[mem_%d] The user is allergic to thing%d\nMessages:\nuser: I'm allergic to thing%d.\n"),
+		"memories": fill("Known memories:\n- [mem_%d] The user is allergic to thing%d\nMessages:\nuser: I'm " +
+			"allergic to thing%d.\n"),
 	}
 	formats := map[string]string{"": "", "session_summary": summarySchema, "memory_extraction": extractionSchema}
 	for name, text := range texts {
@@ -89,9 +91,12 @@ func TestAnswersInLinearTime(t *testing.T) {
 					request := ask(coachPrompt+text, "What did I say about the fox, the town and the flight?")
 					if schema != "" {
 						request.Messages[1].Content = text
-						request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-							Name: format, Schema: json.RawMessage(schema), Strict: true,
-						}}
+						request.ResponseFormat = &openai.ChatCompletionResponseFormat{
+							Type: "json_schema",
+							JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+								Name: format, Schema: json.RawMessage(schema), Strict: true,
+							},
+						}
 					}
 					complete(t, client, request)
 				})
@@ -146,7 +151,8 @@ func TestStreamStopsWhenTheClientLeaves(t *testing.T) {
 	t.Cleanup(server.Close)
 	config := openai.DefaultConfig("k")
 	config.BaseURL = server.URL + "/v1"
-	stream, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), ask(coachPrompt, "Where do I live?"))
+	stream, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), ask(coachPrompt,
+		"Where do I live?"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,20 +3,23 @@ package offlinemodel
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// The response formats that this model knows more of than their schema.
+// The response formats that this model fills by their names. It fills other formats by their schemas alone.
 const (
 	summaryFormat    = "session_summary"
 	extractionFormat = "memory_extraction"
 )
 
-// structured answers a request for JSON of a schema with a value that the schema allows. The schema was read once
-// already when the request was checked.
-func (s *server) structured(request *chatRequest) string {
+// structured answers with JSON that the request's schema allows.
+func (c *composer) structured(request *chatRequest) string {
 	format := request.ResponseFormat.JSONSchema
 	root, err := parseSchema(format.Schema)
 	if err != nil {
@@ -27,93 +30,244 @@ func (s *server) structured(request *chatRequest) string {
 		at--
 	}
 	t := readTranscript(request.Messages[at].text())
-	wish, hint := map[string]any{}, s.hints(request, t)
+	wish, hint := map[string]any{}, c.hints(request, t)
 	switch format.Name {
 	case summaryFormat:
-		wish = s.summaryWish(t)
+		wish = map[string]any{"summary": c.summarizer.summarize(t)}
 	case extractionFormat:
-		wish, hint = s.extract(t), nil // what was not said is left empty
+		wish, hint = extract(c.lex, t), nil // what was not said is left empty
 	}
-	return marshalText(newInstance(root, hint).value(root, wish, 0))
+	return marshalText(root.build(wish, hint))
 }
 
-// marshalText renders JSON without escaping what only HTML would need escaped.
+// marshalText renders JSON without the escapes that only HTML needs.
 func marshalText(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // an instance holds only JSON values
+		panic(err) // build returns JSON values only
 	}
 	return strings.TrimRight(out.String(), "\n")
 }
 
-// Which sentences belong in a list, by the list's name.
-var listKinds = []struct{ name, sentence *regexp.Regexp }{
-	{regexp.MustCompile(`(?i)win|progress|achiev|complet`), regexp.MustCompile(`(?i)\b(did|finished|managed|hit|completed|achieved|made it|won|best|record|pr|improved)\b`)},
-	{regexp.MustCompile(`(?i)struggl|problem|challenge|blocker|pain`), regexp.MustCompile(`(?i)\b(hurts?|pain|sore|struggl\w*|hard|can't|cannot|tired|injur\w*|missed|skipped|stress\w*|worr\w*)\b`)},
-	{regexp.MustCompile(`(?i)pattern|habit`), regexp.MustCompile(`(?i)\b(always|usually|every|keep|often|never|each|mornings?|evenings?|weekends?)\b`)},
-	{regexp.MustCompile(`(?i)decision|change|agree`), regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|decid\w*|agree\w*|want|instead)\b`)},
-}
-
-// hints fill the properties that no format above speaks of: lists by their names, texts with a summary of what the
-// request says. Numbers, flags and what may be null stay at the least.
-func (s *server) hints(request *chatRequest, t transcript) func(string, *schema) any {
+// hints returns a function that gives a text to each required property for which there is no wish: a summary of what
+// the request says. Other types get their least value.
+func (c *composer) hints(request *chatRequest, t transcript) func(string, *schema) any {
 	const textBytes = 300
 	if len(t.turns) == 0 && t.previous == "" {
 		t.turns = []turn{{role: "user", text: request.Messages[len(request.Messages)-1].text()}}
 	}
-	digest := sync.OnceValue(func() digest { return s.summarize(t) })
-	return func(name string, property *schema) any {
-		switch property.kind(nil) {
-		case "array":
-			return hintList(name, property, t, digest)
-		case "string":
-			return clip(digest().text, textBytes)
-		default:
-			return nil
+	summary := sync.OnceValue(func() string { return c.summarizer.summarize(t) })
+	return func(_ string, property *schema) any {
+		if property.kind(nil) == "string" {
+			return clip(summary(), textBytes)
 		}
+		return nil
 	}
 }
 
-func hintList(name string, property *schema, t transcript, digest func() digest) any {
-	const length = 3
-	if property.Items == nil || property.Items.kind("") != "string" {
+// schema is the part of JSON Schema that this model fills: objects, arrays, scalars, null and enumerations. It refuses
+// other keywords, because it could not promise an answer that they allow.
+type schema struct {
+	Type                 typeList           `json:"type"`
+	Description          string             `json:"description"`
+	Enum                 []any              `json:"enum"`
+	Properties           map[string]*schema `json:"properties"`
+	Required             []string           `json:"required"`
+	AdditionalProperties *bool              `json:"additionalProperties"`
+	Items                *schema            `json:"items"`
+}
+
+// typeList is one type or several.
+type typeList []string
+
+// UnmarshalJSON reads both forms of type.
+func (t *typeList) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = typeList{one}
 		return nil
 	}
-	if topicList.MatchString(name) {
-		return asList(digest().terms, length*2)
+	return json.Unmarshal(data, (*[]string)(t))
+}
+
+var schemaTypes = []string{"object", "array", "string", "integer", "number", "boolean", "null"}
+
+// parseSchema reads a schema. The error names what this model cannot fill.
+func parseSchema(data json.RawMessage) (*schema, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	s := &schema{}
+	if err := decoder.Decode(s); err != nil {
+		return nil, err
 	}
-	for _, kind := range listKinds {
-		if kind.name.MatchString(name) {
-			return asList(userSentences(t, kind.sentence), length)
+	return s, s.check()
+}
+
+func (s *schema) check() error {
+	for _, name := range s.Type {
+		if !slices.Contains(schemaTypes, name) {
+			return fmt.Errorf("unknown type %q", name)
+		}
+	}
+	if len(s.Type) == 0 && len(s.Enum) == 0 {
+		return errors.New("a schema without a type")
+	}
+	if slices.Contains(s.Type, "array") && s.Items == nil {
+		return errors.New("an array without items")
+	}
+	for _, child := range s.children() {
+		if child == nil {
+			return errors.New("a null in the place of a schema")
+		}
+		if err := child.check(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-var topicList = regexp.MustCompile(`(?i)topic|tag|keyword|term|entit`)
+// children are the schemas directly within s, in a fixed order.
+func (s *schema) children() (all []*schema) {
+	if s.Items != nil {
+		all = append(all, s.Items)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		all = append(all, s.Properties[name])
+	}
+	return all
+}
 
-// userSentences are the user's sentences that match, in their order.
-func userSentences(t transcript, match *regexp.Regexp) []string {
-	var sentences []string
-	for _, turn := range t.turns {
-		if turn.role != "user" {
-			continue
+// checkFormat refuses a response format as the service does. A strict format closes every object and requires every
+// property.
+func checkFormat(format jsonSchema) error {
+	invalid := func(reason string) error {
+		return badRequest("response_format.json_schema.schema", "Invalid schema for response_format '%s': %s",
+			format.Name, reason)
+	}
+	root, err := parseSchema(format.Schema)
+	if err != nil {
+		return invalid("the offline model cannot fill it: " + err.Error())
+	}
+	if !format.Strict {
+		return nil
+	}
+	if !slices.Equal(root.Type, typeList{"object"}) {
+		return invalid("schema must have type 'object' at its root.")
+	}
+	if reason := root.strictProblem(); reason != "" {
+		return invalid(reason)
+	}
+	return nil
+}
+
+// strictProblem says what the strict mode does not allow in a schema. It is empty where there is nothing.
+func (s *schema) strictProblem() string {
+	if slices.Contains(s.Type, "object") || s.Properties != nil {
+		if s.AdditionalProperties == nil || *s.AdditionalProperties {
+			return "'additionalProperties' is required to be supplied and to be false."
 		}
-		for _, sentence := range splitSentences(turn.text) {
-			if match.MatchString(sentence) && !strings.HasSuffix(sentence, "?") {
-				sentences = append(sentences, clip(oneLine(sentence), maxQuoteBytes))
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if !slices.Contains(s.Required, name) {
+				return "'required' is required to be supplied and to be an array including every key in properties. " +
+					"Missing '" + name + "'."
 			}
 		}
 	}
-	return sentences
+	for _, child := range s.children() {
+		if reason := child.strictProblem(); reason != "" {
+			return reason
+		}
+	}
+	return ""
 }
 
-func asList(texts []string, limit int) []any {
-	list := []any{}
-	for _, text := range texts[:min(len(texts), limit)] {
-		list = append(list, text)
+// build returns a value that the schema allows, as near to the wish as the schema lets it be. hint gives the wish for a
+// required property that has none; it may be nil.
+func (s *schema) build(wish any, hint func(name string, property *schema) any) any {
+	if len(s.Enum) > 0 {
+		return chooseEnum(s.Enum, wish)
 	}
-	return list
+	switch s.kind(wish) {
+	case "object":
+		return s.buildObject(wish, hint)
+	case "array":
+		wishes, _ := wish.([]any)
+		built := []any{}
+		for _, w := range wishes {
+			built = append(built, s.Items.build(w, hint))
+		}
+		return built
+	case "string":
+		text, _ := wish.(string)
+		return strings.ToValidUTF8(text, "")
+	case "integer", "number":
+		n, _ := wish.(float64)
+		return n
+	case "boolean":
+		return wish == true
+	default:
+		return nil
+	}
+}
+
+// buildObject has the known properties that are wished, and all that are required.
+func (s *schema) buildObject(wish any, hint func(name string, property *schema) any) any {
+	wishes, _ := wish.(map[string]any)
+	built := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		required := slices.Contains(s.Required, name)
+		wished, ok := wishes[name]
+		if !ok && required && hint != nil && !slices.Contains(property.Type, "null") {
+			wished = hint(name, property)
+		}
+		if wished != nil || required {
+			built[name] = property.build(wished, hint)
+		}
+	}
+	return built
+}
+
+// kind returns the type to build: the wish's where the schema allows it, else the first that is not null.
+func (s *schema) kind(wish any) string {
+	wished := kindOf(wish)
+	if slices.Contains(s.Type, wished) {
+		return wished
+	}
+	for _, allowed := range s.Type {
+		if allowed != "null" {
+			return allowed
+		}
+	}
+	return "null"
+}
+
+// kindOf names the JSON type of a wish.
+func kindOf(wish any) string {
+	switch wish.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	default:
+		return "null"
+	}
+}
+
+// chooseEnum returns the wish where it is allowed, else the first value.
+func chooseEnum(values []any, wish any) any {
+	for _, v := range values {
+		if reflect.DeepEqual(v, wish) {
+			return v
+		}
+	}
+	return values[0]
 }

@@ -29,11 +29,14 @@ func askFor(t *testing.T, client *openai.Client, name, schema, input string) str
 	return text
 }
 
-const summarySchema = `{"type":"object","properties":{"summary":{"type":"string"},"topics":{"type":"array","items":{"type":"string"}},"mood":{"type":["string","null"]}},"required":["summary","topics","mood"],"additionalProperties":false}`
+const summarySchema = `{"type":"object","properties":{
+"summary":{"type":"string"},"topics":{"type":"array","items":{"type":"string"}},"mood":{"type":["string","null"]}},
+"required":["summary","topics","mood"],"additionalProperties":false}`
 
 func summarize(t *testing.T, client *openai.Client, previous, messages string) string {
 	t.Helper()
-	text := askFor(t, client, "session_summary", summarySchema, "Previous summary:\n"+previous+"\n\nNew messages:\n"+messages)
+	text := askFor(t, client, "session_summary", summarySchema,
+		"Previous summary:\n"+previous+"\n\nNew messages:\n"+messages)
 	var got struct{ Summary string }
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
@@ -42,6 +45,7 @@ func summarize(t *testing.T, client *openai.Client, previous, messages string) s
 }
 
 func TestSummaryKeepsContentWords(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	first := summarize(t, client, "", "user: Hi coach!\n"+
 		"user: I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home.\n"+
@@ -55,9 +59,12 @@ func TestSummaryKeepsContentWords(t *testing.T) {
 		summary      string
 		want, absent []string
 	}{
-		"first":       {first, []string{"The user said: ", swap, "knee", "Zermatt", "12 March", "3x8"}, []string{"Hi coach"}},
-		"incremental": {second, []string{swap, "Zermatt", "Ana", "Porto half marathon", "October"}, []string{"Lisbon", "Thanks"}},
-		"small talk":  {third, []string{swap, "Zermatt", "Ana", "October"}, []string{"lol"}},
+		"first": {first, []string{"The user said: ", swap, "knee", "Zermatt", "12 March", "3x8"}, []string{"Hi coach"}},
+		"incremental": {second, []string{swap, "Zermatt", "Ana", "Porto half marathon", "October"}, []string{
+			"Lisbon",
+			"Thanks",
+		}},
+		"small talk": {third, []string{swap, "Zermatt", "Ana", "October"}, []string{"lol"}},
 	} {
 		for _, part := range tt.want {
 			if !strings.Contains(tt.summary, part) {
@@ -73,12 +80,14 @@ func TestSummaryKeepsContentWords(t *testing.T) {
 }
 
 func TestSummaryStaysBounded(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	summary := ""
 	for i := range 30 {
 		var messages strings.Builder
 		for j := range 20 {
-			fmt.Fprintf(&messages, "user: On day %d-%d I decided to replace exercise%d with movement%d in city%d.\n", i, j, i*20+j, i+j, j)
+			fmt.Fprintf(&messages, "user: On day %d-%d I decided to replace exercise%d with movement%d in city%d.\n",
+				i, j, i*20+j, i+j, j)
 		}
 		summary = summarize(t, client, summary, messages.String())
 		if len(summary) > 640 || summary == "" {
@@ -92,33 +101,44 @@ func TestSummaryStaysBounded(t *testing.T) {
 	}
 }
 
-func TestSummaryReadsManyForms(t *testing.T) {
+func TestSummaryReadsThePrompt(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	forms := map[string]string{
-		"plain":      "Previous summary: The user said: I live in Porto.\n\nuser: I bought a rowing machine.",
-		"headings":   "# Previous summary\nThe user said: I live in Porto.\n\n# New messages\n[m1] user: I bought a rowing machine.",
-		"tags":       "<previous_summary>\nThe user said: I live in Porto.\n</previous_summary>\n<messages>\n<message id=\"m1\" role=\"user\">I bought a rowing machine.</message>\n</messages>",
-		"inline tag": "<previous_summary>The user said: I live in Porto.</previous_summary>\n<user>I bought a rowing machine.</user>",
-		"JSON":       `{"previousSummary":"The user said: I live in Porto.","messages":[{"role":"user","content":"I bought a rowing machine."}]}`,
-		"JSON lines": "Previous summary:\nThe user said: I live in Porto.\nMessages:\n{\"messageId\":\"m1\",\"role\":\"user\",\"content\":\"I bought a rowing machine.\"}",
-		"times":      "Previous summary:\nThe user said: I live in Porto.\nMessages:\n[human 18:30] I bought a\nrowing machine.",
+		"with times": "PREVIOUS SUMMARY:\nThe user said: I live in Porto.\n\n" +
+			"NEW MESSAGES:\n[2026-02-05 18:30] user: I bought a rowing machine.",
+		"several lines": "PREVIOUS SUMMARY:\nThe user said: I live in Porto.\n\n" +
+			"NEW MESSAGES:\nuser: I bought a\nrowing machine.",
+		"other parts": "NOTES:\nThe rower is red.\n\nPREVIOUS SUMMARY:\nThe user said: I live in Porto.\n\n" +
+			"NEW MESSAGES:\nuser:\nuser: I bought a rowing machine.",
 	}
 	for name, input := range forms {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text := askFor(t, client, "session_summary", summarySchema, input)
 			for _, part := range []string{"The user said: I live in Porto", "rowing machine"} {
 				if !strings.Contains(text, part) {
 					t.Errorf("no %q in %s", part, text)
 				}
 			}
+			if strings.Contains(text, "red") {
+				t.Errorf("another part's text in %s", text)
+			}
 		})
 	}
 }
 
 const extractionSchema = `{"type":"object","properties":{
-"facts":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT"]},"content":{"type":"string"},"confidence":{"type":"number","minimum":0,"maximum":1},"messageIds":{"type":"array","items":{"type":"string"}},"supersedes":{"type":["string","null"]},"repeats":{"type":["string","null"]}},"required":["type","content","confidence","messageIds","supersedes","repeats"],"additionalProperties":false}},
-"openLoops":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"messageIds":{"type":"array","items":{"type":"string"}}},"required":["content","messageIds"],"additionalProperties":false}},
-"closedLoops":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}}},
+"facts":{"type":"array","items":{"type":"object","properties":{
+"type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT"]},"content":{"type":"string"},
+"confidence":{"type":"number"},"messageIds":{"type":"array","items":{"type":"string"}},
+"supersedes":{"type":["string","null"]},"repeats":{"type":["string","null"]}},
+"required":["type","content","confidence","messageIds","supersedes","repeats"],"additionalProperties":false}},
+"openLoops":{"type":"array","items":{"type":"object","properties":{
+"content":{"type":"string"},"messageIds":{"type":"array","items":{"type":"string"}}},
+"required":["content","messageIds"],"additionalProperties":false}},
+"closedLoops":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},
+"required":["id"],"additionalProperties":false}}},
 "required":["facts","openLoops","closedLoops"],"additionalProperties":false}`
 
 type extracted struct {
@@ -142,6 +162,7 @@ func extract(t *testing.T, client *openai.Client, input string) extracted {
 }
 
 func TestExtraction(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	tests := []struct {
 		says   string
@@ -150,7 +171,11 @@ func TestExtraction(t *testing.T) {
 	}{
 		{"I'm allergic to latex.", []string{"PROFILE The user is allergic to latex"}, nil},
 		{"My name is Rui.", []string{"PROFILE The user's name is Rui"}, nil},
-		{"I want to swap hip thrusts for bridges, I only have bands at home", []string{"PROFILE The user only has bands at home"}, nil},
+		{
+			"I want to swap hip thrusts for bridges, I only have bands at home",
+			[]string{"PROFILE The user only has bands at home"},
+			nil,
+		},
 		{"I moved to Braga last week!", []string{"PROFILE The user moved to Braga last week"}, nil},
 		{"My left knee hurts since Sunday.", []string{"PROFILE The user's left knee hurts since Sunday"}, nil},
 		{"My wife Ana is a nurse.", []string{"PEOPLE The user's wife Ana is a nurse"}, nil},
@@ -184,16 +209,20 @@ func TestExtraction(t *testing.T) {
 }
 
 func TestExtractionReadsUsersOnly(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
-	got := extract(t, client, "Messages:\nassistant: I'm allergic to latex. I'll book the physio.\nsystem: My name is Rui.\nuser: ok")
+	got := extract(t, client, "Messages:\nassistant: I'm allergic to latex. I'll book the physio.\nsystem: My name "+
+		"is Rui.\nuser: ok")
 	if len(got.Facts)+len(got.OpenLoops)+len(got.ClosedLoops) > 0 {
 		t.Errorf("extracted %+v", got)
 	}
 }
 
 func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
-	const known = "Known memories:\n- [mem_1] The user lives in Porto\n- [mem_2] The user is allergic to shellfish\n- [mem_3] The user's brother lives in Boston\n\n" +
+	const known = "Known memories:\n- [mem_1] The user lives in Porto\n- [mem_2] The user is allergic to shellfish\n" +
+		"- [mem_3] The user's brother lives in Boston\n\n" +
 		"Open loops:\n- [todo_9] Book the physio for Monday\n\nMessages:\n[m7] user: "
 	text := func(s *string) string {
 		if s == nil {
@@ -218,7 +247,8 @@ func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
 			t.Errorf("%q: supersedes and repeats %q, want %q", says, have, want)
 		}
 	}
-	if got := extract(t, client, known+"I booked the physio!"); len(got.ClosedLoops) != 1 || got.ClosedLoops[0].ID != "todo_9" {
+	if got := extract(t, client, known+"I booked the physio!"); len(got.ClosedLoops) != 1 ||
+		got.ClosedLoops[0].ID != "todo_9" {
 		t.Errorf("closed %+v, want todo_9", got.ClosedLoops)
 	}
 	if got := extract(t, client, known+"I bought a new tent."); len(got.ClosedLoops) != 0 {
@@ -226,43 +256,56 @@ func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestAnySchemaGetsAValidInstance(t *testing.T) {
+func TestSchemasAreFilled(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
-	schemas := map[string]string{
-		"scalars":     `{"type":"object","properties":{"a":{"type":"string","minLength":400,"maxLength":420},"b":{"type":"integer","minimum":5,"maximum":9},"c":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1},"d":{"type":"boolean"},"e":{"type":"null"},"f":{"type":"integer","multipleOf":7,"minimum":8}},"required":["a","b","c","d","e","f"]}`,
-		"enum, const": `{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"const":3},"c":{"type":["string","null"]}},"required":["a","b","c"],"additionalProperties":false}`,
-		"arrays":      `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer","minimum":2},"minItems":3},"wins":{"type":"array","items":{"type":"string"},"maxItems":1},"c":{"type":"array","items":{"type":"object","properties":{"d":{"type":"string"}},"required":["d"]},"minItems":1}},"required":["a","wins","c"]}`,
-		"union":       `{"type":"object","properties":{"a":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"b":{"oneOf":[{"type":"object","properties":{"z":{"type":"string"}},"required":["z"]}]},"c":{"allOf":[{"type":"object","properties":{"p":{"type":"integer"}},"required":["p"]},{"properties":{"q":{"type":"string"}},"required":["q"]}]}},"required":["a","b","c"]}`,
-		"recursion":   `{"type":"object","$defs":{"node":{"type":"object","properties":{"name":{"type":"string"},"next":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}},"required":["name","next"],"additionalProperties":false}},"properties":{"root":{"$ref":"#/$defs/node"}},"required":["root"],"additionalProperties":false}`,
-		"format":      `{"type":"object","properties":{"a":{"type":"string","format":"date-time"},"b":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}},"required":["a","b"]}`,
-		"nested":      `{"type":"object","properties":{"userSummary":{"type":"object","properties":{"patterns":{"type":"array","items":{"type":"string"}},"wins":{"type":"array","items":{"type":"string"}},"struggles":{"type":"array","items":{"type":"string"}}},"required":["patterns","wins","struggles"],"additionalProperties":false}},"required":["userSummary"],"additionalProperties":false}`,
+	properties := map[string]string{
+		"scalars": `"a":{"type":"string","description":"d"},"b":{"type":"integer"},"c":{"type":"number"},` +
+			`"d":{"type":"boolean"},"e":{"type":"null"}`,
+		"choices": `"a":{"enum":["x","y"]},"b":{"type":["string","null"]}`,
+		"arrays": `"a":{"type":"array","items":{"type":"object","properties":{"d":{"type":"string"}},` +
+			`"required":["d"]}}`,
+		"nested": `"a":{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}`,
 	}
-	for name, schema := range schemas {
+	for name, listed := range properties {
 		t.Run(name, func(t *testing.T) {
-			askFor(t, client, "anything", schema, "user: I finished my first 10 km run. I always train on Mondays. My back hurts.")
+			t.Parallel()
+			schema := `{"type":"object","properties":{` + listed + `},"required":["a"]}`
+			askFor(t, client, "anything", schema, "user: I finished my first 10 km run.")
 		})
 	}
-	got := askFor(t, client, "user_summary", schemas["nested"], "user: I finished my first 10 km run. I always train on Mondays. My back hurts.")
-	want := `{"userSummary":{"patterns":["I always train on Mondays."],"struggles":["My back hurts."],"wins":["I finished my first 10 km run."]}}`
-	if got != want {
-		t.Errorf("user summary %s, want %s", got, want)
+	note := `{"type":"object","properties":{"note":{"type":"string"},"more":{"type":["string","null"]}},` +
+		`"required":["note","more"],"additionalProperties":false}`
+	got := askFor(t, client, "note", note, "user: I finished my first 10 km run.")
+	if want := `{"more":null,"note":"The user said: I finished my first 10 km run."}`; got != want {
+		t.Errorf("note %s, want %s", got, want)
 	}
 }
 
-func TestSchemaThatNeverEndsIsAnswered(t *testing.T) {
-	client, _ := newClient(t)
-	response := complete(t, client, openai.ChatCompletionRequest{
-		Model: "m", Messages: []openai.ChatCompletionMessage{says("user", "go")},
-		ResponseFormat: &openai.ChatCompletionResponseFormat{Type: "json_schema", JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-			Name: "endless", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}},"required":["a","b"]}`),
-		}},
-	})
-	if text := response.Choices[0].Message.Content; !json.Valid([]byte(text)) || len(text) > 1<<20 {
-		t.Errorf("%d bytes, not a bounded JSON answer", len(text))
+func TestSchemasThatCannotBeFilledAreRefused(t *testing.T) {
+	t.Parallel()
+	_, server := newClient(t)
+	for _, property := range []string{
+		`{"$ref":"#"}`, `{"const":3}`, `{"anyOf":[{"type":"string"}]}`, `{"type":"string","pattern":"a"}`,
+		`{"type":"integer","minimum":5}`, `{"type":"array"}`, `{"type":"text"}`, `{}`, `null`, `true`,
+		`{"type":"object","additionalProperties":{"type":"string"}}`,
+	} {
+		schema := `{"type":"object","properties":{"a":` + property + `}}`
+		for _, rest := range []string{
+			`"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":` + schema + `}}`,
+			`"tools":[{"type":"function","function":{"name":"f","parameters":` + schema + `}}]`,
+		} {
+			body := `{"model":"m","messages":[{"role":"user","content":"hi"}],` + rest + `}`
+			status, answer := send(t, server, "/v1/chat/completions", body)
+			if status != 400 || !strings.Contains(string(answer), "the offline model cannot fill it") {
+				t.Errorf("%s: %d %s", rest, status, answer)
+			}
+		}
 	}
 }
 
 func TestJSONObject(t *testing.T) {
+	t.Parallel()
 	client, _ := newClient(t)
 	request := ask(coachPrompt+"Answer in JSON.", "Where do I live?")
 	request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}

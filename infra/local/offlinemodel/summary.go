@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// The room of a summary, in bytes: sentences, of which a part may come from the summary before, and a list of terms.
+// The parts of a summary and their lengths in bytes.
 const (
 	sentenceRoom = 470
-	previousRoom = 230 // kept for the summary so far, however much is new
+	previousRoom = 230 // of it, reserved for the summary so far
 	termRoom     = 130
 	unitBytes    = 220 // the longest piece of one sentence
 )
 
-// How a summary introduces what it repeats. It reads its own words again when it goes on, so it knows them.
+// How a summary introduces what it repeats. A later summary recognises these words when it reads an earlier one.
 const (
 	userSaid   = "The user said: "
 	userAsked  = "The user asked: "
@@ -26,11 +26,8 @@ const (
 	alsoSaid   = "Also mentioned: "
 )
 
-// digest is a summary and its terms, the weightiest first.
-type digest struct {
-	text  string
-	terms []string
-}
+// summarizer writes summaries out of the sentences that it is given.
+type summarizer struct{ lex *lexicon }
 
 // unit is a sentence that may go into a summary.
 type unit struct {
@@ -41,17 +38,12 @@ type unit struct {
 	stems    map[string]bool
 }
 
-// summaryWish is the answer to the format session_summary; properties besides the summary are filled by their names.
-func (s *server) summaryWish(t transcript) map[string]any {
-	return map[string]any{"summary": s.summarize(t).text}
-}
-
-// summarize repeats the sentences of the summary so far and of the new messages that say most, in their order, then
-// lists the terms that found no room in them. The same transcript always gives the same summary.
-func (s *server) summarize(t transcript) digest {
+// summarize repeats the most telling sentences of the summary so far and of the new messages, in their order. It then
+// lists the terms for which the sentences had no room. The same transcript always gives the same summary.
+func (s *summarizer) summarize(t transcript) string {
 	old, carried := s.previousUnits(t.previous)
 	recent := s.turnUnits(t.turns)
-	reserve := 0 // for the summary so far, which may use what the new messages leave
+	reserve := 0 // for the summary so far, which may also use what the new messages leave
 	for _, u := range old {
 		reserve = min(reserve+u.size(), previousRoom)
 	}
@@ -59,17 +51,16 @@ func (s *server) summarize(t transcript) digest {
 	fresh, used := s.pick(recent, sentenceRoom-reserve, covered)
 	kept, _ := s.pick(old, sentenceRoom-used, covered)
 	text := render(append(kept, fresh...))
-	all := append(old, recent...)
-	if list := joinWithin(s.terms(all, carried, covered), termRoom); list != "" {
+	if list := joinWithin(s.terms(append(old, recent...), carried, covered), termRoom); list != "" {
 		text = strings.TrimSpace(text + " " + alsoSaid + list + ".")
 	}
 	if text == "" {
-		text = fallback(t)
+		return fallback(t)
 	}
-	return digest{text: text, terms: s.terms(all, carried, nil)}
+	return text
 }
 
-// fallback tells of a conversation in which nothing was said that matters.
+// fallback summarises a conversation in which nothing of weight was said.
 func fallback(t transcript) string {
 	for _, turn := range t.turns {
 		if text := oneLine(turn.text); turn.role == "user" && text != "" {
@@ -82,8 +73,8 @@ func fallback(t transcript) string {
 	return "Nothing was said yet."
 }
 
-// previousUnits takes the summary so far apart, and gives the terms that it lists.
-func (s *server) previousUnits(previous string) (units []unit, terms []string) {
+// previousUnits splits the summary so far into its sentences and the terms that it lists.
+func (s *summarizer) previousUnits(previous string) (units []unit, terms []string) {
 	for _, sentence := range splitSentences(previous) {
 		if list, ok := strings.CutPrefix(sentence, alsoSaid); ok {
 			terms = append(terms, strings.Split(strings.TrimRight(list, "."), ", ")...)
@@ -107,8 +98,8 @@ func (s *server) previousUnits(previous string) (units []unit, terms []string) {
 	return units, terms
 }
 
-// turnUnits takes the new messages apart. What this model said itself only repeats the prompt and is left out.
-func (s *server) turnUnits(turns []turn) []unit {
+// turnUnits splits the new messages into sentences. It leaves out what this model said, which only repeats the prompt.
+func (s *summarizer) turnUnits(turns []turn) []unit {
 	var units []unit
 	for _, turn := range turns {
 		if turn.role == "system" || strings.Contains(turn.text, ownMark) {
@@ -131,25 +122,27 @@ func (s *server) turnUnits(turns []turn) []unit {
 	return units
 }
 
-// telling is what makes a sentence worth keeping: wishes, changes, decisions, ailments, results.
-var telling = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|want\w*|need\w*|prefer\w*|decid\w*|plan\w*|goal\w*|injur\w*|hurts?|pain\w*|allerg\w*|can't|cannot|only have|finished|completed|personal best|pr|name is|my (wife|husband|partner|son|daughter|brother|sister|mother|father|friend))\b`)
+// weighty matches a sentence worth keeping: a wish, change, decision, ailment or result.
+var weighty = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|want\w*|need\w*|prefer\w*|` +
+	`decid\w*|plan\w*|goal\w*|injur\w*|hurts?|pain\w*|allerg\w*|can't|cannot|only have|finished|completed|personal ` +
+	`best|pr|name is|my (wife|husband|partner|son|daughter|brother|sister|mother|father|friend))\b`)
 
-func (s *server) newUnit(u unit) unit {
+func (s *summarizer) newUnit(u unit) unit {
 	u.text = clip(oneLine(u.text), unitBytes)
 	if !u.asks() {
 		u.text = strings.TrimRight(u.text, ".!? ")
 	}
-	if telling.MatchString(u.text) {
+	if weighty.MatchString(u.text) {
 		u.trust *= 1.5
 	}
 	u.stems = s.lex.stemSet(u.text)
 	return u
 }
 
-// pick chooses, one after another, the units that add most for their length while they fit, and returns them in their
-// order. covered has the stems that need no telling again.
-func (s *server) pick(units []unit, room int, covered map[string]bool) (chosen []unit, used int) {
-	const enough = 0.9 // what a sentence must add; less is small talk
+// pick chooses units while they fit, at each step the one that adds most for its length, and returns them in their
+// order. covered holds the stems that are in the summary already; pick adds those of its choice.
+func (s *summarizer) pick(units []unit, room int, covered map[string]bool) (chosen []unit, used int) {
+	const enough = 0.9 // a sentence that adds less is small talk
 	taken := make([]bool, len(units))
 	for {
 		best, bestGain := -1, 0.0
@@ -179,14 +172,14 @@ func (s *server) pick(units []unit, room int, covered map[string]bool) (chosen [
 	return chosen, used
 }
 
-// asks tells whether the unit is a question, which stands alone.
+// asks reports whether the unit is a question. A question is a sentence of its own.
 func (u unit) asks() bool { return u.lead == userAsked || u.lead == coachAsked }
 
 func (u unit) size() int { return len(u.lead) + len(u.text) + len(". ") }
 
-// gain is what a unit would add to a summary; everyday words add next to nothing.
-func (s *server) gain(u unit, covered map[string]bool) float64 {
-	hundredths := 0 // whole numbers, because the order of a map's keys must not show in a sum
+// gain is what a unit would add to a summary. Everyday words add next to nothing.
+func (s *summarizer) gain(u unit, covered map[string]bool) float64 {
+	hundredths := 0 // a sum of whole numbers does not depend on the order of a map's keys
 	for stem := range u.stems {
 		if !covered[stem] {
 			weight := s.lex.weight(stem)
@@ -196,7 +189,7 @@ func (s *server) gain(u unit, covered map[string]bool) float64 {
 	return u.trust * float64(hundredths) / 100
 }
 
-// render writes units as prose; neighbours with the same lead share it.
+// render writes units as prose. Neighbours with the same introduction share it.
 func render(units []unit) string {
 	var out strings.Builder
 	for i, u := range units {
@@ -219,9 +212,9 @@ func render(units []unit) string {
 	return out.String()
 }
 
-// terms are the words that carry a topic and are not in the chosen sentences: the carried ones first, then by how
-// often they came and by weight.
-func (s *server) terms(units []unit, carried []string, covered map[string]bool) []string {
+// terms lists the words that have a topic and are not in the chosen sentences, by frequency and weight. Terms of the
+// summary so far count double.
+func (s *summarizer) terms(units []unit, carried []string, covered map[string]bool) []string {
 	type term struct {
 		word  string
 		count float64
@@ -230,7 +223,7 @@ func (s *server) terms(units []unit, carried []string, covered map[string]bool) 
 	counted := map[string]*term{}
 	add := func(w string, count float64) {
 		stem := s.lex.stem(strings.ToLower(w))
-		if covered[stem] || s.lex.stop[strings.ToLower(w)] || s.lex.weight(stem) < 1 || !telltale(w) {
+		if covered[stem] || s.lex.stop[strings.ToLower(w)] || s.lex.weight(stem) < 1 || !meaningful(w) {
 			return
 		}
 		if counted[stem] == nil {
@@ -259,8 +252,8 @@ func (s *server) terms(units []unit, carried []string, covered map[string]bool) 
 	return words
 }
 
-// telltale says whether a word alone means something: it has a few letters, or is a long number.
-func telltale(word string) bool {
+// meaningful reports whether a word says something alone: it has a few letters, or is a long number.
+func meaningful(word string) bool {
 	const letters, digits = 3, 4
 	if strings.ContainsFunc(word, unicode.IsLetter) {
 		return len(word) >= letters

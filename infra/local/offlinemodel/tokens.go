@@ -11,11 +11,10 @@ import (
 	"github.com/throughline/throughline/internal/token"
 )
 
-// tokenizers count as the models do whose places the offline model takes: o200k for chat, cl100k for text-embedding-3,
-// whose limit on an input is in its own tokens.
+// tokenizers count as the service's models do: o200k for chat, cl100k for the inputs of text-embedding-3.
 type tokenizers struct {
 	chat      *token.Counter
-	cutter    tokenizer.Codec // chat's vocabulary once more, for cutting
+	cutter    tokenizer.Codec // chat's vocabulary, for cutting
 	embedding tokenizer.Codec
 }
 
@@ -37,8 +36,8 @@ func mustTokenizer(encoding tokenizer.Encoding) tokenizer.Codec {
 	return codec
 }
 
-// cut returns the text of the first limit chat tokens, how many there are, and whether something was left out. A
-// character that the cut would split is left out whole.
+// cut returns the text of the first limit chat tokens, their number, and whether it left something out. It does not
+// split a character.
 func (t tokenizers) cut(text string, limit int) (kept string, count int, cut bool, err error) {
 	if count = t.chat.Count(text); count <= limit {
 		return text, count, false, nil
@@ -56,11 +55,11 @@ func (t tokenizers) cut(text string, limit int) (kept string, count int, cut boo
 	return kept, limit, true, nil
 }
 
-// longBlank is white space of a length that no text needs.
+// longBlank matches white space that is longer than any text needs.
 var longBlank = regexp.MustCompile(`[\s\p{Z}]{200,}`)
 
-// countInput counts an embedding's input. Long white space is counted as less than it is: the tokenizer takes time with
-// the square of it.
+// countInput counts an embedding's input. It counts long white space as less than it is, because the tokenizer's time
+// grows with the square of its length.
 func (t tokenizers) countInput(text string) (int, error) {
 	text = longBlank.ReplaceAllStringFunc(text, func(blank string) string {
 		return strings.ToValidUTF8(blank[:200], "")

@@ -6,35 +6,34 @@ import (
 	"unicode"
 )
 
-// Dimensions that an embedding may have, as text-embedding-3-large allows them; without a wish it has
-// [DefaultDimensions], as text-embedding-3-small.
+// DefaultDimensions are those of text-embedding-3-small. MaxDimensions are the most that text-embedding-3-large allows.
 const (
 	DefaultDimensions = 1536
 	MaxDimensions     = 3072
 )
 
-// How much each kind of feature weighs against a plain word's stem, which weighs 1. Measured by evidence recall with
-// the command in the folder embedscore.
+// The weights of the kinds of features; the stem of a plain word weighs 1. They were chosen by evidence recall, which
+// the command in the folder embedscore measures.
 const (
-	nameShare    = 0.35 // names are in everything a conversation says, so they tell less than they seem to
-	trigramShare = 0.2  // letters: misspellings, and forms the stemmer does not know
+	nameShare    = 0.35 // names occur in all of a conversation, so they distinguish little
+	trigramShare = 0.2  // letters, for misspellings and forms that the stemmer does not know
 	bigramShare  = 0.15 // neighbouring words
 	conceptShare = 0.5  // fields of meaning
-	// remainderShare is the weight of a direction of the text's own. It keeps texts of one or two words from
-	// looking like perfect answers, as the length normalisation of BM25 does.
+	// remainderShare is the weight of a feature that only this text has. It keeps texts of one or two words from being
+	// perfect answers, as the length normalisation of BM25 does.
 	remainderShare = 0.7
-	// spread is over how many coordinates a feature is laid; more make collisions milder.
+	// spread is the number of coordinates of a feature. With more of them collisions do less harm.
 	spread = 16
 )
 
-// Embedder places texts in a vector space by their words. It is safe for concurrent use.
+// Embedder places texts in a vector space by their words. It may be used concurrently.
 type Embedder struct{ lex *lexicon }
 
-// NewEmbedder returns an Embedder, ready for use.
+// NewEmbedder returns an Embedder.
 func NewEmbedder() *Embedder { return &Embedder{lex: loadLexicon()} }
 
 // Embed returns the unit vector of a text. dimensions is at least 1. Texts with the same words in other forms have the
-// same vector; a text without words has one too.
+// same vector. A text without words has a vector too.
 func (e *Embedder) Embed(text string, dimensions int) []float32 {
 	features := e.features(text)
 	sum := make([]float64, dimensions)
@@ -46,7 +45,7 @@ func (e *Embedder) Embed(text string, dimensions int) []float32 {
 		norm += float64(x * x)
 	}
 	vector := make([]float32, dimensions)
-	if norm == 0 { // a very small space, where all that was added cancelled out
+	if norm == 0 { // in a very small space the features can cancel out
 		vector[hash(text)%uint64(dimensions)] = 1
 		return vector
 	}
@@ -56,7 +55,7 @@ func (e *Embedder) Embed(text string, dimensions int) []float32 {
 	return vector
 }
 
-// project adds a feature to a sum of features: signed shares on coordinates that its hash chooses.
+// project adds a feature to a sum: shares with either sign on coordinates that its hash chooses.
 func project(sum []float64, name string, weight float64) {
 	share := weight / math.Sqrt(spread)
 	h := hash(name)
@@ -70,7 +69,7 @@ func project(sum []float64, name string, weight float64) {
 	}
 }
 
-// bag is a multiset of features, in the order of their first appearance so that sums round the same way every time.
+// bag is a multiset of features. It keeps the order of their first appearance, so that sums always round the same way.
 type bag struct {
 	index   map[string]int
 	names   []string
@@ -97,7 +96,7 @@ func (b *bag) atLeast(name string, weight float64) {
 	*slot = math.Max(*slot, weight)
 }
 
-// features of a text: stems by log frequency, then what is derived from them.
+// features returns a text's features: stems by the logarithm of their frequency, and what is derived from them.
 func (e *Embedder) features(text string) *bag {
 	stems, names := e.lex.topicStems(text)
 	counts, pairs := newBag(), newBag()
@@ -136,8 +135,8 @@ func (e *Embedder) addStem(features *bag, stem string, weight, frequency float64
 	}
 }
 
-// topicStems returns the stems of a text's topic words in order, and which of them stand in it only as names. A text of
-// nothing but grammar keeps all its words, and one without words its symbols.
+// topicStems returns the stems of a text's topic words in order, and which of them occur only as names. A text of stop
+// words alone keeps all its words, and a text without words its symbols.
 func (lex *lexicon) topicStems(text string) (stems []string, names map[string]bool) {
 	names = map[string]bool{}
 	words := splitWords(strings.ReplaceAll(text, "’", "'"))

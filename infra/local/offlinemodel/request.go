@@ -1,0 +1,273 @@
+package offlinemodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// chatRequest is what the endpoint reads of a chat completion request. Other fields (temperature, seed, …) do not
+// change a deterministic model's answer.
+type chatRequest struct {
+	Model               string          `json:"model"`
+	Messages            []chatMessage   `json:"messages"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       streamOptions   `json:"stream_options"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	N                   *int            `json:"n"`
+	Stop                stopSequences   `json:"stop"`
+	ResponseFormat      *responseFormat `json:"response_format"`
+	Tools               []tool          `json:"tools"`
+	ToolChoice          toolChoice      `json:"tool_choice"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type chatMessage struct {
+	Role       string         `json:"role"`
+	Content    messageContent `json:"content"`
+	ToolCalls  []toolCall     `json:"tool_calls"`
+	ToolCallID string         `json:"tool_call_id"`
+}
+
+// text is the message's text, empty without one.
+func (m chatMessage) text() string { return m.Content.text }
+
+// messageContent is a text, or the texts of a list of parts. It is not present where it is absent or null.
+type messageContent struct {
+	present bool
+	text    string
+}
+
+// UnmarshalJSON reads both forms of content.
+func (c *messageContent) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	c.present = true
+	if json.Unmarshal(data, &c.text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return fmt.Errorf("read message content: %w", err)
+	}
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = part.Text
+	}
+	c.text = strings.Join(texts, "\n")
+	return nil
+}
+
+type toolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function functionCall `json:"function"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+// toolChoice is a mode (none, auto, required) or the name of the function that must be called.
+type toolChoice struct{ mode, function string }
+
+// UnmarshalJSON reads both forms of tool_choice.
+func (c *toolChoice) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" || json.Unmarshal(data, &c.mode) == nil {
+		return nil
+	}
+	var named struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if err := json.Unmarshal(data, &named); err != nil {
+		return fmt.Errorf("read tool choice: %w", err)
+	}
+	c.function = named.Function.Name
+	return nil
+}
+
+// stopSequences end an answer. A request has one text or a list of them.
+type stopSequences []string
+
+// UnmarshalJSON reads both forms of stop.
+func (s *stopSequences) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		if one != "" {
+			*s = []string{one}
+		}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(s))
+}
+
+type responseFormat struct {
+	Type       string     `json:"type"`
+	JSONSchema jsonSchema `json:"json_schema"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+var roles = []string{"system", "developer", "user", "assistant", "tool"}
+
+var schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// validate refuses what the service refuses and what this model cannot do.
+func (r *chatRequest) validate() error {
+	switch {
+	case r.Model == "":
+		return badRequest("model", "you must provide a model parameter")
+	case len(r.Messages) == 0:
+		return badRequest("messages", "Invalid 'messages': empty array. Expected an array with minimum length 1.")
+	case r.MaxTokens != nil && r.MaxCompletionTokens != nil:
+		return badRequest("max_tokens", "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+	case r.limit() < 1:
+		return badRequest("max_completion_tokens", "Invalid 'max_completion_tokens': expected a value of at least 1.")
+	case r.N != nil && *r.N != 1:
+		return badRequest("n", "The offline model gives one choice: 'n' must be 1.")
+	case len(r.Stop) > 4:
+		return badRequest("stop", "Invalid 'stop': at most 4 sequences.")
+	}
+	if err := r.validateMessages(); err != nil {
+		return err
+	}
+	if err := r.validateTools(); err != nil {
+		return err
+	}
+	return r.validateFormat()
+}
+
+// limit is the greatest number of tokens that the answer may have.
+func (r *chatRequest) limit() int {
+	switch {
+	case r.MaxCompletionTokens != nil:
+		return *r.MaxCompletionTokens
+	case r.MaxTokens != nil:
+		return *r.MaxTokens
+	default:
+		return math.MaxInt
+	}
+}
+
+// validateMessages checks roles and contents, and that tool calls and tool messages answer each other.
+func (r *chatRequest) validateMessages() error {
+	var open []string // ids of calls without their result yet
+	for i, m := range r.Messages {
+		switch {
+		case !slices.Contains(roles, m.Role):
+			return badRequest("messages", "Invalid value: '%s'. Supported values are: '%s'. (messages[%d].role)",
+				m.Role, strings.Join(roles, "', '"), i)
+		case !m.Content.present && (m.Role != "assistant" || len(m.ToolCalls) == 0):
+			return badRequest("messages", "Invalid value for 'content': expected a string, got null. (messages[%d])", i)
+		case m.Role == "tool" && !slices.Contains(open, m.ToolCallID):
+			return badRequest("messages", "Invalid parameter: messages with role 'tool' must be a response to a preceding "+
+				"message with 'tool_calls'. (messages[%d])", i)
+		case m.Role != "tool" && len(open) > 0:
+			return unansweredCalls(open)
+		}
+		open = slices.DeleteFunc(open, func(id string) bool { return id == m.ToolCallID })
+		for _, call := range m.ToolCalls {
+			open = append(open, call.ID)
+		}
+	}
+	if len(open) > 0 {
+		return unansweredCalls(open)
+	}
+	return nil
+}
+
+func unansweredCalls(ids []string) error {
+	return badRequest("messages", "An assistant message with 'tool_calls' must be followed by tool messages "+
+		"responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
+		strings.Join(ids, ", "))
+}
+
+func (r *chatRequest) validateTools() error {
+	for i, t := range r.Tools {
+		if t.Type != "function" || t.Function.Name == "" {
+			return badRequest("tools", "Invalid tool: only functions with a name are supported. (tools[%d])", i)
+		}
+		if len(t.Function.Parameters) == 0 {
+			continue
+		}
+		if _, err := parseSchema(t.Function.Parameters); err != nil {
+			return badRequest("tools", "Invalid schema for function '%s': the offline model cannot fill it: %v",
+				t.Function.Name, err)
+		}
+	}
+	choice := r.ToolChoice
+	switch {
+	case choice.function != "" && r.tool(choice.function) == nil:
+		return badRequest("tool_choice", "Tool choice '%s' not found in 'tools' parameter.", choice.function)
+	case choice.mode != "" && !slices.Contains([]string{"none", "auto", "required"}, choice.mode):
+		return badRequest("tool_choice", "Invalid value: '%s'. Supported values are: 'none', 'auto', and 'required'.",
+			choice.mode)
+	case (choice.mode != "" || choice.function != "") && len(r.Tools) == 0:
+		return badRequest("tool_choice", "'tool_choice' is only allowed when 'tools' are specified.")
+	}
+	return nil
+}
+
+// tool returns the offered tool of a name, nil when it is not offered.
+func (r *chatRequest) tool(name string) *tool {
+	for i := range r.Tools {
+		if r.Tools[i].Function.Name == name {
+			return &r.Tools[i]
+		}
+	}
+	return nil
+}
+
+func (r *chatRequest) validateFormat() error {
+	if r.ResponseFormat == nil {
+		return nil
+	}
+	switch format := r.ResponseFormat; format.Type {
+	case "", "text":
+		return nil
+	case "json_object":
+		for _, m := range r.Messages {
+			if strings.Contains(strings.ToLower(m.text()), "json") {
+				return nil
+			}
+		}
+		return badRequest("messages", "'messages' must contain the word 'json' in some form, to use 'response_format' "+
+			"of type 'json_object'.")
+	case "json_schema":
+		if !schemaName.MatchString(format.JSONSchema.Name) {
+			return badRequest("response_format.json_schema.name", "Invalid 'response_format.json_schema.name': letters, "+
+				"digits, '_' and '-' only, 1 to 64 of them.")
+		}
+		return checkFormat(format.JSONSchema)
+	default:
+		return badRequest("response_format.type", "Invalid value: '%s'. Supported values are: 'json_object', "+
+			"'json_schema', and 'text'.", format.Type)
+	}
+}
