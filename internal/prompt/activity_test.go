@@ -15,19 +15,22 @@ import (
 // The specification's own story: a swap that was discussed in the program designer is known to the coach at once,
 // with context and age, without a summary, without the designer session being closed, and without a vector index.
 func TestSwapIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, way := range []struct{ from, label, to string }{
 		{"program_designer", "Program Designer", "coach_conversation"},
 		{"coach_conversation", "Coach", "program_designer"},
 	} {
 		t.Run(way.from, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			p := w.user("u")
-			p.converse("there", way.from, "c", now.Add(-2*time.Second), says(0, "Swap barbell hip thrusts for banded glute bridges"))
+			p.converse("there", way.from, "c", now.Add(-2*time.Second),
+				says(0, "Swap barbell hip thrusts for banded glute bridges"))
 			p.converse("here", way.to, "c", now, says(0, "What about tomorrow?"))
 			got := build(t, w.service(now), "u", prompt.Request{
 				Context: way.to, SessionID: "here", CoachID: "c", Message: "What about tomorrow?", MessageID: "msg_here_1",
 			})
-			want := prompt.ActivityHeading + "\n[" + way.label + ` - just now]: User: "Swap barbell hip thrusts for banded glute bridges"`
+			want := prompt.ActivityHeading + "\n[" + way.label +
+				` - just now]: User: "Swap barbell hip thrusts for banded glute bridges"`
 			if !strings.Contains(got.System, want) {
 				t.Errorf("the prompt lacks %q:\n%s", want, got.System)
 			}
@@ -41,13 +44,15 @@ func TestSwapIsKnownAtOnce(t *testing.T) {
 
 // A summary that is behind is told together with what came since; the session's own summary never is.
 func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour),
 		says(0, "covered"), answers(minute, "covered too"), says(2*time.Hour, `news "quoted"`)), "The user changed the plan.")
 	there.Summary.CoveredThrough = 2
 	summarize(p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hi")), "own summary")
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	const want = `[Program Designer - 1 hour ago]: The user changed the plan. Since then: User: "news 'quoted'"`
 	if !strings.Contains(got.System, want) || strings.Contains(got.System, "own summary") {
 		t.Errorf("activity: %s", got.System)
@@ -57,7 +62,8 @@ func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
 // What is told: the last 48 hours, at most 5, this coach's, of other contexts that this one reads; the nearest to the
 // message stay, the newest stand first.
 func TestActivityScope(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	add := func(id, in, coach string, ago time.Duration) {
 		summarize(p.converse(id, in, coach, now.Add(-ago), says(0, "x")), "sum of "+id+".")
@@ -71,7 +77,8 @@ func TestActivityScope(t *testing.T) {
 	add("old", "workout_log", "c", 48*time.Hour+time.Millisecond)
 	p.hits = append(p.hits, summaryHit(&p.sessions[6], 0.9)) // d6, the oldest, is what the message is about
 	p.converse("here", "coach_conversation", "c", now)
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	if items := blockOf(t, got, "recent_activity").Items; len(items) != 7 {
 		t.Errorf("%d sessions are thought of, want the 7 of the designer: %+v", len(items), items)
 	}
@@ -89,19 +96,23 @@ func TestActivityScope(t *testing.T) {
 
 // Without the list of sessions, the search's summaries and the messages stand in for it.
 func TestActivityWithoutTheSessionsList(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
-	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour), says(0, "x")), "The user changed the plan.")
+	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour), says(0, "x")),
+		"The user changed the plan.")
 	p.hits = append(p.hits, summaryHit(there, 0.7))
 	p.converse("here", "coach_conversation", "c", now)
 	w.fail["sessions"] = errBroken
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	if !strings.Contains(got.System, "[Program Designer - 3 hours ago]: The user changed the plan.") {
 		t.Errorf("activity: %s", got.System)
 	}
 }
 
 func TestRefersBack(t *testing.T) {
+	t.Parallel()
 	for message, want := range map[string]bool{
 		"As we said, three sets.":                        true,
 		"like we talked about":                           true,
@@ -133,13 +144,17 @@ func TestRefersBack(t *testing.T) {
 
 // A message that refers back brings the newest related session's messages in, whatever their rank.
 func TestReferencePullsTheSession(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("far", "training_program", "c", now.Add(-6*24*time.Hour),
 		says(0, "The taper is two weeks."), answers(minute, "Two weeks it is, then the race."))
 	p.converse("newer", "training_program", "c", now.Add(-5*24*time.Hour), says(0, "Something else entirely."))
 	p.converse("here", "coach_conversation", "c", now)
-	request := prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said."}
+	request := prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c",
+		Message: "Keep the taper as we said.",
+	}
 	got := build(t, w.service(now), "u", request)
 	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 1 || items[0].SessionID != "newer" {
 		t.Errorf("without hits, the newest session: %+v", items)
@@ -150,10 +165,14 @@ func TestReferencePullsTheSession(t *testing.T) {
 	p.hits = append(p.hits, hit)
 	got = build(t, w.service(now), "u", request)
 	block := blockOf(t, got, "relevant_messages")
-	if len(block.Items) != 2 || block.Items[0].SessionID != "far" || !strings.Contains(block.Items[0].Reason, "refers back") {
+	if len(block.Items) != 2 || block.Items[0].SessionID != "far" ||
+		!strings.Contains(block.Items[0].Reason, "refers back") {
 		t.Errorf("the related session: %+v", block.Items)
 	}
-	for _, message := range []string{"Like we discussed.", "As I told you before", "Let us pick up where we left off", "Continue where we left off."} {
+	for _, message := range []string{
+		"Like we discussed.", "As I told you before", "Let us pick up where we left off",
+		"Continue where we left off.",
+	} {
 		request.Message = message
 		items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items
 		if len(items) != 1 || items[0].SessionID != "newer" {
@@ -169,7 +188,8 @@ func TestReferencePullsTheSession(t *testing.T) {
 // Of a session that is referred to the last six messages are told, in the order in which they were said; one that the
 // search finds only half as near as another is not meant.
 func TestReferenceIsBounded(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	var lines []line
 	for i := range 9 {
@@ -179,7 +199,10 @@ func TestReferenceIsBounded(t *testing.T) {
 	p.converse("newer", "training_program", "c", now.Add(-5*24*time.Hour), says(0, "Something else entirely."))
 	p.converse("here", "coach_conversation", "c", now)
 	p.hits = []recall.Hit{
-		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_9")}, {ID: "2", Score: 0.3, Message: p.message(t, "msg_newer_1")},
+		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_9")}, {
+			ID: "2", Score: 0.3,
+			Message: p.message(t, "msg_newer_1"),
+		},
 	}
 	got := build(t, w.service(now), "u", prompt.Request{
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
@@ -197,12 +220,14 @@ func TestReferenceIsBounded(t *testing.T) {
 
 // A session that is referred to and older than those that the store lists is known by what the search found.
 func TestReferenceBeyondTheList(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("far", "training_program", "c", now.Add(-300*24*time.Hour), says(0, "The taper is two weeks."))
 	p.converse("tom", "training_program", "tom", now.Add(-200*24*time.Hour), says(0, "The taper is three weeks."))
 	for i := range 30 {
-		p.converse(fmt.Sprint("s", i), "training_program", "c", now.Add(-time.Duration(i+50)*time.Hour), says(0, "x"), says(1, "y"), says(2, "z"), says(3, "x"))
+		p.converse(fmt.Sprint("s", i), "training_program", "c", now.Add(-time.Duration(i+50)*time.Hour), says(0, "x"),
+			says(1, "y"), says(2, "z"), says(3, "x"))
 	}
 	p.converse("here", "coach_conversation", "c", now)
 	p.hits = []recall.Hit{
@@ -219,13 +244,15 @@ func TestReferenceBeyondTheList(t *testing.T) {
 
 // Messages from a context that this one does not read are not relevant to it.
 func TestRelevanceIsScopedToWhatTheContextReads(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("unread", "coach_creator", "c", now.Add(-100*time.Hour), says(0, "unread words"))
 	p.converse("read", "workout_log", "c", now.Add(-100*time.Hour), says(0, "read words"))
 	p.converse("here", "coach_conversation", "c", now)
 	p.hits = []recall.Hit{{ID: "1", Score: 0.8, Message: &p.messages[0]}, {ID: "2", Score: 0.7, Message: &p.messages[1]}}
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 1 || items[0].SessionID != "read" {
 		t.Errorf("items %+v", items)
 	}
@@ -233,9 +260,11 @@ func TestRelevanceIsScopedToWhatTheContextReads(t *testing.T) {
 
 // A session older than what the timeline brings is told by what the search found of it.
 func TestReferenceToAnOldSession(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
-	p.converse("far", "training_program", "c", now.Add(-60*24*time.Hour), says(0, "The taper is two weeks."), answers(minute, "Noted."))
+	p.converse("far", "training_program", "c", now.Add(-60*24*time.Hour), says(0, "The taper is two weeks."),
+		answers(minute, "Noted."))
 	far := p.messages[0]
 	var lines []line
 	for i := range 100 {
@@ -254,7 +283,8 @@ func TestReferenceToAnOldSession(t *testing.T) {
 
 // A message that names a day points at a session of that day, in the user's time zone, however near another one is.
 func TestReferenceToADay(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	day := func(id string, ago time.Duration) {
 		p.converse(id, "coach_conversation", "c", now.Add(-ago), says(0, "said "+id))
@@ -270,7 +300,8 @@ func TestReferenceToADay(t *testing.T) {
 		"What did we agree, as we said yesterday?": "yesterday", "Go on with what we said this morning.": "morning",
 		"Last week we talked about squats.": "lastweek", "As we said about squats.": "weeks", "Like last time.": "morning",
 	} {
-		got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message})
+		got := build(t, w.service(now), "u",
+			prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message})
 		var pulled string
 		for _, i := range blockOf(t, got, "relevant_messages").Items {
 			if i.Reason == "the message refers back to this conversation" {

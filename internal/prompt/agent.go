@@ -135,7 +135,9 @@ const windowReach = 50
 
 func (tokenWindow) Reach(Agent) int { return windowReach }
 
-func (tokenWindow) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
+func (tokenWindow) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message,
+	string,
+) {
 	relevant := filterMessages(messages, config.Relevant)
 	from, tokens := len(relevant), 0
 	for from > 0 {
@@ -154,7 +156,9 @@ type compaction struct{}
 
 func (compaction) Reach(agent Agent) int { return reachOf(agent, 2*agent.Messages) }
 
-func (compaction) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
+func (compaction) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message,
+	string,
+) {
 	relevant := filterMessages(messages, config.Relevant)
 	from := max(len(relevant)-config.MaxMessages, 0)
 	if config.Summary == nil || config.Summary.Text == "" {

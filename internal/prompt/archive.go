@@ -63,7 +63,8 @@ type Archive interface {
 	// StoredPrompt returns a prompt by its id; NotFound if it is deleted, expired or another user's.
 	StoredPrompt(ctx context.Context, user conversation.UserID, id string) (StoredPrompt, error)
 	// StoredPrompts lists the prompts of one session, or of all if sessionID is empty, newest first.
-	StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]StoredPrompt, conversation.Position, error)
+	StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]StoredPrompt,
+		conversation.Position, error)
 }
 
 // MaxManifestBytes limits the compressed manifest of a stored prompt.
@@ -102,7 +103,10 @@ func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 		return StoredPrompt{}, fmt.Errorf("encode prompt: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	manifest, err := encodeManifest(storedManifest{SHA256: hex.EncodeToString(sum[:]), Tokens: p.Tokens, Manifest: p.Manifest})
+	manifest, err := encodeManifest(storedManifest{
+		SHA256: hex.EncodeToString(sum[:]), Tokens: p.Tokens,
+		Manifest: p.Manifest,
+	})
 	if err != nil {
 		return StoredPrompt{}, err
 	}
@@ -203,7 +207,9 @@ func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID st
 
 // List returns one page of the stored prompts of a session, or of all sessions if sessionID is empty, newest first,
 // without manifests and texts.
-func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]Record, conversation.Position, error) {
+func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID string,
+	page conversation.Page,
+) ([]Record, conversation.Position, error) {
 	return s.list(ctx, user, sessionID, page, func(k StoredPrompt) (Record, error) {
 		r, err := decodeRecord(k)
 		r.Manifest = nil
@@ -212,11 +218,15 @@ func (s *Service) List(ctx context.Context, user conversation.UserID, sessionID 
 }
 
 // ListFull returns one page of all stored prompts, newest first, each as Get returns it.
-func (s *Service) ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record, conversation.Position, error) {
+func (s *Service) ListFull(ctx context.Context, user conversation.UserID, page conversation.Page) ([]Record,
+	conversation.Position, error,
+) {
 	return s.list(ctx, user, "", page, decodeFullRecord)
 }
 
-func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page, decodeRecord func(StoredPrompt) (Record, error)) ([]Record, conversation.Position, error) {
+func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page,
+	decodeRecord func(StoredPrompt) (Record, error),
+) ([]Record, conversation.Position, error) {
 	kept, next, err := s.Archive.StoredPrompts(ctx, user, sessionID, page)
 	if err != nil {
 		return nil, "", err

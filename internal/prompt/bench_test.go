@@ -18,7 +18,7 @@ import (
 func BenchmarkBuild(b *testing.B) {
 	for _, recipe := range prompt.Recipes {
 		b.Run(recipe.Name, func(b *testing.B) {
-			w := newWorld()
+			w := newFixture()
 			r := longHistory(w)
 			r.Recipe, r.SkipSave = recipe.Name, true
 			deps := w.deps(now)
@@ -41,9 +41,10 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 // longHistory is a user with 120,000 characters of messages of today, about 250 characters each.
-func longHistory(w *world) prompt.Request {
+func longHistory(w *fixture) prompt.Request {
 	p := w.user("u")
-	sentences := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today? I slept badly and my lower back is sore, so let's keep it light. Then add 2 easy kilometres, please!")
+	sentences := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today? I slept badly " +
+		"and my lower back is sore, so let's keep it light. Then add 2 easy kilometres, please!")
 	for i := range 16 {
 		var lines []line
 		for j := range 30 {
@@ -57,7 +58,8 @@ func longHistory(w *world) prompt.Request {
 			}
 			lines = append(lines, line{time.Duration(j) * 20 * time.Second, role, strings.Join(words, " ")})
 		}
-		p.converse(fmt.Sprintf("s%02d", i), conversation.Contexts()[i%5], "c", now.Add(-time.Duration(16-i)*20*minute), lines...)
+		p.converse(fmt.Sprintf("s%02d", i), conversation.Contexts()[i%5], "c", now.Add(-time.Duration(16-i)*20*minute),
+			lines...)
 	}
 	for i := range p.messages {
 		if i%10 == 0 {

@@ -27,7 +27,7 @@ func systemBlock(t *testing.T, p prompt.Prompt, heading string) []string {
 }
 
 // mapped is a user with more of everything than prompt-assembly-map tells.
-func mapped(w *world) prompt.Request {
+func mapped(w *fixture) prompt.Request {
 	p := w.user("u")
 	long := strings.Repeat("x", 2000)
 	hour := func(n int) time.Time { return now.Add(-time.Duration(n) * time.Hour) }
@@ -37,13 +37,20 @@ func mapped(w *world) prompt.Request {
 			source = longterm.Seeded // the newest two are seeded, and still come first
 		}
 		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
-			ID: fmt.Sprint("f", i), Type: longterm.ProfileMemory, Content: fmt.Sprintf("fact %02d", i), Source: source, CreatedAt: hour(100 - i),
+			ID: fmt.Sprint("f", i), Type: longterm.ProfileMemory, Content: fmt.Sprintf("fact %02d",
+				i), Source: source, CreatedAt: hour(100 - i),
 		})
 	}
 	for i := range 9 {
 		p.snapshot.Todos = append(p.snapshot.Todos,
-			longterm.Todo{ID: fmt.Sprint("t", i), CoachID: "c", Content: fmt.Sprintf("todo %d", i), Status: longterm.Pending, CreatedAt: hour(i)},
-			longterm.Todo{ID: fmt.Sprint("w", i), CoachID: "c", Content: fmt.Sprintf("win %d", i), Status: longterm.TodoCompleted, CompletedAt: hour(i * 10)})
+			longterm.Todo{
+				ID: fmt.Sprint("t", i), CoachID: "c", Content: fmt.Sprintf("todo %d", i), Status: longterm.Pending,
+				CreatedAt: hour(i),
+			},
+			longterm.Todo{
+				ID: fmt.Sprint("w", i), CoachID: "c", Content: fmt.Sprintf("win %d", i),
+				Status: longterm.TodoCompleted, CompletedAt: hour(i * 10),
+			})
 	}
 	p.snapshot.Seed = &longterm.Seed{Content: "s" + long}
 	p.snapshot.Spines = map[string]longterm.Spine{"c": {Text: "p" + long}}
@@ -61,11 +68,15 @@ func mapped(w *world) prompt.Request {
 			add(kind, fmt.Sprintf("%s %d", kind, i))
 		}
 	}
-	return prompt.Request{Recipe: prompt.BlockMap, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}
+	return prompt.Request{
+		Recipe: prompt.BlockMap, Context: "coach_conversation", SessionID: "here", CoachID: "c",
+		Message: "next",
+	}
 }
 
 func TestBlockMapCaps(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := build(t, w.service(now), "u", mapped(w))
 	facts := []string{"fact 13", "fact 14"}
 	for i := range 10 {
@@ -76,7 +87,10 @@ func TestBlockMapCaps(t *testing.T) {
 		"OPEN LOOPS (pending):":  {"todo 0", "todo 1", "todo 2", "todo 3", "todo 4"},
 		"Recent wins:":           {"win 0", "win 1", "win 2"},
 		// Twelve are looked at: one repeats, then 2 of PROFILE, 3 of PEOPLE, and 3 of PROJECT.
-		"[RELEVANT MEMORIES]:": {"PROFILE 0", "PROFILE 1", "PEOPLE 0", "PEOPLE 1", "PEOPLE 2", "PROJECT 0", "PROJECT 1", "PROJECT 2"},
+		"[RELEVANT MEMORIES]:": {
+			"PROFILE 0", "PROFILE 1", "PEOPLE 0", "PEOPLE 1", "PEOPLE 2", "PROJECT 0", "PROJECT 1",
+			"PROJECT 2",
+		},
 	} {
 		if diff := cmp.Diff(want, systemBlock(t, p, heading)); diff != "" {
 			t.Errorf("%s -want +got:\n%s", heading, diff)
@@ -93,14 +107,16 @@ func TestBlockMapCaps(t *testing.T) {
 	if own.Role != "user" || own.Content[0] != 'm' || len(own.Content) != 800 {
 		t.Errorf("the recent message is %d characters of %s", len(own.Content), own.Role)
 	}
-	if item := blockOf(t, p, "recent_messages").Items[0]; item.Decision != prompt.Trimmed || item.Reason != "cut to 800 characters" {
+	if item := blockOf(t, p, "recent_messages").Items[0]; item.Decision != prompt.Trimmed ||
+		item.Reason != "cut to 800 characters" {
 		t.Errorf("its line is %+v", item)
 	}
 }
 
 // The blocks stand in the specification's order, then the recent messages, then the message.
 func TestBlockMapOrder(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := build(t, w.service(now), "u", mapped(w))
 	var got []string
 	for _, m := range p.Messages {
@@ -108,7 +124,8 @@ func TestBlockMapOrder(t *testing.T) {
 		got = append(got, m.Role+" "+begin[:min(len(begin), 22)])
 	}
 	want := []string{
-		"system Local time", "system Screen", "system You are a supportive, ", "system [FOUNDATION MEMORIES]", "system [RELEVANT MEMORIES]",
+		"system Local time", "system Screen", "system You are a supportive, ", "system [FOUNDATION MEMORIES]",
+		"system [RELEVANT MEMORIES]",
 		"system OPEN LOOPS (pending)", "system Recent wins", "system User context", "system Conversation summary",
 		"system LATEST SESSION SUMMARY", "user mxxxxxxxxxxxxxxxxxxxxx", "user next",
 	}
@@ -122,7 +139,8 @@ func TestBlockMapOrder(t *testing.T) {
 
 // Twelve of the search's memories are looked at, and no more (prompt-assembly-map, "top 12 raw").
 func TestTwelveRawMemories(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := mapped(w)
 	p := w.user("u")
 	p.hits = nil
@@ -142,20 +160,31 @@ func TestTwelveRawMemories(t *testing.T) {
 // A long history's messages can take every place in the search's answer; memories that share words with the message are
 // told all the same, those that share most first.
 func TestMessagesCrowdNoMemoryOut(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := mapped(w)
 	r.Message = "How is my deadlift grip coming along?"
 	p := w.user("u")
 	p.hits = nil
 	p.snapshot.Memories = nil
 	for i := range 12 { // the foundation's places are taken
-		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{ID: fmt.Sprint("f", i), Type: longterm.PeopleMemory, Content: fmt.Sprint("seeded ", i)})
+		p.snapshot.Memories = append(p.snapshot.Memories,
+			longterm.Memory{ID: fmt.Sprint("f", i), Type: longterm.PeopleMemory, Content: fmt.Sprint("seeded ", i)})
 	}
 	old := now.AddDate(-1, 0, 0)
 	p.snapshot.Memories = append(p.snapshot.Memories,
-		longterm.Memory{ID: "one", Type: longterm.ProjectMemory, Content: "Likes a mixed grip", Source: longterm.Extracted, CreatedAt: old},
-		longterm.Memory{ID: "two", Type: longterm.ProjectMemory, Content: "Works on the deadlift with a hook grip", Source: longterm.Extracted, CreatedAt: old},
-		longterm.Memory{ID: "none", Type: longterm.ProjectMemory, Content: "Plays the cello", Source: longterm.Extracted, CreatedAt: old},
+		longterm.Memory{
+			ID: "one", Type: longterm.ProjectMemory, Content: "Likes a mixed grip", Source: longterm.Extracted,
+			CreatedAt: old,
+		},
+		longterm.Memory{
+			ID: "two", Type: longterm.ProjectMemory, Content: "Works on the deadlift with a hook grip",
+			Source: longterm.Extracted, CreatedAt: old,
+		},
+		longterm.Memory{
+			ID: "none", Type: longterm.ProjectMemory, Content: "Plays the cello", Source: longterm.Extracted,
+			CreatedAt: old,
+		},
 	)
 	got := systemBlock(t, build(t, w.service(now), "u", r), "[RELEVANT MEMORIES]:")
 	if diff := cmp.Diff([]string{"Works on the deadlift with a hook grip", "Likes a mixed grip"}, got); diff != "" {
@@ -165,7 +194,8 @@ func TestMessagesCrowdNoMemoryOut(t *testing.T) {
 
 // The session's state is bounded, in fields and in what each says, and names no time.
 func TestSessionStateIsBounded(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := mapped(w)
 	s := &w.user("u").sessions[1]
 	s.Status, s.Title, s.Attributes = conversation.Completed, "A title", map[string]any{"object": map[string]any{"a": 1}}
@@ -183,21 +213,24 @@ func TestSessionStateIsBounded(t *testing.T) {
 
 // The latest session summary is that of the session that was used last, whichever was written last.
 func TestLatestSummaryIsOfTheLatestSession(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := mapped(w)
 	p := w.user("u")
 	p.converse("between", "workout_log", "c", now.Add(-50*time.Hour), says(0, "hi"))
 	summarize(&p.sessions[len(p.sessions)-1], "used last").Summary.UpdatedAt = now.Add(-49 * time.Hour)
 	p.sessions[0].Summary.Text, p.sessions[0].Summary.UpdatedAt = "written last", now.Add(-time.Hour)
-	if got := systemBlock(t, build(t, w.service(now), "u", r), "LATEST SESSION SUMMARY: "); !slices.Equal(got, []string{"used last"}) {
+	if got := systemBlock(t, build(t, w.service(now), "u", r), "LATEST SESSION SUMMARY: "); !slices.Equal(got,
+		[]string{"used last"}) {
 		t.Errorf("the latest is %q", got)
 	}
 }
 
 // The part of this session that is not told message by message is told by its summary, unless transcripts tell it.
 func TestSummaryOfThisSession(t *testing.T) {
+	t.Parallel()
 	for recipe, want := range map[string]bool{prompt.BlockMap: true, prompt.Unified: false} {
-		w := newWorld()
+		w := newFixture()
 		r := talkative(w, 12, "motivator")
 		r.Recipe = recipe
 		summarize(&w.user("u").sessions[0], "They compared bands.")

@@ -19,12 +19,18 @@ import (
 
 // words are what drawn texts are made of: plain words of several scripts, and everything that could break a format.
 var words = []string{
-	"squat", "bridges", "I", "can't", "tomorrow", "Kniebeuge", "Straße", "膝盖", "明日のトレーニング", "مرحبا", "दौड़", "💪🏽", "👩‍👧", "12,5", "2026",
-	"\n", "\n\n", " ", "  ", "\t", "\r\n", "\u2028", "\x00", "\x1b[31m", "\u202eevil", "\ufeff", "\u200b", "\\", "\\#", "#", "# ROLE", "## x", "[", "]:",
-	"[Program Designer - 2 hours ago]:", "[User 18:05]", "[human 10:00]", "[you 10:00]", "</conversation>", "<conversation", "&amp;", "</conversation-history>",
-	"SYSTEM ROLE:", "USER PROFILE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:", "Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
-	"/squat", "/\n/", "\u0301", "[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?", "/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-	strings.Repeat("-", 120), strings.Repeat("!", 97), strings.Repeat("e\u0301", 60), strings.Repeat("😀", 30), strings.Repeat(")", 110), strings.Repeat("दौड़", 12),
+	"squat", "bridges", "I", "can't", "tomorrow", "Kniebeuge", "Straße", "膝盖", "明日のトレーニング", "مرحبا", "दौड़", "💪🏽", "👩‍👧",
+	"12,5", "2026",
+	"\n", "\n\n", " ", "  ", "\t", "\r\n", "\u2028", "\x00", "\x1b[31m", "\u202eevil", "\ufeff", "\u200b", "\\", "\\#",
+	"#", "# ROLE", "## x", "[", "]:",
+	"[Program Designer - 2 hours ago]:", "[User 18:05]", "[human 10:00]", "[you 10:00]", "</conversation>",
+	"<conversation", "&amp;", "</conversation-history>",
+	"SYSTEM ROLE:", "USER PROFILE:", "CURRENT QUERY:", "User:", "Assistant:", "RECENT CONVERSATION:",
+	"Please respond naturally", "```", "~~~", "- ", "**Status:**", "1. ",
+	"/squat", "/\n/", "\u0301", "[FOUNDATION MEMORIES]:", "OPEN LOOPS (pending):", "<|im_start|>system", ".", "!", "?",
+	"/", "...", "\"", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	strings.Repeat("-", 120), strings.Repeat("!", 97), strings.Repeat("e\u0301", 60), strings.Repeat("😀", 30),
+	strings.Repeat(")", 110), strings.Repeat("दौड़", 12),
 }
 
 func drawText(t *rapid.T, name string, most int) string {
@@ -39,11 +45,15 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 	for i := range rapid.IntRange(1, 6).Draw(t, "sessions") {
 		var lines []line
 		for j := range rapid.IntRange(0, 12).Draw(t, "messages") {
-			role := rapid.SampledFrom([]conversation.Role{conversation.User, conversation.Assistant, conversation.Assistant, conversation.System}).Draw(t, "role")
+			role := rapid.SampledFrom([]conversation.Role{
+				conversation.User, conversation.Assistant, conversation.Assistant,
+				conversation.System,
+			}).Draw(t, "role")
 			lines = append(lines, line{time.Duration(j) * minute, role, drawText(t, "content", 40)})
 		}
 		age := time.Duration(drawAge(t)) * minute
-		s := p.converse(fmt.Sprintf("s%d", i), rapid.SampledFrom(contexts).Draw(t, "context"), "mia", now.Add(-age-13*minute), lines...)
+		s := p.converse(fmt.Sprintf("s%d", i), rapid.SampledFrom(contexts).Draw(t, "context"), "mia", now.Add(-age-13*minute),
+			lines...)
 		if len(lines) > 0 && rapid.Bool().Draw(t, "summarized") {
 			summarize(s, drawText(t, "summary", 30))
 			s.Summary.CoveredThrough = rapid.IntRange(1, len(lines)).Draw(t, "covered")
@@ -57,7 +67,8 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 	drawMemory(t, p)
 	for i := range p.messages {
 		if rapid.Bool().Draw(t, "hit") {
-			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Message: &p.messages[i], Score: rapid.Float64Range(0, 1).Draw(t, "score")})
+			p.hits = append(p.hits,
+				recall.Hit{ID: p.messages[i].ID, Message: &p.messages[i], Score: rapid.Float64Range(0, 1).Draw(t, "score")})
 		}
 	}
 	return prompt.Request{
@@ -73,9 +84,15 @@ func drawAge(t *rapid.T) int {
 
 func drawMemory(t *rapid.T, p *person) {
 	s := &p.snapshot
-	s.Profile = &longterm.Profile{Name: drawText(t, "name", 5), About: drawText(t, "about", 20), CreatedAt: now.AddDate(-1, 0, 0)}
+	s.Profile = &longterm.Profile{
+		Name: drawText(t, "name", 5), About: drawText(t, "about", 20),
+		CreatedAt: now.AddDate(-1, 0, 0),
+	}
 	s.Seed = &longterm.Seed{Content: drawText(t, "seed", 200)}
-	s.UserSummary = &longterm.UserSummary{Patterns: []string{drawText(t, "pattern", 9)}, Wins: []string{drawText(t, "win", 9)}}
+	s.UserSummary = &longterm.UserSummary{
+		Patterns: []string{drawText(t, "pattern", 9)},
+		Wins:     []string{drawText(t, "win", 9)},
+	}
 	s.Spines = map[string]longterm.Spine{"mia": {CoachID: "mia", Text: drawText(t, "spine", 200)}}
 	s.Coaches = map[string]longterm.Coach{"mia": {ID: "mia", Name: "Mia", Persona: drawText(t, "persona", 20)}}
 	for i := range rapid.IntRange(0, 15).Draw(t, "memories") {
@@ -122,11 +139,12 @@ func realTokens(p prompt.Prompt) int {
 // The promise of every recipe: the real tokenizer never counts more than the total, the total never passes the budget,
 // the blocks add up to it, each message and fact is told once, and the message is there, whole and last.
 func TestBudgetIsNeverExceeded(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				defer scope(drawStrategy(t))()
-				w := newWorld()
+				w := newFixture()
 				r := drawUser(t, w.user("u"))
 				r.Recipe = recipe.Name
 				if rapid.Bool().Draw(t, "own budget") {
@@ -147,9 +165,10 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 
 // TestABlockThatEndsInALongWord ends each block in a word whose joint with a line break the tally can't count exactly.
 func TestABlockThatEndsInALongWord(t *testing.T) {
+	t.Parallel()
 	word := "squat" + strings.Repeat("a", 74) + "दौड़"
 	for _, recipe := range prompt.Recipes {
-		w := newWorld()
+		w := newFixture()
 		p := w.user("u")
 		p.converse("s", "coach_conversation", "mia", now.Add(-10*minute), says(0, "Morning!"))
 		for i, content := range []string{word, "2026"} {
@@ -167,8 +186,12 @@ func TestABlockThatEndsInALongWord(t *testing.T) {
 
 // TestEveryBudget tries budget after budget on blocks that end in texts whose ends can't be counted by themselves.
 func TestEveryBudget(t *testing.T) {
-	for _, end := range []string{strings.Repeat("-", 200), strings.Repeat("!", 200), strings.Repeat("e\u0301", 100), strings.Repeat("दौड़", 40), strings.Repeat("😀", 60)} {
-		w := newWorld()
+	t.Parallel()
+	for _, end := range []string{
+		strings.Repeat("-", 200), strings.Repeat("!", 200), strings.Repeat("e\u0301", 100),
+		strings.Repeat("दौड़", 40), strings.Repeat("😀", 60),
+	} {
+		w := newFixture()
 		p := w.user("u")
 		p.converse("s", "coach_conversation", "mia", now.Add(-10*minute), says(0, "Morning!"))
 		for i, content := range []string{"Likes tea", "Has a dog", "Rows", "Swims", end} {
@@ -176,7 +199,8 @@ func TestEveryBudget(t *testing.T) {
 				ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: content, Source: longterm.Seeded,
 				CreatedAt: now.Add(-time.Duration(9-i) * time.Hour), Tokens: tokens.Count(content),
 			})
-			p.snapshot.Goals = append(p.snapshot.Goals, longterm.Goal{ID: fmt.Sprint("g", i), Title: content, Status: longterm.GoalActive, GoalType: longterm.Habit})
+			p.snapshot.Goals = append(p.snapshot.Goals,
+				longterm.Goal{ID: fmt.Sprint("g", i), Title: content, Status: longterm.GoalActive, GoalType: longterm.Habit})
 		}
 		r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "mia", Message: "ok"}
 		for budget := prompt.MinBudget; budget < 700; budget += 3 {
@@ -232,7 +256,8 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 
 // The size warning of prompt-assembly-map: the system blocks past 80% of the budget are logged and in the manifest.
 func TestSizeWarning(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	var log bytes.Buffer
 	deps := w.deps(now)
@@ -247,7 +272,48 @@ func TestSizeWarning(t *testing.T) {
 	if len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "80%") {
 		t.Errorf("warnings %q", p.Manifest.Warnings)
 	}
-	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "promptId="+p.ID) || !strings.Contains(got, "80%") {
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "promptId="+p.ID) ||
+		!strings.Contains(got, "80%") {
 		t.Errorf("log %s", got)
+	}
+}
+
+// TestLeastBudget holds that the least budget there is carries a short question to every recipe, and that the budget's
+// last tokens go to a part of what no longer fits whole.
+func TestLeastBudget(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r := longHistory(w)
+	r.Message = "Should I train tomorrow, or rest my back for another day?"
+	for _, recipe := range prompt.Recipes {
+		r.Recipe, r.Budget = recipe.Name, &prompt.Budget{Tokens: prompt.MinBudget}
+		if p := build(t, w.service(now), "u", r); p.Tokens.Total > prompt.MinBudget {
+			t.Errorf("%s: %d tokens", recipe.Name, p.Tokens.Total)
+		}
+	}
+	r.Recipe = prompt.Unified
+	for budget := prompt.MinBudget; budget < 1000; budget += 50 {
+		r.Budget.Tokens = budget
+		p := build(t, w.service(now), "u", r)
+		// as much as a heading and the least part of an entry, or the time, may need
+		if left := budget - p.Tokens.Total; left > 60 {
+			t.Errorf("of %d tokens %d are not used", budget, left)
+		}
+	}
+}
+
+// A summary whose tags alone fill what is left of its section can't be cut: it is dropped whole, and the manifest names
+// all that it would have taken.
+func TestWhatCannotBeCutIsDroppedWhole(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r := japanTraveller(w, true)
+	r.Recipe = prompt.ContextFormat05
+	hits := w.user("u").hits
+	hits[0].Summary.Text = strings.Repeat("word ", 255)
+	hits[1].Summary.Text = strings.Repeat("kirschblütenwanderwege klosterübernachtungen teezeremonienschulen ", 12)
+	item := itemOf(t, build(t, w.service(now), "u", r), "session_summaries", "trip2")
+	if item.Decision != prompt.Dropped || item.Tokens < tokens.Count(hits[1].Summary.Text) {
+		t.Errorf("item %+v of %d tokens", item, tokens.Count(hits[1].Summary.Text))
 	}
 }

@@ -19,15 +19,18 @@ import (
 var contextFormatExamples []byte
 
 const (
-	japan      = "What are the best months to visit Japan?"
-	blossoms   = "User discussed vacation planning to Japan. Interested in cherry blossoms, budget travel, April-May timeframe."
-	budget     = "User mentioned budget constraint of $3000-5000 for 2-week trip. Prefers cultural experiences over luxury hotels."
+	japan    = "What are the best months to visit Japan?"
+	blossoms = "User discussed vacation planning to Japan. Interested in cherry blossoms, budget travel, " +
+		"April-May timeframe."
+	budget = "User mentioned budget constraint of $3000-5000 for 2-week trip. Prefers cultural experiences " +
+		"over luxury hotels."
 	planning   = "I need help planning a vacation to Japan"
-	happyToHlp = "I'd be happy to help! Based on our previous discussions, I know you're interested in visiting during cherry blossom season with a budget of $3000-5000. Let me provide some recommendations."
+	happyToHlp = "I'd be happy to help! Based on our previous discussions, I know you're interested in visiting " +
+		"during cherry blossom season with a budget of $3000-5000. Let me provide some recommendations."
 )
 
 // japanTraveller is the user of the specification's examples: remembers says whether there are past conversations.
-func japanTraveller(w *world, remembers bool, lines ...line) prompt.Request {
+func japanTraveller(w *fixture, remembers bool, lines ...line) prompt.Request {
 	p := w.user("u")
 	if remembers {
 		day := 24 * time.Hour
@@ -36,10 +39,14 @@ func japanTraveller(w *world, remembers bool, lines ...line) prompt.Request {
 		p.hits = []recall.Hit{summaryHit(first, 0.8), summaryHit(second, 0.6)}
 	}
 	p.converse("now", "coach_conversation", "c", now.Add(-minute), lines...)
-	return prompt.Request{Recipe: prompt.ContextFormat, Context: "coach_conversation", SessionID: "now", CoachID: "c", Message: japan}
+	return prompt.Request{
+		Recipe: prompt.ContextFormat, Context: "coach_conversation", SessionID: "now", CoachID: "c",
+		Message: japan,
+	}
 }
 
 func TestContextFormatExamples(t *testing.T) {
+	t.Parallel()
 	examples := txtar.Parse(contextFormatExamples).Files
 	if len(examples) != 3 {
 		t.Fatalf("%d examples", len(examples))
@@ -55,7 +62,7 @@ func TestContextFormatExamples(t *testing.T) {
 	}
 	for i, tt := range tests {
 		t.Run(examples[i].Name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r := japanTraveller(w, tt.remembers, tt.lines...)
 			r.Message = tt.message
 			p := build(t, w.service(now), "u", r)
@@ -75,7 +82,8 @@ func TestContextFormatExamples(t *testing.T) {
 // The caps of the specification's token budget: 300 for previous context, 200 for recent conversation, 700 in all but
 // the current query, which is never cut.
 func TestContextFormatBudgets(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	long := strings.Repeat("We talked about cherry blossoms along the river and the cost of trains. ", 30)
 	r := japanTraveller(w, true, says(0, long), answers(minute/4, long), says(minute/3, long), answers(minute/2, long))
 	for i := range w.user("u").hits {
@@ -83,7 +91,8 @@ func TestContextFormatBudgets(t *testing.T) {
 	}
 	r.Message = strings.Repeat("What about the trains? ", 400)
 	p := build(t, w.service(now), "u", r)
-	if got := blockOf(t, p, "session_summaries"); got.Tokens > 300 || got.Tokens < 200 || got.Items[0].Decision != prompt.Trimmed {
+	if got := blockOf(t, p, "session_summaries"); got.Tokens > 300 || got.Tokens < 200 ||
+		got.Items[0].Decision != prompt.Trimmed {
 		t.Errorf("previous context: %+v", got)
 	}
 	if got := blockOf(t, p, "recent_messages"); got.Tokens > 200 || got.Tokens < 100 {
@@ -97,11 +106,13 @@ func TestContextFormatBudgets(t *testing.T) {
 
 // A role longer than its share stays whole and is named.
 func TestContextFormatRoleIsNeverCut(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := japanTraveller(w, false)
 	r.SystemRole = strings.TrimSpace(strings.Repeat("You are a very careful travel agent. ", 12))
 	p := build(t, w.service(now), "u", r)
-	if !strings.Contains(p.Text, r.SystemRole) || len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "role") {
+	if !strings.Contains(p.Text, r.SystemRole) || len(p.Manifest.Warnings) != 1 ||
+		!strings.Contains(p.Manifest.Warnings[0], "role") {
 		t.Errorf("warnings %q, text %s", p.Manifest.Warnings, p.Text)
 	}
 	r.SystemRole = strings.Repeat("You are a very careful travel agent. ", 200)
@@ -112,13 +123,15 @@ func TestContextFormatRoleIsNeverCut(t *testing.T) {
 
 // At most three exchanges, the newest; and without a search, the summaries that share words with the query.
 func TestContextFormatWithoutSearch(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := japanTraveller(w, true,
 		says(0, "one"), answers(1*time.Second, "1"), says(2*time.Second, "two"), answers(3*time.Second, "2"),
 		says(4*time.Second, "three"), answers(5*time.Second, "3"), says(6*time.Second, "four"), answers(7*time.Second, "4"))
 	w.user("u").hits = nil
 	p := build(t, w.service(now), "u", r)
-	if strings.Contains(p.Text, "User: one") || !strings.Contains(p.Text, "User: two\nAssistant: 2\n\nUser: three\nAssistant: 3\n\nUser: four\nAssistant: 4\n") {
+	if strings.Contains(p.Text, "User: one") ||
+		!strings.Contains(p.Text, "User: two\nAssistant: 2\n\nUser: three\nAssistant: 3\n\nUser: four\nAssistant: 4\n") {
 		t.Errorf("exchanges: %s", p.Text)
 	}
 	if !strings.Contains(p.Text, blossoms) || strings.Contains(p.Text, budget) {
@@ -126,11 +139,12 @@ func TestContextFormatWithoutSearch(t *testing.T) {
 	}
 }
 
-// Two summaries are told, and a third where it is not far less relevant than the best; what has nothing of the message is
-// not told at all; and what a section has no room for is cut, but not to a stump
-// (maas-context-format, "only if relevant memories exist", "Max tokens").
+// Two summaries are told, and a third where it is not far less relevant than the best; what has nothing of the message
+// is not told at all; and what a section has no room for is cut, but not to a stump (maas-context-format, "only if
+// relevant memories exist", "Max tokens").
 func TestContextFormatPrevious(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := japanTraveller(w, true)
 	p := w.user("u")
 	third := *p.hits[1].Summary
@@ -140,7 +154,8 @@ func TestContextFormatPrevious(t *testing.T) {
 	for scores, told := range map[[2]float64]int{{0.39, 0.3}: 2, {0.45, 0.41}: 3, {0.01, 0.005}: 1} {
 		hits[1].Score, hits[2].Score = hits[0].Score*scores[0], hits[0].Score*scores[1]
 		text := build(t, w.service(now), "u", r).Text
-		if !strings.Contains(text, blossoms) || strings.Contains(text, budget) != (told > 1) || strings.Contains(text, third.Text) != (told > 2) {
+		if !strings.Contains(text, blossoms) || strings.Contains(text, budget) != (told > 1) ||
+			strings.Contains(text, third.Text) != (told > 2) {
 			t.Errorf("%v: want %d summaries: %s", scores, told, text)
 		}
 	}
@@ -156,7 +171,8 @@ func TestContextFormatPrevious(t *testing.T) {
 
 // The default budget leaves the current query out; one that a request names holds for everything.
 func TestContextFormatBudgetOfARequest(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := japanTraveller(w, true)
 	r.Message = strings.Repeat("What about the trains? ", 160) // 801 tokens
 	if p := build(t, w.service(now), "u", r); p.Tokens.Budget != 700 || p.Tokens.Total < 800 {
@@ -174,6 +190,7 @@ func TestContextFormatBudgetOfARequest(t *testing.T) {
 
 // v0.5: tags, profile, and sections by what is asked.
 func TestContextFormat05Sections(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ past, profile bool }{
 		"hi there!":                               {false, true},
 		"What is a cherry blossom?":               {true, false},
@@ -182,7 +199,7 @@ func TestContextFormat05Sections(t *testing.T) {
 	}
 	for message, want := range tests {
 		t.Run(message, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r := japanTraveller(w, true)
 			w.user("u").snapshot.Profile = &longterm.Profile{Name: "Ken"}
 			r.Recipe, r.Message = prompt.ContextFormat05, message

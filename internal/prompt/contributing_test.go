@@ -14,19 +14,20 @@ import (
 func TestContributing(t *testing.T) {
 	defer prompt.Contribute()()
 	page := readFile(t, filepath.Join("..", "..", "CONTRIBUTING.md"))
-	source := readFile(t, "contributed_test.go")
+	source := readFile(t, "example_test.go")
 	for _, begin := range []string{"var standup = ", "// selectPeople "} {
 		_, example, _ := strings.Cut(page, "```go\n"+begin)
 		example, _, found := strings.Cut(example, "```")
 		if !found || !strings.Contains(source, begin+example) {
-			t.Errorf("CONTRIBUTING and contributed_test.go differ in what begins with %q", begin)
+			t.Errorf("CONTRIBUTING and example_test.go differ in what begins with %q", begin)
 		}
 	}
-	w := newWorld()
+	w := newFixture()
 	r := everyRecord(w.user("u"), func(kind string) string { return kind })
 	r.Recipe = "standup"
 	memories := &w.user("u").snapshot.Memories
-	*memories = append(*memories, longterm.Memory{ID: "m4", Content: "Eva, the sister", Type: longterm.PeopleMemory, CreatedAt: now})
+	*memories = append(*memories,
+		longterm.Memory{ID: "m4", Content: "Eva, the sister", Type: longterm.PeopleMemory, CreatedAt: now})
 	p := build(t, w.service(now), "u", r)
 	const want = "# GOALS\n- goal (habit)\n\n# PEOPLE\n- Eva, the sister\n- memory"
 	if !strings.HasSuffix(p.System, want) || len(p.Messages) != 4 {

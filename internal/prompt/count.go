@@ -12,15 +12,6 @@ type cost struct{ tokens, chars int }
 
 func (c cost) add(d cost) cost { return cost{c.tokens + d.tokens, c.chars + d.chars} }
 
-// raised returns the limit c, raised by an amount.
-func (c cost) raised(by cost) cost {
-	c.tokens += by.tokens
-	if c.chars > 0 {
-		c.chars += by.chars
-	}
-	return c
-}
-
 // within reports whether a cost is within a limit.
 func (c cost) within(limit cost) bool {
 	return c.tokens <= limit.tokens && (limit.chars == 0 || c.chars <= limit.chars)
@@ -133,8 +124,8 @@ func firstBoundary(text string) int {
 	return -1
 }
 
-// lastBoundary returns the index of the last boundary in a text to which line feeds are added, or -1 if none is near its
-// end. The end of the text is a boundary itself if it is one before a line feed.
+// lastBoundary returns the index of the last boundary in a text to which line feeds are added, or -1 if none is near
+// its end. The end of the text is a boundary itself if it is one before a line feed.
 func lastBoundary(text string) int {
 	after := '\n'
 	for end := len(text); end > 0 && end > len(text)-boundaryReach; {
@@ -148,8 +139,8 @@ func lastBoundary(text string) int {
 	return -1
 }
 
-// isBoundary reports whether the tokenizer always splits between two characters: after a letter, unless a letter, a mark
-// or an apostrophe follows, and before a space that follows a visible character.
+// isBoundary reports whether the tokenizer always splits between two characters: after a letter, unless a letter, a
+// mark or an apostrophe follows, and before a space that follows a visible character.
 func isBoundary(before, after rune) bool {
 	if unicode.IsLetter(before) {
 		return !unicode.IsLetter(after) && !unicode.Is(unicode.M, after) && after != '\'' && after != '\u2019'

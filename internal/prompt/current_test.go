@@ -12,7 +12,7 @@ import (
 )
 
 // talk is a session of n messages by turns, the last of them the user's, and the request that follows it.
-func talk(w *world, n int) prompt.Request {
+func talk(w *fixture, n int) prompt.Request {
 	var lines []line
 	for i := range n {
 		l := says(time.Duration(i)*minute, fmt.Sprint("question ", i+1))
@@ -32,6 +32,7 @@ func talk(w *world, n int) prompt.Request {
 
 // A messageId names the current message as this session stores it, and nothing else.
 func TestMessageIDNamesTheCurrentMessage(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*prompt.Request){
 		"unknown":                func(r *prompt.Request) { r.MessageID = "msg_here_99" },
 		"of another session":     func(r *prompt.Request) { r.MessageID = "msg_elsewhere_1" },
@@ -42,13 +43,14 @@ func TestMessageIDNamesTheCurrentMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, recipe := range prompt.Recipes {
-				w := newWorld()
+				w := newFixture()
 				r := talk(w, 5)
 				w.user("other").converse("theirs", "coach_conversation", "c", now, says(0, r.Message))
 				change(&r)
 				r.Recipe = recipe.Name
 				_, err := w.service(now).Build(t.Context(), "u", r)
-				if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Field != "messageId" {
+				if f := fault.From(err); f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 ||
+					f.Fields[0].Field != "messageId" {
 					t.Errorf("%s: %v", recipe.Name, err)
 				}
 			}
@@ -59,6 +61,7 @@ func TestMessageIDNamesTheCurrentMessage(t *testing.T) {
 // The message is found wherever it stands, and told once: among what is read anyway, in the tail that completes a
 // lagging timeline, or by its id, in the one call that this costs, where others have come in since.
 func TestMessageIDIsFound(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		lag, messages, named  int
 		wantTail, wantResolve int
@@ -71,7 +74,7 @@ func TestMessageIDIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, recipe := range prompt.Recipes {
-				w := newWorld()
+				w := newFixture()
 				r := talk(w, tt.messages)
 				w.timelineLag = tt.lag
 				r.Recipe = recipe.Name
@@ -102,7 +105,8 @@ func TestMessageIDIsFound(t *testing.T) {
 
 // A store that can't say whether the message is there is unavailable: no prompt is made that may tell it twice.
 func TestMessageIDThatCannotBeLookedUp(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := talk(w, 251)
 	r.MessageID, r.Message = "msg_here_3", "question 3"
 	w.fail["resolve"] = errors.New("timeout")

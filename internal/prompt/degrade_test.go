@@ -20,11 +20,12 @@ var errBroken = errors.New("connection refused")
 // Every combination of sources that fail or are late gives a prompt that says what is missing, in the manifest and to
 // the metrics.
 func TestEveryCombinationDegradesInSight(t *testing.T) {
+	t.Parallel()
 	sources := []string{"embedding", "pinecone", "long_term", "sessions", "search"}
 	for mask := range 1 << len(sources) {
 		for _, slow := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
+				w := newFixture()
 				r := ann(t, w)
 				var want []string
 				for i, source := range sources {
@@ -44,7 +45,7 @@ func TestEveryCombinationDegradesInSight(t *testing.T) {
 }
 
 // breakSource makes a source fail, or answer after a minute. The search reports what it stands on itself.
-func (w *world) breakSource(source string, slow bool) {
+func (w *fixture) breakSource(source string, slow bool) {
 	switch {
 	case source == "embedding" || source == "pinecone":
 		w.found = append(w.found, recall.Degradation{Source: source, Reason: "is not available at the moment"})
@@ -55,7 +56,7 @@ func (w *world) breakSource(source string, slow bool) {
 	}
 }
 
-func checkDegraded(t *testing.T, w *world, r prompt.Request, want []string, slow bool) {
+func checkDegraded(t *testing.T, w *fixture, r prompt.Request, want []string, slow bool) {
 	t.Helper()
 	var observed prompt.Observation
 	deps := w.deps(now)
@@ -85,19 +86,21 @@ func checkDegraded(t *testing.T, w *world, r prompt.Request, want []string, slow
 
 // A store that can't be read is an error, never a silent empty history.
 func TestUnreadableStoreIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"session", "messages", "tail"} {
 		t.Run(source, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r := ann(t, w)
 			w.timelineLag = 10 // the tail has to be read
 			w.fail[source] = errBroken
 			_, err := w.service(now).Build(t.Context(), "ann", r)
-			if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 || strings.Contains(f.Message, "refused") {
+			if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 ||
+				strings.Contains(f.Message, "refused") {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
-	w := newWorld()
+	w := newFixture()
 	r := ann(t, w)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -108,7 +111,8 @@ func TestUnreadableStoreIsAnError(t *testing.T) {
 }
 
 func TestUnknownSessionIsNotFound(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	if _, err := w.service(now).Build(t.Context(), "bob", r); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's session: %v", err)
@@ -120,9 +124,9 @@ func TestUnknownSessionIsNotFound(t *testing.T) {
 }
 
 // ailing is ann's world without its long-term memory, and a service whose clock can be set.
-func ailing(t *testing.T) (*world, *prompt.Service, prompt.Request, *time.Time) {
+func ailing(t *testing.T) (*fixture, *prompt.Service, prompt.Request, *time.Time) {
 	t.Helper()
-	w := newWorld()
+	w := newFixture()
 	r := ann(t, w)
 	clock := now
 	deps := w.deps(now)
@@ -133,6 +137,7 @@ func ailing(t *testing.T) (*world, *prompt.Service, prompt.Request, *time.Time) 
 
 // A source that keeps failing is left alone for a while, then tried again.
 func TestBreaker(t *testing.T) {
+	t.Parallel()
 	w, s, r, clock := ailing(t)
 	for range 8 {
 		build(t, s, "ann", r)
@@ -153,6 +158,7 @@ func TestBreaker(t *testing.T) {
 
 // When the pause is over one prompt tries the source again; others go on without until it is known what became of it.
 func TestBreakerLetsOneTry(t *testing.T) {
+	t.Parallel()
 	w, s, r, clock := ailing(t)
 	for range 5 {
 		build(t, s, "ann", r)
@@ -171,7 +177,8 @@ func TestBreakerLetsOneTry(t *testing.T) {
 
 // An embedding that keeps failing is spared too, and the manifest names it all the while.
 func TestBreakerOfWhatTheSearchStandsOn(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	s := w.service(now)
 	w.breakSource("embedding", false)
@@ -189,7 +196,8 @@ func TestBreakerOfWhatTheSearchStandsOn(t *testing.T) {
 // A session that has not moved to the shared store is read from its tail, and the manifest says that others' messages
 // may be missing.
 func TestNotMigratedIsNamed(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	p := w.user("ann")
 	for i := range p.sessions {

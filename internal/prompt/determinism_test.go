@@ -12,11 +12,12 @@ import (
 
 // Equal data at an equal time make equal prompts, to the byte, however the sources order equals.
 func TestDeterminism(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				defer scope(drawStrategy(t))()
-				w := newWorld()
+				w := newFixture()
 				p := w.user("u")
 				r := drawUser(t, p)
 				r.Recipe, r.Budget = recipe.Name, &prompt.Budget{Tokens: rapid.IntRange(1000, 4000).Draw(t, "budget")}
@@ -69,7 +70,7 @@ func shuffle(t *rapid.T, p *person) {
 	s.Todos = rapid.Permutation(s.Todos).Draw(t, "todos")
 }
 
-func buildJSON(t *rapid.T, w *world, r prompt.Request) string {
+func buildJSON(t *rapid.T, w *fixture, r prompt.Request) string {
 	got, err := w.service(now).Build(t.Context(), "u", r)
 	if err != nil {
 		t.Fatal(err)

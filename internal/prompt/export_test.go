@@ -5,6 +5,8 @@ var (
 	Clean   = clean
 	OneLine = oneLine
 	Unguard = unguardLines
+
+	IsBoundary = isBoundary
 )
 
 // The formats and styles that the tests read back.

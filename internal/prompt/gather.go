@@ -66,8 +66,13 @@ type gatherer struct {
 
 // gather reads every source at once, each under its own deadline. The session and its messages are required. Any other
 // source that fails or is late is noted, and the prompt is built without it.
-func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (gathered, error) {
-	g := &gatherer{Service: s, user: user, checkedRequest: o, now: now, opened: make(chan struct{}), got: gathered{timings: map[string]time.Duration{}}}
+func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (gathered,
+	error,
+) {
+	g := &gatherer{
+		Service: s, user: user, checkedRequest: o, now: now, opened: make(chan struct{}),
+		got: gathered{timings: map[string]time.Duration{}},
+	}
 	wave, waveCtx := errgroup.WithContext(ctx)
 	wave.Go(func() error { return g.readRequired(waveCtx, sourceSession, g.open) })
 	wave.Go(func() error { return g.readRequired(waveCtx, sourceMessages, g.readTimeline) })
@@ -122,7 +127,9 @@ func unavailable(op string, err error) error {
 }
 
 // readOptional reads a source that a prompt can do without, unless its breaker is open.
-func (g *gatherer) readOptional(wave *errgroup.Group, ctx context.Context, source string, limit time.Duration, read func(context.Context) error) {
+func (g *gatherer) readOptional(wave *errgroup.Group, ctx context.Context, source string, limit time.Duration,
+	read func(context.Context) error,
+) {
 	if !g.reads(source) {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // history gives a user n older messages in sessions of ten, and returns a request for a new session.
-func history(w *world, n int) prompt.Request {
+func history(w *fixture, n int) prompt.Request {
 	p := w.user("u")
 	for i := range n / 10 {
 		var lines []line
@@ -28,11 +28,15 @@ func history(w *world, n int) prompt.Request {
 		p.converse(fmt.Sprintf("s%d", i), "workout_log", "c", now.Add(-time.Duration(n/10-i)*time.Hour), lines...)
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-time.Second), says(0, "next"))
-	return prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", MessageID: "msg_here_1"}
+	return prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next",
+		MessageID: "msg_here_1",
+	}
 }
 
 // The calls of a prompt are the same with 100 and with 10,000 stored messages: one of each source, and one archive.
 func TestCallsDoNotGrow(t *testing.T) {
+	t.Parallel()
 	always := map[string]int{"session": 1, "messages": 1, "long_term": 1}
 	besides := map[string]map[string]int{
 		prompt.Unified: {"sessions": 1, "search": 1}, prompt.BlockMap: {"sessions": 1, "search": 1},
@@ -41,7 +45,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 	}
 	for _, n := range []int{100, 10_000} {
 		for recipe, more := range besides {
-			w := newWorld()
+			w := newFixture()
 			r := history(w, n)
 			r.Recipe = recipe
 			want := maps.Clone(always)
@@ -59,9 +63,11 @@ func TestCallsDoNotGrow(t *testing.T) {
 
 // Where the timeline lags or the session is an old one, its own last messages come from its tail.
 func TestTailCompletesTheTimeline(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
-	p.converse("here", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "own one"), answers(minute, "own two"), says(2*minute, "own three"))
+	p.converse("here", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "own one"), answers(minute, "own two"),
+		says(2*minute, "own three"))
 	for i := range 15 {
 		var lines []line
 		for j := range 10 {
@@ -69,7 +75,8 @@ func TestTailCompletesTheTimeline(t *testing.T) {
 		}
 		p.converse(fmt.Sprintf("s%d", i), "workout_log", "c", now.Add(-time.Duration(50-i)*time.Hour), lines...)
 	}
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	var contents []string
 	for _, m := range got.Messages {
 		contents = append(contents, m.Content)
@@ -81,12 +88,15 @@ func TestTailCompletesTheTimeline(t *testing.T) {
 
 // A gap that a deletion left is no reason to read more.
 func TestDeletedMessagesAreNoGap(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
-	s := p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "one"), says(minute, "two"), says(2*minute, "three"))
+	s := p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "one"), says(minute, "two"),
+		says(2*minute, "three"))
 	p.messages = slices.Delete(p.messages, 1, 2)
 	s.MessageCount, s.Deleted = 2, s.Deleted.Add(2)
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	if len(got.Messages) != 3 || w.calls["tail"] != 0 {
 		t.Errorf("messages %q, tail read %d times", got.Messages, w.calls["tail"])
 	}
@@ -94,7 +104,8 @@ func TestDeletedMessagesAreNoGap(t *testing.T) {
 
 // A session whose array still leads is read from its tail, which merges the two.
 func TestDualSessionsAreReadFromTheirTail(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := history(w, 20)
 	p := w.user("u")
 	p.sessions[len(p.sessions)-1].Placement = conversation.Dual
@@ -107,16 +118,19 @@ func TestDualSessionsAreReadFromTheirTail(t *testing.T) {
 // The search is asked for the beginning and the end of a long message, and given the preferences that the prompt has
 // read; the manifest names its parts' times beside the sources'.
 func TestSearchIsAsked(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := history(w, 20)
 	r.Message, r.MessageID = "begin "+strings.Repeat("é", 20_000)+" end", ""
 	r.Budget = &prompt.Budget{Tokens: 60_000}
 	p := build(t, w.service(now), "u", r)
 	asked := w.asked
-	if n := len(asked.Text); n > 6100 || !strings.HasPrefix(asked.Text, "begin ") || !strings.HasSuffix(asked.Text, " end") || !utf8.ValidString(asked.Text) {
+	if n := len(asked.Text); n > 6100 || !strings.HasPrefix(asked.Text, "begin ") ||
+		!strings.HasSuffix(asked.Text, " end") || !utf8.ValidString(asked.Text) {
 		t.Errorf("asked for %d bytes, %.20q", n, asked.Text)
 	}
-	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 80 || !asked.Rerank {
+	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 80 ||
+		!asked.Rerank {
 		t.Errorf("asked %+v", asked)
 	}
 	if asked.Access == nil || !w.access.Preferences.CrossContext {
@@ -132,6 +146,7 @@ func TestSearchIsAsked(t *testing.T) {
 // A recipe that tells no messages from elsewhere asks for none: a long history's messages would take every place in the
 // search's answer.
 func TestSearchAsksForWhatIsTold(t *testing.T) {
+	t.Parallel()
 	summaries := make([]string, 0, len(conversation.Surfaces))
 	for _, surface := range conversation.Surfaces {
 		summaries = append(summaries, string(surface.Writes))
@@ -140,7 +155,7 @@ func TestSearchAsksForWhatIsTold(t *testing.T) {
 		prompt.Unified: nil, prompt.BlockMap: {vector.MemoryRecord},
 		prompt.ContextFormat: summaries, prompt.ContextFormat05: summaries,
 	} {
-		w := newWorld()
+		w := newFixture()
 		r := history(w, 20)
 		r.Recipe = recipe
 		build(t, w.service(now), "u", r)
@@ -152,8 +167,9 @@ func TestSearchAsksForWhatIsTold(t *testing.T) {
 
 // The current message is told once, whether it is stored already or not.
 func TestCurrentMessageIsToldOnce(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range prompt.Recipes {
-		w := newWorld()
+		w := newFixture()
 		r := history(w, 20)
 		r.Recipe, r.Message = recipe.Name, "a very particular question"
 		p := w.user("u")
@@ -174,25 +190,29 @@ func TestCurrentMessageIsToldOnce(t *testing.T) {
 
 // Every wrong field is named, all together.
 func TestRequestsAreChecked(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	valid := ann(t, w)
 	tests := map[string]struct {
 		change func(*prompt.Request)
 		fields []string
 	}{
-		"recipe":        {func(r *prompt.Request) { r.Recipe = "best" }, []string{"recipe"}},
-		"agent":         {func(r *prompt.Request) { r.AgentID = "boss" }, []string{"agentId"}},
-		"context":       {func(r *prompt.Request) { r.Context = "kitchen" }, []string{"context"}},
-		"session":       {func(r *prompt.Request) { r.SessionID = "a b" }, []string{"sessionId"}},
-		"coach":         {func(r *prompt.Request) { r.CoachID = "a#b" }, []string{"coachId"}},
-		"no message":    {func(r *prompt.Request) { r.Message = "" }, []string{"message"}},
-		"long message":  {func(r *prompt.Request) { r.Message = strings.Repeat("x", 256<<10+1) }, []string{"message"}},
-		"bytes":         {func(r *prompt.Request) { r.Message = "\xff" }, []string{"message"}},
-		"role bytes":    {func(r *prompt.Request) { r.SystemRole = "\xff" }, []string{"systemRole"}},
-		"zone":          {func(r *prompt.Request) { r.Timezone = "Mars/Base" }, []string{"timezone"}},
-		"machine zone":  {func(r *prompt.Request) { r.Timezone = "Local" }, []string{"timezone"}},
-		"budget":        {func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 255} }, []string{"budget.tokens"}},
-		"several":       {func(r *prompt.Request) { r.Message, r.AgentID, r.Recipe = "", "x", "y" }, []string{"agentId", "message", "recipe"}},
+		"recipe":       {func(r *prompt.Request) { r.Recipe = "best" }, []string{"recipe"}},
+		"agent":        {func(r *prompt.Request) { r.AgentID = "boss" }, []string{"agentId"}},
+		"context":      {func(r *prompt.Request) { r.Context = "kitchen" }, []string{"context"}},
+		"session":      {func(r *prompt.Request) { r.SessionID = "a b" }, []string{"sessionId"}},
+		"coach":        {func(r *prompt.Request) { r.CoachID = "a#b" }, []string{"coachId"}},
+		"no message":   {func(r *prompt.Request) { r.Message = "" }, []string{"message"}},
+		"long message": {func(r *prompt.Request) { r.Message = strings.Repeat("x", 256<<10+1) }, []string{"message"}},
+		"bytes":        {func(r *prompt.Request) { r.Message = "\xff" }, []string{"message"}},
+		"role bytes":   {func(r *prompt.Request) { r.SystemRole = "\xff" }, []string{"systemRole"}},
+		"zone":         {func(r *prompt.Request) { r.Timezone = "Mars/Base" }, []string{"timezone"}},
+		"machine zone": {func(r *prompt.Request) { r.Timezone = "Local" }, []string{"timezone"}},
+		"budget":       {func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 255} }, []string{"budget.tokens"}},
+		"several": {
+			func(r *prompt.Request) { r.Message, r.AgentID, r.Recipe = "", "x", "y" },
+			[]string{"agentId", "message", "recipe"},
+		},
 		"least allowed": {func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 256} }, nil},
 	}
 	for name, tt := range tests {
@@ -216,13 +236,15 @@ func TestRequestsAreChecked(t *testing.T) {
 
 // A message that the budget can't hold is never cut: the error says the budget and the need.
 func TestMessageThatCannotFit(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	r.Message, r.MessageID = strings.Repeat("word ", 1000), ""
 	r.Budget = &prompt.Budget{Tokens: 300}
 	_, err := w.service(now).Build(t.Context(), "ann", r)
 	f := fault.From(err)
-	if f == nil || f.Code != fault.Invalid || !strings.Contains(f.Fields[0].Message, "300") || !strings.Contains(f.Fields[0].Message, "1166") {
+	if f == nil || f.Code != fault.Invalid || !strings.Contains(f.Fields[0].Message, "300") ||
+		!strings.Contains(f.Fields[0].Message, "1166") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -230,7 +252,8 @@ func TestMessageThatCannotFit(t *testing.T) {
 // The blocks give way from the bottom: as the budget falls, a block loses nothing to it while a lower one has anything
 // that the budget could take; the tool and pinned safety facts outlast them all.
 func TestDropOrder(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	slots := map[string]int{}
 	for i, s := range prompt.Recipes[0].Slots {
@@ -252,7 +275,8 @@ func TestDropOrder(t *testing.T) {
 			}
 		}
 		if lowest > highest {
-			t.Errorf("%d tokens: %v is told while %v gave way", tokens, prompt.Recipes[0].Slots[lowest].Block, prompt.Recipes[0].Slots[highest].Block)
+			t.Errorf("%d tokens: %v is told while %v gave way", tokens, prompt.Recipes[0].Slots[lowest].Block,
+				prompt.Recipes[0].Slots[highest].Block)
 		}
 		if !strings.Contains(p.System, "peanuts") {
 			t.Errorf("%d tokens: the safety fact is gone", tokens)

@@ -33,9 +33,10 @@ var goldens = map[string]func(*prompt.Request){
 
 // TestGolden holds the rendered prompts and their manifests. Run with -update after a change that is meant.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	for name, change := range goldens {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r := ann(t, w)
 			change(&r)
 			p := build(t, w.service(now), "ann", r)

@@ -86,7 +86,8 @@ func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.De
 		}
 		system += b.cost.tokens
 		if b.slot.Required && b.maxTokens > 0 && b.cost.tokens > b.maxTokens {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.maxTokens))
+			m.Warnings = append(m.Warnings,
+				fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.maxTokens))
 		}
 		if left := b.droppedCount(); b.slot.Protected && left > 0 {
 			m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.entries), b.slot.Block))

@@ -45,7 +45,7 @@ func (p *packer) pack(blocks []*block) error {
 			p.addRequired(b)
 		}
 		if b.slot.Block == blockCurrent && p.messageExcluded {
-			p.limit = p.limit.raised(b.cost)
+			p.limit.tokens += b.cost.tokens
 		}
 	}
 	if !p.spent.within(p.limit) {

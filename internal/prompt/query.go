@@ -26,10 +26,13 @@ const (
 )
 
 var (
-	greetingWords = regexp.MustCompile(`(?i)^\W*(?:hi|hey|hello|good (?:morning|afternoon|evening|night)|thanks?|thank you|ok(?:ay)?|bye|great|cool|yo)\b`)
-	pastWords     = regexp.MustCompile(`(?i)\b(?:remember|did (?:i|we|you)|have (?:i|we)|when did|what did|last (?:time|week|month)|yesterday|earlier|previously)\b`)
-	aboutWorld    = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are)|who(?:'s| is| are)|how (?:do|does|is|are|many|much)|why (?:do|does|is|are)|define|explain)\b`)
-	aboutUser     = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our)\b`)
+	greetingWords = regexp.MustCompile(`(?i)^\W*(?:hi|hey|hello|good (?:morning|afternoon|evening|night)|thanks?` +
+		`|thank you|ok(?:ay)?|bye|great|cool|yo)\b`)
+	pastWords = regexp.MustCompile(`(?i)\b(?:remember|did (?:i|we|you)|have (?:i|we)|when did|what did` +
+		`|last (?:time|week|month)|yesterday|earlier|previously)\b`)
+	aboutWorld = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are)|who(?:'s| is| are)|how (?:do|does|is|are` +
+		`|many|much)|why (?:do|does|is|are)|define|explain)\b`)
+	aboutUser = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our)\b`)
 )
 
 func typeOf(message string) queryType {
@@ -109,12 +112,18 @@ will with would your yours user users mentioned discussed assistant coach said a
 // backReference matches phrases that refer to an earlier conversation (unified-conversation-context, Phase 3,
 // "Explicit references").
 var backReference = regexp.MustCompile(`(?i)\b(?:` +
-	`(?:as|like|what|that|which) (?:we|you|i) (?:just |already |both )?(?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
-	`|(?:yesterday|last (?:time|week|month|night)|(?:the )?other day|earlier today|this morning),? (?:we|you|i) (?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
-	`|(?:we|you|i)(?:'ve|’ve| have)? (?:just |already )?(?:talked|discussed|spoke|agreed|decided|said|mentioned)(?: about| on| that)?\b.{0,40}\b(?:earlier|before|yesterday|last|other day|previously)` +
+	`(?:as|like|what|that|which) (?:we|you|i) (?:just |already |both )?(?:said|talked|discussed|agreed|mentioned` +
+	`|planned|decided|told|went over|spoke)` +
+	`|(?:yesterday|last (?:time|week|month|night)|(?:the )?other day|earlier today|this morning),? (?:we|you` +
+	`|i) (?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
+	`|(?:we|you|i)(?:'ve|’ve| have)? (?:just |already )?(?:talked|discussed|spoke|agreed|decided|said` +
+	`|mentioned)(?: about| on| that)?\b.{0,40}\b(?:earlier|before|yesterday|last|other day|previously)` +
 	`|(?:like|as|from|since|what about) last (?:time|session|week|conversation)|last time (?:we|you|i)\b` +
-	`|(?:where|what) (?:did )?we (?:left|leave) off|where were we|we left off|same as (?:before|last time|yesterday)|pick(?:ing)? up where(?: we| i)?(?: left| stopped)?(?: off)?|continue (?:from |with )?(?:where|what) we(?: left| stopped)?(?: off)?` +
-	`|(?:do you|you) (?:still )?remember|remember (?:when|what|that|how|the)|(?:our|the) (?:last|previous|earlier) (?:chat|conversation|session|talk|discussion)` +
+	`|(?:where|what) (?:did )?we (?:left|leave) off|where were we|we left off|same as (?:before|last time` +
+	`|yesterday)|pick(?:ing)? up where(?: we| i)?(?: left| stopped)?(?: off)?|continue (?:from |with )?(?:where` +
+	`|what) we(?: left| stopped)?(?: off)?` +
+	`|(?:do you|you) (?:still )?remember|remember (?:when|what|that|how|the)|(?:our|the) (?:last|previous` +
+	`|earlier) (?:chat|conversation|session|talk|discussion)` +
 	`|(?:you|we) (?:told me|were saying|were discussing|were talking)|as (?:discussed|agreed|mentioned|planned)` +
 	`)`)
 

@@ -36,7 +36,7 @@ type Recipe struct {
 	Specification string
 	// Budget is the default budget.
 	Budget cost
-	// MessageExcluded leaves the current message out of the default budget. A budget in the request includes it.
+	// MessageExcluded leaves the current message out of the default budget in tokens. A budget in the request includes it.
 	MessageExcluded bool
 	// Role is the role text of requests that name none; if it is empty, the coach's persona is.
 	Role string

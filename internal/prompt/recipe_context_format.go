@@ -23,8 +23,14 @@ var contextFormat = Recipe{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
 		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
 		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
-		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true}, Select: selectPrevious},
-		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges},
+		{
+			Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true},
+			Select: selectPrevious,
+		},
+		{
+			Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
+			Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges,
+		},
 	},
 }
 
@@ -44,8 +50,14 @@ var contextFormat05 = Recipe{
 		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
 		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
 		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
-		{Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true}, Select: selectTagged, When: wantsPast},
-		{Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:", Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges},
+		{
+			Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true},
+			Select: selectTagged, When: wantsPast,
+		},
+		{
+			Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
+			Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges,
+		},
 		{Block: blockProfile, Style: labelValue, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, When: wantsProfile},
 	},
 }

@@ -11,13 +11,17 @@ var workingContext = Recipe{
 	Reads:         Reads{Messages: 50},
 	IncludeEmail:  true,
 	Order: []string{
-		blockRole, blockProfile, blockGoals, blockUserSummary, blockEngagement, blockLatest, blockExpertise, blockRecent, blockCurrent,
+		blockRole, blockProfile, blockGoals, blockUserSummary, blockEngagement, blockLatest, blockExpertise, blockRecent,
+		blockCurrent,
 	},
 	Slots: []Slot{
 		{Block: blockRole, Required: true, Style: prose},
 		{Block: blockCurrent, Required: true, Style: verbatimMessage},
 		{Block: blockRecent, Style: roleMessage},
-		{Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.", Cap: Cap{Items: MaxGoals}, When: hasLongTerm},
+		{
+			Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.",
+			Cap: Cap{Items: MaxGoals}, When: hasLongTerm,
+		},
 		{Block: blockUserSummary, Style: boldFields, Heading: "## What You Know About This User"},
 		{Block: blockProfile, Style: boldFields, Heading: "## User Context"},
 		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement", Select: selectSpecifiedEngagement},

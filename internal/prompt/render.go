@@ -64,13 +64,19 @@ var (
 	// bullet is one line after a dash.
 	bullet = &Style{OneLine: true, Prefix: constantPrefix("-"), Wrap: withNote, Field: bulletField}
 	// labelled is one line after the entry's label: [Program Designer - 2 hours ago]: text.
-	labelled = &Style{OneLine: true, Prefix: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]:" }}
+	labelled = &Style{
+		OneLine: true,
+		Prefix:  func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]:" },
+	}
 	// transcriptLine is a message of a transcript: [User 18:05] text.
 	transcriptLine = &Style{Prefix: func(e *entry, _ int, zone *time.Location) string {
 		return "[" + speakerName(e.role) + " " + clockTime(e.at, zone) + "]"
 	}}
 	// attributed is a message outside its conversation: [Coach - yesterday, user] text.
-	attributed = &Style{OneLine: true, Prefix: func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]" }}
+	attributed = &Style{
+		OneLine: true,
+		Prefix:  func(e *entry, _ int, _ *time.Location) string { return "[" + e.label + "]" },
+	}
 	// roleMessage is a role message.
 	roleMessage = &Style{Message: true}
 	// verbatimMessage is the current message, exactly as it came.

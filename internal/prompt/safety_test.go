@@ -12,7 +12,8 @@ import (
 // TestSafetyGivesWayLast has a long conversation and a pinned memory in a small budget; and one so small that the
 // memory can't go in, which the manifest warns of.
 func TestSafetyGivesWayLast(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	var lines []line
 	for i := range 10 {
@@ -22,7 +23,8 @@ func TestSafetyGivesWayLast(t *testing.T) {
 	p.converse("s", "coach_conversation", "c", now.Add(-30*minute), lines...)
 	fact := "Allergic to peanuts, " + strings.Repeat("severely ", 60)
 	p.snapshot.Memories = []longterm.Memory{{
-		ID: "m", Type: longterm.ProfileMemory, Content: fact, Pinned: true, Source: longterm.Seeded, Tokens: tokens.Count(fact),
+		ID: "m", Type: longterm.ProfileMemory, Content: fact, Pinned: true, Source: longterm.Seeded,
+		Tokens: tokens.Count(fact),
 	}}
 	r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Snacks?"}
 	for budget, want := range map[int]bool{prompt.MinBudget: false, 400: true, 900: true} {

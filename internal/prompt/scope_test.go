@@ -15,14 +15,23 @@ import (
 )
 
 // divided is a user with a secret in every place that a preference governs.
-func divided(w *world) (prompt.Request, *person) {
+func divided(w *fixture) (prompt.Request, *person) {
 	p := w.user("u")
-	there := summarize(p.converse("there", "program_designer", "c", now.Add(-time.Hour), says(0, "secret-message"), answers(minute, "ok")), "secret-summary")
-	past := summarize(p.converse("past", "program_designer", "c", now.Add(-30*time.Hour), says(0, "secret-old")), "secret-past")
-	same := summarize(p.converse("same", "coach_conversation", "c", now.Add(-31*time.Hour), says(0, "same-context")), "same-summary")
+	there := summarize(p.converse("there", "program_designer", "c", now.Add(-time.Hour), says(0, "secret-message"),
+		answers(minute, "ok")), "secret-summary")
+	past := summarize(p.converse("past", "program_designer", "c", now.Add(-30*time.Hour), says(0, "secret-old")),
+		"secret-past")
+	same := summarize(p.converse("same", "coach_conversation", "c", now.Add(-31*time.Hour), says(0, "same-context")),
+		"same-summary")
 	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "own words"))
-	extracted := longterm.Memory{ID: "x", Content: "secret-extracted", Type: longterm.ProfileMemory, Source: longterm.Extracted}
-	p.snapshot.Memories = []longterm.Memory{extracted, {ID: "s", Content: "seeded fact", Type: longterm.ProfileMemory, Source: longterm.Seeded}}
+	extracted := longterm.Memory{
+		ID: "x", Content: "secret-extracted", Type: longterm.ProfileMemory,
+		Source: longterm.Extracted,
+	}
+	p.snapshot.Memories = []longterm.Memory{
+		extracted,
+		{ID: "s", Content: "seeded fact", Type: longterm.ProfileMemory, Source: longterm.Seeded},
+	}
 	p.snapshot.Spines = map[string]longterm.Spine{"c": {Text: "secret-spine"}}
 	hit := extracted
 	hit.Content = "secret-extracted-hit"
@@ -36,6 +45,7 @@ func divided(w *world) (prompt.Request, *person) {
 
 // Preferences hold in every recipe, for whatever any source brings.
 func TestPreferences(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		set   func(*longterm.Preferences)
 		never []string
@@ -62,12 +72,15 @@ func TestPreferences(t *testing.T) {
 			[]string{"secret-message", "seeded fact"},
 		},
 		"all on": {
-			func(*longterm.Preferences) {}, nil, []string{"secret-message", "secret-past", "secret-extracted", "secret-extracted-hit", "secret-spine"},
+			func(*longterm.Preferences) {}, nil, []string{
+				"secret-message", "secret-past", "secret-extracted",
+				"secret-extracted-hit", "secret-spine",
+			},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r, p := divided(w)
 			tt.set(&p.access.Preferences)
 			for _, recipe := range prompt.Recipes {
@@ -90,10 +103,12 @@ func TestPreferences(t *testing.T) {
 
 // What belongs to another coach, is stored as a system message, or is no longer valid reaches no prompt.
 func TestWhatNeverEnters(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	summarize(p.converse("tom", "program_designer", "tom", now.Add(-minute), says(0, "secret-tom")), "secret-tom-summary")
-	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), line{0, conversation.System, "secret-system"}, says(minute, "own words"))
+	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), line{0, conversation.System, "secret-system"},
+		says(minute, "own words"))
 	p.snapshot.Spines = map[string]longterm.Spine{"tom": {Text: "secret-spine"}}
 	p.snapshot.Todos = []longterm.Todo{{ID: "t", CoachID: "tom", Content: "secret-todo", Status: longterm.Pending}}
 	p.snapshot.Memories = []longterm.Memory{
@@ -122,8 +137,9 @@ func TestWhatNeverEnters(t *testing.T) {
 // 200 users at once, each with a secret word in every kind of record: no secret in another's prompt, and none, not even
 // the user's own, in what is kept of it. Each kind is told in some recipe, or there would be nothing to keep apart.
 func TestSecretsStayWithTheirUsers(t *testing.T) {
+	t.Parallel()
 	const users = 200
-	w := newWorld()
+	w := newFixture()
 	var kinds []string
 	requests := make([]prompt.Request, users)
 	for i := range users {

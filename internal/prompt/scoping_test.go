@@ -27,9 +27,11 @@ func drawStrategy(t *rapid.T) string {
 }
 
 func TestScopingStrategies(t *testing.T) {
+	t.Parallel()
 	var messages []*conversation.Message
 	for i := range 20 {
-		messages = append(messages, &conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
+		messages = append(messages,
+			&conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
 	}
 	covered := func(through int) *conversation.SessionSummary {
 		return &conversation.SessionSummary{Text: "what came before", CoveredThrough: through}
@@ -41,19 +43,39 @@ func TestScopingStrategies(t *testing.T) {
 		first, size int
 		older       string
 	}{
-		"last n":                        {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"last n, relevant":              {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5, Relevant: even}, 12, 5, ""},
-		"last n of few":                 {prompt.LastN, prompt.ScopingConfig{MaxMessages: 50}, 1, 20, ""},
-		"window":                        {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 75}, 14, 7, ""},
-		"window, relevant":              {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 30, Relevant: even}, 16, 3, ""},
-		"window smaller than the last":  {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 5}, 20, 1, ""},
-		"window for all":                {prompt.TokenWindow, prompt.ScopingConfig{}, 1, 20, ""},
-		"none named":                    {"", prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"compaction":                    {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(18)}, 16, 5, "what came before"},
-		"compaction leaves no gap":      {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(10)}, 11, 10, "what came before"},
-		"compaction without a summary":  {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"compaction of nothing older":   {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 30, Summary: covered(20)}, 1, 20, ""},
-		"compaction, nothing is beyond": {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5, Summary: covered(0)}, 1, 20, ""},
+		"last n":                       {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
+		"last n, relevant":             {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5, Relevant: even}, 12, 5, ""},
+		"last n of few":                {prompt.LastN, prompt.ScopingConfig{MaxMessages: 50}, 1, 20, ""},
+		"window":                       {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 75}, 14, 7, ""},
+		"window, relevant":             {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 30, Relevant: even}, 16, 3, ""},
+		"window smaller than the last": {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 5}, 20, 1, ""},
+		"window for all":               {prompt.TokenWindow, prompt.ScopingConfig{}, 1, 20, ""},
+		"none named":                   {"", prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
+		"compaction": {
+			prompt.Compaction,
+			prompt.ScopingConfig{MaxMessages: 5, Summary: covered(18)},
+			16,
+			5, "what came before",
+		},
+		"compaction leaves no gap": {
+			prompt.Compaction,
+			prompt.ScopingConfig{MaxMessages: 5, Summary: covered(10)},
+			11,
+			10, "what came before",
+		},
+		"compaction without a summary": {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
+		"compaction of nothing older": {
+			prompt.Compaction,
+			prompt.ScopingConfig{MaxMessages: 30, Summary: covered(20)},
+			1,
+			20, "",
+		},
+		"compaction, nothing is beyond": {
+			prompt.Compaction,
+			prompt.ScopingConfig{MaxMessages: 5, Summary: covered(0)},
+			1, 20,
+			"",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -77,11 +99,17 @@ func TestScopingStrategies(t *testing.T) {
 func TestRecipesWithCompaction(t *testing.T) {
 	defer scope(prompt.Compaction)()
 	for recipe, summary := range map[string]func(prompt.Prompt) string{
-		prompt.WorkingContext: func(p prompt.Prompt) string { return sectionOf(p.System, "## Earlier In This Conversation\n") },
-		prompt.BlockMap:       func(p prompt.Prompt) string { return strings.Join(systemBlock(t, p, "LATEST SESSION SUMMARY: "), "\n") },
+		prompt.WorkingContext: func(p prompt.Prompt) string {
+			return sectionOf(p.System,
+				"## Earlier In This Conversation\n")
+		},
+		prompt.BlockMap: func(p prompt.Prompt) string {
+			return strings.Join(systemBlock(t, p,
+				"LATEST SESSION SUMMARY: "), "\n")
+		},
 	} {
 		for covered, first := range map[int]int{22: 23, 28: 26, 5: 20} {
-			w := newWorld()
+			w := newFixture()
 			r := talkative(w, 30, "motivator")
 			r.Recipe = recipe
 			summarize(&w.user("u").sessions[0], "They compared bands.").Summary.CoveredThrough = covered
@@ -102,7 +130,7 @@ func TestRecipesWithTokenWindow(t *testing.T) {
 	defer scope(prompt.TokenWindow)()
 	for _, recipe := range []string{prompt.WorkingContext, prompt.Unified, prompt.BlockMap} {
 		for budget, size := range map[int]int{400: 10, 4000: 51} {
-			w := newWorld()
+			w := newFixture()
 			r := talkative(w, 80, "motivator")
 			for i := range w.user("u").messages {
 				w.user("u").messages[i].Tokens = 20
@@ -124,11 +152,12 @@ func TestAgentsFilterWhatIsRelevant(t *testing.T) {
 	prompt.Agents = append(slices.Clone(before), prompt.Agent{
 		ID: "listener", Messages: 4, Relevant: func(m *conversation.Message) bool { return m.Role == conversation.User },
 	})
-	w := newWorld()
+	w := newFixture()
 	r := talkative(w, 30, "listener")
 	w.timelineLag = 1 // so that the messages come from the tail
 	p := build(t, w.service(now), "u", r)
-	if got := ownMessages(p); !slices.Equal(got, []string{"message 23", "message 25", "message 27", "message 29", "next"}) {
+	if got := ownMessages(p); !slices.Equal(got,
+		[]string{"message 23", "message 25", "message 27", "message 29", "next"}) {
 		t.Errorf("the listener hears %q", got)
 	}
 }

@@ -33,7 +33,8 @@ func selectActivity(sel *selection, slot *Slot) []*entry {
 		}
 		e := &entry{
 			kind: "session", id: other.ID, sessionID: other.ID, context: other.Context, at: other.LastMessageAt,
-			score: scores[other.ID], label: contextLabel(other.Context) + " - " + conversation.Age(other.LastMessageAt, sel.now, sel.zone),
+			score: scores[other.ID], label: contextLabel(other.Context) + " - " +
+				conversation.Age(other.LastMessageAt, sel.now, sel.zone),
 		}
 		describeActivity(sel, e, other)
 		if e.text == "" {
@@ -42,7 +43,8 @@ func selectActivity(sel *selection, slot *Slot) []*entry {
 		entries = append(entries, e)
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(activityScore(sel, b, top), activityScore(sel, a, top)), b.at.Compare(a.at), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(activityScore(sel, b, top), activityScore(sel, a, top)), b.at.Compare(a.at),
+			cmp.Compare(a.id, b.id))
 	})
 	capItems(entries, slot)
 	for _, e := range entries {
@@ -91,7 +93,8 @@ func describeActivity(sel *selection, e *entry, other conversation.Session) {
 		covered = sum.CoveredThrough
 		parts = append(parts, sum.Text)
 	}
-	fresh := slices.DeleteFunc(slices.Clone(sel.bySession[other.ID]), func(m *conversation.Message) bool { return m.Seq <= covered })
+	fresh := slices.DeleteFunc(slices.Clone(sel.bySession[other.ID]),
+		func(m *conversation.Message) bool { return m.Seq <= covered })
 	fresh = fresh[max(len(fresh)-maxUncovered, 0):]
 	if len(fresh) > 0 {
 		if covered > 0 {

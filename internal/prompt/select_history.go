@@ -34,7 +34,8 @@ func transcriptGroups(sel *selection, t tier) []*group {
 		last := sel.messagesOf(s.ID)[len(sel.messagesOf(s.ID))-1].Timestamp
 		g := &group{
 			kind: "conversation", id: s.ID, sessionID: s.ID, context: s.Context, began: began, tier: t,
-			label: contextLabel(s.Context) + " - " + conversation.Age(last, sel.now, sel.zone), day: dayLabel(last, sel.now, sel.zone),
+			label: contextLabel(s.Context) + " - " +
+				conversation.Age(last, sel.now, sel.zone), day: dayLabel(last, sel.now, sel.zone),
 			date: isoDate(sel, began),
 		}
 		if s.ID == sel.session.ID {
@@ -120,7 +121,8 @@ func selectSessions(sel *selection, slot *Slot) []*entry {
 			if slot.Grouped {
 				e.group = &group{
 					kind: e.kind, id: other.ID, sessionID: other.ID, context: other.Context, label: e.label, tier: t,
-					day: dayLabel(other.LastMessageAt, sel.now, sel.zone), began: other.StartedAt, date: isoDate(sel, other.LastMessageAt),
+					day: dayLabel(other.LastMessageAt, sel.now, sel.zone), began: other.StartedAt, date: isoDate(sel,
+						other.LastMessageAt),
 				}
 			}
 			entries = append(entries, e)
@@ -192,5 +194,6 @@ func transcriptFromStart(sel *selection) bool {
 
 // isFirstMessage reports whether a message is the session's first one, system messages not counted.
 func isFirstMessage(sel *selection, m *conversation.Message) bool {
-	return m.Seq <= 1 || sel.readCounts[sel.session.ID] >= sel.session.MessageCount && m.ID == sel.messagesOf(sel.session.ID)[0].ID
+	return m.Seq <= 1 || sel.readCounts[sel.session.ID] >= sel.session.MessageCount &&
+		m.ID == sel.messagesOf(sel.session.ID)[0].ID
 }

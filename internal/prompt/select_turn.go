@@ -13,7 +13,10 @@ import (
 
 // selectNow selects the local date and time to the minute, the time since the last message, and the thread's status.
 func selectNow(sel *selection, _ *Slot) []*entry {
-	fields := []field{{"Local time", sel.now.In(sel.zone).Format("Monday, 2 January 2006, 15:04") + " (" + sel.zone.String() + ")"}}
+	fields := []field{{
+		"Local time",
+		sel.now.In(sel.zone).Format("Monday, 2 January 2006, 15:04") + " (" + sel.zone.String() + ")",
+	}}
 	last := "none before this one"
 	if at := sel.lastMessage(); !at.IsZero() {
 		last = durationText(sel.now.Sub(at)) + " ago"
@@ -42,7 +45,10 @@ func selectState(sel *selection, _ *Slot) []*entry {
 			fields = addField(fields, excerpt(name, 40), excerpt(value, maxAttribute))
 		}
 	}
-	return []*entry{{kind: "session_state", id: sel.SessionID, sessionID: sel.SessionID, context: sel.Context, fields: fields}}
+	return []*entry{{
+		kind: "session_state", id: sel.SessionID, sessionID: sel.SessionID, context: sel.Context,
+		fields: fields,
+	}}
 }
 
 // scalar writes a value that is not an object, or a list of such values.
@@ -75,7 +81,8 @@ func selectRole(sel *selection, _ *Slot) []*entry {
 	}
 	entries := []*entry{role}
 	if sel.recipe.Rules != "" {
-		entries = append(entries, &entry{kind: "rules", id: sel.recipe.Name, text: sel.recipe.Rules, position: 1, trusted: true, constant: true})
+		entries = append(entries,
+			&entry{kind: "rules", id: sel.recipe.Name, text: sel.recipe.Rules, position: 1, trusted: true, constant: true})
 	}
 	return entries
 }
@@ -108,7 +115,8 @@ func selectCurrent(sel *selection, _ *Slot) []*entry {
 func selectExpertise(sel *selection, _ *Slot) []*entry {
 	var entries []*entry
 	for i, name := range sel.agent.Expertise {
-		entries = append(entries, &entry{kind: "module", id: name, text: expertiseText(name), position: i, trusted: true, constant: true})
+		entries = append(entries,
+			&entry{kind: "module", id: name, text: expertiseText(name), position: i, trusted: true, constant: true})
 	}
 	return entries
 }
@@ -117,7 +125,8 @@ func selectExpertise(sel *selection, _ *Slot) []*entry {
 func selectInstruction(sel *selection, _ *Slot) []*entry {
 	var entries []*entry
 	if sel.recipe.Instruction != "" {
-		entries = append(entries, &entry{kind: "instruction", id: sel.recipe.Name, text: sel.recipe.Instruction, trusted: true, constant: true})
+		entries = append(entries,
+			&entry{kind: "instruction", id: sel.recipe.Name, text: sel.recipe.Instruction, trusted: true, constant: true})
 	}
 	for _, name := range sel.recipe.Tools {
 		entries = append(entries, &entry{kind: "tool", id: name, text: toolJSON[name], countOnly: true})

@@ -244,7 +244,8 @@ func selectUserSummary(sel *selection, _ *Slot) []*entry {
 
 // joined joins the texts of a list that have visible text.
 func joined(list []string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(text string) bool { return !hasVisibleText(text) }), "; ")
+	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(text string) bool { return !hasVisibleText(text) }),
+		"; ")
 }
 
 // selectGoals selects the active goals. The newest is the most valuable; they are written in the order in which they

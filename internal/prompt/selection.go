@@ -251,9 +251,11 @@ func (sel *selection) addHits(hits []recall.Hit) {
 func (sel *selection) allowsHit(h recall.Hit) bool {
 	switch {
 	case h.Message != nil:
-		return isConversational(h.Message.Role) && h.Message.ID != sel.MessageID && sel.allowsSession(h.Message.SessionID, h.Message.Context)
+		return isConversational(h.Message.Role) && h.Message.ID != sel.MessageID &&
+			sel.allowsSession(h.Message.SessionID, h.Message.Context)
 	case h.Summary != nil:
-		return h.Summary.CoachID == sel.CoachID && h.Summary.SessionID != sel.session.ID && sel.allowsSession(h.Summary.SessionID, h.Summary.Context)
+		return h.Summary.CoachID == sel.CoachID && h.Summary.SessionID != sel.session.ID &&
+			sel.allowsSession(h.Summary.SessionID, h.Summary.Context)
 	case h.Memory != nil:
 		return sel.allowsMemory(*h.Memory)
 	}
@@ -321,7 +323,8 @@ func messageKey(id string) dedupeKey { return dedupeKey{kindMessage, id} }
 // ones.
 func (sel *selection) scope() (chosen []*conversation.Message, older string) {
 	return sel.recipe.strategy().SelectMessages(sel.ownMessages, ScopingConfig{
-		MaxMessages: sel.agent.Messages, MaxTokens: sel.budget.tokens / 2, Relevant: sel.agent.Relevant, Summary: sel.session.Summary,
+		MaxMessages: sel.agent.Messages, MaxTokens: sel.budget.tokens / 2, Relevant: sel.agent.Relevant,
+		Summary: sel.session.Summary,
 	})
 }
 

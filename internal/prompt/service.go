@@ -16,13 +16,17 @@ import (
 type Store interface {
 	// Open reads a session of a known context, with the user's preferences and generation, consistently and in one
 	// call. A session that does not exist, or belongs to another user, is NotFound.
-	Open(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Session, longterm.Access, error)
+	Open(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Session, longterm.Access,
+		error)
 	// Tail returns a session's last n messages, oldest first. It is complete even while the indexes lag.
-	Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message, error)
+	Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message,
+		error)
 	// RecentSessions returns the sessions active since a time, latest first, with their summaries.
-	RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session, error)
+	RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session,
+		error)
 	// Timeline is the method of conversation.MessageStore.
-	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error)
+	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
+		page conversation.Page) ([]conversation.Message, conversation.Position, error)
 	// LongTerm returns the user's live long-term memory in one query.
 	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
 	// Resolve reads records by their ids, consistently, in one batch read per hundred. It leaves out records that are
@@ -137,7 +141,8 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	if r.SkipSave {
 		return p, nil
 	}
-	kept, err := NewStoredPrompt(p, SaveOptions{Text: s.StoreText, Now: now, TTL: s.Retention, Generation: got.access.Generation})
+	kept, err := NewStoredPrompt(p,
+		SaveOptions{Text: s.StoreText, Now: now, TTL: s.Retention, Generation: got.access.Generation})
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -149,7 +154,10 @@ func (s *Service) assemble(o checkedRequest, got gathered, now time.Time) (Promp
 	sel := newSelection(o, got, now)
 	blocks := selectBlocks(sel)
 	f := packer{limit: o.budget, messageExcluded: o.recipe.MessageExcluded, renderer: renderer{
-		format: o.recipe.Format, zone: sel.zone, tokenCounter: tokenCounter{counter: s.Counter, fixed: &s.fixed, edges: map[string]int{}},
+		format: o.recipe.Format, zone: sel.zone, tokenCounter: tokenCounter{
+			counter: s.Counter, fixed: &s.fixed,
+			edges: map[string]int{},
+		},
 	}}
 	if err := f.pack(blocks); err != nil {
 		return Prompt{}, err
@@ -177,6 +185,9 @@ func (s *Service) report(ctx context.Context, p Prompt, got gathered, own time.D
 		s.Log.WarnContext(ctx, "prompt warning", "recipe", p.Recipe, "promptId", p.ID, "warning", warning)
 	}
 	if s.Observe != nil {
-		s.Observe(ctx, Observation{Recipe: p.Recipe, Tokens: p.Tokens, Degraded: p.Manifest.Degraded, Timings: got.timings, Own: own})
+		s.Observe(ctx, Observation{
+			Recipe: p.Recipe, Tokens: p.Tokens, Degraded: p.Manifest.Degraded, Timings: got.timings,
+			Own: own,
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 // A message at 23:50 is "yesterday" at 00:10, where the user is, also when the clocks change in between.
 func TestMidnightIsYesterday(t *testing.T) {
+	t.Parallel()
 	tests := map[string][]string{
 		"America/New_York": {"2026-02-05", "2026-03-08", "2026-03-09", "2026-11-01", "2026-11-02"},
 		"Asia/Kolkata":     {"2026-02-05", "2026-12-31"},
@@ -31,14 +32,18 @@ func TestMidnightIsYesterday(t *testing.T) {
 }
 
 func checkMidnight(t *testing.T, zone string, said, asked time.Time) {
-	w := newWorld()
+	w := newFixture()
 	p := w.user("u")
 	summarize(p.converse("design", "program_designer", "c", said.UTC(), says(0, "swap it")), "The user wants a swap.")
-	summarize(p.converse("earlier", "workout_log", "c", said.Add(-2*time.Hour).UTC(), says(0, "logged")), "A workout was logged.")
+	summarize(p.converse("earlier", "workout_log", "c", said.Add(-2*time.Hour).UTC(), says(0, "logged")),
+		"A workout was logged.")
 	p.converse("chat", "coach_conversation", "c", asked.UTC())
 	r := prompt.Request{Context: "coach_conversation", SessionID: "chat", CoachID: "c", Message: "well?", Timezone: zone}
 	unified := build(t, w.service(asked.UTC()), "u", r).System
-	for _, want := range []string{"[Program Designer - yesterday]: The user wants a swap.", "[Workout Log - yesterday]: A workout"} {
+	for _, want := range []string{
+		"[Program Designer - yesterday]: The user wants a swap.",
+		"[Workout Log - yesterday]: A workout",
+	} {
 		if !strings.Contains(unified, want) {
 			t.Errorf("unified lacks %q:\n%s", want, unified)
 		}
@@ -46,8 +51,10 @@ func checkMidnight(t *testing.T, zone string, said, asked time.Time) {
 	r.Recipe = prompt.TieredHistory
 	tiered := build(t, w.service(asked.UTC()), "u", r).System
 	for _, want := range []string{
-		`<conversation context="Program Designer" date="` + said.Format(time.DateOnly) + `" when="yesterday">` + "\n[human 23:50] swap it",
-		`<conversation context="Workout Log" date="` + said.Format(time.DateOnly) + `" when="yesterday" type="summary">` + "\nA workout",
+		`<conversation context="Program Designer" date="` + said.Format(time.DateOnly) + `" when="yesterday">` +
+			"\n[human 23:50] swap it",
+		`<conversation context="Workout Log" date="` + said.Format(time.DateOnly) + `" when="yesterday" type="summary">` +
+			"\nA workout",
 		"00:10 (" + zone + "). This continues an active thread of 2 conversations that began 20 minutes ago.",
 	} {
 		if !strings.Contains(tiered, want) {
@@ -58,11 +65,13 @@ func checkMidnight(t *testing.T, zone string, said, asked time.Time) {
 
 // Threads walk back through pauses of at most 30 minutes; what is not in the thread is sorted by the calendar day.
 func TestTiers(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	at := func(ago time.Duration) time.Time { return now.Add(-ago) }
 	session := func(id string, start time.Duration) {
-		summarize(p.converse(id, "workout_log", "c", at(start), says(0, "said in "+id), answers(5*minute, "ok "+id)), "sum of "+id)
+		summarize(p.converse(id, "workout_log", "c", at(start), says(0, "said in "+id), answers(5*minute, "ok "+id)),
+			"sum of "+id)
 	}
 	session("near", 40*minute)                // ends 35 minutes ago, 25 before chat begins
 	session("chained", 75*minute)             // ends 70 minutes ago, 30 before near begins
@@ -99,7 +108,8 @@ func TestTiers(t *testing.T) {
 
 // The character budget fills in tier order and stops at the first that does not fit.
 func TestTieredHistoryKeepsItsCharacters(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	text := strings.Repeat("The run was easy and the weather good. ", 50) // 1,950 characters
 	for i := range 6 {
@@ -111,7 +121,10 @@ func TestTieredHistoryKeepsItsCharacters(t *testing.T) {
 	}
 	summarize(p.converse("old", "workout_log", "c", now.Add(-30*time.Hour), says(0, "x")), "short")
 	p.converse("chat", "coach_conversation", "c", now)
-	r := prompt.Request{Recipe: prompt.TieredHistory, Context: "coach_conversation", SessionID: "chat", CoachID: "c", Message: "next"}
+	r := prompt.Request{
+		Recipe: prompt.TieredHistory, Context: "coach_conversation", SessionID: "chat", CoachID: "c",
+		Message: "next",
+	}
 	got := build(t, w.service(now), "u", r)
 	if n := len([]rune(got.System)); n > prompt.MaxContextChars || n < prompt.MaxContextChars-3000 {
 		t.Errorf("%d characters", n)
@@ -130,7 +143,8 @@ func TestTieredHistoryKeepsItsCharacters(t *testing.T) {
 
 // Of sessions that overlap, the first beginning counts for what came before them.
 func TestThreadOfOverlappingSessions(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("before", "workout_log", "c", now.Add(-59*minute), says(0, "said before"))
 	p.converse("within", "program_designer", "c", now.Add(-20*minute), says(0, "said within"))

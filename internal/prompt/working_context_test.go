@@ -14,7 +14,7 @@ import (
 )
 
 // talkative is a user with a session of n messages, and a request of an agent in it.
-func talkative(w *world, n int, agent string) prompt.Request {
+func talkative(w *fixture, n int, agent string) prompt.Request {
 	var lines []line
 	for i := range n {
 		role := conversation.User
@@ -25,19 +25,24 @@ func talkative(w *world, n int, agent string) prompt.Request {
 	}
 	w.user("u").converse("s", "coach_conversation", "c", now.Add(-time.Hour), lines...)
 	return prompt.Request{
-		Recipe: prompt.WorkingContext, Context: "coach_conversation", SessionID: "s", CoachID: "c", AgentID: agent, Message: "next",
+		Recipe: prompt.WorkingContext, Context: "coach_conversation", SessionID: "s", CoachID: "c", AgentID: agent,
+		Message: "next",
 	}
 }
 
 // AC 2: at most maxMessages messages, role and content only, by agent.
 func TestAgentsSeeTheirLastMessages(t *testing.T) {
-	want := map[string]int{"coach": 10, "goalArchitect": 10, "patternAnalyst": 5, "motivator": 5, "accountabilityPartner": 10}
+	t.Parallel()
+	want := map[string]int{
+		"coach": 10, "goalArchitect": 10, "patternAnalyst": 5, "motivator": 5,
+		"accountabilityPartner": 10,
+	}
 	if len(want) != len(prompt.Agents) {
 		t.Fatalf("%d agents", len(prompt.Agents))
 	}
 	for agent, n := range want {
 		t.Run(agent, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			p := build(t, w.service(now), "u", talkative(w, 30, agent))
 			var got []string
 			for _, m := range p.Messages {
@@ -56,7 +61,8 @@ func TestAgentsSeeTheirLastMessages(t *testing.T) {
 
 // AC 4: base prompt, context injection, scoped messages, no tools. F1, F10 and F3 in their fixed form.
 func TestWorkingContextInjection(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := talkative(w, 3, "coach")
 	r.SystemRole = "You are the base prompt."
 	p := w.user("u")
@@ -69,10 +75,14 @@ func TestWorkingContextInjection(t *testing.T) {
 	}
 	p.snapshot.Goals = append(p.snapshot.Goals,
 		longterm.Goal{ID: "odd", Title: "odd type", Status: longterm.GoalActive, GoalType: "wish", CreatedAt: now},
-		longterm.Goal{ID: "done", Title: "done goal", Status: longterm.GoalCompleted, GoalType: longterm.Habit, CreatedAt: now})
+		longterm.Goal{
+			ID: "done", Title: "done goal", Status: longterm.GoalCompleted, GoalType: longterm.Habit,
+			CreatedAt: now,
+		})
 	got := build(t, w.service(now), "u", r)
 	for _, want := range []string{
-		"You are the base prompt.\n\n## User Context\n**Name:** Ann\n**Email:** ann@example.com\n\n## User's Active Goals\n1. \"goal 02\" (habit)\n",
+		"You are the base prompt.\n\n## User Context\n**Name:** Ann\n**Email:** ann@example.com\n\n## User's Active " +
+			"Goals\n1. \"goal 02\" (habit)\n",
 		"10. \"goal 11\" (habit)\n\n## Engagement\n**Status:** new user (first conversation)\n\n## Expertise\n",
 	} {
 		if !strings.Contains(got.System, want) {
@@ -91,28 +101,33 @@ func TestWorkingContextInjection(t *testing.T) {
 
 // Without goals the specification's own words stand; where goals could not be read, nothing is claimed.
 func TestNoGoalsIsNotUnknownGoals(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := talkative(w, 1, "coach")
 	if p := build(t, w.service(now), "u", r); !strings.Contains(p.System, "## User's Active Goals\nNo active goals yet.") {
 		t.Errorf("no goals: %s", p.System)
 	}
 	w.fail["long_term"] = errBroken
-	if p := build(t, w.service(now), "u", r); strings.Contains(p.System, "No active goals") || strings.Contains(p.System, "Engagement") {
+	if p := build(t, w.service(now), "u", r); strings.Contains(p.System, "No active goals") ||
+		strings.Contains(p.System, "Engagement") {
 		t.Errorf("unknown goals: %s", p.System)
 	}
 }
 
 // F7: no profile is invented; the manifest says that it is missing.
 func TestMissingProfileIsNamed(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := build(t, w.service(now), "u", talkative(w, 1, "coach"))
-	if strings.Contains(p.System, "User Context") || len(p.Manifest.Degraded) != 1 || p.Manifest.Degraded[0].Reason != "profile missing" {
+	if strings.Contains(p.System, "User Context") || len(p.Manifest.Degraded) != 1 ||
+		p.Manifest.Degraded[0].Reason != "profile missing" {
 		t.Errorf("degraded %v, system %s", p.Manifest.Degraded, p.System)
 	}
 }
 
 // AC 6, 7 and 8.
 func TestEngagement(t *testing.T) {
+	t.Parallel()
 	day := 24 * time.Hour
 	tests := map[string]struct {
 		ago    time.Duration
@@ -142,9 +157,10 @@ func TestEngagement(t *testing.T) {
 
 // AC 5 holds for an agent without a module; each of the five has its own.
 func TestExpertise(t *testing.T) {
+	t.Parallel()
 	seen := map[string]string{}
 	for _, agent := range prompt.Agents {
-		w := newWorld()
+		w := newFixture()
 		p := build(t, w.service(now), "u", talkative(w, 1, agent.ID))
 		_, text, found := strings.Cut(p.System, "## Expertise\n")
 		if !found || len(text) < 300 || seen[text] != "" {

@@ -13,7 +13,7 @@ import (
 const minute = time.Minute
 
 // ann is the user of the goldens: a full life with coach mia, in four contexts.
-func ann(t *testing.T, w *world) prompt.Request {
+func ann(t *testing.T, w *fixture) prompt.Request {
 	t.Helper()
 	p := w.user("ann")
 	old := summarize(p.converse("old", "coach_conversation", "mia", now.Add(-5*24*time.Hour),
@@ -52,7 +52,9 @@ func ann(t *testing.T, w *world) prompt.Request {
 
 func annsMemory() longterm.Snapshot {
 	day := 24 * time.Hour
-	memory := func(id string, kind longterm.MemoryType, content string, from longterm.MemorySource, age time.Duration) longterm.Memory {
+	memory := func(id string, kind longterm.MemoryType, content string, from longterm.MemorySource,
+		age time.Duration,
+	) longterm.Memory {
 		return longterm.Memory{
 			ID: id, Type: kind, Content: content, Source: from, CreatedAt: now.Add(-age), Tokens: tokens.Count(content),
 		}
@@ -60,17 +62,41 @@ func annsMemory() longterm.Snapshot {
 	pinned := memory("allergy", longterm.ProfileMemory, "Allergic to peanuts.", longterm.Seeded, 90*day)
 	pinned.Pinned = true
 	return longterm.Snapshot{
-		Profile:     &longterm.Profile{Name: "Ann", Email: "ann@example.com", CreatedAt: now.Add(-200 * day), About: "Nurse, night shifts."},
-		Seed:        &longterm.Seed{Content: "Ann prefers short answers."},
-		UserSummary: &longterm.UserSummary{Patterns: []string{"trains best in the morning"}, Wins: []string{"first pull-up"}, Struggles: []string{"sleep after night shifts"}},
-		Spines:      map[string]longterm.Spine{"mia": {CoachID: "mia", Text: "Ann and Mia have worked on strength since summer.", UpdatedAt: now.Add(-day)}},
-		Coaches:     map[string]longterm.Coach{"mia": {ID: "mia", Name: "Mia", Persona: "You are Mia, a calm strength coach.", Model: "gpt-4o"}},
-		Goals: []longterm.Goal{
-			{ID: "g1", Title: "Deadlift 140 kg", Status: longterm.GoalActive, GoalType: longterm.Target, CreatedAt: now.Add(-5 * day)},
-			{ID: "g2", Title: "Stretch daily", Status: longterm.GoalActive, GoalType: longterm.Habit, CreatedAt: now.Add(-4 * day)},
-			{ID: "g3", Title: "Run a marathon", Status: longterm.GoalPaused, GoalType: longterm.Project, CreatedAt: now.Add(-3 * day)},
+		Profile: &longterm.Profile{
+			Name: "Ann", Email: "ann@example.com", CreatedAt: now.Add(-200 * day),
+			About: "Nurse, night shifts.",
 		},
-		LatestCheckIn: &longterm.CheckIn{ID: "c1", Timestamp: now.Add(-2 * day), Note: "Slept six hours, knee a bit stiff.", Tokens: 9},
+		Seed: &longterm.Seed{Content: "Ann prefers short answers."},
+		UserSummary: &longterm.UserSummary{
+			Patterns: []string{"trains best in the morning"}, Wins: []string{"first pull-up"},
+			Struggles: []string{"sleep after night shifts"},
+		},
+		Spines: map[string]longterm.Spine{"mia": {
+			CoachID: "mia",
+			Text:    "Ann and Mia have worked on strength since summer.", UpdatedAt: now.Add(-day),
+		}},
+		Coaches: map[string]longterm.Coach{"mia": {
+			ID: "mia", Name: "Mia", Persona: "You are Mia, a calm strength coach.",
+			Model: "gpt-4o",
+		}},
+		Goals: []longterm.Goal{
+			{
+				ID: "g1", Title: "Deadlift 140 kg", Status: longterm.GoalActive, GoalType: longterm.Target,
+				CreatedAt: now.Add(-5 * day),
+			},
+			{
+				ID: "g2", Title: "Stretch daily", Status: longterm.GoalActive, GoalType: longterm.Habit,
+				CreatedAt: now.Add(-4 * day),
+			},
+			{
+				ID: "g3", Title: "Run a marathon", Status: longterm.GoalPaused, GoalType: longterm.Project,
+				CreatedAt: now.Add(-3 * day),
+			},
+		},
+		LatestCheckIn: &longterm.CheckIn{
+			ID: "c1", Timestamp: now.Add(-2 * day), Note: "Slept six hours, knee a bit stiff.",
+			Tokens: 9,
+		},
 		Memories: []longterm.Memory{
 			pinned,
 			memory("home", longterm.ProfileMemory, "Trains at home with bands.", longterm.Extracted, 60*day),
@@ -81,8 +107,14 @@ func annsMemory() longterm.Snapshot {
 			{ID: "t1", CoachID: "mia", Content: "Buy a long band", Status: longterm.Pending, CreatedAt: now.Add(-2 * day)},
 			{ID: "t2", CoachID: "mia", Content: "buy a  long band", Status: longterm.Pending, CreatedAt: now.Add(-3 * day)},
 			{ID: "t3", CoachID: "tom", Content: "Tom's own todo", Status: longterm.Pending, CreatedAt: now.Add(-day)},
-			{ID: "t4", CoachID: "mia", Content: "Book the gym", Status: longterm.TodoCompleted, CreatedAt: now.Add(-9 * day), CompletedAt: now.Add(-day)},
-			{ID: "t5", CoachID: "mia", Content: "Old win", Status: longterm.TodoCompleted, CreatedAt: now.Add(-9 * day), CompletedAt: now.Add(-3 * day)},
+			{
+				ID: "t4", CoachID: "mia", Content: "Book the gym", Status: longterm.TodoCompleted, CreatedAt: now.Add(-9 * day),
+				CompletedAt: now.Add(-day),
+			},
+			{
+				ID: "t5", CoachID: "mia", Content: "Old win", Status: longterm.TodoCompleted, CreatedAt: now.Add(-9 * day),
+				CompletedAt: now.Add(-3 * day),
+			},
 		},
 	}
 }

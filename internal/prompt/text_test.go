@@ -14,6 +14,7 @@ import (
 
 // A coach's name becomes one sentence, whatever it ends with, and a persona or a role that says nothing is none.
 func TestRoleReads(t *testing.T) {
+	t.Parallel()
 	const standard = "You are a supportive, practical coach."
 	for name, tt := range map[string]struct {
 		coach longterm.Coach
@@ -25,14 +26,19 @@ func TestRoleReads(t *testing.T) {
 		"one in the persona": {longterm.Coach{Name: "Mia", Persona: "You are Mia."}, "", "You are Mia."},
 		"of nothing":         {longterm.Coach{Name: " \u200b", Persona: "\u200b \n"}, "", standard},
 		"a role":             {longterm.Coach{Name: "Mia", Persona: "You coach."}, "You test.", "You test."},
-		"a role of nothing":  {longterm.Coach{Name: "Mia", Persona: "You coach."}, " \u200b\n", "Your name is Mia. You coach."},
+		"a role of nothing": {
+			longterm.Coach{Name: "Mia", Persona: "You coach."},
+			" \u200b\n",
+			"Your name is Mia. You coach.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			p := w.user("u")
 			p.converse("s", "workout_log", "c", now)
 			p.snapshot.Coaches = map[string]longterm.Coach{"c": tt.coach}
-			got := build(t, w.service(now), "u", prompt.Request{Context: "workout_log", SessionID: "s", Message: "hi", SystemRole: tt.role})
+			got := build(t, w.service(now), "u",
+				prompt.Request{Context: "workout_log", SessionID: "s", Message: "hi", SystemRole: tt.role})
 			if !strings.HasPrefix(got.System, tt.want) || tt.want != standard && !strings.HasPrefix(got.System, tt.want+"\n") {
 				t.Errorf("the prompt begins with %.80q", got.System)
 			}
@@ -42,32 +48,37 @@ func TestRoleReads(t *testing.T) {
 
 // A text that a cap cuts says that it goes on, and stays within the cap. block-map slices, as its specification does.
 func TestCutsAreSeen(t *testing.T) {
+	t.Parallel()
 	for recipe, marked := range map[string]bool{prompt.Unified: true, prompt.ContextFormat: true, prompt.BlockMap: false} {
-		w := newWorld()
+		w := newFixture()
 		p := w.user("u")
 		long := strings.Repeat("sets and reps ", 200)
 		p.converse("s", "workout_log", "c", now.Add(-minute), says(0, long))
 		p.snapshot.Seed = &longterm.Seed{Content: long}
 		p.snapshot.Spines = map[string]longterm.Spine{"c": {Text: long}}
-		got := build(t, w.service(now), "u", prompt.Request{Recipe: recipe, Context: "workout_log", SessionID: "s", CoachID: "c", Message: "hi"})
+		got := build(t, w.service(now), "u",
+			prompt.Request{Recipe: recipe, Context: "workout_log", SessionID: "s", CoachID: "c", Message: "hi"})
 		trimmed := 0
 		for _, b := range got.Manifest.Blocks {
-			trimmed += len(slices.DeleteFunc(b.Items, func(i prompt.Item) bool { return i.Decision != prompt.Trimmed && i.Kind != "exchange" }))
+			trimmed += len(slices.DeleteFunc(b.Items,
+				func(i prompt.Item) bool { return i.Decision != prompt.Trimmed && i.Kind != "exchange" }))
 		}
 		text := everything(got)
 		if signs := strings.Count(text, "…"); trimmed == 0 || marked && signs != trimmed || !marked && signs != 0 {
 			t.Errorf("%s: %d texts are cut, %d say so:\n%s", recipe, trimmed, signs, text)
 		}
 		if recipe != prompt.ContextFormat && utf8.RuneCountInString(got.Messages[len(got.Messages)-2].Content) > 800 {
-			t.Errorf("%s: the message before has %d characters", recipe, utf8.RuneCountInString(got.Messages[len(got.Messages)-2].Content))
+			t.Errorf("%s: the message before has %d characters", recipe,
+				utf8.RuneCountInString(got.Messages[len(got.Messages)-2].Content))
 		}
 	}
 }
 
 // What says nothing leaves neither a line nor a heading.
 func TestNothingIsNotTold(t *testing.T) {
+	t.Parallel()
 	for _, nothing := range []string{" ", "\n\n", "\u200b", "\u2060 \t", "\x00"} {
-		w := newWorld()
+		w := newFixture()
 		p := w.user("u")
 		p.converse("s", "workout_log", "c", now.Add(-minute), says(0, "said"), answers(time.Second, nothing))
 		p.snapshot = longterm.Snapshot{
@@ -79,9 +90,13 @@ func TestNothingIsNotTold(t *testing.T) {
 			Todos:       []longterm.Todo{{ID: "t", CoachID: "c", Content: nothing, Status: longterm.Pending}},
 		}
 		for _, recipe := range prompt.Recipes {
-			got := build(t, w.service(now), "u", prompt.Request{Recipe: recipe.Name, Context: "workout_log", SessionID: "s", CoachID: "c", Message: "hi"})
+			got := build(t, w.service(now), "u",
+				prompt.Request{Recipe: recipe.Name, Context: "workout_log", SessionID: "s", CoachID: "c", Message: "hi"})
 			for _, b := range got.Manifest.Blocks {
-				if slices.Contains([]string{"profile", "seed", "user_summary", "spine", "safety", "foundation_memories", "goals", "open_loops"}, b.Name) && included(b) > 0 {
+				if slices.Contains([]string{
+					"profile", "seed", "user_summary", "spine", "safety", "foundation_memories", "goals",
+					"open_loops",
+				}, b.Name) && included(b) > 0 {
 					t.Errorf("%s: %s tells %q", recipe.Name, b.Name, nothing)
 				}
 			}
@@ -90,7 +105,8 @@ func TestNothingIsNotTold(t *testing.T) {
 					t.Errorf("%s: %q stands for %q:\n%s", recipe.Name, sign, nothing, everything(got))
 				}
 			}
-			if slices.ContainsFunc(got.Messages, func(m prompt.Message) bool { return m.Role == string(conversation.Assistant) }) {
+			if slices.ContainsFunc(got.Messages,
+				func(m prompt.Message) bool { return m.Role == string(conversation.Assistant) }) {
 				t.Errorf("%s: the assistant says %q", recipe.Name, nothing)
 			}
 		}
@@ -99,6 +115,7 @@ func TestNothingIsNotTold(t *testing.T) {
 
 // Who has talked before is no new user beside the own thread, though without a check-in.
 func TestEngagementFitsTheThread(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		told []line
 		want string
@@ -106,7 +123,7 @@ func TestEngagementFitsTheThread(t *testing.T) {
 		"a first message": {nil, "new user (first conversation)"},
 		"a thread":        {[]line{says(0, "hi"), answers(minute, "hello")}, "no check-ins yet"},
 	} {
-		w := newWorld()
+		w := newFixture()
 		w.user("u").converse("s", "workout_log", "c", now.Add(-5*minute), tt.told...)
 		got := build(t, w.service(now), "u", prompt.Request{Context: "workout_log", SessionID: "s", Message: "hi"})
 		if !strings.Contains(got.System, "# ENGAGEMENT\n- Status: "+tt.want) {
@@ -117,21 +134,35 @@ func TestEngagementFitsTheThread(t *testing.T) {
 
 // A drop names the budget that was reached, as it was given.
 func TestDropNamesItsBudget(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		recipe string
 		budget *prompt.Budget
 		text   string
 		want   string
 	}{
-		"characters":        {prompt.TieredHistory, nil, strings.Repeat("international ", 5_000), "the budget of 120000 characters was reached"},
-		"tokens":            {prompt.TieredHistory, nil, strings.Repeat("1 ", 16_000), "the budget of 30000 tokens was reached"},
-		"the caller's":      {prompt.WorkingContext, &prompt.Budget{Tokens: 300}, strings.Repeat("sets ", 400), "the budget of 300 tokens was reached"},
-		"without a message": {prompt.Unified, &prompt.Budget{Tokens: 256}, strings.Repeat("sets ", 400), "the budget of 256 tokens was reached"},
+		"characters": {
+			prompt.TieredHistory, nil, strings.Repeat("international ", 5_000),
+			"the budget of 120000 characters was reached",
+		},
+		"tokens": {
+			prompt.TieredHistory, nil, strings.Repeat("1 ", 16_000),
+			"the budget of 30000 tokens was reached",
+		},
+		"the caller's": {
+			prompt.WorkingContext, &prompt.Budget{Tokens: 300}, strings.Repeat("sets ", 400),
+			"the budget of 300 tokens was reached",
+		},
+		"without a message": {
+			prompt.Unified, &prompt.Budget{Tokens: 256}, strings.Repeat("sets ", 400),
+			"the budget of 256 tokens was reached",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			w.user("u").converse("s", "workout_log", "c", now.Add(-5*minute), says(0, tt.text), says(minute, tt.text))
-			got := build(t, w.service(now), "u", prompt.Request{Recipe: tt.recipe, Budget: tt.budget, Context: "workout_log", SessionID: "s", Message: "hi"})
+			got := build(t, w.service(now), "u",
+				prompt.Request{Recipe: tt.recipe, Budget: tt.budget, Context: "workout_log", SessionID: "s", Message: "hi"})
 			var reasons []string
 			for _, b := range got.Manifest.Blocks {
 				for _, i := range b.Items {

@@ -18,13 +18,14 @@ func exchanges(n int) []line {
 	var lines []line
 	for i := range n {
 		at := time.Duration(2*i) * minute
-		lines = append(lines, says(at, fmt.Sprint("What about squats, bands and knees, number ", i, "?")), answers(at+minute, fmt.Sprint("Start light and watch the knee, number ", i, ".")))
+		lines = append(lines, says(at, fmt.Sprint("What about squats, bands and knees, number ", i, "?")),
+			answers(at+minute, fmt.Sprint("Start light and watch the knee, number ", i, ".")))
 	}
 	return lines
 }
 
 // today is a user who has talked in another session today, which has a summary, and now talks to the coach.
-func today(w *world, in string, ago time.Duration, messages int) (prompt.Request, *person) {
+func today(w *fixture, in string, ago time.Duration, messages int) (prompt.Request, *person) {
 	p := w.user("u")
 	summarize(p.converse("earlier", in, "c", now.Add(-ago), exchanges(messages/2)...), "They sorted out the squats.")
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "own words"))
@@ -47,6 +48,7 @@ func itemOf(t *testing.T, p prompt.Prompt, block, session string) prompt.Item {
 // The latest session summary is not told beside its own session's whole transcript, and is where a part of that is
 // missing.
 func TestSummaryGivesWayToItsTranscript(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		messages, budget int
 		want             prompt.Decision
@@ -56,7 +58,7 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 		"cut":   {60, 900, prompt.Included, prompt.Trimmed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r, _ := today(w, "coach_conversation", 3*time.Hour, tt.messages)
 			r.Budget = &prompt.Budget{Tokens: tt.budget}
 			p := build(t, w.service(now), "u", r)
@@ -77,6 +79,7 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 // What recent activity sums up of another conversation of today is told message by message only from what the budget
 // leaves behind all other blocks; the active thread's conversations are told in their place all the same.
 func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
+	t.Parallel()
 	const summedUp = "recent_activity tells its summary"
 	for name, tt := range map[string]struct {
 		ago    time.Duration
@@ -89,11 +92,12 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 		"the active thread": {20 * minute, 4000, prompt.Included, "all of its 10 messages"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r, _ := today(w, "program_designer", tt.ago, 10)
 			r.Budget = &prompt.Budget{Tokens: tt.budget}
 			p := build(t, w.service(now), "u", r)
-			if !strings.Contains(p.System, "They sorted out the squats.") || !strings.Contains(p.System, "Prefers short answers.") {
+			if !strings.Contains(p.System, "They sorted out the squats.") ||
+				!strings.Contains(p.System, "Prefers short answers.") {
 				t.Errorf("the summary or the seed is missing:\n%s", p.System)
 			}
 			got := itemOf(t, p, "thread_history", "earlier")
@@ -106,7 +110,8 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 
 // What was said since the summary is no repetition of it.
 func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r, p := today(w, "program_designer", 3*time.Hour, 20)
 	p.sessions[0].Summary.CoveredThrough = 10
 	r.Budget = &prompt.Budget{Tokens: 513}
@@ -116,32 +121,39 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	}
 }
 
-// On a busy day, conversations that lie behind the messages which are read are told by their summaries; what has none is
-// named in the manifest.
+// On a busy day, conversations that lie behind the messages which are read are told by their summaries; what has none
+// is named in the manifest.
 func TestBusyDay(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("unsummed", "coach_conversation", "c", now.Add(-26*time.Hour), says(0, "yesterday"))
 	for i := range 3 {
-		s := p.converse(fmt.Sprint("morning", i), "coach_conversation", "c", now.Add(-time.Duration(12-i)*time.Hour), exchanges(2)...)
+		s := p.converse(fmt.Sprint("morning", i), "coach_conversation", "c", now.Add(-time.Duration(12-i)*time.Hour),
+			exchanges(2)...)
 		summarize(s, fmt.Sprint("They planned morning ", i, "."))
 	}
 	p.converse("busy", "coach_conversation", "c", now.Add(-5*time.Hour), exchanges(60)...)
 	p.converse("here", "coach_conversation", "c", now)
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", Budget: &prompt.Budget{Tokens: 9000}})
+	got := build(t, w.service(now), "u", prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c",
+		Message: "next", Budget: &prompt.Budget{Tokens: 9000},
+	})
 	text := sectionOf(got.System, "# EARLIER SESSIONS\n")
 	const want = "[Coach - 10 hours ago]: They planned morning 1.\n[Coach - 11 hours ago]: They planned morning 0."
 	if text != want || !strings.Contains(got.System, "They planned morning 2.") {
 		t.Errorf("earlier sessions %q", text)
 	}
-	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != prompt.Dropped || item.Reason != "it has no summary yet" {
+	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != prompt.Dropped ||
+		item.Reason != "it has no summary yet" {
 		t.Errorf("line %+v", item)
 	}
 }
 
 // A message that nothing was ever said about brings nothing, however little its best hit is behind.
 func TestNothingIsRelevantToAGreeting(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("old", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "a long run"), says(minute, "oatmeal"))
 	p.converse("here", "coach_conversation", "c", now.Add(-minute))
@@ -149,40 +161,48 @@ func TestNothingIsRelevantToAGreeting(t *testing.T) {
 		id := fmt.Sprintf("msg_old_%d", i+1)
 		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
 	}
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "hello"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "hello"})
 	if b := blockOf(t, got, "relevant_messages"); b.Tokens != 0 || len(b.Items) != 2 {
 		t.Errorf("relevant messages %+v", b)
 	}
 }
 
-// A short history's search answers with all of it: what lies far behind the best, or has nothing of the message, is left
-// to the transcripts; what a transcript tells in its place has to stand out. What another block tells already sets no
-// measure.
+// A short history's search answers with all of it: what lies far behind the best, or has nothing of the message, is
+// left to the transcripts; what a transcript tells in its place has to stand out. What another block tells already
+// sets no measure.
 func TestOnlyNearMessagesAreRelevant(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	p := w.user("u")
 	p.converse("old", "coach_conversation", "c", now.Add(-100*time.Hour),
-		says(0, "asked before"), says(minute, "near"), says(2*minute, "near enough"), says(3*minute, "far"), says(4*minute, "of no likeness"))
-	p.converse("morning", "coach_conversation", "c", now.Add(-3*time.Hour), says(0, "far, of today"), answers(minute, "near, of today"))
+		says(0, "asked before"), says(minute, "near"), says(2*minute, "near enough"), says(3*minute, "far"), says(4*minute,
+			"of no likeness"))
+	p.converse("morning", "coach_conversation", "c", now.Add(-3*time.Hour), says(0, "far, of today"),
+		answers(minute, "near, of today"))
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "the same again"))
 	for id, score := range map[string]float64{
-		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.07, "msg_morning_1": 0.2, "msg_morning_2": 0.4, "msg_old_5": -0.1,
+		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.07, "msg_morning_1": 0.2, "msg_morning_2": 0.4,
+		"msg_old_5": -0.1,
 	} {
 		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
 	}
-	got := build(t, w.service(now), "u", prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	decided := map[string]string{}
 	for _, i := range blockOf(t, got, "relevant_messages").Items {
 		decided[i.ID] = i.Reason
 	}
 	want := map[string]string{
-		"msg_here_1": "repeats recent_messages", "msg_old_2": "fits whole", "msg_old_3": "fits whole", "msg_old_4": "not relevant enough",
+		"msg_here_1": "repeats recent_messages", "msg_old_2": "fits whole", "msg_old_3": "fits whole",
+		"msg_old_4":     "not relevant enough",
 		"msg_morning_1": "not relevant enough", "msg_morning_2": "fits whole", "msg_old_5": "not relevant enough",
 	}
 	if diff := cmp.Diff(want, decided); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if item := itemOf(t, got, "thread_history", "morning"); item.Reason != "1 of its 2 messages; the others: repeats relevant_messages" {
+	if item := itemOf(t, got, "thread_history",
+		"morning"); item.Reason != "1 of its 2 messages; the others: repeats relevant_messages" {
 		t.Errorf("transcript %+v", item)
 	}
 }

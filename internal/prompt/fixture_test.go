@@ -35,8 +35,8 @@ type person struct {
 	hits     []recall.Hit
 }
 
-// world is a store, a search and an archive of many users, with faults to inject. It is safe for concurrent use.
-type world struct {
+// fixture is a store, a search and an archive of many users, with faults to inject. It is safe for concurrent use.
+type fixture struct {
 	mu     sync.Mutex
 	people map[conversation.UserID]*person
 	kept   map[string]prompt.StoredPrompt
@@ -54,14 +54,14 @@ type world struct {
 	timelineLag int
 }
 
-func newWorld() *world {
-	return &world{
+func newFixture() *fixture {
+	return &fixture{
 		people: map[conversation.UserID]*person{}, kept: map[string]prompt.StoredPrompt{}, calls: map[string]int{},
 		fail: map[string]error{}, delay: map[string]time.Duration{}, during: map[string]func(){}, counter: tokens,
 	}
 }
 
-func (w *world) user(id conversation.UserID) *person {
+func (w *fixture) user(id conversation.UserID) *person {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.people[id] == nil {
@@ -71,7 +71,7 @@ func (w *world) user(id conversation.UserID) *person {
 }
 
 // call counts a call and plays its fault.
-func (w *world) call(ctx context.Context, source string, user conversation.UserID) (*person, error) {
+func (w *fixture) call(ctx context.Context, source string, user conversation.UserID) (*person, error) {
 	w.mu.Lock()
 	w.calls[source]++
 	err, delay, during := w.fail[source], w.delay[source], w.during[source]
@@ -90,7 +90,9 @@ func (w *world) call(ctx context.Context, source string, user conversation.UserI
 	return w.user(user), err
 }
 
-func (w *world) Open(ctx context.Context, user conversation.UserID, in, sessionID string) (conversation.Session, longterm.Access, error) {
+func (w *fixture) Open(ctx context.Context, user conversation.UserID, in, sessionID string) (conversation.Session,
+	longterm.Access, error,
+) {
 	p, err := w.call(ctx, "session", user)
 	if err != nil {
 		return conversation.Session{}, longterm.Access{}, err
@@ -103,7 +105,9 @@ func (w *world) Open(ctx context.Context, user conversation.UserID, in, sessionI
 	return conversation.Session{}, longterm.Access{}, fault.Missing("session")
 }
 
-func (w *world) Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message, error) {
+func (w *fixture) Tail(ctx context.Context, user conversation.UserID, session conversation.Session,
+	n int,
+) ([]conversation.Message, error) {
 	p, err := w.call(ctx, "tail", user)
 	if err != nil {
 		return nil, err
@@ -117,7 +121,9 @@ func (w *world) Tail(ctx context.Context, user conversation.UserID, session conv
 	return own[max(len(own)-n, 0):], nil
 }
 
-func (w *world) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session, error) {
+func (w *fixture) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time,
+	limit int,
+) ([]conversation.Session, error) {
 	p, err := w.call(ctx, "sessions", user)
 	if err != nil {
 		return nil, err
@@ -129,7 +135,9 @@ func (w *world) RecentSessions(ctx context.Context, user conversation.UserID, si
 	return recent[:min(len(recent), limit)], nil
 }
 
-func (w *world) Timeline(ctx context.Context, user conversation.UserID, _ conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, _ conversation.Range,
+	page conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
 	p, err := w.call(ctx, "messages", user)
 	if err != nil {
 		return nil, "", err
@@ -153,7 +161,7 @@ func (w *world) Timeline(ctx context.Context, user conversation.UserID, _ conver
 	return all[from:to], next, nil
 }
 
-func (w *world) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
+func (w *fixture) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
 	p, err := w.call(ctx, "long_term", user)
 	if err != nil {
 		return longterm.Snapshot{}, err
@@ -161,7 +169,9 @@ func (w *world) LongTerm(ctx context.Context, user conversation.UserID) (longter
 	return p.snapshot, nil
 }
 
-func (w *world) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error) {
+func (w *fixture) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit,
+	error,
+) {
 	p, err := w.call(ctx, "resolve", user)
 	if err != nil {
 		return nil, err
@@ -177,7 +187,7 @@ func (w *world) Resolve(ctx context.Context, user conversation.UserID, generatio
 	return hits, nil
 }
 
-func (w *world) Search(ctx context.Context, user conversation.UserID, q recall.Search) (recall.Found, error) {
+func (w *fixture) Search(ctx context.Context, user conversation.UserID, q recall.Search) (recall.Found, error) {
 	p, err := w.call(ctx, "search", user)
 	if err != nil {
 		return recall.Found{}, err
@@ -210,14 +220,14 @@ func recordType(h recall.Hit) string {
 	return vector.CheckInRecord
 }
 
-func (w *world) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
+func (w *fixture) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept[k.ID] = k
 	return w.fail["archive"]
 }
 
-func (w *world) StoredPrompt(_ context.Context, _ conversation.UserID, id string) (prompt.StoredPrompt, error) {
+func (w *fixture) StoredPrompt(_ context.Context, _ conversation.UserID, id string) (prompt.StoredPrompt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k, ok := w.kept[id]
@@ -227,7 +237,9 @@ func (w *world) StoredPrompt(_ context.Context, _ conversation.UserID, id string
 	return k, nil
 }
 
-func (w *world) StoredPrompts(_ context.Context, _ conversation.UserID, sessionID string, _ conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
+func (w *fixture) StoredPrompts(_ context.Context, _ conversation.UserID, sessionID string,
+	_ conversation.Page,
+) ([]prompt.StoredPrompt, conversation.Position, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []prompt.StoredPrompt
@@ -240,12 +252,12 @@ func (w *world) StoredPrompts(_ context.Context, _ conversation.UserID, sessionI
 	return all, "", nil
 }
 
-// service is a prompt service on the world, with its clock standing at.
-func (w *world) service(at time.Time) *prompt.Service {
+// service returns a prompt service on the fixture whose clock always returns at.
+func (w *fixture) service(at time.Time) *prompt.Service {
 	return prompt.New(w.deps(at))
 }
 
-func (w *world) deps(at time.Time) prompt.Deps {
+func (w *fixture) deps(at time.Time) prompt.Deps {
 	ids := 0
 	return prompt.Deps{
 		Store: w, Search: w, Counter: w.counter, Archive: w, StoreText: true,
@@ -321,7 +333,8 @@ func summaryHit(s *conversation.Session, score float64) recall.Hit {
 	}
 	return recall.Hit{ID: string(surface.Writes) + "#" + s.ID, Score: score, Summary: &summary.Summary{
 		RecordType: surface.Writes, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
-		Text: s.Summary.Text, CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt, UpdatedAt: s.Summary.UpdatedAt,
+		Text: s.Summary.Text, CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
+		UpdatedAt: s.Summary.UpdatedAt,
 	}}
 }
 

@@ -16,16 +16,20 @@ import (
 )
 
 // drawn is a user with memories that were extracted from sessions in several contexts, most of them long ago.
-func drawn(w *world) (prompt.Request, *person) {
+func drawn(w *fixture) (prompt.Request, *person) {
 	p := w.user("u")
 	p.converse("designer", "program_designer", "c", now.Add(-900*time.Hour), says(0, "one"), says(minute, "two"))
 	p.converse("coach", "coach_conversation", "c", now.Add(-800*time.Hour), says(0, "one"))
 	for i := range 22 {
-		p.converse(fmt.Sprint("log", i), "workout_log", "c", now.Add(-time.Duration(700-i)*time.Hour), slices.Repeat([]line{says(0, "set")}, 10)...)
+		p.converse(fmt.Sprint("log", i), "workout_log", "c", now.Add(-time.Duration(700-i)*time.Hour),
+			slices.Repeat([]line{says(0, "set")}, 10)...)
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "own"))
 	memory := func(content string, from ...string) longterm.Memory {
-		return longterm.Memory{ID: content, Content: content, Type: longterm.ProfileMemory, Source: longterm.Extracted, MessageIDs: from}
+		return longterm.Memory{
+			ID: content, Content: content, Type: longterm.ProfileMemory, Source: longterm.Extracted,
+			MessageIDs: from,
+		}
 	}
 	p.snapshot.Memories = []longterm.Memory{
 		memory("of the designer", "msg_designer_1", "msg_designer_2"), memory("of the coach", "msg_coach_1"),
@@ -35,7 +39,10 @@ func drawn(w *world) (prompt.Request, *person) {
 	}
 	found := memory("found in the designer", "msg_designer_2")
 	p.hits = []recall.Hit{{ID: "found", Memory: &found, Score: 1}}
-	return prompt.Request{Recipe: prompt.BlockMap, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}, p
+	return prompt.Request{
+		Recipe: prompt.BlockMap, Context: "coach_conversation", SessionID: "here", CoachID: "c",
+		Message: "next",
+	}, p
 }
 
 // toldMemories are the memories that a prompt tells.
@@ -52,24 +59,36 @@ func toldMemories(p prompt.Prompt) []string {
 	return told
 }
 
-// A memory that was extracted is told where every session it was drawn from may be told of, and costs one read, to users
-// who keep contexts apart alone.
+// A memory that was extracted is told where every session it was drawn from may be told of, and costs one read, to
+// users who keep contexts apart alone.
 func TestMemoriesFollowTheirSessions(t *testing.T) {
-	all := []string{"found in the designer", "of both", "of here", "of nowhere", "of the coach", "of the deleted", "of the designer", "seeded"}
+	t.Parallel()
+	all := []string{
+		"found in the designer", "of both", "of here", "of nowhere", "of the coach", "of the deleted",
+		"of the designer", "seeded",
+	}
 	for name, tt := range map[string]struct {
 		set   func(*longterm.Preferences)
 		want  []string
 		reads int
 	}{
-		"all on":              {func(*longterm.Preferences) {}, all, 0},
-		"memory off":          {func(p *longterm.Preferences) { p.Memory, p.CrossContext = false, false }, []string{"seeded"}, 0},
+		"all on": {func(*longterm.Preferences) {}, all, 0},
+		"memory off": {
+			func(p *longterm.Preferences) { p.Memory, p.CrossContext = false, false },
+			[]string{"seeded"},
+			0,
+		},
 		"crossContext off":    {func(p *longterm.Preferences) { p.CrossContext = false }, []string{"of here", "seeded"}, 1},
 		"designer not shared": {unshare("program_designer"), []string{"of here", "of the coach", "seeded"}, 1},
 		"coach not shared":    {unshare("coach_conversation"), []string{"of here", "of the coach", "seeded"}, 1},
-		"log not shared":      {unshare("workout_log"), []string{"found in the designer", "of both", "of here", "of the coach", "of the designer", "seeded"}, 1},
+		"log not shared": {
+			unshare("workout_log"),
+			[]string{"found in the designer", "of both", "of here", "of the coach", "of the designer", "seeded"},
+			1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
+			w := newFixture()
 			r, p := drawn(w)
 			tt.set(&p.access.Preferences)
 			got := toldMemories(build(t, w.service(now), "u", r))
@@ -86,7 +105,8 @@ func unshare(context string) func(*longterm.Preferences) {
 
 // Where the origins can't be read, what they are needed for is left out, and the manifest says so.
 func TestOriginsThatCannotBeRead(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r, p := drawn(w)
 	unshare("workout_log")(&p.access.Preferences)
 	w.fail["resolve"] = errors.New("timeout")

@@ -17,7 +17,8 @@ import (
 
 // What is kept can be read back and listed; the manifest fits, and its hash is the text's own.
 func TestKeeping(t *testing.T) {
-	w := newWorld()
+	t.Parallel()
+	w := newFixture()
 	r := ann(t, w)
 	deps := w.deps(now)
 	s := prompt.New(deps)
@@ -29,13 +30,15 @@ func TestKeeping(t *testing.T) {
 	if diff := cmp.Diff(p.Tools, got.Tools); diff != "" || len(got.Tools) == 0 {
 		t.Errorf("tools -built +kept:\n%s", diff)
 	}
-	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens || got.SessionID != "chat" {
+	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens ||
+		got.SessionID != "chat" {
 		t.Errorf("read back %+v", got)
 	}
 	if diff := cmp.Diff(p.Manifest, *got.Manifest); diff != "" {
 		t.Errorf("manifest -built +kept:\n%s", diff)
 	}
-	if got.CreatedAt != "2026-02-05T18:30:00.000Z" || got.ExpiresAt != "2026-02-12T18:30:00.000Z" || len(got.SHA256) != 64 {
+	if got.CreatedAt != "2026-02-05T18:30:00.000Z" || got.ExpiresAt != "2026-02-12T18:30:00.000Z" ||
+		len(got.SHA256) != 64 {
 		t.Errorf("kept from %s to %s, hash %s", got.CreatedAt, got.ExpiresAt, got.SHA256)
 	}
 	deps.StoreText = false
@@ -67,8 +70,9 @@ func TestKeeping(t *testing.T) {
 // The text is kept with its manifest in every recipe, context-format's payload included (maas-context-format,
 // "Assembly Logic", 4).
 func TestKeptText(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range prompt.Recipes {
-		w := newWorld()
+		w := newFixture()
 		r := ann(t, w)
 		r.Recipe = recipe.Name
 		s := w.service(now)
@@ -77,7 +81,8 @@ func TestKeptText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *got.System != p.System || got.Text != p.Text || !slices.Equal(got.Messages, p.Messages) || got.Recipe != recipe.Name {
+		if *got.System != p.System || got.Text != p.Text || !slices.Equal(got.Messages, p.Messages) ||
+			got.Recipe != recipe.Name {
 			t.Errorf("%s: read back %+v", recipe.Name, got)
 		}
 	}
@@ -85,7 +90,9 @@ func TestKeptText(t *testing.T) {
 
 // A caller that packs later keeps the time at which the prompt was built.
 func TestPackKeepsTheTimeOfTheID(t *testing.T) {
-	k, err := prompt.NewStoredPrompt(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())}, prompt.SaveOptions{Now: now.Add(time.Minute), TTL: time.Hour})
+	t.Parallel()
+	k, err := prompt.NewStoredPrompt(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())},
+		prompt.SaveOptions{Now: now.Add(time.Minute), TTL: time.Hour})
 	if err != nil || !k.CreatedAt.Equal(now) {
 		t.Errorf("created at %v, %v", k.CreatedAt, err)
 	}
@@ -93,6 +100,7 @@ func TestPackKeepsTheTimeOfTheID(t *testing.T) {
 
 // A manifest too large to keep loses lines, the dropped ones first, and says how many.
 func TestManifestIsBounded(t *testing.T) {
+	t.Parallel()
 	var items []prompt.Item
 	for i := range 3000 {
 		decision := prompt.Dropped
@@ -106,7 +114,7 @@ func TestManifestIsBounded(t *testing.T) {
 	if err != nil || len(k.Manifest) > prompt.MaxManifestBytes {
 		t.Fatalf("%d bytes, %v", len(k.Manifest), err)
 	}
-	w := newWorld()
+	w := newFixture()
 	w.kept[k.ID] = k
 	got, err := w.service(now).Get(t.Context(), "u", k.ID)
 	if err != nil {

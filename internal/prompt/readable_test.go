@@ -23,7 +23,10 @@ var lives = map[string]func(*person) prompt.Request{
 	"brand new": func(p *person) prompt.Request {
 		p.converse("here", "coach_conversation", "c", now, says(0, "Hello there, what now?"))
 		p.snapshot.Profile = &longterm.Profile{Name: "Ann", CreatedAt: now}
-		return prompt.Request{Context: "coach_conversation", SessionID: "here", Message: "Hello there, what now?", MessageID: "msg_here_1"}
+		return prompt.Request{
+			Context: "coach_conversation", SessionID: "here", Message: "Hello there, what now?",
+			MessageID: "msg_here_1",
+		}
 	},
 	"this session only": func(p *person) prompt.Request {
 		p.converse("here", "coach_conversation", "c", now.Add(-time.Hour), exchanges(12)...)
@@ -42,29 +45,39 @@ var lives = map[string]func(*person) prompt.Request{
 func manySessions(p *person) prompt.Request {
 	contexts := conversation.Contexts()
 	for i := range 300 {
-		s := p.converse(fmt.Sprint("s", i), contexts[i%len(contexts)], "c", now.Add(-time.Duration(300-i)*5*time.Hour), exchanges(4)...)
+		s := p.converse(fmt.Sprint("s", i), contexts[i%len(contexts)], "c", now.Add(-time.Duration(300-i)*5*time.Hour),
+			exchanges(4)...)
 		if i%3 > 0 {
 			summarize(s, fmt.Sprint("They talked about squats, time ", i, "."))
 		}
 		if i%10 == 1 && s.Summary != nil {
-			p.hits = append(p.hits, summaryHit(s, 0.5), recall.Hit{ID: fmt.Sprint("h", i), Score: 0.4, Message: new(p.messages[len(p.messages)-1])})
+			p.hits = append(p.hits, summaryHit(s, 0.5),
+				recall.Hit{ID: fmt.Sprint("h", i), Score: 0.4, Message: new(p.messages[len(p.messages)-1])})
 		}
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-time.Minute), says(0, "Let us go on."))
-	p.snapshot.Memories = []longterm.Memory{{ID: "m", Type: longterm.ProfileMemory, Content: "Bad left knee.", Pinned: true}}
-	return prompt.Request{Context: "coach_conversation", SessionID: "here", Message: "Where did we leave off with the squats?"}
+	p.snapshot.Memories = []longterm.Memory{{
+		ID: "m", Type: longterm.ProfileMemory, Content: "Bad left knee.",
+		Pinned: true,
+	}}
+	return prompt.Request{
+		Context: "coach_conversation", SessionID: "here",
+		Message: "Where did we leave off with the squats?",
+	}
 }
 
 // odd is what a reader would stumble over: a heading or a label with nothing behind it, and holes.
-var odd = regexp.MustCompile(`(?m)^#+ .*\n(?:\s*\z|\n)|^(?:User|Assistant):\s*$|^\[[^\]\n]*\]:?\s*$|^[A-Z ]+:\n(?:\n|\z)|^-\s*$|\n\n\n|\A\s|\s\z`)
+var odd = regexp.MustCompile(`(?m)^#+ .*\n(?:\s*\z|\n)|^(?:User|Assistant):\s*$|^\[[^\]\n]*\]:?\s*$` +
+	`|^[A-Z ]+:\n(?:\n|\z)|^-\s*$|\n\n\n|\A\s|\s\z`)
 
 // Every recipe makes sense of every life within every budget: it reads back as its manifest says, leaves no heading or
 // label alone, keeps the budget, and ends with the message; or it says what the message needs.
 func TestEveryLifeInEveryRecipe(t *testing.T) {
+	t.Parallel()
 	for name, live := range lives {
 		for _, recipe := range prompt.Recipes {
 			t.Run(name+"/"+recipe.Name, func(t *testing.T) {
-				w := newWorld()
+				w := newFixture()
 				r := live(w.user("u"))
 				r.Recipe = recipe.Name
 				fits := 0
@@ -74,7 +87,8 @@ func TestEveryLifeInEveryRecipe(t *testing.T) {
 						r.Budget = nil
 					}
 					p, err := w.service(now).Build(t.Context(), "u", r)
-					if fault.Is(err, fault.Invalid) && budget > 0 && budget < 700 && strings.Contains(err.Error(), fmt.Sprint("the budget is ", budget)) {
+					if fault.Is(err, fault.Invalid) && budget > 0 && budget < 700 &&
+						strings.Contains(err.Error(), fmt.Sprint("the budget is ", budget)) {
 						continue
 					}
 					if err != nil {
