@@ -1,7 +1,7 @@
-"""Prints what "sam local invoke --env-vars" needs to run a function on this machine against a deployed stack.
+"""Prints the file for "sam local invoke --env-vars", to run a function on this machine with a deployed stack.
 
-On this machine SAM gives a function logical ids where AWS gives it names: TABLE_NAME would be "Table". The stack's
-outputs have the real ones.
+SAM gives a local function logical ids where AWS gives it names: TABLE_NAME would be "Table". The stack's outputs have
+the real names.
 """
 
 import json
@@ -11,7 +11,7 @@ import boto3
 import tomlkit
 from botocore.exceptions import BotoCoreError, ClientError
 
-# The variables that name resources, by the outputs that hold their names.
+# The variables that name resources, with the outputs that hold the names.
 VARIABLES = {"TABLE_NAME": "TableName", "PROMPT_FUNCTION": "PromptFunctionName"}
 
 

@@ -1,7 +1,7 @@
-"""Checks what SAM makes of the template, since that, and not the template, is deployed.
+"""Checks the CloudFormation template that SAM makes of template.yaml, because that one is deployed.
 
-SAM adds resources of its own. These are the ones that matter for who may do what:
-the two permissions of the public function URL, the authorizer of every route, and roles.
+SAM adds resources. These decide who may do what: the two permissions of the public function URL, the authorizer of
+every route, and the roles.
 """
 
 import os
@@ -15,7 +15,7 @@ PUBLIC = {(path, method) for path in ("/openapi.json", "/docs") for method in ("
 
 
 def transformed(path):
-    """Returns the CloudFormation template that SAM makes of the one at path."""
+    """Returns the CloudFormation template that SAM makes of the template at path."""
     with open(path, encoding="utf-8") as file:
         template = yaml_parse(file.read())
     for resource in template["Resources"].values():
@@ -43,19 +43,19 @@ def url_problems(template):
 
 
 def route_problems(template):
-    """Every route asks for a token, except the two documents; and none keeps preflights from the gateway."""
+    """Every route but the two documents needs a token, and no route takes preflights from the gateway."""
     for name, api in of_type(template, "AWS::ApiGatewayV2::Api"):
         for path, methods in api["Body"]["paths"].items():
             for method, route in methods.items():
                 if method in ("options", "x-amazon-apigateway-any-method"):
-                    yield f"{name}: {method} {path} would take preflights, which the gateway has to answer"
+                    yield f"{name}: {method} {path} takes preflights, which the gateway has to answer"
                 want = "NONE" if (path, method) in PUBLIC else "Jwt"
                 if route.get("security") != [{want: []}]:
                     yield f"{name}: {method} {path} has security {route.get('security')}, not {want}"
 
 
 def role_problems(template):
-    """Exact permissions only: no managed policy, no action or resource named by a star alone, but X-Ray's."""
+    """Roles have exact permissions: no managed policy, no star in an action, no resource "*" except for X-Ray."""
     for name, role in of_type(template, "AWS::IAM::Role"):
         if role.get("ManagedPolicyArns"):
             yield f"{name}: has managed policies"
@@ -77,7 +77,7 @@ def as_list(value):
 
 
 def main():
-    # SAM writes ARNs, and asks for a region to do so; any will do.
+    # SAM needs a region to write ARNs; any region works.
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
     template = transformed(sys.argv[1])
     problems = [*url_problems(template), *route_problems(template), *role_problems(template)]

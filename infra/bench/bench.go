@@ -60,7 +60,11 @@ func (c Command) run(ctx context.Context, numbers, docs string) error {
 	}
 	fmt.Print(result.Text())
 	if numbers != "" {
-		if err := report.WriteJSON(numbers, result); err != nil {
+		content := struct {
+			Result Result       `json:"result"`
+			Bars   []report.Bar `json:"bars"`
+		}{result, result.Bars()}
+		if err := report.WriteJSON(numbers, content); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
-// Package client is a small client of the HTTP API for the programs beside the product: the replay, the demo and the
-// end-to-end tests. It speaks as an app's backend would: JSON in and out, a bearer token, an event stream.
+// Package client is a small client of the HTTP API for the replay, the demo, the benchmarks and the end-to-end tests.
+// It uses the API as an app's backend does: JSON in and out, a bearer token, an event stream.
 package client
 
 import (
@@ -34,7 +34,7 @@ type Problem struct {
 	} `json:"errors"`
 }
 
-// Error says the status, the code and what the API found wrong.
+// Error returns the status, the code and the details.
 func (p *Problem) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d %s: %s", p.Status, p.Code, p.Detail)
@@ -44,7 +44,7 @@ func (p *Problem) Error() string {
 	return text.String()
 }
 
-// New returns a client of the stack at base that holds no token; As gives it one.
+// New returns a client, without a token, of the stack at a base address.
 func New(base string) *Client {
 	return &Client{
 		base: strings.TrimRight(base, "/"), calls: new(atomic.Int64),
@@ -72,7 +72,7 @@ func (c *Client) WithToken(token string) *Client {
 	return &clone
 }
 
-// Calls is how many requests this client, and those made from it, have sent.
+// Calls returns how many requests this client has sent, and the clients made from it.
 func (c *Client) Calls() int64 { return c.calls.Load() }
 
 // Header is one request header.
@@ -81,8 +81,8 @@ type Header struct{ Name, Value string }
 // Key is the Idempotency-Key header.
 func Key(value string) Header { return Header{"Idempotency-Key", value} }
 
-// Do sends in as JSON (nothing where it is nil) and decodes the answer into out (unless that is nil). An answer of
-// 400 and above is a *Problem.
+// Do makes a request. It sends in as JSON unless in is nil, and decodes the answer into out unless out is nil. Its
+// error is a *Problem if the status is 400 or above.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any, headers ...Header) error {
 	response, err := c.send(ctx, method, path, in, headers)
 	if err != nil {
@@ -148,8 +148,8 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// Chat posts one turn and calls each for every event of its stream, in order. An error of each ends the reading, as
-// a client that goes away does.
+// Chat posts one turn and calls each for every event of the stream, in order. If each returns an error, Chat closes the
+// connection and returns the error.
 func (c *Client) Chat(ctx context.Context, in any, each func(Event) error, headers ...Header) error {
 	response, err := c.send(ctx, http.MethodPost, "/v1/chat", in, headers)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command demo plays the specification's own story through the public HTTP API: a user swaps an exercise in the
-// program designer, then asks the coach about tomorrow, then goes back. After each turn it prints what the model was
-// given about the other screen, and the prompt's blocks and tokens.
+// Command demo plays the example of unified-conversation-context through the public HTTP API: a user swaps an
+// exercise in the program designer, then asks the coach about tomorrow, then goes back. After each turn it prints
+// what the prompt says about the other screen, and the prompt's blocks and tokens.
 //
 //	go run ./infra/demo [-base http://127.0.0.1:8080]
 //
-// Where no stack answers at the address, the demo starts one and stops it at the end.
+// If no stack answers at the address, the demo starts one and stops it at the end.
 package main
 
 import (
@@ -46,7 +46,7 @@ func run(ctx context.Context, base string) (err error) {
 	if err := s.play(ctx); err != nil {
 		return err
 	}
-	// What is under way behind the last turn ends before the stack does.
+	// The background work of the last turn ends before the stack does.
 	return client.New(base).Do(ctx, http.MethodPost, "/dev/settle", map[string]any{"timeoutMs": 10000}, nil)
 }
 

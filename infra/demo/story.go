@@ -18,11 +18,12 @@ type act struct {
 	surface, label, session, says string
 }
 
-// acts are the specification's own story (unified-conversation-context, "Prompt addition example"), and its reverse.
+// acts are the example of unified-conversation-context ("Prompt addition example"), and its reverse.
 var acts = []act{
 	{
 		"program_designer", "Program Designer", "designer",
-		"I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. I only have bands at home.",
+		"I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. " +
+			"I only have bands at home.",
 	},
 	{
 		"coach_conversation", "Coach", "coach",
@@ -34,12 +35,12 @@ var acts = []act{
 	},
 }
 
-// story plays the acts as one user and prints what each side knew.
+// story plays the acts as one user and prints what each prompt knew.
 type story struct {
 	api *client.Client
 	out io.Writer
 	run string
-	// column is how far the printed speech has come in its line.
+	// column is the length of the current line of printed speech.
 	column int
 }
 
@@ -71,10 +72,10 @@ func (s *story) play(ctx context.Context) error {
 	return nil
 }
 
-// turn sends one message, prints the answer as it streams, and then what the model was given.
+// turn sends one message, prints the answer as it streams, and then prints the prompt.
 func (s *story) turn(ctx context.Context, a act, session string) error {
 	fmt.Fprintf(s.out, "user   > ")
-	s.flow(a.says + "\n")
+	s.printSpeech(a.says + "\n")
 	fmt.Fprintf(s.out, "coach  > ")
 	var promptID string
 	started := time.Now()
@@ -95,22 +96,22 @@ func (s *story) turn(ctx context.Context, a act, session string) error {
 			if err := json.Unmarshal(e.Data, &data); err != nil {
 				return err
 			}
-			s.flow(data.Text)
+			s.printSpeech(data.Text)
 		case "error":
 			return errors.New("the stream ended in an error: " + string(e.Data))
 		}
 		return nil
 	})
-	s.flow("\n")
+	s.printSpeech("\n")
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "         (first token after %d ms)\n", first.Milliseconds())
-	return s.showPrompt(ctx, promptID)
+	return s.printPrompt(ctx, promptID)
 }
 
-// kept is what GET /v1/prompts/{promptId} answers, as far as the demo shows it.
-type kept struct {
+// storedPrompt is the part of the answer of GET /v1/prompts/{promptId} that the demo prints.
+type storedPrompt struct {
 	System   string
 	Tokens   struct{ Total, Budget int }
 	Manifest struct {
@@ -123,8 +124,8 @@ type kept struct {
 	}
 }
 
-func (s *story) showPrompt(ctx context.Context, id string) error {
-	var p kept
+func (s *story) printPrompt(ctx context.Context, id string) error {
+	var p storedPrompt
 	if err := s.api.Do(ctx, http.MethodGet, "/v1/prompts/"+id, nil, &p); err != nil {
 		return fmt.Errorf("read prompt: %w", err)
 	}
@@ -157,7 +158,7 @@ func decisions(items []struct{ Kind, Context, Decision, Reason string }) string 
 	return strings.Join(parts, ", ")
 }
 
-// otherContexts cuts the section about other contexts out of the system text.
+// otherContexts returns the section about other contexts from the system text.
 func otherContexts(system string) string {
 	const heading = "# RECENT ACTIVITY IN OTHER CONTEXTS"
 	_, section, found := strings.Cut(system, heading)
@@ -170,14 +171,14 @@ func otherContexts(system string) string {
 	return strings.TrimSpace(section)
 }
 
-// width is how long a printed line may get; indent is where speech begins.
+// width is the length of a printed line; indent is the column at which speech begins.
 const (
 	width  = 100
 	indent = 9
 )
 
-// flow prints speech as it comes and breaks it at words.
-func (s *story) flow(text string) {
+// printSpeech prints speech as it comes and breaks lines between words.
+func (s *story) printSpeech(text string) {
 	for word := range strings.SplitAfterSeq(text, " ") {
 		if s.column > 0 && indent+s.column+len(word) > width {
 			fmt.Fprintf(s.out, "\n%*s", indent, "")
@@ -191,7 +192,7 @@ func (s *story) flow(text string) {
 	}
 }
 
-// quote sets a text off, each line broken at words.
+// quote indents a text and breaks its lines between words.
 func quote(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {

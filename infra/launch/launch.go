@@ -1,5 +1,5 @@
-// Package launch starts the local stack as a process of its own, as `make run` does, for the programs that need one
-// when none is running: the demo and the end-to-end tests.
+// Package launch builds and starts the local stack as a process of its own, as `make run` does. The demo and the
+// end-to-end tests use it.
 package launch
 
 import (
@@ -24,7 +24,7 @@ const ReadyTimeout = 3 * time.Minute
 type Stack struct {
 	// Base is the address of its HTTP API.
 	Base string
-	// Output is what it printed until it was ready, line by line.
+	// Output holds the lines that it printed until it was ready.
 	Output []string
 
 	command *exec.Cmd
@@ -33,7 +33,7 @@ type Stack struct {
 
 // Build compiles the local stack into a folder and returns the program's path.
 func Build(ctx context.Context, folder string) (string, error) {
-	root, err := moduleRoot(ctx)
+	root, err := ModuleRoot(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,8 @@ func Build(ctx context.Context, folder string) (string, error) {
 	return program, nil
 }
 
-func moduleRoot(ctx context.Context) (string, error) {
+// ModuleRoot returns the folder of this module.
+func ModuleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("find module: %w", err)
@@ -54,15 +55,19 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Start runs a built stack on a free port, with more environment variables as "NAME=value", and waits until it is
-// ready. What it prints on standard error goes to stderr.
+// Start runs a built stack on a free port and waits until it is ready. The environment adds variables as "NAME=value".
+// The stack's standard error goes to stderr.
 func Start(ctx context.Context, program string, stderr io.Writer, environment ...string) (*Stack, error) {
-	port, err := FreePort()
+	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("find free port: %w", err)
+	}
 	command := exec.Command(program) //nolint:noctx // it outlives the start; Stop ends it
-	command.Env = append(append(os.Environ(), fmt.Sprintf("PORT=%d", port)), environment...)
+	command.Env = append(append(os.Environ(), "PORT="+port), environment...)
 	command.Stderr = stderr
 	stdout, err := command.StdoutPipe()
 	if err != nil {
@@ -111,10 +116,10 @@ func (s *Stack) awaitReady(ctx context.Context, lines <-chan string) error {
 	}
 }
 
-// PID is the stack's process id.
+// PID returns the stack's process id.
 func (s *Stack) PID() int { return s.command.Process.Pid }
 
-// Stop asks the stack to end and waits; one that takes more than ten seconds is killed, which is an error.
+// Stop asks the stack to end and waits for it. It kills a stack that takes more than ten seconds, which is an error.
 func (s *Stack) Stop() error {
 	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop local stack: %w", err)
@@ -128,12 +133,12 @@ func (s *Stack) Stop() error {
 	}
 }
 
-// FreePort returns a port of the loopback interface that nothing listens on.
-func FreePort() (int, error) {
+// FreeAddress returns an address of the loopback interface, with a port that nothing listens on.
+func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
 	if err != nil {
-		return 0, fmt.Errorf("find free port: %w", err)
+		return "", fmt.Errorf("find free port: %w", err)
 	}
 	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return listener.Addr().String(), nil
 }

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// question has the turns that hold its answer.
+// question is a question with the turns that hold its answer.
 type question struct {
 	text     string
-	evidence map[place]bool
+	evidence map[turnRef]bool
 }
 
-// place is a turn of a conversation, by its session's id and its seq there.
-type place struct {
+// turnRef identifies a turn by its session's id and its seq there.
+type turnRef struct {
 	session string
 	seq     int
 }
@@ -26,11 +26,11 @@ type place struct {
 // adversarial is the category of questions that have no answer.
 const adversarial = 5
 
-// turnID finds the turns in an evidence string; some strings hold several, or stray characters.
+// turnID matches a turn in an evidence string. Some strings hold several turns, or stray characters.
 var turnID = regexp.MustCompile(`D\d+:\d+`)
 
 // readQuestions reads the questions that have an answer among the turns.
-func readQuestions(raw json.RawMessage, turns map[string]place) ([]question, error) {
+func readQuestions(raw json.RawMessage, turns map[string]turnRef) ([]question, error) {
 	var records []struct {
 		Question string   `json:"question"`
 		Evidence []string `json:"evidence"`
@@ -44,7 +44,7 @@ func readQuestions(raw json.RawMessage, turns map[string]place) ([]question, err
 	}
 	var questions []question
 	for _, r := range records {
-		q := question{text: r.Question, evidence: map[place]bool{}}
+		q := question{text: r.Question, evidence: map[turnRef]bool{}}
 		for _, text := range r.Evidence {
 			for _, id := range turnID.FindAllString(text, -1) {
 				if at, ok := turns[id]; ok {
@@ -59,21 +59,21 @@ func readQuestions(raw json.RawMessage, turns map[string]place) ([]question, err
 	return questions, nil
 }
 
-// The cutoffs of evidence recall: the first k messages, and those that are packed, best first, into so many tokens of
+// The cutoffs of evidence recall: the first k messages, and the messages that fit, best first, a budget of tokens of
 // four characters.
 var (
 	ranks   = [...]int{5, 10, 25}
 	budgets = [...]int{500, 1000, 2000}
 )
 
-// score sums, over questions, the share of their evidence that each cutoff holds.
+// score sums the share of evidence within each cutoff over questions.
 type score struct {
 	questions int
 	ranks     [len(ranks)]float64
 	budgets   [len(budgets)]float64
 }
 
-// recalled is one message of a recall.
+// recalled is one message that recall found.
 type recalled struct {
 	SessionID string
 	Seq       int
@@ -85,25 +85,25 @@ func (s *score) add(q question, found []recalled) {
 	share := 1 / float64(len(q.evidence))
 	var used [len(budgets)]int
 	for i, m := range found {
-		here := 0.0
-		if q.evidence[place{m.SessionID, m.Seq}] {
-			here = share
+		gain := 0.0
+		if q.evidence[turnRef{m.SessionID, m.Seq}] {
+			gain = share
 		}
 		for c, k := range ranks {
 			if i < k {
-				s.ranks[c] += here
+				s.ranks[c] += gain
 			}
 		}
 		for c, tokens := range budgets {
 			if used[c]+len(m.Content) <= 4*tokens {
 				used[c] += len(m.Content)
-				s.budgets[c] += here
+				s.budgets[c] += gain
 			}
 		}
 	}
 }
 
-// String is one line of percentages.
+// String returns one line of percentages.
 func (s *score) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d questions:", s.questions)
@@ -116,8 +116,8 @@ func (s *score) String() string {
 	return text.String()
 }
 
-// evidence asks the recall each question, and returns how much of the evidence it brings.
-func (r *replay) evidence(ctx context.Context, samples []sample) (*score, error) {
+// scoreRecall searches for each question and scores how much of the evidence recall finds.
+func (r *replay) scoreRecall(ctx context.Context, samples []sample) (*score, error) {
 	found := make([][][]recalled, len(samples))
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(r.parallel)

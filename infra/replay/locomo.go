@@ -16,7 +16,7 @@ type sample struct {
 	Questions []question
 }
 
-// session is one sitting of the two speakers.
+// session is one conversation of the two speakers.
 type session struct {
 	Number int
 	At     time.Time
@@ -30,7 +30,7 @@ type turn struct {
 	Caption string `json:"blip_caption"`
 }
 
-// content is what the speaker said; a shared picture stands as its caption.
+// content returns what the speaker said, with the caption of a shared picture.
 func (t turn) content() string {
 	if t.Caption == "" {
 		return t.Text
@@ -38,7 +38,7 @@ func (t turn) content() string {
 	return fmt.Sprintf("%s [shares a picture: %s]", t.Text, t.Caption)
 }
 
-// readSamples reads a LoCoMo file, whose sessions are numbered fields of one object.
+// readSamples reads a LoCoMo file. Its sessions are numbered fields of one object.
 func readSamples(path string) ([]sample, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -69,15 +69,15 @@ func readSamples(path string) ([]sample, error) {
 	return samples, nil
 }
 
-// turns are the places that the sample's turns have once they are replayed, by their ids in the file.
-func (s sample) turns() map[string]place {
-	places := map[string]place{}
-	for _, sitting := range s.Sessions {
-		for i, t := range sitting.Turns {
-			places[t.ID] = place{sessionID(sitting), i + 1}
+// turns returns where the sample's turns are after the replay, by their ids in the file.
+func (s sample) turns() map[string]turnRef {
+	turns := map[string]turnRef{}
+	for _, session := range s.Sessions {
+		for i, t := range session.Turns {
+			turns[t.ID] = turnRef{sessionID(session), i + 1}
 		}
 	}
-	return places
+	return turns
 }
 
 func readSessions(conversation map[string]json.RawMessage) ([]session, error) {

@@ -1,7 +1,8 @@
-// Command replay plays real multi-session conversations through the public HTTP API, as a user of the app would
-// produce them: each session in its context, with its own times, two contexts in turn. It ends with what that took
-// and with the prompt that a coach would get now. With -recall it asks the recall the file's questions, and prints the
-// share of the turns that hold the answers among the first k messages (R@k) and in so many tokens of them (B).
+// Command replay replays real multi-session conversations through the public HTTP API, as users of an app produce
+// them: each session in its context, with its own times, in two contexts by turns. At the end it prints what the
+// replay took and the prompt that a coach would get now. With -recall it searches for the file's questions, and
+// prints which share of the turns with the answers is among the first k messages (R@k) and within a budget of tokens
+// (B).
 //
 //	go run ./infra/replay -data locomo.json [-sample conv-26] [-recall] [-base http://127.0.0.1:8080]
 //
@@ -24,8 +25,8 @@ func main() {
 	only := flag.String("sample", "", "replay only the sample with this id")
 	base := flag.String("base", "http://127.0.0.1:8080", "address of the stack")
 	parallel := flag.Int("parallel", 4, "how many users at once")
-	question := flag.String("ask", "What do you remember about me?", "message of the prompt that is shown at the end")
-	ask := flag.Bool("recall", false, "ask the recall the file's questions, and say how much of their evidence it brings")
+	message := flag.String("ask", "What do you remember about me?", "message of the prompt that is printed at the end")
+	recall := flag.Bool("recall", false, "search for the file's questions, and print how much of their evidence is found")
 	flag.Parse()
 	if *data == "" {
 		fmt.Fprintln(os.Stderr, "replay: -data is missing: name a LoCoMo file")
@@ -33,7 +34,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	r := &replay{api: client.New(*base), parallel: *parallel, question: *question, ask: *ask, out: os.Stdout}
+	r := &replay{api: client.New(*base), parallel: *parallel, message: *message, recall: *recall, out: os.Stdout}
 	if err := r.run(ctx, *data, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "replay:", err)
 		os.Exit(1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,22 +15,23 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// surfaces are the two contexts that sessions alternate between, so that whatever is recalled crosses them.
+// surfaces are the two contexts that sessions alternate between, so that recall has to cross them.
 var surfaces = [2]string{"coach_conversation", "program_designer"}
 
-// coach is the one coach of all replayed sessions.
+// coach is the coach of all replayed sessions.
 const coach = "coach"
 
-// pace is the time between two messages of a session; the file has only the time at which a session began.
-const pace = 20 * time.Second
+// messageInterval is the time between two messages of a session. The file has only the time at which a session began.
+const messageInterval = 20 * time.Second
 
 type replay struct {
 	api      *client.Client
 	parallel int
-	question string
-	// ask has the recall asked the file's own questions.
-	ask bool
-	out io.Writer
+	// message is the message of the prompt that is printed at the end.
+	message string
+	// recall turns on the search for the file's questions.
+	recall bool
+	out    io.Writer
 
 	messages, sessions atomic.Int64
 }
@@ -40,22 +42,23 @@ func (r *replay) run(ctx context.Context, path, only string) error {
 		return err
 	}
 	if only != "" {
-		if samples = pick(samples, only); samples == nil {
+		samples = slices.DeleteFunc(samples, func(s sample) bool { return s.ID != only })
+		if len(samples) == 0 {
 			return fmt.Errorf("no sample %q in %s", only, path)
 		}
 	}
 	total := 0
 	for _, s := range samples {
-		for _, sitting := range s.Sessions {
-			total += len(sitting.Turns)
+		for _, session := range s.Sessions {
+			total += len(session.Turns)
 		}
 	}
 	started := time.Now()
-	stop := r.progress(total)
-	work, wctx := errgroup.WithContext(ctx)
+	stop := r.printProgress(total)
+	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(r.parallel)
 	for _, s := range samples {
-		work.Go(func() error { return r.play(wctx, s) })
+		work.Go(func() error { return r.replaySample(workCtx, s) })
 	}
 	err = work.Wait()
 	stop()
@@ -65,17 +68,8 @@ func (r *replay) run(ctx context.Context, path, only string) error {
 	return r.report(ctx, samples, time.Since(started))
 }
 
-func pick(samples []sample, id string) []sample {
-	for _, s := range samples {
-		if s.ID == id {
-			return []sample{s}
-		}
-	}
-	return nil
-}
-
-// progress shows how far the replay is, twice a second, until the returned function is called.
-func (r *replay) progress(total int) (stop func()) {
+// printProgress prints the progress twice a second until the returned function is called.
+func (r *replay) printProgress(total int) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -94,16 +88,15 @@ func (r *replay) progress(total int) (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// play replays one sample as one user: every session in turn, two messages a call as a chat produces them.
-func (r *replay) play(ctx context.Context, s sample) error {
+// replaySample replays one sample as one user: every session in turn, two messages a call, as in a chat.
+func (r *replay) replaySample(ctx context.Context, s sample) error {
 	api, err := r.api.As(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	for i, sitting := range s.Sessions {
-		id := sessionID(sitting)
-		if err := r.sit(ctx, api, s, sitting, id, surfaces[i%len(surfaces)]); err != nil {
-			return fmt.Errorf("replay %s of %s: %w", id, s.ID, err)
+	for i, session := range s.Sessions {
+		if err := r.replaySession(ctx, api, s, session, surfaces[i%len(surfaces)]); err != nil {
+			return fmt.Errorf("replay %s of %s: %w", sessionID(session), s.ID, err)
 		}
 		r.sessions.Add(1)
 	}
@@ -116,15 +109,19 @@ func (r *replay) play(ctx context.Context, s sample) error {
 
 func sessionID(s session) string { return fmt.Sprintf("session-%d", s.Number) }
 
-func (r *replay) sit(ctx context.Context, api *client.Client, s sample, sitting session, id, surface string) error {
+func (r *replay) replaySession(
+	ctx context.Context, api *client.Client, sample sample, s session, surface string,
+) error {
+	id := sessionID(s)
 	create := map[string]any{"context": surface, "coachId": coach, "sessionId": id}
 	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(id)); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
-	for from := 0; from < len(sitting.Turns); from += 2 {
-		to := min(from+2, len(sitting.Turns))
+	for from := 0; from < len(s.Turns); from += 2 {
+		to := min(from+2, len(s.Turns))
 		key := client.Key(fmt.Sprintf("%s-%d", id, from))
-		if err := api.Do(ctx, http.MethodPost, "/v1/sessions/"+id+"/messages", batch(s, sitting, from, to), nil, key); err != nil {
+		in := body(sample, s, from, to)
+		if err := api.Do(ctx, http.MethodPost, "/v1/sessions/"+id+"/messages", in, nil, key); err != nil {
 			return fmt.Errorf("append messages %d to %d: %w", from, to, err)
 		}
 		r.messages.Add(int64(to - from))
@@ -132,16 +129,17 @@ func (r *replay) sit(ctx context.Context, api *client.Client, s sample, sitting 
 	return nil
 }
 
-func batch(s sample, sitting session, from, to int) map[string]any {
+// body returns the body of an append of a session's turns.
+func body(sample sample, s session, from, to int) map[string]any {
 	messages := make([]map[string]any, 0, to-from)
 	for i := from; i < to; i++ {
 		role := "assistant"
-		if sitting.Turns[i].Speaker == s.SpeakerA {
+		if s.Turns[i].Speaker == sample.SpeakerA {
 			role = "user"
 		}
 		messages = append(messages, map[string]any{
-			"role": role, "content": sitting.Turns[i].content(),
-			"timestamp": conversation.FormatTime(sitting.At.Add(time.Duration(i) * pace)),
+			"role": role, "content": s.Turns[i].content(),
+			"timestamp": conversation.FormatTime(s.At.Add(time.Duration(i) * messageInterval)),
 		})
 	}
 	return map[string]any{"messages": messages}

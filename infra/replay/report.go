@@ -13,7 +13,7 @@ import (
 // settleTimeout is how long the report waits for summaries and vectors to catch up.
 const settleTimeout = 3 * time.Minute
 
-// report waits for the background work, then says what the replay took and what a coach would be told now.
+// report waits for the background work, then prints what the replay took and the prompt that a coach would get now.
 func (r *replay) report(ctx context.Context, samples []sample, took time.Duration) error {
 	calls := r.api.Calls()
 	var settled struct {
@@ -27,7 +27,7 @@ func (r *replay) report(ctx context.Context, samples []sample, took time.Duratio
 		return fmt.Errorf("settle: %w", err)
 	}
 	behind := time.Since(waiting)
-	summaries, err := r.summaries(ctx, samples)
+	summaries, err := r.countSummaries(ctx, samples)
 	if err != nil {
 		return err
 	}
@@ -38,18 +38,18 @@ func (r *replay) report(ctx context.Context, samples []sample, took time.Duratio
 	fmt.Fprintf(r.out, "summaries    %d\n", summaries)
 	fmt.Fprintf(r.out, "caught up    %v after %.1f s more (%d stream records, %d pending)\n",
 		settled.Settled, behind.Seconds(), settled.Records, settled.Pending)
-	if r.ask {
-		total, err := r.evidence(ctx, samples)
+	if r.recall {
+		total, err := r.scoreRecall(ctx, samples)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(r.out, "evidence     %s\n", total)
 	}
-	return r.showPrompt(ctx, samples[len(samples)-1])
+	return r.printPrompt(ctx, samples[len(samples)-1])
 }
 
-// summaries counts the sessions that have one.
-func (r *replay) summaries(ctx context.Context, samples []sample) (int, error) {
+// countSummaries counts the sessions that have a summary.
+func (r *replay) countSummaries(ctx context.Context, samples []sample) (int, error) {
 	count := 0
 	for _, s := range samples {
 		api, err := r.api.As(ctx, s.ID)
@@ -73,8 +73,8 @@ func (r *replay) summaries(ctx context.Context, samples []sample) (int, error) {
 	return count, nil
 }
 
-// showPrompt opens a new session with the coach and prints the prompt of its first message.
-func (r *replay) showPrompt(ctx context.Context, s sample) error {
+// printPrompt opens a new session with the coach and prints the prompt of its first message.
+func (r *replay) printPrompt(ctx context.Context, s sample) error {
 	api, err := r.api.As(ctx, s.ID)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r *replay) showPrompt(ctx context.Context, s sample) error {
 		return fmt.Errorf("create session: %w", err)
 	}
 	prompt, err := buildPrompt(ctx, api, map[string]any{
-		"context": surfaces[0], "coachId": coach, "sessionId": id, "message": r.question,
+		"context": surfaces[0], "coachId": coach, "sessionId": id, "message": r.message,
 	})
 	if err != nil {
 		return err

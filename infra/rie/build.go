@@ -9,13 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
+
+	"github.com/throughline/throughline/infra/launch"
 )
 
-// Find returns the path of the emulator for this machine's processor, inside the SAM CLI's wheel. Where the SAM CLI is
-// not installed yet, "make venv" installs it first.
+// Find returns the path of the emulator for this machine's processor, inside the SAM CLI's wheel. It installs the SAM
+// CLI with "make venv" if it is not installed.
 func Find(ctx context.Context) (string, error) {
-	root, err := moduleRoot(ctx)
+	root, err := launch.ModuleRoot(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -30,12 +31,12 @@ func Find(ctx context.Context) (string, error) {
 	}
 	found, err := filepath.Glob(filepath.Join(root, ".cache/venv/lib/python3*/site-packages/samcli/local/rapid", name))
 	if err != nil || len(found) != 1 {
-		return "", errors.Join(fmt.Errorf("find emulator: the SAM CLI brings %d of %s", len(found), name), err)
+		return "", errors.Join(fmt.Errorf("find emulator: the SAM CLI has %d of %s", len(found), name), err)
 	}
 	return executable(found[0])
 }
 
-// executable sets the bit that installing from a wheel may leave out.
+// executable makes the file executable, which installing from a wheel may not do.
 func executable(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -50,17 +51,18 @@ func executable(path string) (string, error) {
 	return path, nil
 }
 
-// Build builds main packages of this module, such as "./functions/prompt", for this machine's processor and otherwise
-// as they are built for Lambda. It returns the path of each one's bootstrap, in order.
+// Build builds main packages of this module, such as "./functions/prompt", as they are built for Lambda but for this
+// machine's processor. It returns the path of each package's bootstrap, in order.
 func Build(ctx context.Context, folder string, packages ...string) ([]string, error) {
-	root, err := moduleRoot(ctx)
+	root, err := launch.ModuleRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	binaries := make([]string, len(packages))
 	for i, pkg := range packages {
 		binaries[i] = filepath.Join(folder, filepath.Base(pkg), "bootstrap")
-		build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-trimpath", "-ldflags=-s", "-o", binaries[i], pkg)
+		build := exec.CommandContext(ctx,
+			"go", "build", "-tags=lambda.norpc", "-trimpath", "-ldflags=-s", "-o", binaries[i], pkg)
 		build.Dir = root
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -68,12 +70,4 @@ func Build(ctx context.Context, folder string, packages ...string) ([]string, er
 		}
 	}
 	return binaries, nil
-}
-
-func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return "", fmt.Errorf("find module: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -48,17 +48,17 @@ func encode(t *testing.T, v any) []byte {
 	return out
 }
 
-// request is an event of the HTTP API with another method, path and body than the one it is made from.
-func request(t *testing.T, name, method, path, body string) []byte {
+// request returns the HTTP API event of the messages function with another method, path and body.
+func request(t *testing.T, method, path, body string) []byte {
 	t.Helper()
-	e := decode[events.APIGatewayV2HTTPRequest](t, load(t, name))
+	e := decode[events.APIGatewayV2HTTPRequest](t, load(t, "messages"))
 	e.RawPath, e.Body = path, body
 	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = method, path
 	delete(e.Headers, "idempotency-key")
 	return encode(t, e)
 }
 
-// items reads what the table holds of the user under a prefix, in the form that items have in stream records too. It
+// items reads the user's items under a prefix, in the form that they have in stream records too. It
 // reads from the engine itself, where no permissions are checked.
 func (s *system) items(t *testing.T, prefix string) []map[string]json.RawMessage {
 	t.Helper()
@@ -89,7 +89,7 @@ func (s *system) items(t *testing.T, prefix string) []map[string]json.RawMessage
 	return decode[struct{ Items []map[string]json.RawMessage }](t, answer).Items
 }
 
-// records is an event of the stream with the table's own items in its records, in order.
+// records returns a stream event with the table's own items in its records, in order.
 func (s *system) records(t *testing.T, name, prefix string) []byte {
 	t.Helper()
 	event := decode[map[string][]map[string]any](t, load(t, name))
@@ -105,8 +105,10 @@ func (s *system) records(t *testing.T, name, prefix string) []byte {
 	return encode(t, event)
 }
 
-// The files are for people to invoke functions with, so each has to be one that its function could really get.
-func TestEventsAreWhatTheTemplateSendsToTheFunction(t *testing.T) {
+// TestEventsReachTheirFunctions checks the files, which people use to invoke functions, by the template: each must be
+// an event that its function can get.
+func TestEventsReachTheirFunctions(t *testing.T) {
+	t.Parallel()
 	deployed, err := template.Parse(throughline.Template, map[string]string{"JwtIssuer": "https://issuer.example.com"})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +127,7 @@ func TestEventsAreWhatTheTemplateSendsToTheFunction(t *testing.T) {
 			continue
 		}
 		seen[function] = true
-		if problem := fits(t, f, load(t, name)); problem != "" {
+		if problem := deliveryProblem(t, f, load(t, name)); problem != "" {
 			t.Errorf("%s: %s", file, problem)
 		}
 	}
@@ -136,8 +138,8 @@ func TestEventsAreWhatTheTemplateSendsToTheFunction(t *testing.T) {
 	}
 }
 
-// fits says why an event could not reach a function; empty where it could.
-func fits(t *testing.T, f template.Function, event []byte) string {
+// deliveryProblem returns why an event cannot reach a function, or nothing if it can.
+func deliveryProblem(t *testing.T, f template.Function, event []byte) string {
 	t.Helper()
 	e := decode[struct {
 		RouteKey string
@@ -169,7 +171,7 @@ func unless(holds bool, problem string) string {
 	return problem
 }
 
-// dropped says which record no filter of the function's mappings lets through.
+// dropped returns which record no filter of the function's mappings lets through.
 func dropped(f template.Function, records []map[string]any) string {
 	var filters []eventpattern.Pattern
 	for _, mapping := range f.Streams {

@@ -20,7 +20,7 @@ func (s *system) invoke(t *testing.T, function string, event []byte) []byte {
 	return answer
 }
 
-// call sends an event of the HTTP API and returns the body of an answer with the status that is wanted.
+// call sends an event of the HTTP API, checks the answer's status and returns its body.
 func (s *system) call(t *testing.T, function string, event []byte, want int) []byte {
 	t.Helper()
 	answer := decode[events.APIGatewayV2HTTPResponse](t, s.invoke(t, function, event))
@@ -30,16 +30,23 @@ func (s *system) call(t *testing.T, function string, event []byte, want int) []b
 	return []byte(answer.Body)
 }
 
-// The functions' own binaries, as they are built for Lambda, play one story by the events of infra/events: a session
-// is written, remembered and summarised, found from another surface, a coach answers from it, and all of it is erased.
+// callRoute calls a route of the messages function.
+func (s *system) callRoute(t *testing.T, method, path, body string, want int) []byte {
+	t.Helper()
+	return s.call(t, "messages", request(t, method, path, body), want)
+}
+
+// TestFunctionsAnswerTheirEvents sends the events of infra/events to the functions' own binaries, built as for
+// Lambda. A session is written, remembered and summarized, found from another surface, used in a chat, and erased.
 func TestFunctionsAnswerTheirEvents(t *testing.T) {
+	t.Parallel()
 	s := newSystem(t)
 	s.write(t)
 	s.derive(t)
 	s.find(t)
 	s.prompt(t)
 	s.chat(t)
-	s.keep(t)
+	s.writeUserData(t)
 	s.export(t)
 	s.erase(t)
 }
@@ -54,33 +61,33 @@ func (s *system) write(t *testing.T) {
 	if len(appended.Messages) != 2 || appended.Session.MessageCount != 2 {
 		t.Errorf("appended %+v, want 2 messages", appended)
 	}
-	document := s.call(t, "messages", request(t, "messages", http.MethodGet, "/openapi.json", ""), http.StatusOK)
+	document := s.callRoute(t, http.MethodGet, "/openapi.json", "", http.StatusOK)
 	if !bytes.Contains(document, []byte(`"3.1`)) {
-		t.Errorf("/openapi.json is no OpenAPI 3.1 document: %.80s", document)
+		t.Errorf("/openapi.json is not an OpenAPI 3.1 document: %.80s", document)
 	}
 }
 
-// derive brings the stream's records to the functions that follow it.
+// derive sends the stream's records to the functions that process it.
 func (s *system) derive(t *testing.T) {
 	t.Helper()
 	s.batch(t, "remember", s.records(t, "remember", "msg#"))
-	s.call(t, "messages", request(t, "messages", http.MethodPatch, "/v1/sessions/session-1", `{"status":"completed"}`), http.StatusOK)
+	s.callRoute(t, http.MethodPatch, "/v1/sessions/session-1", `{"status":"completed"}`, http.StatusOK)
 	s.batch(t, "summarize", s.records(t, "summarize", "conversation#"))
 	session := decode[struct {
 		Summary *struct{ Text, Kind string }
-	}](t, s.call(t, "messages", request(t, "messages", http.MethodGet, "/v1/sessions/session-1", ""), http.StatusOK))
+	}](t, s.callRoute(t, http.MethodGet, "/v1/sessions/session-1", "", http.StatusOK))
 	if session.Summary == nil || session.Summary.Text == "" {
 		t.Errorf("the completed session has no summary: %+v", session)
 	}
 	s.invoke(t, "summarize", load(t, "summarize-sweep"))
 }
 
-// batch sends records and fails where one was handed back.
+// batch sends records and fails if one is reported as failed.
 func (s *system) batch(t *testing.T, function string, event []byte) {
 	t.Helper()
 	answer := decode[events.DynamoDBEventResponse](t, s.invoke(t, function, event))
 	if len(answer.BatchItemFailures) > 0 {
-		t.Errorf("%s handed records back: %+v", function, answer.BatchItemFailures)
+		t.Errorf("%s reports failed records: %+v", function, answer.BatchItemFailures)
 	}
 }
 
@@ -119,11 +126,11 @@ func (s *system) prompt(t *testing.T) {
 	}
 }
 
-// chat asks the coach, whose URL checks the token itself.
+// chat sends a message to the coach function, which checks the token itself.
 func (s *system) chat(t *testing.T) {
 	t.Helper()
 	if answer := s.invoke(t, "coach", load(t, "coach")); !bytes.Contains(answer, []byte(`"unauthorized"`)) {
-		t.Errorf("a token that is none was answered with %s", answer)
+		t.Errorf("an invalid token was answered with %s", answer)
 	}
 	event := bytes.ReplaceAll(load(t, "coach"), []byte("Bearer TOKEN"), []byte("Bearer "+s.token))
 	answer := s.invoke(t, "coach", event)
@@ -137,8 +144,8 @@ func (s *system) chat(t *testing.T) {
 	}
 }
 
-// keep writes what the user is and wants, in each way there is: that is where the role's permissions differ.
-func (s *system) keep(t *testing.T) {
+// writeUserData uses the routes of the user's own data, since the role's permissions differ between them.
+func (s *system) writeUserData(t *testing.T) {
 	t.Helper()
 	for _, c := range []struct {
 		method, path, body string
@@ -154,13 +161,13 @@ func (s *system) keep(t *testing.T) {
 		{http.MethodGet, "/v1/sessions/session-1/messages", "", http.StatusOK},
 		{http.MethodPost, "/v1/sessions/session-1/leave", "", http.StatusAccepted},
 	} {
-		s.call(t, "messages", request(t, "messages", c.method, c.path, c.body), c.want)
+		s.callRoute(t, c.method, c.path, c.body, c.want)
 	}
 	// A todo that is completed moves from the live records to the past ones.
-	todo := decode[struct{ ID string }](t, s.call(t, "messages",
-		request(t, "messages", http.MethodPost, "/v1/todos", `{"content":"Buy bands","coachId":"coach-1"}`), http.StatusCreated))
-	s.call(t, "messages", request(t, "messages", http.MethodPatch, "/v1/todos/"+todo.ID, `{"status":"COMPLETED"}`), http.StatusOK)
-	s.call(t, "messages", request(t, "messages", http.MethodDelete, "/v1/todos/"+todo.ID, ""), http.StatusNoContent)
+	const body = `{"content":"Buy bands","coachId":"coach-1"}`
+	todo := decode[struct{ ID string }](t, s.callRoute(t, http.MethodPost, "/v1/todos", body, http.StatusCreated))
+	s.callRoute(t, http.MethodPatch, "/v1/todos/"+todo.ID, `{"status":"COMPLETED"}`, http.StatusOK)
+	s.callRoute(t, http.MethodDelete, "/v1/todos/"+todo.ID, "", http.StatusNoContent)
 }
 
 func (s *system) export(t *testing.T) {
@@ -177,17 +184,18 @@ func (s *system) export(t *testing.T) {
 	}
 }
 
-// erase deletes a message, a session and then the user, and lets the sweep do its part of it.
+// erase deletes a message, a session and then the user. The sweep runs after each.
 func (s *system) erase(t *testing.T) {
 	t.Helper()
-	listed := decode[struct{ Items []struct{ MessageID string } }](t, s.call(t, "messages",
-		request(t, "messages", http.MethodGet, "/v1/sessions/session-1/messages", ""), http.StatusOK))
-	for _, path := range []string{"/v1/sessions/session-1/messages/" + listed.Items[0].MessageID, "/v1/sessions/session-1"} {
-		s.call(t, "messages", request(t, "messages", http.MethodDelete, path, ""), http.StatusNoContent)
+	const session = "/v1/sessions/session-1"
+	listed := decode[struct{ Items []struct{ MessageID string } }](t,
+		s.callRoute(t, http.MethodGet, session+"/messages", "", http.StatusOK))
+	for _, path := range []string{session + "/messages/" + listed.Items[0].MessageID, session} {
+		s.callRoute(t, http.MethodDelete, path, "", http.StatusNoContent)
 		s.invoke(t, "summarize", load(t, "summarize-sweep"))
 	}
-	receipt := decode[struct{ Remaining *int }](t, s.call(t, "messages",
-		request(t, "messages", http.MethodDelete, "/v1/user", ""), http.StatusOK))
+	receipt := decode[struct{ Remaining *int }](t,
+		s.callRoute(t, http.MethodDelete, "/v1/user", "", http.StatusOK))
 	if receipt.Remaining == nil || *receipt.Remaining != 0 {
 		t.Errorf("the receipt says %+v remaining, want 0", receipt)
 	}

@@ -1,6 +1,6 @@
-// Package rie runs a function's built binary as Lambda does, without Docker: under the Runtime Interface Emulator that
-// the SAM CLI brings. It shows what no call of a handler can: that the binary starts, speaks the runtime interface and
-// reads its environment.
+// Package rie runs a function's binary as Lambda does, without Docker, under the Runtime Interface Emulator that
+// comes with the SAM CLI. So it tests what a call of a handler does not: that the binary starts, speaks the runtime
+// interface and reads its environment.
 package rie
 
 import (
@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/throughline/throughline/infra/launch"
 )
 
 const (
@@ -24,40 +26,40 @@ const (
 	startTimeout = 10 * time.Second
 	// stopTimeout is how long it may take to end its function and itself.
 	stopTimeout = 5 * time.Second
-	// path is the one function that an emulator has.
-	path = "/2015-03-31/functions/function/invocations"
+	// invokePath is the path of the only function of an emulator.
+	invokePath = "/2015-03-31/functions/function/invocations"
 )
 
-// Emulator runs one function. Its methods may be used concurrently; like one Lambda environment, it runs one
-// invocation at a time.
+// Emulator runs one function. It is safe for concurrent use and, like a Lambda environment, runs one invocation at a
+// time.
 type Emulator struct {
-	// URL is a Lambda API endpoint that knows one function, named "function".
+	// URL is the endpoint of a Lambda API with one function, named "function".
 	URL string
 
 	command *exec.Cmd
 	output  *lockedBuffer
-	// turn holds the one invocation that runs.
-	turn sync.Mutex
+	// invoking is held during an invocation.
+	invoking sync.Mutex
 }
 
-// Function is what an emulator runs.
+// Function describes the function that an emulator runs.
 type Function struct {
 	// Bootstrap is the path of the binary, as Build returns it.
 	Bootstrap string
-	// Environment holds "NAME=value" for each variable; nothing of this process's own environment is added.
+	// Environment holds "NAME=value" for each variable. Nothing of this process's environment is added.
 	Environment []string
-	// Timeout is Lambda's, in whole seconds.
+	// Timeout is the function's timeout in Lambda, in whole seconds.
 	Timeout time.Duration
 }
 
 // Start starts the emulator at a path that Find returned, on a free port of the loopback interface. The function
-// itself starts with its first invocation, as the emulator has it.
+// itself starts with the first invocation.
 func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) {
-	invokeAddress, err := freeAddress(ctx)
+	invokeAddress, err := launch.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	runtimeAddress, err := freeAddress(ctx)
+	runtimeAddress, err := launch.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -79,17 +81,7 @@ func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) 
 	return e, nil
 }
 
-func freeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
-}
-
-// awaitListener dials until somebody answers: the emulator gives no other sign.
+// awaitListener dials until the emulator answers, which sends no other signal.
 func awaitListener(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -109,7 +101,7 @@ func awaitListener(ctx context.Context, address string) error {
 	}
 }
 
-// Error is what a function answered that failed: Lambda's JSON object of an error.
+// Error is the answer of a function that failed: Lambda's JSON object of an error.
 type Error struct {
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`
@@ -118,12 +110,12 @@ type Error struct {
 // Error names the type and the message.
 func (e *Error) Error() string { return e.Type + ": " + e.Message }
 
-// Invoke sends one event and returns what the function answered, a streamed answer whole. A function's own error is
-// an *Error.
+// Invoke sends one event and returns the function's answer; it reads a streamed answer to its end. A function's own
+// error is an *Error.
 func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+path, bytes.NewReader(event))
+	e.invoking.Lock()
+	defer e.invoking.Unlock()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+invokePath, bytes.NewReader(event))
 	if err != nil {
 		return nil, fmt.Errorf("make invocation: %w", err)
 	}
@@ -139,7 +131,7 @@ func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("invoke: status %d: %s", response.StatusCode, payload)
 	}
-	// The emulator answers 200 for errors too, and without the service's header: the object's shape tells.
+	// The emulator answers 200 for errors too, and without the service's header: only the object's fields show it.
 	var failed Error
 	if json.Unmarshal(payload, &failed) == nil && failed.Type != "" {
 		return nil, &failed
@@ -147,7 +139,7 @@ func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// Output is what the emulator and its function have printed so far.
+// Output returns what the emulator and its function have printed so far.
 func (e *Emulator) Output() string { return e.output.String() }
 
 // Stop ends the function and its emulator. One that does not end in time is killed, which is an error.
@@ -156,14 +148,14 @@ func (e *Emulator) Stop() error {
 		return fmt.Errorf("stop emulator: %w", err)
 	}
 	kill := time.AfterFunc(stopTimeout, func() { _ = e.command.Process.Kill() })
-	_ = e.command.Wait() // its status after a signal says nothing
+	_ = e.command.Wait() // the status after a signal means nothing
 	if !kill.Stop() {
 		return fmt.Errorf("stop emulator: it did not end within %v", stopTimeout)
 	}
 	return nil
 }
 
-// lockedBuffer is a buffer that a process writes and a test reads.
+// lockedBuffer is a buffer that the process writes while a test reads it.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/rie"
 )
 
-// start runs a function for one test.
+// start runs a function until the test ends.
 func start(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
 	t.Helper()
 	e := run(t, bootstrap, environment...)
@@ -20,15 +20,15 @@ func start(t *testing.T, bootstrap string, environment ...string) *rie.Emulator 
 		if err := e.Stop(); err != nil {
 			t.Error(err)
 		}
-		if said := said(e); t.Failed() && said != "" {
-			t.Logf("the function printed:\n%s", said)
+		if printed := functionOutput(e); t.Failed() && printed != "" {
+			t.Logf("the function printed:\n%s", printed)
 		}
 	})
 	return e
 }
 
-// said is what the function itself printed, without its emulator's lines and its metrics.
-func said(e *rie.Emulator) string {
+// functionOutput returns what the function printed, without the emulator's lines and the metrics.
+func functionOutput(e *rie.Emulator) string {
 	var own []string
 	for line := range strings.Lines(e.Output()) {
 		if !strings.Contains(line, "(rapid)") && !strings.Contains(line, "RequestId:") && !strings.Contains(line, `"_aws"`) {
@@ -38,7 +38,7 @@ func said(e *rie.Emulator) string {
 	return strings.Join(own, "")
 }
 
-// run starts a function that the caller stops.
+// run runs a function that the caller stops.
 func run(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
 	t.Helper()
 	emulator, err := rie.Find(t.Context())
@@ -63,7 +63,7 @@ func echo(t *testing.T) string {
 	return binaries[0]
 }
 
-func TestInvokeAnswersAsTheFunctionDoes(t *testing.T) {
+func TestInvokeReturnsTheAnswer(t *testing.T) {
 	t.Setenv("HOME", "/home/of/the/test")
 	e := start(t, echo(t), "VARIABLE=set")
 	got, err := e.Invoke(t.Context(), []byte(`{"say":"hello"}`))
@@ -85,7 +85,8 @@ func TestInvokeAnswersAsTheFunctionDoes(t *testing.T) {
 	}
 }
 
-func TestInvokeTellsTheFunctionsError(t *testing.T) {
+func TestInvokeReturnsTheFunctionsError(t *testing.T) {
+	t.Parallel()
 	e := start(t, echo(t))
 	_, err := e.Invoke(t.Context(), []byte(`{"fail":true}`))
 	var failed *rie.Error
@@ -94,7 +95,8 @@ func TestInvokeTellsTheFunctionsError(t *testing.T) {
 	}
 }
 
-func TestInvokeReadsAStreamedAnswerWhole(t *testing.T) {
+func TestInvokeReadsAStreamToItsEnd(t *testing.T) {
+	t.Parallel()
 	e := start(t, echo(t), "STREAM=yes")
 	got, err := e.Invoke(t.Context(), []byte(`{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"GET"}}}`))
 	if err != nil {
@@ -105,7 +107,8 @@ func TestInvokeReadsAStreamedAnswerWhole(t *testing.T) {
 	}
 }
 
-func TestStopEndsTheFunctionToo(t *testing.T) {
+func TestStopEndsTheFunction(t *testing.T) {
+	t.Parallel()
 	e := run(t, echo(t))
 	answer, err := e.Invoke(t.Context(), []byte(`{}`))
 	if err != nil {

@@ -24,17 +24,17 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-// user is whose the events of infra/events are.
+// user is the user of the events in infra/events.
 const user = "user-1"
 
-// system is every function of the template, each in its emulator, with local servers at the other end of its
-// variables, and a check of its role's permissions in front of the table.
+// system is every function of the template, each in its emulator. Their variables name local servers, and the table's
+// server checks the permissions of each function's role.
 type system struct {
 	table, token string
 	functions    map[string]*rie.Emulator
 }
 
-// newSystem starts what the events need. Nothing polls the table's stream: the tests bring the events.
+// newSystem starts what the events need. Nothing polls the table's stream: the tests send its events.
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	tokens, issuerURL := serveIssuer(t)
@@ -73,7 +73,7 @@ func build(t *testing.T, functions []template.Function) []string {
 	return binaries
 }
 
-// environment is what the template gives a function, with what only this machine knows in place of AWS.
+// environment returns the variables that the template gives a function, with local values in place of AWS's.
 func (s *system) environment(t *testing.T, f template.Function) []string {
 	t.Helper()
 	variables := maps.Clone(f.Environment)
@@ -94,7 +94,7 @@ func (s *system) environment(t *testing.T, f template.Function) []string {
 	return out
 }
 
-// forwardToPrompt is the Lambda API as the coach sees it: one function, in the emulator that runs prompt.
+// forwardToPrompt is the Lambda API that the coach function calls. It invokes the prompt function in its emulator.
 func (s *system) forwardToPrompt(w http.ResponseWriter, r *http.Request) {
 	event, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -106,10 +106,10 @@ func (s *system) forwardToPrompt(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		answer, _ = json.Marshal(map[string]string{"errorType": "internal", "errorMessage": err.Error()})
 	}
-	_, _ = w.Write(answer) // a caller that is gone needs no answer
+	_, _ = w.Write(answer) // the caller may be gone
 }
 
-// serve serves a handler for one test and returns its base URL.
+// serve serves a handler until the test ends and returns its base URL.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(h)

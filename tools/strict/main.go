@@ -1,6 +1,7 @@
-// Command strict reads the events of "go test -json" and prints what "go test" would, with two differences: a test
-// that was skipped fails the run, and so does a run without tests. Its last line counts: "throughline: 412 passed, 0
-// failed". With an argument it also appends the two numbers to that file, for a sum over several runs.
+// Command strict reads the events of "go test -json" and prints what "go test" prints, with two differences: a
+// skipped test fails the run, and so does a run without tests. Its last line has the counts: "throughline: 412
+// passed, 0 failed". With an argument it also appends the two counts to that file, so that several runs can be added
+// up.
 package main
 
 import (

@@ -22,26 +22,27 @@ type event struct {
 // Report counts tests, their subtests included.
 type Report struct {
 	Passed, Failed int
-	// Skipped names the skipped tests; each of them counts as failed.
+	// Skipped names the skipped tests. Each counts as failed.
 	Skipped []string
 
+	// output holds what tests and packages printed and has not been copied yet.
 	output map[string][]string
-	// told holds the packages that have a failed test of their own.
-	told map[string]bool
+	// hasFailure holds the packages with a failed test.
+	hasFailure map[string]bool
 }
 
 // OK reports whether every test ran and passed, and there was at least one.
 func (r *Report) OK() bool { return r.Failed == 0 && r.Passed > 0 }
 
-// Read copies what matters of the events to w and counts them. Lines that are no events, such as errors of the go
-// command, are copied as they are. An error means that the events could not be read.
+// Read counts the tests in the events, and copies the output of failed and skipped ones to w. It copies lines that
+// are not events, such as errors of the go command, as they are. It fails if the events cannot be read.
 func Read(events io.Reader, w io.Writer) (*Report, error) {
-	r := &Report{output: map[string][]string{}, told: map[string]bool{}}
+	r := &Report{output: map[string][]string{}, hasFailure: map[string]bool{}}
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			r.line(line, w)
+			r.readLine(line, w)
 		}
 		if err == io.EOF {
 			break
@@ -50,11 +51,11 @@ func Read(events io.Reader, w io.Writer) (*Report, error) {
 			return nil, fmt.Errorf("read events: %w", err)
 		}
 	}
-	r.close(w)
+	r.printSummary(w)
 	return r, nil
 }
 
-func (r *Report) line(line string, w io.Writer) {
+func (r *Report) readLine(line string, w io.Writer) {
 	var e event
 	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil {
 		fmt.Fprint(w, line)
@@ -62,7 +63,7 @@ func (r *Report) line(line string, w io.Writer) {
 	}
 	switch e.Action {
 	case "output", "build-output":
-		r.keep(e, w)
+		r.addOutput(e, w)
 	case "pass":
 		r.passed(e)
 	case "fail":
@@ -72,22 +73,22 @@ func (r *Report) line(line string, w io.Writer) {
 	}
 }
 
-// keep holds a test's output back until it is known to have failed, and prints a package's summary line at once.
-func (r *Report) keep(e event, w io.Writer) {
+// addOutput holds a test's output until the test has failed, and prints a package's summary line at once.
+func (r *Report) addOutput(e event, w io.Writer) {
 	switch {
 	case e.Action == "build-output":
 		fmt.Fprint(w, e.Output)
 	case e.Test != "":
 		r.output[e.key()] = append(r.output[e.key()], e.Output)
-	case summary(e.Output):
+	case isSummary(e.Output):
 		fmt.Fprint(w, e.Output)
 	default:
 		r.output[e.Package] = append(r.output[e.Package], e.Output)
 	}
 }
 
-// summary reports whether a line is the one that "go test" ends a package with.
-func summary(line string) bool {
+// isSummary reports whether a line is the last one of a package.
+func isSummary(line string) bool {
 	for _, prefix := range []string{"ok  \t", "FAIL\t", "---", "?   \t"} {
 		if strings.HasPrefix(line, prefix) {
 			return true
@@ -108,19 +109,19 @@ func (r *Report) passed(e event) {
 func (r *Report) failed(e event, w io.Writer) {
 	if e.Test != "" {
 		r.Failed++
-		r.told[e.Package] = true
+		r.hasFailure[e.Package] = true
 		r.print(e.key(), w)
 		return
 	}
 	r.print(e.Package, w)
-	// What of the package has not been told yet: the tests that a panic or a deadline cut.
+	// The tests that a panic or a deadline ended have no event of their own.
 	for key := range r.output {
 		if strings.HasPrefix(key, e.Package+"\x00") {
 			r.print(key, w)
 		}
 	}
-	// A package may fail by itself: it did not build, TestMain failed, a deadline passed.
-	if !r.told[e.Package] {
+	// A package may fail without a failed test: it did not build, TestMain failed, a deadline passed.
+	if !r.hasFailure[e.Package] {
 		r.Failed++
 	}
 }
@@ -141,7 +142,7 @@ func (r *Report) print(key string, w io.Writer) {
 	delete(r.output, key)
 }
 
-func (r *Report) close(w io.Writer) {
+func (r *Report) printSummary(w io.Writer) {
 	for _, name := range r.Skipped {
 		fmt.Fprintf(w, "skipped, which counts as failed: %s\n", name)
 	}
@@ -151,14 +152,15 @@ func (r *Report) close(w io.Writer) {
 	fmt.Fprintf(w, "throughline: %d passed, %d failed\n", r.Passed, r.Failed)
 }
 
+// appendTo appends the counts to a file.
 func (r *Report) appendTo(name string) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("open tally: %w", err)
+		return fmt.Errorf("open file of counts: %w", err)
 	}
 	if _, err = fmt.Fprintln(f, r.Passed, r.Failed); err != nil {
 		f.Close()
-		return fmt.Errorf("write tally: %w", err)
+		return fmt.Errorf("write counts: %w", err)
 	}
 	return f.Close()
 }

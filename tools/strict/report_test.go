@@ -8,12 +8,13 @@ import (
 )
 
 func TestReadCounts(t *testing.T) {
+	t.Parallel()
 	const run = `{"Action":"run","Package":"p","Test":"TestA"}` + "\n"
 	tests := []struct {
 		name           string
 		events         string
 		passed, failed int
-		says           string
+		prints         string
 	}{
 		{
 			name: "a pass and its package",
@@ -22,43 +23,43 @@ func TestReadCounts(t *testing.T) {
 {"Action":"output","Package":"p","Output":"PASS\n"}
 {"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
 {"Action":"pass","Package":"p"}`,
-			passed: 1, says: "ok  \tp\t0.1s\n",
+			passed: 1, prints: "ok  \tp\t0.1s\n",
 		},
 		{
-			name: "a failure is told once, with its output",
+			name: "a failure is printed once, with its output",
 			events: run + `{"Action":"output","Package":"p","Test":"TestA","Output":"got 1, want 2\n"}
 {"Action":"fail","Package":"p","Test":"TestA"}
 {"Action":"fail","Package":"p"}`,
-			failed: 1, says: "got 1, want 2\n",
+			failed: 1, prints: "got 1, want 2\n",
 		},
 		{
 			name: "a skip is a failure",
 			events: run + `{"Action":"skip","Package":"p","Test":"TestA"}
 {"Action":"pass","Package":"p"}`,
-			failed: 1, says: "skipped, which counts as failed: p TestA\n",
+			failed: 1, prints: "skipped, which counts as failed: p TestA\n",
 		},
 		{
-			name:   "a package without tests is neither",
+			name:   "a package without tests counts as nothing",
 			events: `{"Action":"skip","Package":"p"}`,
-			says:   "no test ran\n",
+			prints: "no test ran\n",
 		},
 		{
 			name: "a package that does not build",
 			events: `{"ImportPath":"p","Action":"build-output","Output":"p.go:1:1: expected 'package'\n"}
 {"ImportPath":"p","Action":"build-fail"}
 {"Action":"fail","Package":"p","FailedBuild":"p"}`,
-			failed: 1, says: "p.go:1:1: expected 'package'\n",
+			failed: 1, prints: "p.go:1:1: expected 'package'\n",
 		},
 		{
-			name: "a test cut by a panic keeps its output",
+			name: "the output of a test that panics is printed",
 			events: run + `{"Action":"output","Package":"p","Test":"TestA","Output":"panic: no\n"}
 {"Action":"fail","Package":"p"}`,
-			failed: 1, says: "panic: no\n",
+			failed: 1, prints: "panic: no\n",
 		},
 		{
-			name:   "what is no event is passed on",
+			name:   "a line that is not an event is copied",
 			events: "go: no such module\n",
-			says:   "go: no such module\n",
+			prints: "go: no such module\n",
 		},
 	}
 	for _, tt := range tests {
@@ -71,8 +72,8 @@ func TestReadCounts(t *testing.T) {
 			if r.Passed != tt.passed || r.Failed != tt.failed {
 				t.Errorf("counted %d passed, %d failed; want %d, %d", r.Passed, r.Failed, tt.passed, tt.failed)
 			}
-			if !strings.Contains(out.String(), tt.says) {
-				t.Errorf("output %q does not say %q", out.String(), tt.says)
+			if !strings.Contains(out.String(), tt.prints) {
+				t.Errorf("output %q does not contain %q", out.String(), tt.prints)
 			}
 			if want := tt.passed > 0 && tt.failed == 0; r.OK() != want {
 				t.Errorf("OK is %t, want %t", r.OK(), want)
@@ -81,7 +82,8 @@ func TestReadCounts(t *testing.T) {
 	}
 }
 
-func TestReadHoldsBackWhatPassedTestsPrint(t *testing.T) {
+func TestReadPrintsNothingOfPassedTests(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	_, err := Read(strings.NewReader(`{"Action":"output","Package":"p","Test":"TestA","Output":"noise\n"}
 {"Action":"pass","Package":"p","Test":"TestA"}`), &out)
@@ -93,8 +95,9 @@ func TestReadHoldsBackWhatPassedTestsPrint(t *testing.T) {
 	}
 }
 
-func TestTallyGrowsByOneLineARun(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "tally")
+func TestCountsAreAppended(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "counts")
 	for range 2 {
 		if err := (&Report{Passed: 3, Failed: 1}).appendTo(name); err != nil {
 			t.Fatal(err)
@@ -105,6 +108,6 @@ func TestTallyGrowsByOneLineARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != "3 1\n3 1\n" {
-		t.Errorf("the tally holds %q", got)
+		t.Errorf("the file holds %q", got)
 	}
 }

@@ -30,7 +30,9 @@ type API interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...option) (*dynamodb.UpdateItemOutput, error)
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...option) (*dynamodb.DeleteItemOutput, error)
 	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...option) (*dynamodb.BatchWriteItemOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...option) (*dynamodb.TransactWriteItemsOutput, error)
+	TransactWriteItems(
+		context.Context, *dynamodb.TransactWriteItemsInput, ...option,
+	) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
 // Usage is what one operation took.

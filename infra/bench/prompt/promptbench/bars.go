@@ -86,5 +86,5 @@ func (s Starts) bars() []report.Bar {
 	return bars
 }
 
-// overEmpty returns a time over the start of the empty function.
+// overEmpty returns the ratio of a time to the start of the empty function.
 func (s Starts) overEmpty(t time.Duration) float64 { return float64(t) / float64(s.Empty) }

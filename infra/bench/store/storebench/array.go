@@ -21,7 +21,7 @@ type arrayContender struct {
 	*setup
 	item  capacity.Item // with its messages
 	clock time.Time
-	// length is how many messages a fresh item begins with.
+	// length is how many messages a new item begins with.
 	length int
 }
 

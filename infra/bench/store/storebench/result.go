@@ -17,7 +17,7 @@ const PageMessages = 50
 
 // Settings say how much is measured.
 type Settings struct {
-	// Lengths are the sessions' lengths in messages, ascending; 0 is a session that is empty yet.
+	// Lengths are the sessions' lengths in messages, ascending; 0 is a session that is still empty.
 	Lengths []int `json:"lengths"`
 	// Repeats is how often each contender does each thing at each length.
 	Repeats int `json:"repeats"`
@@ -51,7 +51,7 @@ const (
 type Row struct {
 	Kind      Kind   `json:"kind"`
 	Contender string `json:"contender"`
-	// Length is the session's, in messages; Messages is how many were stored or returned by one operation.
+	// Length is the session's length in messages. Messages is how many messages one operation stored or returned.
 	Length   int `json:"length"`
 	Messages int `json:"messages"`
 	Repeats  int `json:"repeats"`
@@ -64,7 +64,7 @@ type Row struct {
 	P95MS      float64 `json:"p95Ms"`
 }
 
-// Units are all the row's units, reads and writes alike.
+// Units returns the row's read and write units together.
 func (r Row) Units() float64 { return r.WriteUnits + r.ReadUnits }
 
 // CurvePoint is the write units of one turn that made the array that many messages long.
@@ -73,9 +73,9 @@ type CurvePoint struct {
 	WriteUnits float64 `json:"writeUnits"`
 }
 
-// ArrayEnd is where the embedded array ends.
+// ArrayEnd is the length at which the embedded array cannot grow.
 type ArrayEnd struct {
-	// Messages and Bytes are the item's after the last turn that DynamoDB took.
+	// Messages and Bytes are the item's size after the last turn that DynamoDB accepted.
 	Messages int    `json:"messages"`
 	Bytes    int    `json:"bytes"`
 	Error    string `json:"error"`

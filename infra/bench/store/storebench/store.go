@@ -17,9 +17,9 @@ import (
 // turnInterval is the time from one turn to the next in a lively conversation.
 const turnInterval = 40 * time.Second
 
-// startTime is when every contender's clock starts, 20 seconds into a quarter of an hour. The index of recent
-// sessions is keyed by the quarter hour of the last message, so that the turns that move a session in it are the same
-// for all.
+// startTime is when every contender's clock starts, 20 seconds into a quarter of an hour. Sessions are listed by the
+// quarter hour of their last message. With the same start the sessions of all contenders move in that index at the same
+// turns.
 var startTime = time.Date(2026, 1, 5, 8, 0, 20, 0, time.UTC)
 
 // storeContender is Throughline's store used in one way, with users, sessions and a clock of its own.
