@@ -11,13 +11,9 @@ import (
 
 // TestTokens checks which tokens the API accepts. The coach's function URL has a check of its own.
 func TestTokens(t *testing.T) {
-	var minted struct{ Token string }
+	t.Parallel()
 	anonymous := client.New(shared.Base)
-	body := map[string]any{"userId": "ann"}
-	if err := anonymous.Do(t.Context(), http.MethodPost, "/dev/tokens", body, &minted); err != nil {
-		t.Fatal(err)
-	}
-	header, rest, _ := strings.Cut(minted.Token, ".")
+	header, rest, _ := strings.Cut(mintToken(t, shared, "ann"), ".")
 	payload, signature, _ := strings.Cut(rest, ".")
 	unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + payload + "."
 	last := signature[:len(signature)-5]
@@ -38,11 +34,13 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestBadInput checks that what breaks the contract is refused by the name of its field, and that nothing is written.
-func TestBadInput(t *testing.T) {
+// TestInvalidInputIsRefused checks that the refusal names the field, and that nothing is written.
+func TestInvalidInputIsRefused(t *testing.T) {
+	t.Parallel()
 	api := newUser(t)
 	open(t, api, "coach_conversation", "s")
-	append50 := "/v1/sessions/s/messages"
+	messagesPath := "/v1/sessions/s/messages"
+	message := func(fields map[string]any) map[string]any { return map[string]any{"messages": []any{fields}} }
 	tests := []struct {
 		name, path string
 		body       any
@@ -50,11 +48,18 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"unknown context", "/v1/sessions", map[string]any{"context": "kitchen", "coachId": "c"}, "context"},
 		{"no coach", "/v1/sessions", map[string]any{"context": "workout_log"}, "coachId"},
-		{"bad session id", "/v1/sessions", map[string]any{"context": "workout_log", "coachId": "c", "sessionId": "a#b"}, "sessionId"},
-		{"no messages", append50, map[string]any{"messages": []any{}}, "messages"},
-		{"unknown role", append50, map[string]any{"messages": []any{map[string]any{"role": "robot", "content": "x"}}}, "messages[0].role"},
-		{"no content", append50, map[string]any{"messages": []any{map[string]any{"role": "user", "content": ""}}}, "messages[0].content"},
-		{"unknown field", append50, map[string]any{"messages": []any{map[string]any{"role": "user", "content": "x", "mood": "y"}}}, "messages[0].mood"},
+		{
+			"bad session id", "/v1/sessions",
+			map[string]any{"context": "workout_log", "coachId": "c", "sessionId": "a#b"},
+			"sessionId",
+		},
+		{"no messages", messagesPath, map[string]any{"messages": []any{}}, "messages"},
+		{"unknown role", messagesPath, message(map[string]any{"role": "robot", "content": "x"}), "messages[0].role"},
+		{"no content", messagesPath, message(map[string]any{"role": "user", "content": ""}), "messages[0].content"},
+		{
+			"unknown field", messagesPath,
+			message(map[string]any{"role": "user", "content": "x", "mood": "y"}), "messages[0].mood",
+		},
 		{"no message", "/v1/chat", map[string]any{"sessionId": "s"}, "message"},
 		{"budget too small", "/v1/prompts", map[string]any{
 			"context": "coach_conversation", "sessionId": "s", "message": "hi", "budget": map[string]any{"tokens": 10},
@@ -70,15 +75,17 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestAnothersSessionIsNotThere looks at one user's session as another.
-func TestAnothersSessionIsNotThere(t *testing.T) {
+// TestAnotherUsersSessionIsNotFound reads one user's session as another user.
+func TestAnotherUsersSessionIsNotFound(t *testing.T) {
+	t.Parallel()
 	ann, bob := newUser(t), newUser(t)
 	open(t, ann, "coach_conversation", "private")
 	talk(t, ann, "private", swap)
 	for _, path := range []string{"/v1/sessions/private", "/v1/sessions/private/messages"} {
 		wantProblem(t, bob.Do(t.Context(), http.MethodGet, path, nil, nil), 404, "not_found", "")
 	}
-	wantProblem(t, bob.Chat(t.Context(), map[string]any{"sessionId": "private", "message": "hi"}, new(answer).take), 404, "not_found", "")
+	chat := map[string]any{"sessionId": "private", "message": "hi"}
+	wantProblem(t, bob.Chat(t.Context(), chat, new(answer).read), 404, "not_found", "")
 	open(t, bob, "coach_conversation", "private")
 	if n := len(messages(t, bob, "private")); n != 0 {
 		t.Errorf("another user's session of the same name shows %d messages", n)

@@ -10,30 +10,32 @@ import (
 	"github.com/throughline/throughline/infra/client"
 )
 
-// TestTheUsersMessageIsDurableBeforeTheFirstToken reads it through the API from within the stream.
-func TestTheUsersMessageIsDurableBeforeTheFirstToken(t *testing.T) {
+// TestUserMessageIsStoredBeforeTheFirstToken reads the message through the API while the answer streams.
+func TestUserMessageIsStoredBeforeTheFirstToken(t *testing.T) {
+	t.Parallel()
 	api := newUser(t)
 	open(t, api, "coach_conversation", "s")
 	var got answer
 	err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, func(e client.Event) error {
 		if e.Name == "prompt" {
-			if err := got.take(e); err != nil {
+			if err := got.read(e); err != nil {
 				return err
 			}
 			stored := messages(t, api, "s")
-			// The answer may be there too by now: the client reads at its own pace.
+			// The answer may be stored too by now: the client reads the stream with a delay.
 			if len(stored) == 0 || stored[0].MessageID != got.UserMessageID || stored[0].Content != swap {
 				t.Errorf("before the first token the session holds %+v, want the user's message %s", stored, got.UserMessageID)
 			}
 			return nil
 		}
-		return got.take(e)
+		return got.read(e)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stored := messages(t, api, "s")
-	if len(stored) != 2 || stored[1].MessageID != got.MessageID || stored[1].Content != got.Text || stored[1].Role != "assistant" {
+	if len(stored) != 2 || stored[1].MessageID != got.MessageID || stored[1].Content != got.Text ||
+		stored[1].Role != "assistant" {
 		t.Errorf("after done the session holds %+v, want the answer %s once", stored, got.MessageID)
 	}
 	if got.Tokens < 3 {
@@ -41,7 +43,8 @@ func TestTheUsersMessageIsDurableBeforeTheFirstToken(t *testing.T) {
 	}
 }
 
-func TestARepeatReplaysTheAnswer(t *testing.T) {
+func TestRepeatedRequestReplaysTheAnswer(t *testing.T) {
+	t.Parallel()
 	api := newUser(t)
 	open(t, api, "coach_conversation", "s")
 	first := talk(t, api, "s", tomorrow, client.Key("k"))
@@ -53,20 +56,22 @@ func TestARepeatReplaysTheAnswer(t *testing.T) {
 	if n := len(messages(t, api, "s")); n != 2 {
 		t.Errorf("the session holds %d messages, want 2", n)
 	}
-	err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": "something else"}, again.take, client.Key("k"))
+	other := map[string]any{"sessionId": "s", "message": "something else"}
+	err := api.Chat(t.Context(), other, again.read, client.Key("k"))
 	wantProblem(t, err, 422, "idempotency_mismatch", "")
 }
 
-// TestOneRequestGenerates sends the same turn many times at once: one generates, the others are told to wait or get
-// the stored answer.
-func TestOneRequestGenerates(t *testing.T) {
+// TestOneOfManyEqualRequestsGenerates sends the same turn many times at once. One request generates; the others are
+// told to wait or get the stored answer.
+func TestOneOfManyEqualRequestsGenerates(t *testing.T) {
+	t.Parallel()
 	api := newUser(t)
 	open(t, api, "coach_conversation", "s")
 	var wait sync.WaitGroup
 	for range 10 {
 		wait.Go(func() {
 			var a answer
-			err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": tomorrow}, a.take, client.Key("k"))
+			err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": tomorrow}, a.read, client.Key("k"))
 			if err != nil {
 				wantProblem(t, err, 409, "conflict", "")
 			} else if a.Last != "done" {
@@ -80,14 +85,15 @@ func TestOneRequestGenerates(t *testing.T) {
 	}
 }
 
-// TestAClientThatLeavesChangesNothing goes away after the first token; the whole answer is stored all the same.
-func TestAClientThatLeavesChangesNothing(t *testing.T) {
+// TestAnswerIsStoredWholeWhenTheClientLeaves leaves after the first token.
+func TestAnswerIsStoredWholeWhenTheClientLeaves(t *testing.T) {
+	t.Parallel()
 	api := newUser(t)
 	open(t, api, "coach_conversation", "s")
 	errGone := errors.New("gone")
 	var seen answer
 	err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, func(e client.Event) error {
-		if err := seen.take(e); err != nil {
+		if err := seen.read(e); err != nil {
 			return err
 		}
 		if e.Name == "token" {
@@ -100,10 +106,11 @@ func TestAClientThatLeavesChangesNothing(t *testing.T) {
 	}
 	eventually(t, 10*time.Second, "the stored answer", func() bool { return len(messages(t, api, "s")) == 2 })
 	whole := talk(t, api, "s", swap, client.Key("k"))
-	if stored := messages(t, api, "s"); len(stored) != 2 || stored[1].Content != whole.Text || stored[1].Metadata["interrupted"] != nil {
+	stored := messages(t, api, "s")
+	if len(stored) != 2 || stored[1].Content != whole.Text || stored[1].Metadata["interrupted"] != nil {
 		t.Errorf("the session holds %+v, want the whole answer once", stored)
 	}
 	if !strings.HasPrefix(whole.Text, seen.Text) || len(whole.Text) == len(seen.Text) {
-		t.Errorf("the client saw %q of %q, want a true beginning", seen.Text, whole.Text)
+		t.Errorf("the client saw %q of %q, want a beginning of it", seen.Text, whole.Text)
 	}
 }

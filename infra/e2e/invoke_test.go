@@ -12,23 +12,21 @@ import (
 	"github.com/throughline/throughline/infra/client"
 )
 
-// invocation is the answer to a direct invocation: the function's, or its error's type and message.
+// invocation is the answer to a direct invocation: the function's answer, or its error's type and message.
 type invocation struct {
 	body                    string
 	failed                  bool
 	ErrorType, ErrorMessage string
 }
 
-// invoke calls a function as the Lambda API's clients do (api 5).
+// invoke calls a function as a client of the Lambda API does.
 func invoke(t *testing.T, name, payload string) invocation {
 	t.Helper()
 	var info struct {
 		LambdaEndpoint string
 		Functions      map[string]string
 	}
-	if err := client.New(shared.Base).Do(t.Context(), http.MethodGet, "/dev/info", nil, &info); err != nil {
-		t.Fatal(err)
-	}
+	do(t, client.New(shared.Base), http.MethodGet, "/dev/info", nil, &info)
 	url := info.LambdaEndpoint + "/2015-03-31/functions/" + info.Functions[name] + "/invocations"
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(payload))
 	if err != nil {
@@ -52,40 +50,42 @@ func invoke(t *testing.T, name, payload string) invocation {
 	return out
 }
 
-// TestDirectInvocation invokes prompt and context directly, and with what each has to refuse.
+// TestDirectInvocation invokes prompt and context directly, also with requests that they have to refuse.
 func TestDirectInvocation(t *testing.T) {
 	const content = "My knee hurts when I run."
 	api := newUser(t)
 	open(t, api, "coach_conversation", "s")
 	var stored appended
-	if err := api.Do(t.Context(), http.MethodPost, "/v1/sessions/s/messages", say("user", content), &stored); err != nil {
-		t.Fatal(err)
-	}
+	do(t, api, http.MethodPost, "/v1/sessions/s/messages", userMessage(content), &stored)
 	settle(t)
 	user, _, _ := strings.Cut(strings.TrimPrefix(stored.Messages[0].MessageID, "msg_"), "_")
-	ask := fmt.Sprintf(`"userId":%q,"context":"coach_conversation","sessionId":"s"`, user)
+	request := fmt.Sprintf(`"userId":%q,"context":"coach_conversation","sessionId":"s"`, user)
 	for _, tt := range []struct{ function, payload, want string }{
-		{"prompt", `{` + ask + `,"message":"What about my knee?"}`, content},
+		{"prompt", `{` + request + `,"message":"What about my knee?"}`, content},
 		{"context", `{"operation":"recall","userId":"` + user + `","query":"knee"}`, content},
-		{"context", `{"operation":"query",` + ask + `}`, `"summaries":[]`},
+		{"context", `{"operation":"query",` + request + `}`, `"summaries":[]`},
 	} {
 		if got := invoke(t, tt.function, tt.payload); got.failed || !strings.Contains(got.body, tt.want) {
 			t.Errorf("%s %s: %s", tt.function, tt.payload, got.body)
 		}
 	}
 	for _, tt := range []struct{ function, payload, code, says string }{
-		{"prompt", `{` + ask + `}`, "invalid", "message"},
-		{"prompt", `{` + ask + `,"message":"x","message":"y"}`, "invalid", "message"},
-		{"prompt", `{` + ask + `,"Message":"x"}`, "invalid", "Message"},
-		{"prompt", `{` + ask + `,"message":"\ud800"}`, "invalid", "message"},
-		{"prompt", `{` + ask + `,"message":"x","budget":{"Tokens":900}}`, "invalid", "budget.Tokens"},
-		{"prompt", `{"userId":"nobody","context":"coach_conversation","sessionId":"s","message":"x"}`, "not_found", "session"},
+		{"prompt", `{` + request + `}`, "invalid", "message"},
+		{"prompt", `{` + request + `,"message":"x","message":"y"}`, "invalid", "message"},
+		{"prompt", `{` + request + `,"Message":"x"}`, "invalid", "Message"},
+		{"prompt", `{` + request + `,"message":"\ud800"}`, "invalid", "message"},
+		{"prompt", `{` + request + `,"message":"x","budget":{"Tokens":900}}`, "invalid", "budget.Tokens"},
+		{
+			"prompt", `{"userId":"nobody","context":"coach_conversation","sessionId":"s","message":"x"}`,
+			"not_found", "session",
+		},
 		{"context", `{"operation":"forget","userId":"ann"}`, "invalid", "operation"},
 		{"context", `{"operation":"recall","userId":"ann","userId":"bob","query":"x"}`, "invalid", "userId"},
 		{"context", `{"operation":"recall","userId":"ann","query":"` + "\xff" + `"}`, "invalid", "query"},
 		{"context", `[]`, "invalid", "object"},
 	} {
-		if got := invoke(t, tt.function, tt.payload); !got.failed || got.ErrorType != tt.code || !strings.Contains(got.ErrorMessage, tt.says) {
+		got := invoke(t, tt.function, tt.payload)
+		if !got.failed || got.ErrorType != tt.code || !strings.Contains(got.ErrorMessage, tt.says) {
 			t.Errorf("%s %s: %s", tt.function, tt.payload, got.body)
 		}
 	}

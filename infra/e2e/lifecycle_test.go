@@ -15,8 +15,8 @@ import (
 	"github.com/throughline/throughline/infra/launch"
 )
 
-// TestStopInTheMiddle ends a stack while it answers: a clean exit within 5 s, and no process left behind.
-func TestStopInTheMiddle(t *testing.T) {
+// TestStopWhileAnswering expects a clean exit within 5 s and no process left behind.
+func TestStopWhileAnswering(t *testing.T) {
 	stack, err := launch.Start(t.Context(), program, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
@@ -44,11 +44,11 @@ func TestStopInTheMiddle(t *testing.T) {
 		})
 	}()
 	<-started
-	asked := time.Now()
+	stopped := time.Now()
 	if err := stack.Stop(); err != nil {
 		t.Errorf("the stack ended with %v, want a clean exit", err)
 	}
-	if took := time.Since(asked); took > 5*time.Second {
+	if took := time.Since(stopped); took > 5*time.Second {
 		t.Errorf("stopping took %v, want at most 5 s", took)
 	}
 	<-ended
@@ -76,8 +76,9 @@ func childrenOf(t *testing.T, pid int) []string {
 	return children
 }
 
-// TestWhatIsMissingIsSaidInOneLine starts the stack where it cannot run.
-func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
+// TestStartFailuresAreOneLine starts the stack where it cannot run.
+func TestStartFailuresAreOneLine(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 	tests := []struct {
 		name        string
 		environment []string
-		says        []string
+		names       []string
 	}{
 		{"a taken port", []string{"PORT=" + port}, []string{port, "PORT="}},
 		{"no Java", []string{"PATH=" + empty}, []string{"Java 17"}},
@@ -98,18 +99,18 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), program)
 			command.Env = append(os.Environ(), append([]string{"PORT=0"}, test.environment...)...)
-			var said bytes.Buffer
-			command.Stderr = &said
+			var output bytes.Buffer
+			command.Stderr = &output
 			if err := command.Run(); err == nil {
 				t.Fatal("the stack ran")
 			}
-			lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+			lines := strings.Split(strings.TrimSpace(output.String()), "\n")
 			if len(lines) != 1 {
-				t.Errorf("it said %d lines, want one:\n%s", len(lines), said.String())
+				t.Errorf("it printed %d lines, want one:\n%s", len(lines), output.String())
 			}
-			for _, want := range test.says {
-				if !strings.Contains(said.String(), want) {
-					t.Errorf("it said %q, want it to name %q", said.String(), want)
+			for _, want := range test.names {
+				if !strings.Contains(output.String(), want) {
+					t.Errorf("it printed %q, want it to name %q", output.String(), want)
 				}
 			}
 		})

@@ -15,8 +15,8 @@ import (
 	"github.com/throughline/throughline/infra/launch"
 )
 
-// program is the local stack, built once; shared is one running stack that the tests share, each with users of its
-// own.
+// program is the path of the local stack, which is built once. shared is a running stack that the tests share; each
+// test has users of its own.
 var (
 	program string
 	shared  *launch.Stack
@@ -50,7 +50,7 @@ func run(m *testing.M) (code int, err error) {
 
 var users atomic.Int64
 
-// newUser returns a client of the shared stack as a user that nobody else is.
+// newUser returns a client of the shared stack for a new user.
 func newUser(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
 	name := "user-" + strconv.FormatInt(users.Add(1), 10) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -61,13 +61,42 @@ func newUser(t *testing.T, scopes ...string) *client.Client {
 	return api
 }
 
+// do makes a request that has to succeed.
+func do(t *testing.T, api *client.Client, method, path string, in, out any, headers ...client.Header) {
+	t.Helper()
+	if err := api.Do(t.Context(), method, path, in, out, headers...); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+}
+
+// startStack starts a stack for one test.
+func startStack(t *testing.T, environment ...string) *launch.Stack {
+	t.Helper()
+	stack, err := launch.Start(t.Context(), program, os.Stderr, environment...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stack.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return stack
+}
+
+// mintToken returns a token of a stack's own issuer.
+func mintToken(t *testing.T, stack *launch.Stack, user string) string {
+	t.Helper()
+	var minted struct{ Token string }
+	do(t, client.New(stack.Base), http.MethodPost, "/dev/tokens", map[string]any{"userId": user}, &minted)
+	return minted.Token
+}
+
 // open creates a session.
 func open(t *testing.T, api *client.Client, surface, id string) {
 	t.Helper()
 	body := map[string]any{"context": surface, "coachId": "coach", "sessionId": id}
-	if err := api.Do(t.Context(), http.MethodPost, "/v1/sessions", body, nil); err != nil {
-		t.Fatalf("create session %s: %v", id, err)
-	}
+	do(t, api, http.MethodPost, "/v1/sessions", body, nil)
 }
 
 type message struct {
@@ -78,16 +107,15 @@ type message struct {
 	Metadata  map[string]any
 }
 
+// messages returns a session's messages, which have to fit one page.
 func messages(t *testing.T, api *client.Client, session string) []message {
 	t.Helper()
 	var list struct{ Items []message }
-	if err := api.Do(t.Context(), http.MethodGet, "/v1/sessions/"+session+"/messages", nil, &list); err != nil {
-		t.Fatalf("read messages of %s: %v", session, err)
-	}
+	do(t, api, http.MethodGet, "/v1/sessions/"+session+"/messages", nil, &list)
 	return list.Items
 }
 
-// eventually waits until a condition holds, asking it again and again; the engine gives no other sign.
+// eventually polls until a condition holds. What it waits for sends no signal.
 func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)
@@ -99,7 +127,7 @@ func eventually(t *testing.T, within time.Duration, what string, holds func() bo
 	}
 }
 
-// wantProblem fails unless the error is a problem of that status, code and (where given) field.
+// wantProblem fails unless the error is a problem of that status and code, and of that field unless it is empty.
 func wantProblem(t *testing.T, err error, status int, code, field string) {
 	t.Helper()
 	var p *client.Problem

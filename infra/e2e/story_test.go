@@ -10,12 +10,12 @@ import (
 	"github.com/throughline/throughline/infra/client"
 )
 
-// talk sends one chat message and returns the prompt's id, the answer's id and text.
+// talk sends one chat message and returns the answer.
 func talk(t *testing.T, api *client.Client, session, text string, headers ...client.Header) answer {
 	t.Helper()
 	var a answer
-	err := api.Chat(t.Context(), map[string]any{"sessionId": session, "message": text}, a.take, headers...)
-	if err != nil {
+	in := map[string]any{"sessionId": session, "message": text}
+	if err := api.Chat(t.Context(), in, a.read, headers...); err != nil {
 		t.Fatalf("chat in %s: %v", session, err)
 	}
 	if a.Last != "done" {
@@ -24,7 +24,7 @@ func talk(t *testing.T, api *client.Client, session, text string, headers ...cli
 	return a
 }
 
-// answer is what one chat stream said.
+// answer is what one chat stream brought.
 type answer struct {
 	PromptID, UserMessageID, MessageID, FinishReason string
 	Text                                             string
@@ -33,7 +33,7 @@ type answer struct {
 	Problem                                          string
 }
 
-func (a *answer) take(e client.Event) error {
+func (a *answer) read(e client.Event) error {
 	a.Last = e.Name
 	var data struct {
 		PromptID, UserMessageID, MessageID, FinishReason, Text string
@@ -69,7 +69,7 @@ type builtPrompt struct {
 	}
 }
 
-// recentActivity returns the included items of the block about other contexts.
+// recentActivity returns the contexts and sessions of the items that the block about other contexts includes.
 func (p builtPrompt) recentActivity() (contexts, sessions []string) {
 	for _, b := range p.Manifest.Blocks {
 		if b.Name != "recent_activity" {
@@ -84,22 +84,31 @@ func (p builtPrompt) recentActivity() (contexts, sessions []string) {
 	return contexts, sessions
 }
 
-func keptPrompt(t *testing.T, api *client.Client, id string) builtPrompt {
+// buildPrompt builds the prompt for a message to the coach.
+func buildPrompt(t *testing.T, api *client.Client, session, message string) builtPrompt {
 	t.Helper()
 	var p builtPrompt
-	if err := api.Do(t.Context(), http.MethodGet, "/v1/prompts/"+id, nil, &p); err != nil {
-		t.Fatalf("read prompt: %v", err)
-	}
+	in := map[string]any{"context": "coach_conversation", "sessionId": session, "message": message}
+	do(t, api, http.MethodPost, "/v1/prompts", in, &p)
+	return p
+}
+
+func storedPrompt(t *testing.T, api *client.Client, id string) builtPrompt {
+	t.Helper()
+	var p builtPrompt
+	do(t, api, http.MethodGet, "/v1/prompts/"+id, nil, &p)
 	return p
 }
 
 const (
-	swap     = "I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. I only have bands at home."
+	swap = "I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. " +
+		"I only have bands at home."
 	tomorrow = "What should I do in tomorrow's session? My left shoulder clicks, so no overhead presses."
 )
 
-// TestTheCoachKnowsWhatTheDesignerHeard is the specification's own story, both ways, with no session closed.
-func TestTheCoachKnowsWhatTheDesignerHeard(t *testing.T) {
+// TestCoachKnowsWhatTheDesignerWasTold is the example of unified-conversation-context, both ways, without a session
+// being completed.
+func TestCoachKnowsWhatTheDesignerWasTold(t *testing.T) {
 	api := newUser(t)
 	open(t, api, "program_designer", "designer")
 	talk(t, api, "designer", swap)
@@ -107,13 +116,14 @@ func TestTheCoachKnowsWhatTheDesignerHeard(t *testing.T) {
 	open(t, api, "coach_conversation", "coach")
 	asked := time.Now()
 	first := talk(t, api, "coach", tomorrow)
-	wantActivity(t, keptPrompt(t, api, first.PromptID), "program_designer", "designer", "[Program Designer - ", "banded glute bridges")
+	wantActivity(t, storedPrompt(t, api, first.PromptID),
+		"program_designer", "designer", "[Program Designer - ", "banded glute bridges")
 	if took := time.Since(asked); took > 5*time.Second {
 		t.Errorf("the coach's answer took %v, want the swap known within 5 s", took)
 	}
 
 	back := talk(t, api, "designer", "What did my coach and I say about tomorrow?")
-	wantActivity(t, keptPrompt(t, api, back.PromptID), "coach_conversation", "coach", "[Coach - ", "overhead presses")
+	wantActivity(t, storedPrompt(t, api, back.PromptID), "coach_conversation", "coach", "[Coach - ", "overhead presses")
 }
 
 func wantActivity(t *testing.T, p builtPrompt, context, session, label, words string) {
@@ -129,8 +139,8 @@ func wantActivity(t *testing.T, p builtPrompt, context, session, label, words st
 	}
 }
 
-// TestMovingOnSummarises holds the design's number: a usable summary within 5 s of moving to another session.
-func TestMovingOnSummarises(t *testing.T) {
+// TestMovingToAnotherSessionSummarizes expects a usable summary within 5 s.
+func TestMovingToAnotherSessionSummarizes(t *testing.T) {
 	api := newUser(t)
 	open(t, api, "program_designer", "designer")
 	talk(t, api, "designer", swap)
@@ -142,14 +152,12 @@ func TestMovingOnSummarises(t *testing.T) {
 	})
 }
 
-// TestCompletingSummarises does the same for a session that the app completes, through the context query.
-func TestCompletingSummarises(t *testing.T) {
+// TestCompletingASessionSummarizes expects the summary in the context query within 5 s.
+func TestCompletingASessionSummarizes(t *testing.T) {
 	api := newUser(t)
 	open(t, api, "program_designer", "designer")
 	talk(t, api, "designer", swap)
-	if err := api.Do(t.Context(), http.MethodPatch, "/v1/sessions/designer", map[string]any{"status": "completed"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	do(t, api, http.MethodPatch, "/v1/sessions/designer", map[string]any{"status": "completed"}, nil)
 	open(t, api, "coach_conversation", "coach")
 	query := map[string]any{"context": "coach_conversation", "sessionId": "coach", "query": "glute exercises"}
 	eventually(t, 5*time.Second, "summary in the context query", func() bool {
@@ -159,9 +167,7 @@ func TestCompletingSummarises(t *testing.T) {
 				InProgress                                     bool
 			}
 		}
-		if err := api.Do(t.Context(), http.MethodPost, "/v1/context/query", query, &found); err != nil {
-			t.Fatal(err)
-		}
+		do(t, api, http.MethodPost, "/v1/context/query", query, &found)
 		return len(found.Summaries) == 1 && found.Summaries[0].RecordType == "program_designer_summary" &&
 			!found.Summaries[0].InProgress && found.Summaries[0].AgeLabel == "just now" &&
 			strings.Contains(found.Summaries[0].Text, "banded glute bridges")
@@ -180,14 +186,12 @@ type sessionRecord struct {
 func session(t *testing.T, api *client.Client, id string) sessionRecord {
 	t.Helper()
 	var s sessionRecord
-	if err := api.Do(t.Context(), http.MethodGet, "/v1/sessions/"+id, nil, &s); err != nil {
-		t.Fatal(err)
-	}
+	do(t, api, http.MethodGet, "/v1/sessions/"+id, nil, &s)
 	return s
 }
 
-// TestRecallCrossesContexts finds a message of one context from another.
-func TestRecallCrossesContexts(t *testing.T) {
+// TestRecallFindsMessagesOfOtherContexts finds a message of one context from another.
+func TestRecallFindsMessagesOfOtherContexts(t *testing.T) {
 	api := newUser(t)
 	open(t, api, "program_designer", "designer")
 	talk(t, api, "designer", swap)
@@ -201,9 +205,76 @@ func TestRecallCrossesContexts(t *testing.T) {
 			}
 		}
 		body := map[string]any{"query": "hip thrust swap", "limit": 1}
-		if err := api.Do(t.Context(), http.MethodPost, "/v1/recall", body, &found); err != nil {
-			t.Fatal(err)
-		}
+		do(t, api, http.MethodPost, "/v1/recall", body, &found)
 		return len(found.Messages) == 1 && strings.Contains(found.Messages[0].Content, "hip thrusts")
 	})
+}
+
+// TestPreferencesTakeEffectAtOnce switches sharing off and on again.
+func TestPreferencesTakeEffectAtOnce(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", swap)
+	open(t, api, "coach_conversation", "coach")
+	prefer := func(preferences map[string]any) {
+		t.Helper()
+		do(t, api, http.MethodPut, "/v1/preferences", preferences, nil)
+	}
+	knows := func() bool {
+		return strings.Contains(buildPrompt(t, api, "coach", tomorrow).System, "glute bridges")
+	}
+	if !knows() {
+		t.Fatal("with the defaults the coach does not know what the designer was told")
+	}
+	for name, preferences := range map[string]map[string]any{
+		"no cross-context": {"crossContext": false},
+		"designer unshared": {
+			"contexts": map[string]any{"program_designer": map[string]any{"share": false}},
+		},
+		"coach unshared": {"contexts": map[string]any{"coach_conversation": map[string]any{"share": false}}},
+	} {
+		prefer(preferences)
+		if knows() {
+			t.Errorf("%s: the coach knows what the designer was told", name)
+		}
+		prefer(map[string]any{})
+		if !knows() {
+			t.Errorf("%s, switched back: the coach does not know", name)
+		}
+	}
+}
+
+// TestNotesAndMemoriesReachPrompts searches a memory and a check-in's note by their content, then deletes the memory.
+func TestNotesAndMemoriesReachPrompts(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "coach_conversation", "s")
+	note := map[string]any{"note": "My left knee clicks on stairs."}
+	do(t, api, http.MethodPost, "/v1/check-ins", note, nil)
+	var made struct{ ID string }
+	fact := map[string]any{"type": "PEOPLE", "content": "Her sister Ana is a physiotherapist in Lisbon."}
+	do(t, api, http.MethodPost, "/v1/memories", fact, &made)
+	settle(t)
+	systemText := func(message string) string {
+		t.Helper()
+		return buildPrompt(t, api, "s", message).System
+	}
+	if system := systemText("Is the knee all right on stairs?"); !strings.Contains(system, "clicks on stairs") {
+		t.Errorf("the prompt lacks the check-in's note:\n%s", system)
+	}
+	var found struct {
+		Messages []struct{ Content, Role, Context string }
+	}
+	query := map[string]any{"query": "knee on stairs", "limit": 1}
+	do(t, api, http.MethodPost, "/v1/recall", query, &found)
+	if len(found.Messages) != 1 || found.Messages[0].Content != note["note"] ||
+		found.Messages[0].Context != "check_in" {
+		t.Errorf("recall finds %+v, not the check-in's note", found.Messages)
+	}
+	if system := systemText("Who was the physiotherapist?"); !strings.Contains(system, "sister Ana") {
+		t.Errorf("the prompt lacks the memory:\n%s", system)
+	}
+	do(t, api, http.MethodDelete, "/v1/memories/"+made.ID, nil, nil)
+	if system := systemText("Who was the physiotherapist?"); strings.Contains(system, "sister Ana") {
+		t.Error("the prompt still has a deleted memory")
+	}
 }

@@ -3,30 +3,26 @@ package e2e_test
 import (
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/launch"
 )
 
-// What a page of an app sends, and what it reads of an answer.
+// The headers that an app's page sends, and those that it reads of an answer.
 var (
 	sentHeaders = []string{"authorization", "content-type", "idempotency-key", "x-request-id"}
 	readHeaders = []string{"idempotency-replayed", "retry-after", "x-request-id"}
 )
 
-// pageOf is what a page of an origin can do with a stack.
-type pageOf struct {
+// browserPage is a page of an origin that uses a stack.
+type browserPage struct {
 	t            *testing.T
 	base, origin string
 	token        string
 }
 
-// try makes a request as a browser does for the page: of an answer's headers it keeps those that the page may see.
-func (p pageOf) try(method, path, body string, headers map[string]string) (status int, seen http.Header) {
+// send makes a request as a browser does for the page, and returns the answer's status and headers.
+func (p browserPage) send(method, path, body string, headers map[string]string) (int, http.Header) {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
 	if err != nil {
@@ -47,14 +43,15 @@ func (p pageOf) try(method, path, body string, headers map[string]string) (statu
 	return response.StatusCode, response.Header
 }
 
-// list reads a header that holds a list of names, in lower case.
-func list(h http.Header, name string) []string {
-	names := strings.FieldsFunc(strings.ToLower(strings.Join(h.Values(name), ",")), func(r rune) bool { return r == ',' || r == ' ' })
+// headerList returns the names in a header, sorted and in lower case.
+func headerList(h http.Header, name string) []string {
+	separator := func(r rune) bool { return r == ',' || r == ' ' }
+	names := strings.FieldsFunc(strings.ToLower(strings.Join(h.Values(name), ",")), separator)
 	slices.Sort(names)
 	return names
 }
 
-// pageRoutes are a route of every function that pages reach, and what only the local stack has.
+// pageRoutes has a route of every function that pages use, and the routes of the local stack alone.
 var pageRoutes = []struct {
 	method, path, body string
 	status             int
@@ -79,73 +76,63 @@ var pageRoutes = []struct {
 	{"DELETE", "/v1/sessions/s", "", 204},
 }
 
-// TestAPageOfAnotherPortUsesEveryRoute asks what a browser asks before and after each request of a page.
-func TestAPageOfAnotherPortUsesEveryRoute(t *testing.T) {
+// TestPagesOfAllowedOriginsUseEveryRoute makes the requests that a browser makes before and for each request of a page.
+func TestPagesOfAllowedOriginsUseEveryRoute(t *testing.T) {
+	t.Parallel()
 	const origin = "http://localhost:3000"
-	stack, err := launch.Start(t.Context(), program, os.Stderr, "CORS_ORIGINS=http://127.0.0.1:5173,"+origin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stack.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
-	var minted struct{ Token string }
-	body := map[string]any{"userId": "ann"}
-	if err := client.New(stack.Base).Do(t.Context(), http.MethodPost, "/dev/tokens", body, &minted); err != nil {
-		t.Fatal(err)
-	}
-	page := pageOf{t: t, base: stack.Base, origin: origin, token: minted.Token}
-	stranger := page
-	stranger.origin = "http://localhost:3001"
+	stack := startStack(t, "CORS_ORIGINS=http://127.0.0.1:5173,"+origin)
+	page := browserPage{t: t, base: stack.Base, origin: origin, token: mintToken(t, stack, "ann")}
+	other := page
+	other.origin = "http://localhost:3001"
 	for _, route := range pageRoutes {
 		t.Run(route.method+" "+route.path, func(t *testing.T) {
-			page.t, stranger.t = t, t
-			page.mayAsk(route.method, route.path)
-			stranger.mayNotAsk(route.method, route.path)
+			page.t, other.t = t, t
+			page.checkAllowed(route.method, route.path)
+			other.checkNotAllowed(route.method, route.path)
 			sent := map[string]string{"Authorization": "Bearer " + page.token, "Content-Type": "application/json"}
-			page.reads(route.status)(page.try(route.method, route.path, route.body, sent))
-			page.reads(0)(page.try(route.method, route.path, route.body, nil)) // 401 where the route needs a token
+			page.checkReadable(route.status)(page.send(route.method, route.path, route.body, sent))
+			page.checkReadable(0)(page.send(route.method, route.path, route.body, nil)) // 401 if the route needs a token
 		})
 	}
 }
 
-func (p pageOf) mayAsk(method, path string) {
+func (p browserPage) checkAllowed(method, path string) {
 	p.t.Helper()
-	status, h := p.try(http.MethodOptions, path, "", map[string]string{
+	status, h := p.send(http.MethodOptions, path, "", map[string]string{
 		"Access-Control-Request-Method": method, "Access-Control-Request-Headers": strings.Join(sentHeaders, ","),
 	})
 	if status != 204 || h.Get("Access-Control-Allow-Origin") != p.origin || h.Get("Access-Control-Max-Age") == "" {
 		p.t.Errorf("preflight: %d %v", status, h)
 	}
-	if methods := list(h, "Access-Control-Allow-Methods"); !slices.Contains(methods, strings.ToLower(method)) {
+	if methods := headerList(h, "Access-Control-Allow-Methods"); !slices.Contains(methods, strings.ToLower(method)) {
 		p.t.Errorf("allowed methods %v", methods)
 	}
-	if headers := list(h, "Access-Control-Allow-Headers"); !slices.Equal(headers, sentHeaders) {
+	if headers := headerList(h, "Access-Control-Allow-Headers"); !slices.Equal(headers, sentHeaders) {
 		p.t.Errorf("allowed headers %v, want %v", headers, sentHeaders)
 	}
 }
 
-func (p pageOf) mayNotAsk(method, path string) {
+func (p browserPage) checkNotAllowed(method, path string) {
 	p.t.Helper()
-	_, h := p.try(http.MethodOptions, path, "", map[string]string{"Access-Control-Request-Method": method})
+	_, h := p.send(http.MethodOptions, path, "", map[string]string{"Access-Control-Request-Method": method})
 	if got := h.Get("Access-Control-Allow-Origin"); got != "" {
-		p.t.Errorf("a page of %s may ask: %q", p.origin, got)
+		p.t.Errorf("a page of %s is allowed: %q", p.origin, got)
 	}
 }
 
-// reads checks that the page may see an answer and its headers; a status of 0 is any.
-func (p pageOf) reads(want int) func(status int, h http.Header) {
+// checkReadable returns a function that checks that the page may read an answer and its headers. With 0 any status is
+// right.
+func (p browserPage) checkReadable(want int) func(status int, h http.Header) {
 	return func(status int, h http.Header) {
 		p.t.Helper()
 		if want != 0 && status != want {
 			p.t.Errorf("status %d, want %d", status, want)
 		}
-		if got := h.Values("Access-Control-Allow-Origin"); len(got) != 1 || got[0] != p.origin || !slices.Contains(list(h, "Vary"), "origin") {
-			p.t.Errorf("status %d: the page may not see it, or a cache shows it to others: %v", status, h)
+		allowed := h.Values("Access-Control-Allow-Origin")
+		if !slices.Equal(allowed, []string{p.origin}) || !slices.Contains(headerList(h, "Vary"), "origin") {
+			p.t.Errorf("status %d: the page may not read it, or a cache shows it to others: %v", status, h)
 		}
-		exposed := list(h, "Access-Control-Expose-Headers")
+		exposed := headerList(h, "Access-Control-Expose-Headers")
 		for _, name := range readHeaders {
 			if !slices.Contains(exposed, name) {
 				p.t.Errorf("the page cannot read %s of %v", name, exposed)
