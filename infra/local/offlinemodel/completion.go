@@ -182,7 +182,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, head completion,
 	events := &eventWriter{w: w, controller: http.NewResponseController(w)}
 	for i, delta := range a.deltas() {
 		if i > 0 && delay.Sleep(r.Context(), s.options.ChunkDelay) != nil {
-			return nil // the client is gone
+			return nil //nolint:nilerr // the client is gone
 		}
 		events.send(chunk{completion: head, Choices: []chunkChoice{{Delta: delta}}})
 	}

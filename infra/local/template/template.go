@@ -120,7 +120,7 @@ func parse(source []byte, parameters map[string]string) (*Template, error) {
 	}
 	var globals functionProperties
 	if err := doc.decode(&doc.Globals.Function, &globals); err != nil {
-		return nil, fmt.Errorf("Globals: %w", err)
+		return nil, fmt.Errorf("read Globals: %w", err)
 	}
 	t := &Template{Resources: map[string]Resource{}}
 	for _, id := range slices.Sorted(maps.Keys(doc.Resources)) {

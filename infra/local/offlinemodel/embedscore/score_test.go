@@ -10,7 +10,8 @@ import (
 const conversation = `[{"conversation":{"speaker_a":"Ana",
 "session_2":[{"speaker":"Rui","dia_id":"D2:1","text":"c","blip_caption":"d"}],"session_2_date_time":"noon",
 "session_1":[{"speaker":"Ana","dia_id":"D1:1","text":"a"},{"speaker":"Rui","dia_id":"D1:2","text":"b"}]},
-"qa":[{"question":"c","evidence":["D2:1; D1:2"],"category":1},{"question":"x","evidence":["D1:1"],"category":5},{"question":"y","evidence":[],"category":4}]}]`
+"qa":[{"question":"c","evidence":["D2:1; D1:2"],"category":1},
+{"question":"x","evidence":["D1:1"],"category":5},{"question":"y","evidence":[],"category":4}]}]`
 
 func TestScoreFindsEvidence(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conversations.json")
