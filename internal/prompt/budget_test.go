@@ -139,7 +139,6 @@ func realTokens(p prompt.Prompt) int {
 // The promise of every recipe: the real tokenizer never counts more than the total, the total never passes the budget,
 // the blocks add up to it, each message and fact is told once, and the message is there, whole and last.
 func TestBudgetIsNeverExceeded(t *testing.T) {
-	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -12,7 +12,6 @@ import (
 
 // Equal data at an equal time make equal prompts, to the byte, however the sources order equals.
 func TestDeterminism(t *testing.T) {
-	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

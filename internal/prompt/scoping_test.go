@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// scope lets every recipe's entry name a strategy, until what it returns is called.
+// scope makes every recipe use a strategy until the returned function is called. Its tests do not run in parallel.
 func scope(strategy string) (restore func()) {
 	before := prompt.Recipes
 	prompt.Recipes = slices.Clone(before)

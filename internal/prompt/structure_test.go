@@ -178,7 +178,6 @@ func firstRunes(text string, n int) string {
 
 // TestStructureHolds draws whole users whose every text is made of what could break a format.
 func TestStructureHolds(t *testing.T) {
-	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
