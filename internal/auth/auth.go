@@ -1,10 +1,11 @@
-// Package auth checks bearer tokens where no gateway does: RS256 signatures against the issuer's published keys,
-// issuer, audience and times (design 4, the coach function).
+// Package auth checks bearer tokens for the coach function, which has no gateway in front of it. It checks the RS256
+// signature with the issuer's published keys, the issuer, the audience and the times.
 package auth
 
 import (
 	"context"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,30 +22,30 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// Config says whose tokens are good.
+// Config says which tokens are valid.
 type Config struct {
-	// Issuer and Audience are what iss must equal and aud must hold.
+	// Issuer must equal iss, and Audience must be in aud.
 	Issuer   string
 	Audience string
-	// JWKSURL is where the issuer's keys are; empty means the issuer's /.well-known/jwks.json.
+	// JWKSURL is the URL of the issuer's keys. The default is the issuer's /.well-known/jwks.json.
 	JWKSURL string
-	// Client fetches the keys; nil means one of its own.
+	// Client fetches the keys. The default is a client with a timeout.
 	Client *http.Client
-	// Now is the clock; nil means time.Now.
+	// Now is the clock. The default is time.Now.
 	Now func() time.Time
 }
 
 const (
-	// leeway is how far clocks may stand apart.
+	// leeway is how much the clocks of the issuer and the verifier may differ.
 	leeway = 10 * time.Second
 	// fetchTimeout bounds one fetch of the keys.
 	fetchTimeout = 3 * time.Second
-	// refreshEvery is how often the keys are fetched again, so that a withdrawn one ends.
-	refreshEvery = time.Hour
-	// unknownEvery is how often an unknown key id may make the keys be fetched, so that forged tokens cannot flood
-	// the issuer.
-	unknownEvery = 30 * time.Second
-	// maxToken is more than any token of sense has, in bytes.
+	// refreshInterval is how often the keys are fetched again, so that a withdrawn key stops working.
+	refreshInterval = time.Hour
+	// unknownKeyInterval is how often an unknown key id may cause a fetch, so that forged tokens cannot flood the
+	// issuer with requests.
+	unknownKeyInterval = 30 * time.Second
+	// maxToken is the largest token that is parsed, in bytes. Real tokens are much smaller.
 	maxToken = 16 << 10
 )
 
@@ -56,13 +57,13 @@ type Verifier struct {
 
 	mu   sync.Mutex
 	keys keyfunc.Keyfunc
-	// stop ends the hourly refresh of the keys, where there are any; ended is set when it shall be.
+	// stop ends the hourly refresh of the keys. ended says that it was called.
 	stop  func()
 	ended bool
 }
 
-// New returns a verifier. It fetches nothing yet: Warm does, or the first token. The context ends the refreshing of
-// keys. Its error names what the configuration lacks.
+// New returns a verifier. The keys are fetched by Warm or with the first token, and refreshed until ctx ends. It
+// returns an error if the configuration has no issuer or no audience.
 func New(ctx context.Context, c Config) (*Verifier, error) {
 	if c.Issuer == "" || c.Audience == "" {
 		return nil, errors.New("configure token check: issuer and audience are needed")
@@ -86,7 +87,7 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 	return v, nil
 }
 
-// end stops the refreshing of keys, for good.
+// end stops the refresh of the keys.
 func (v *Verifier) end() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,21 +95,40 @@ func (v *Verifier) end() {
 	v.stop()
 }
 
-// Warm fetches the issuer's keys unless they are there, so that the first token does not wait for them.
+// Warm fetches the issuer's keys if they are not there yet, so that the first token does not wait for them.
 func (v *Verifier) Warm(ctx context.Context) error {
 	_, err := v.keyfunc(ctx)
 	return err
 }
 
-// claims are the parts of a token that are read.
+// claims are the claims that are read.
 type claims struct {
 	jwt.RegisteredClaims
 	Scope scopes `json:"scope"`
 	Scp   scopes `json:"scp"`
 }
 
-// Verify checks a token and returns its user and scopes (scope, or scp where that is empty). A token that is not good
-// is an Unauthorized error that says in one line what is wrong; Unavailable means that the keys could not be had.
+// scopes are a token's scopes. They are written as one string with spaces, or as a list.
+type scopes []string
+
+// UnmarshalJSON reads both forms.
+func (s *scopes) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		*s = strings.Fields(text)
+		return nil
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		*s = list
+		return nil
+	}
+	return errors.New("parse scopes: neither text nor a list of texts")
+}
+
+// Verify checks a token and returns its user and scopes. The scopes come from scope, or from scp if scope is empty. It
+// returns an Unauthorized error with the reason for a token that is not valid, and Unavailable if the keys could not be
+// fetched.
 func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserID, []string, error) {
 	if len(token) > maxToken {
 		return "", nil, fault.New(fault.Unauthorized, "the token is too long")
@@ -137,7 +157,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserI
 	return user, c.Scope, nil
 }
 
-// key finds the RSA key of a token: by its kid, or the only key where the token names none.
+// key returns the RSA key of a token: the key with the token's kid, or the issuer's only key if the token has no kid.
 func key(ctx context.Context, keys keyfunc.Keyfunc, t *jwt.Token) (any, error) {
 	if _, named := t.Header[jwkset.HeaderKID]; !named {
 		all, err := keys.Storage().KeyReadAll(ctx)
@@ -164,7 +184,7 @@ var (
 	errUnknownKey = errors.New("unknown key")
 )
 
-// reason says in one line what is wrong with a token.
+// reason returns what is wrong with a token, for the client.
 func reason(err error) string {
 	for _, known := range []struct {
 		err  error
@@ -188,14 +208,14 @@ func reason(err error) string {
 	return "the token is not valid"
 }
 
-// keyfunc returns the issuer's keys, fetched at the first call that succeeds.
+// keyfunc returns the issuer's keys. It fetches them at the first call that succeeds.
 func (v *Verifier) keyfunc(ctx context.Context) (keyfunc.Keyfunc, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != nil {
 		return v.keys, nil
 	}
-	// The keys outlive the call that fetches them, with its values and without its end.
+	// The keys are refreshed after this call, so they need a context that the call does not end.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	keys, err := v.fetch(life)
 	if err != nil {
@@ -213,13 +233,13 @@ func (v *Verifier) fetch(ctx context.Context) (keyfunc.Keyfunc, error) {
 	strict := false
 	return keyfunc.NewDefaultOverrideCtx(ctx, []string{v.url}, keyfunc.Override{
 		Client: v.client, HTTPTimeout: fetchTimeout, NoErrorReturnFirstHTTPReq: &strict,
-		RefreshInterval: refreshEvery, RefreshUnknownKID: rate.NewLimiter(rate.Every(unknownEvery), 1),
+		RefreshInterval: refreshInterval, RefreshUnknownKID: rate.NewLimiter(rate.Every(unknownKeyInterval), 1),
 		RateLimitWaitMax:        fetchTimeout,
-		RefreshErrorHandlerFunc: func(string) func(context.Context, error) { return noteFetchError },
+		RefreshErrorHandlerFunc: func(string) func(context.Context, error) { return recordFetchError },
 	})
 }
 
-// fetchError carries a failed fetch from the key storage, which only reports it, to the Verify that it failed.
+// fetchError passes the error of a fetch from the key storage to Verify. The storage reports errors to a callback only.
 type fetchError struct {
 	mu  sync.Mutex
 	err error
@@ -227,8 +247,8 @@ type fetchError struct {
 
 type fetchErrorKey struct{}
 
-func noteFetchError(ctx context.Context, err error) {
-	// The hourly refresh belongs to no token: the keys that are there serve on, and an unknown one fetches again.
+func recordFetchError(ctx context.Context, err error) {
+	// The hourly refresh has no fetchError. If it fails, the old keys stay, and an unknown key causes another fetch.
 	if f, ok := ctx.Value(fetchErrorKey{}).(*fetchError); ok {
 		f.mu.Lock()
 		defer f.mu.Unlock()

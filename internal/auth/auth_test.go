@@ -107,7 +107,7 @@ func (i *issuer) sign(t *testing.T, kid string, claims jwt.MapClaims) string {
 	return signed
 }
 
-// claims are good ones, with changes; a nil value removes a claim.
+// claims returns valid claims with changes. A nil value removes a claim.
 func (i *issuer) claims(changes jwt.MapClaims) jwt.MapClaims {
 	c := jwt.MapClaims{
 		"iss": i.URL, "aud": audience, "sub": "user-1", "scope": "throughline/user throughline/app",
@@ -132,6 +132,7 @@ func newVerifier(t *testing.T, i *issuer) *auth.Verifier {
 }
 
 func TestGoodTokens(t *testing.T) {
+	t.Parallel()
 	i := newIssuer(t, "a", "b")
 	v := newVerifier(t, i)
 	for name, tc := range map[string]struct {
@@ -158,6 +159,7 @@ func TestGoodTokens(t *testing.T) {
 }
 
 func TestBadTokens(t *testing.T) {
+	t.Parallel()
 	i, other := newIssuer(t, "a", "b"), newIssuer(t, "a", "z")
 	v := newVerifier(t, i)
 	hour := time.Hour
@@ -209,6 +211,7 @@ func TestBadTokens(t *testing.T) {
 }
 
 func TestOnlyKeyNeedsNoName(t *testing.T) {
+	t.Parallel()
 	i := newIssuer(t, "a")
 	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, i.claims(nil)).SignedString(i.keys["a"])
 	if err != nil {
@@ -220,6 +223,7 @@ func TestOnlyKeyNeedsNoName(t *testing.T) {
 }
 
 func TestNewKeyIsFetchedOnceAWhile(t *testing.T) {
+	t.Parallel()
 	i, forger := newIssuer(t, "a"), newIssuer(t, "forged")
 	v := newVerifier(t, i)
 	if err := v.Warm(t.Context()); err != nil {
@@ -240,6 +244,7 @@ func TestNewKeyIsFetchedOnceAWhile(t *testing.T) {
 }
 
 func TestIssuerDownIsUnavailable(t *testing.T) {
+	t.Parallel()
 	i := newIssuer(t, "a")
 	v := newVerifier(t, i)
 	token := i.sign(t, "a", i.claims(nil))
@@ -262,6 +267,7 @@ func TestIssuerDownIsUnavailable(t *testing.T) {
 }
 
 func TestConfigurationIsNeeded(t *testing.T) {
+	t.Parallel()
 	for _, c := range []auth.Config{{}, {Issuer: "https://x"}, {Audience: "y"}} {
 		if _, err := auth.New(t.Context(), c); err == nil {
 			t.Errorf("New(%+v) made a verifier", c)

@@ -21,10 +21,10 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// tokens takes "user:<id>" for a good token and "down" for one that cannot be checked now.
-type tokens struct{}
+// fakeVerifier accepts the tokens "user:<id>". For the token "down" the keys cannot be fetched.
+type fakeVerifier struct{}
 
-func (tokens) Verify(_ context.Context, token string) (conversation.UserID, []string, error) {
+func (fakeVerifier) Verify(_ context.Context, token string) (conversation.UserID, []string, error) {
 	if token == "down" {
 		return "", nil, fault.New(fault.Unavailable, "no keys")
 	}
@@ -35,8 +35,8 @@ func (tokens) Verify(_ context.Context, token string) (conversation.UserID, []st
 	return conversation.UserID(user), []string{httpapi.ScopeUser}, nil
 }
 
-// script is a chat that sends what it is told to.
-type script struct {
+// fakeChat answers every request with the given events or error.
+type fakeChat struct {
 	fail   error
 	events iter.Seq[chat.Event]
 	got    chat.Request
@@ -44,7 +44,7 @@ type script struct {
 	ctx    context.Context
 }
 
-func (s *script) Start(ctx context.Context, user conversation.UserID, r chat.Request) (chat.Answer, error) {
+func (s *fakeChat) Start(ctx context.Context, user conversation.UserID, r chat.Request) (chat.Answer, error) {
 	s.ctx, s.user, s.got = ctx, user, r
 	return chat.Answer{Events: s.events}, s.fail
 }
@@ -67,10 +67,12 @@ type text struct {
 	Text string `json:"text"`
 }
 
-func newCoach(t *testing.T, chat httpapi.Chatter) (http.Handler, *journal) {
+func newCoach(t *testing.T, chat httpapi.Chatter) (http.Handler, *logBuffer) {
 	t.Helper()
 	b, log := base()
-	return httpapi.Coach(httpapi.CoachDeps{Base: b, Chat: chat, Verifier: tokens{}, Origins: []string{"https://app.example"}}), log
+	return httpapi.Coach(
+		httpapi.CoachDeps{Base: b, Chat: chat, Verifier: fakeVerifier{}, Origins: []string{"https://app.example"}},
+	), log
 }
 
 func chatRequest(t *testing.T, url, token, body string) *http.Request {
@@ -89,7 +91,8 @@ func chatRequest(t *testing.T, url, token, body string) *http.Request {
 const hello = `{"sessionId":"s1","message":"hello"}`
 
 func TestChatTakesOneKey(t *testing.T) {
-	h, _ := newCoach(t, &script{events: say(event("done", text{}))})
+	t.Parallel()
+	h, _ := newCoach(t, &fakeChat{events: say(event("done", text{}))})
 	server := httptest.NewServer(h)
 	defer server.Close()
 	r := chatRequest(t, server.URL, "user:ann", hello)
@@ -106,18 +109,31 @@ func TestChatTakesOneKey(t *testing.T) {
 }
 
 func TestChatStream(t *testing.T) {
-	turn := &script{events: say(event("prompt", map[string]string{"promptId": "p"}), event("token", text{"<b>\n&"}), event("done", text{"x"}), event("token", text{"too late"}))}
+	t.Parallel()
+	turn := &fakeChat{
+		events: say(
+			event("prompt", map[string]string{"promptId": "p"}), event("token", text{"<b>\n&"}), event("done", text{"x"}),
+			event("token", text{"too late"}),
+		),
+	}
 	h, _ := newCoach(t, turn)
 	server := httptest.NewServer(h)
 	defer server.Close()
-	r := chatRequest(t, server.URL, "user:ann", `{"sessionId":"s1","message":"hello","agentId":"motivator","recipe":"unified"}`)
+	r := chatRequest(
+		t,
+		server.URL,
+		"user:ann",
+		`{"sessionId":"s1","message":"hello","agentId":"motivator","recipe":"unified"}`,
+	)
 	r.Header.Set("Idempotency-Key", "k")
 	res, err := server.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	want := "event: prompt\ndata: {\"promptId\":\"p\"}\n\nevent: token\ndata: {\"text\":\"<b>\\n&\"}\n\nevent: done\ndata: {\"text\":\"x\"}\n\n"
+	want := "event: prompt\ndata: {\"promptId\":\"p\"}\n\n" +
+		"event: token\ndata: {\"text\":\"<b>\\n&\"}\n\n" +
+		"event: done\ndata: {\"text\":\"x\"}\n\n"
 	if diff := cmp.Diff(want, readAll(t, res.Body)); diff != "" {
 		t.Errorf("stream (-want +got):\n%s", diff)
 	}
@@ -125,12 +141,16 @@ func TestChatStream(t *testing.T) {
 		t.Errorf("%d, content type %q", res.StatusCode, got)
 	}
 	idem := turn.got.Idempotency
-	if turn.user != "ann" || turn.got.AgentID != "motivator" || turn.got.Recipe != "unified" || idem.Scope != "POST /v1/chat" || idem.Key != "k" || len(idem.BodyHash) != 64 {
+	if turn.user != "ann" || turn.got.AgentID != "motivator" || turn.got.Recipe != "unified" ||
+		idem.Scope != "POST /v1/chat" ||
+		idem.Key != "k" ||
+		len(idem.BodyHash) != 64 {
 		t.Errorf("request %+v of %s", turn.got, turn.user)
 	}
 }
 
 func TestChatStreamAlwaysEnds(t *testing.T) {
+	t.Parallel()
 	internal := `event: error` + "\n" + `data: {"type":"urn:throughline:problem:internal"`
 	for name, tc := range map[string]struct {
 		events iter.Seq[chat.Event]
@@ -138,14 +158,15 @@ func TestChatStreamAlwaysEnds(t *testing.T) {
 	}{
 		"an error": {
 			say(event("token", text{"a"}), event("error", fault.New(fault.Unavailable, "the model gave no answer"))),
-			"event: error\ndata: {\"type\":\"urn:throughline:problem:unavailable\",\"title\":\"Not available\",\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\"}\n\n",
+			"event: error\ndata: {\"type\":\"urn:throughline:problem:unavailable\",\"title\":\"Not available\"," +
+				"\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\"}\n\n",
 		},
 		"nothing": {say(), internal},
 		"no end":  {say(event("token", text{"a"})), internal},
 		"a panic": {func(yield func(chat.Event) bool) { yield(event("token", text{"a"})); panic("a secret") }, internal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := newCoach(t, &script{events: tc.events})
+			h, _ := newCoach(t, &fakeChat{events: tc.events})
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, chatRequest(t, "http://x", "user:ann", hello))
 			body := w.Body.String()
@@ -158,8 +179,9 @@ func TestChatStreamAlwaysEnds(t *testing.T) {
 }
 
 func TestChatEventsLeaveAtOnce(t *testing.T) {
+	t.Parallel()
 	heard := make(chan struct{})
-	h, _ := newCoach(t, &script{events: func(yield func(chat.Event) bool) {
+	h, _ := newCoach(t, &fakeChat{events: func(yield func(chat.Event) bool) {
 		yield(event("token", text{"first"}))
 		<-heard
 		yield(event("done", text{}))
@@ -179,8 +201,9 @@ func TestChatEventsLeaveAtOnce(t *testing.T) {
 }
 
 func TestChatGoesOnWithoutItsClient(t *testing.T) {
+	t.Parallel()
 	left, ended := make(chan struct{}), make(chan error, 1)
-	turn := &script{}
+	turn := &fakeChat{}
 	turn.events = func(yield func(chat.Event) bool) {
 		yield(event("token", text{"first"}))
 		<-left
@@ -211,7 +234,8 @@ func TestChatGoesOnWithoutItsClient(t *testing.T) {
 }
 
 func TestChatKeepsTheInvocationsDeadline(t *testing.T) {
-	turn := &script{events: say(event("done", text{}))}
+	t.Parallel()
+	turn := &fakeChat{events: say(event("done", text{}))}
 	h, _ := newCoach(t, turn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
@@ -222,26 +246,32 @@ func TestChatKeepsTheInvocationsDeadline(t *testing.T) {
 }
 
 func TestChatErrorsBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		token, body string
 		fail        error
 		status      int
 		code, retry string
 	}{
-		"no token":      {"", hello, nil, 401, "unauthorized", ""},
-		"bad token":     {"x", hello, nil, 401, "unauthorized", ""},
-		"keys missing":  {"down", hello, nil, 503, "unavailable", "1"},
-		"no session":    {"user:ann", hello, fault.Missing("session"), 404, "not_found", ""},
-		"still running": {"user:ann", hello, &fault.Error{Code: fault.Conflict, RetryAfter: 2 * time.Second}, 409, "conflict", "2"},
-		"no message":    {"user:ann", `{"sessionId":"s1"}`, nil, 422, "invalid", ""},
-		"long message":  {"user:ann", `{"sessionId":"s1","message":"` + strings.Repeat("x", 256<<10+1) + `"}`, nil, 422, "invalid", ""},
-		"not JSON":      {"user:ann", `{`, nil, 400, "invalid", ""},
+		"no token":     {"", hello, nil, 401, "unauthorized", ""},
+		"bad token":    {"x", hello, nil, 401, "unauthorized", ""},
+		"keys missing": {"down", hello, nil, 503, "unavailable", "1"},
+		"no session":   {"user:ann", hello, fault.Missing("session"), 404, "not_found", ""},
+		"still running": {
+			"user:ann", hello, &fault.Error{Code: fault.Conflict, RetryAfter: 2 * time.Second}, 409, "conflict", "2",
+		},
+		"no message": {"user:ann", `{"sessionId":"s1"}`, nil, 422, "invalid", ""},
+		"long message": {
+			"user:ann", `{"sessionId":"s1","message":"` + strings.Repeat("x", 256<<10+1) + `"}`, nil, 422, "invalid", "",
+		},
+		"not JSON": {"user:ann", `{`, nil, 400, "invalid", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := newCoach(t, &script{fail: tc.fail, events: say()})
+			h, _ := newCoach(t, &fakeChat{fail: tc.fail, events: say()})
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, chatRequest(t, "http://x", tc.token, tc.body))
-			if w.Code != tc.status || !strings.Contains(w.Body.String(), `"code":"`+tc.code+`"`) || w.Header().Get("Retry-After") != tc.retry {
+			if w.Code != tc.status || !strings.Contains(w.Body.String(), `"code":"`+tc.code+`"`) ||
+				w.Header().Get("Retry-After") != tc.retry {
 				t.Errorf("%d %v %s, want %d %s", w.Code, w.Header(), w.Body, tc.status, tc.code)
 			}
 			if w.Header().Get("Content-Type") != "application/problem+json" {
@@ -252,9 +282,12 @@ func TestChatErrorsBeforeTheFirstEvent(t *testing.T) {
 }
 
 func TestChatBehindAFunctionURL(t *testing.T) {
-	h, _ := newCoach(t, &script{events: say(event("token", text{"a"}), event("done", text{}))})
+	t.Parallel()
+	h, _ := newCoach(t, &fakeChat{events: say(event("token", text{"a"}), event("done", text{}))})
 	out, err := lambdaurl.Wrap(h)(t.Context(), &events.LambdaFunctionURLRequest{
-		RawPath: "/v1/chat", Headers: map[string]string{"authorization": "bearer user:ann", "content-type": "application/json"}, Body: hello,
+		RawPath: "/v1/chat", Headers: map[string]string{
+			"authorization": "bearer user:ann", "content-type": "application/json",
+		}, Body: hello,
 		RequestContext: events.LambdaFunctionURLRequestContext{
 			DomainName: "coach.example", HTTP: events.LambdaFunctionURLRequestContextHTTPDescription{Method: "POST"},
 		},
@@ -262,7 +295,8 @@ func TestChatBehindAFunctionURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := readAll(t, out.Body); out.StatusCode != 200 || !strings.HasSuffix(body, "event: done\ndata: {\"text\":\"\"}\n\n") {
+	if body := readAll(t, out.Body); out.StatusCode != 200 ||
+		!strings.HasSuffix(body, "event: done\ndata: {\"text\":\"\"}\n\n") {
 		t.Errorf("%d %q", out.StatusCode, body)
 	}
 	if out.Headers["Content-Type"] != "text/event-stream" || out.Headers["X-Request-Id"] == "" {
@@ -271,7 +305,8 @@ func TestChatBehindAFunctionURL(t *testing.T) {
 }
 
 func TestCORS(t *testing.T) {
-	h, _ := newCoach(t, &script{events: say(event("done", text{}))})
+	t.Parallel()
+	h, _ := newCoach(t, &fakeChat{events: say(event("done", text{}))})
 	preflight := func(origin string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), "OPTIONS", "/v1/chat", nil)
 		r.Header.Set("Origin", origin)
@@ -280,14 +315,17 @@ func TestCORS(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w
 	}
-	if w := preflight("https://app.example"); w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != "https://app.example" ||
+	if w := preflight("https://app.example"); w.Code != 204 ||
+		w.Header().Get("Access-Control-Allow-Origin") != "https://app.example" ||
 		!strings.Contains(w.Header().Get("Access-Control-Allow-Headers"), "idempotency-key") {
 		t.Errorf("preflight: %d %v", w.Code, w.Header())
 	}
 	if w := preflight("https://evil.example"); w.Code != 401 || w.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("preflight of another origin: %d %v", w.Code, w.Header())
 	}
-	for origin, want := range map[string]string{"https://app.example": "https://app.example", "https://evil.example": "", "": ""} {
+	for origin, want := range map[string]string{
+		"https://app.example": "https://app.example", "https://evil.example": "", "": "",
+	} {
 		r := chatRequest(t, "http://x", "user:ann", hello)
 		r.Header.Set("Origin", origin)
 		w := httptest.NewRecorder()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// document is the served OpenAPI document, as far as the tests read it.
+// document is the part of the served OpenAPI document that the tests read.
 type document struct {
 	OpenAPI string
 	Info    struct{ Title, Version, Description string }
@@ -34,7 +34,7 @@ type document struct {
 	}
 }
 
-// schema is a JSON schema, as far as the document uses it.
+// schema is the part of a JSON schema that the document uses.
 type schema struct {
 	Ref                  string `json:"$ref"`
 	Type                 types
@@ -61,7 +61,7 @@ func (t *types) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(t))
 }
 
-// additional says whether further properties may be there, and of what schema.
+// additional says whether additional properties are allowed, and their schema.
 type additional struct {
 	allowed bool
 	schema  *schema
@@ -75,7 +75,7 @@ func (a *additional) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &a.schema)
 }
 
-// check reports where a value breaks its schema.
+// check returns the violations of a schema by a value.
 func (d document) check(s schema, at string, v any) []string {
 	for s.Ref != "" {
 		name := strings.TrimPrefix(s.Ref, "#/components/schemas/")
@@ -175,27 +175,63 @@ func serveDocument(t testing.TB, h http.Handler) document {
 	return d
 }
 
-// promised are the operations of the interface, and the scope that each needs.
-var promised = map[string]string{
-	"POST /v1/sessions": "user", "GET /v1/sessions": "user", "GET /v1/sessions/{id}": "user", "PATCH /v1/sessions/{id}": "user",
-	"DELETE /v1/sessions/{id}": "user", "POST /v1/sessions/{id}/messages": "user", "GET /v1/sessions/{id}/messages": "user",
-	"DELETE /v1/sessions/{id}/messages/{messageId}": "user", "POST /v1/sessions/{id}/leave": "user", "GET /v1/messages": "user",
-	"GET /v1/profile": "user", "PUT /v1/profile": "user", "GET /v1/seed": "user", "PUT /v1/seed": "user",
-	"GET /v1/user-summary": "user", "PUT /v1/user-summary": "user", "GET /v1/preferences": "user", "PUT /v1/preferences": "user",
-	"GET /v1/coaches": "user", "GET /v1/coaches/{coachId}": "user", "PUT /v1/coaches/{coachId}": "app", "DELETE /v1/coaches/{coachId}": "app",
-	"GET /v1/goals": "user", "POST /v1/goals": "user", "GET /v1/goals/{id}": "user", "PATCH /v1/goals/{id}": "user", "DELETE /v1/goals/{id}": "user",
-	"GET /v1/check-ins": "user", "POST /v1/check-ins": "user",
-	"GET /v1/memories": "user", "POST /v1/memories": "user", "GET /v1/memories/{id}": "user", "PATCH /v1/memories/{id}": "user", "DELETE /v1/memories/{id}": "user",
-	"GET /v1/todos": "user", "POST /v1/todos": "user", "GET /v1/todos/{id}": "user", "PATCH /v1/todos/{id}": "user", "DELETE /v1/todos/{id}": "user",
-	"GET /v1/export": "user", "DELETE /v1/user": "user",
-	"POST /v1/context/query": "user", "POST /v1/recall": "user",
-	"POST /v1/prompts": "app", "GET /v1/prompts": "app", "GET /v1/prompts/{promptId}": "app", "POST /v1/chat": "user",
+// wantOperations are the operations that the document must have, with their scopes.
+var wantOperations = map[string]string{
+	"POST /v1/sessions":                             "user",
+	"GET /v1/sessions":                              "user",
+	"GET /v1/sessions/{id}":                         "user",
+	"PATCH /v1/sessions/{id}":                       "user",
+	"DELETE /v1/sessions/{id}":                      "user",
+	"POST /v1/sessions/{id}/messages":               "user",
+	"GET /v1/sessions/{id}/messages":                "user",
+	"DELETE /v1/sessions/{id}/messages/{messageId}": "user",
+	"POST /v1/sessions/{id}/leave":                  "user",
+	"GET /v1/messages":                              "user",
+	"GET /v1/profile":                               "user",
+	"PUT /v1/profile":                               "user",
+	"GET /v1/seed":                                  "user",
+	"PUT /v1/seed":                                  "user",
+	"GET /v1/user-summary":                          "user",
+	"PUT /v1/user-summary":                          "user",
+	"GET /v1/preferences":                           "user",
+	"PUT /v1/preferences":                           "user",
+	"GET /v1/coaches":                               "user",
+	"GET /v1/coaches/{coachId}":                     "user",
+	"PUT /v1/coaches/{coachId}":                     "app",
+	"DELETE /v1/coaches/{coachId}":                  "app",
+	"GET /v1/goals":                                 "user",
+	"POST /v1/goals":                                "user",
+	"GET /v1/goals/{id}":                            "user",
+	"PATCH /v1/goals/{id}":                          "user",
+	"DELETE /v1/goals/{id}":                         "user",
+	"GET /v1/check-ins":                             "user",
+	"POST /v1/check-ins":                            "user",
+	"GET /v1/memories":                              "user",
+	"POST /v1/memories":                             "user",
+	"GET /v1/memories/{id}":                         "user",
+	"PATCH /v1/memories/{id}":                       "user",
+	"DELETE /v1/memories/{id}":                      "user",
+	"GET /v1/todos":                                 "user",
+	"POST /v1/todos":                                "user",
+	"GET /v1/todos/{id}":                            "user",
+	"PATCH /v1/todos/{id}":                          "user",
+	"DELETE /v1/todos/{id}":                         "user",
+	"GET /v1/export":                                "user",
+	"DELETE /v1/user":                               "user",
+	"POST /v1/context/query":                        "user",
+	"POST /v1/recall":                               "user",
+	"POST /v1/prompts":                              "app",
+	"GET /v1/prompts":                               "app",
+	"GET /v1/prompts/{promptId}":                    "app",
+	"POST /v1/chat":                                 "user",
 }
 
 func TestDocumentHasEveryOperation(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	d := serveDocument(t, h)
-	if d.OpenAPI != "3.1.0" || d.Info.Title == "" || d.Info.Version == "" || d.Components.SecuritySchemes["bearer"] == nil {
+	if d.OpenAPI != "3.1.0" || d.Info.Title == "" || d.Info.Version == "" ||
+		d.Components.SecuritySchemes["bearer"] == nil {
 		t.Errorf("document %s %+v, security schemes %v", d.OpenAPI, d.Info, d.Components.SecuritySchemes)
 	}
 	documented := map[string]string{}
@@ -214,14 +250,14 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	for op, scope := range promised {
+	for op, scope := range wantOperations {
 		if got, ok := documented[op]; !ok || got != scope {
 			t.Errorf("%s: scope %q in the document, want %q", op, got, scope)
 		}
 	}
 	for op := range documented {
-		if _, ok := promised[op]; !ok {
-			t.Errorf("%s: not promised", op)
+		if _, ok := wantOperations[op]; !ok {
+			t.Errorf("%s: not wantOperations", op)
 		}
 	}
 	text := string(expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body)
@@ -236,6 +272,7 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 }
 
 func TestDocumentSaysWhenToCallAgain(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	d := serveDocument(t, h)
 	for path, operations := range d.Paths {
@@ -255,6 +292,7 @@ func TestDocumentSaysWhenToCallAgain(t *testing.T) {
 }
 
 func TestDocsPage(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	r := expect(t, h, 200, call{method: "GET", path: "/docs"})
 	page := string(r.body)

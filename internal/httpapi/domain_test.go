@@ -15,23 +15,35 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-func newPrompts(t testing.TB) (http.Handler, *library) {
+func newPrompts(t testing.TB) (http.Handler, *fakePrompts) {
 	t.Helper()
 	b, _ := base()
-	l := &library{}
+	l := &fakePrompts{}
 	return httpapi.Prompts(httpapi.PromptsDeps{Base: b, Prompter: l, Cursors: cursorKey(t, "1")}), l
 }
 
-func newContext() (http.Handler, *finder) {
+func newContext() (http.Handler, *fakeRecaller) {
 	b, _ := base()
-	f := &finder{}
+	f := &fakeRecaller{}
 	return httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: f}), f
 }
 
 func TestBuildPrompt(t *testing.T) {
+	t.Parallel()
 	h, l := newPrompts(t)
-	expect(t, h, 200, call{method: "POST", path: "/v1/prompts", user: "ann", body: `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
-		"coachId":"c","agentId":"motivator","message":"hi","messageId":"m","timezone":"Asia/Kolkata","budget":{"tokens":256},"systemRole":"r"}`})
+	expect(
+		t,
+		h,
+		200,
+		call{
+			method: "POST",
+			path:   "/v1/prompts",
+			user:   "ann",
+			body: `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
+		"coachId":"c","agentId":"motivator","message":"hi","messageId":"m","timezone":"Asia/Kolkata",
+		"budget":{"tokens":256},"systemRole":"r"}`,
+		},
+	)
 	want := prompt.Request{
 		Recipe: "tiered-history", Context: "workout_log", SessionID: "s1", CoachID: "c", AgentID: "motivator", Message: "hi",
 		MessageID: "m", Timezone: "Asia/Kolkata", Budget: &prompt.Budget{Tokens: 256}, SystemRole: "r",
@@ -39,17 +51,21 @@ func TestBuildPrompt(t *testing.T) {
 	if diff := cmp.Diff(want, l.got); diff != "" || l.user != "ann" {
 		t.Errorf("request of %s (-want +got):\n%s", l.user, diff)
 	}
+	const required = `{"context":"workout_log","sessionId":"s1"`
 	for body, fields := range map[string]string{
 		`{}`: "context message sessionId",
-		`{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":255}}`:                             "budget.tokens",
-		`{"context":"workout_log","sessionId":"s1","message":"x","unkept":true}`:                                       "unkept",
-		`{"context":"workout_log","sessionId":"s1","message":"` + strings.Repeat("x", 256<<10+1) + `"}`:                "message",
-		`{"context":"workout_log","sessionId":"s1","message":"","budget":{"tokens":1.5,"chars":1},"userId":"mallory"}`: "budget.chars budget.tokens message userId",
+		required + `,"message":"x","budget":{"tokens":255}}`:              "budget.tokens",
+		required + `,"message":"x","skipSave":true}`:                      "skipSave",
+		required + `,"message":"` + strings.Repeat("x", 256<<10+1) + `"}`: "message",
+		required + `,"message":"","budget":{"tokens":1.5,"chars":1},"userId":"mallory"}`: "budget.chars budget.tokens " +
+			"message userId",
 	} {
 		expectProblem(t, h, 422, "invalid", fields, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
 	}
 	for _, c := range []call{
-		{method: "POST", path: "/v1/prompts", body: `{}`}, {method: "GET", path: "/v1/prompts"}, {method: "GET", path: "/v1/prompts/prm_1"},
+		{method: "POST", path: "/v1/prompts", body: `{}`},
+		{method: "GET", path: "/v1/prompts"},
+		{method: "GET", path: "/v1/prompts/prm_1"},
 	} {
 		c.user, c.scopes = "ann", "throughline/user"
 		expectProblem(t, h, 403, "forbidden", "", c)
@@ -57,30 +73,67 @@ func TestBuildPrompt(t *testing.T) {
 }
 
 func TestContextQueryAndRecall(t *testing.T) {
+	t.Parallel()
 	h, f := newContext()
-	expect(t, h, 200, call{method: "POST", path: "/v1/context/query", user: "ann", body: `{"context":"coach_conversation"}`})
+	expect(
+		t,
+		h,
+		200,
+		call{method: "POST", path: "/v1/context/query", user: "ann", body: `{"context":"coach_conversation"}`},
+	)
 	three, ten := 3, 10
-	if diff := cmp.Diff(recall.ContextQuery{Context: "coach_conversation", Within: "48h", Limit: &three}, f.query); diff != "" {
+	if diff := cmp.Diff(recall.ContextQuery{
+		Context: "coach_conversation", Within: "48h", Limit: &three,
+	}, f.query); diff != "" {
 		t.Errorf("default query (-want +got):\n%s", diff)
 	}
-	expect(t, h, 200, call{method: "POST", path: "/v1/context/query", user: "ann", body: `{"context":"coach_conversation","coachId":"c","sessionId":"s","query":"q","recordTypes":["workout_summary"],"within":"1h","limit":10}`})
-	want := recall.ContextQuery{Context: "coach_conversation", CoachID: "c", SessionID: "s", Query: "q", RecordTypes: []string{"workout_summary"}, Within: "1h", Limit: &ten}
+	expect(
+		t,
+		h,
+		200,
+		call{
+			method: "POST",
+			path:   "/v1/context/query",
+			user:   "ann",
+			body: `{"context":"coach_conversation","coachId":"c","sessionId":"s","query":"q",
+			"recordTypes":["workout_summary"],"within":"1h","limit":10}`,
+		},
+	)
+	want := recall.ContextQuery{
+		Context: "coach_conversation", CoachID: "c", SessionID: "s", Query: "q", RecordTypes: []string{"workout_summary"},
+		Within: "1h", Limit: &ten,
+	}
 	if diff := cmp.Diff(want, f.query); diff != "" {
 		t.Errorf("query (-want +got):\n%s", diff)
 	}
-	expect(t, h, 200, call{method: "POST", path: "/v1/recall", user: "ann", body: `{"query":"q","sessionId":"s","excludeSessionId":"e","contexts":["workout_log"],"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","limit":10,"tokens":10}`})
+	expect(
+		t,
+		h,
+		200,
+		call{
+			method: "POST",
+			path:   "/v1/recall",
+			user:   "ann",
+			body: `{"query":"q","sessionId":"s","excludeSessionId":"e","contexts":["workout_log"],
+			"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","limit":10,"tokens":10}`,
+		},
+	)
 	wanted := recall.MessageQuery{
-		Query: "q", SessionID: "s", ExcludeSessionID: "e", Contexts: []string{"workout_log"}, From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		To: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Limit: &ten, Tokens: &ten,
+		Query: "q", SessionID: "s", ExcludeSessionID: "e", Contexts: []string{"workout_log"},
+		From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		To:   time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Limit: &ten, Tokens: &ten,
 	}
 	if diff := cmp.Diff(wanted, f.messages); diff != "" {
 		t.Errorf("recall (-want +got):\n%s", diff)
 	}
 	for path, bodies := range map[string]map[string]string{
-		"/v1/context/query": {`{}`: "context", `{"context":"workout_log","limit":11,"recordTypes":["x"]}`: "limit recordTypes[0]"},
+		"/v1/context/query": {
+			`{}`: "context", `{"context":"workout_log","limit":11,"recordTypes":["x"]}`: "limit recordTypes[0]",
+		},
 		"/v1/recall": {
 			`{}`: "query", `{"query":"","limit":101,"contexts":["x"],"tokens":0}`: "contexts[0] limit query tokens",
-			`{"query":"x","limit":1e1}`: "limit", `{"query":"x","tokens":10.0}`: "tokens", `{"query":"x","limit":1.5,"tokens":"2"}`: "limit tokens",
+			`{"query":"x","limit":1e1}`: "limit", `{"query":"x","tokens":10.0}`: "tokens",
+			`{"query":"x","limit":1.5,"tokens":"2"}`:                                  "limit tokens",
 			`{"query":"x","from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`: "to",
 		},
 	} {
@@ -90,14 +143,15 @@ func TestContextQueryAndRecall(t *testing.T) {
 	}
 }
 
-// newExport returns the coach's handler over the messages handler's stores, which it fills for ann.
-func newExport(t *testing.T, spine error) (http.Handler, *memory) {
+// newExport returns a handler of the coach function. Its stores have records of the user ann.
+func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
 	t.Helper()
 	b, _ := base()
-	store, records := newMemory(noon), newLongTerm()
+	store, records := newFakeStore(noon), newLongTerm()
 	messages := httpapi.Messages(httpapi.MessagesDeps{
-		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, LongTerm: records, Eraser: &sweeper{},
-		Tokens: words{}, Cursors: cursorKey(t, "1"),
+		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, LongTerm: records,
+		Eraser: &fakeEraser{},
+		Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
 	})
 	newSession(t, messages, "s1")
 	for range 5 {
@@ -109,11 +163,19 @@ func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 	}
 	newSession(t, messages, "s2")
 	expect(t, messages, 200, call{method: "PUT", path: "/v1/profile", user: "ann", body: object{"name": "Ann"}})
-	expect(t, messages, 201, call{method: "POST", path: "/v1/goals", user: "ann", body: object{"title": "Run", "goalType": "habit"}})
-	expect(t, messages, 200, call{method: "PUT", path: "/v1/coaches/c1", user: "ann", body: object{"name": "Mia", "persona": "p"}})
-	return httpapi.Coach(httpapi.CoachDeps{Base: b, Chat: &script{}, Verifier: tokens{}, Export: httpapi.ExportDeps{
-		Sessions: store, Messages: store, LongTerm: records, Spines: spines{spine}, Prompts: &library{},
-	}}), store
+	expect(
+		t, messages, 201,
+		call{method: "POST", path: "/v1/goals", user: "ann", body: object{"title": "Run", "goalType": "habit"}},
+	)
+	expect(
+		t, messages, 200,
+		call{method: "PUT", path: "/v1/coaches/c1", user: "ann", body: object{"name": "Mia", "persona": "p"}},
+	)
+	return httpapi.Coach(
+		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
+			Sessions: store, Messages: store, LongTerm: records, Spines: spines{spine}, Prompts: &fakePrompts{},
+		}},
+	), store
 }
 
 func export(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
@@ -127,6 +189,7 @@ func export(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
 }
 
 func TestExport(t *testing.T) {
+	t.Parallel()
 	h, _ := newExport(t, nil)
 	w := export(t, h)
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/x-ndjson" {
@@ -148,10 +211,14 @@ func TestExport(t *testing.T) {
 			t.Fatalf("message %v", last)
 		}
 	}
-	if got, want := strings.Join(kinds, " "), "profile preferences spine coach goal session message prompt end"; got != want {
-		t.Errorf("kinds %s, want %s", got, want)
+	wantKinds := "profile preferences spine coach goal session message prompt end"
+	if got := strings.Join(kinds, " "); got != wantKinds {
+		t.Errorf("kinds %s, want %s", got, wantKinds)
 	}
-	want := map[string]int{"profile": 1, "preferences": 1, "spine": 1, "coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1, "end": 1}
+	want := map[string]int{
+		"profile": 1, "preferences": 1, "spine": 1, "coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1,
+		"end": 1,
+	}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
@@ -161,6 +228,7 @@ func TestExport(t *testing.T) {
 }
 
 func TestExportThatBreaksOffSaysSo(t *testing.T) {
+	t.Parallel()
 	h, _ := newExport(t, fault.New(fault.Unavailable, ""))
 	text := strings.TrimSpace(export(t, h).Body.String())
 	last := text[strings.LastIndex(text, "\n")+1:]

@@ -2,7 +2,7 @@ package httpapi
 
 import "github.com/throughline/throughline/internal/conversation"
 
-// Seal and Open are the cursors of one list.
+// Seal and Open make seal and open visible to the tests.
 func (k CursorKey) Seal(user, path, query, at string) string {
 	return k.seal(cursorScope{conversation.UserID(user), path, query}, conversation.Position(at))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// library keeps prompts that say what they were asked.
-type library struct {
+// fakePrompts builds the same prompt for every request and remembers the request.
+type fakePrompts struct {
 	got  prompt.Request
 	user conversation.UserID
 }
 
-func (l *library) Build(_ context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
+func (l *fakePrompts) Build(_ context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
 	l.user, l.got = user, r
 	if r.SessionID == "gone" {
 		return prompt.Prompt{}, fault.Missing("session")
@@ -36,11 +36,13 @@ func manifest() prompt.Manifest {
 		Blocks: []prompt.Block{{Name: "role", Tokens: 4, Chars: 16, Cap: "150 tokens", Items: []prompt.Item{
 			{Kind: "role", ID: "r", Tokens: 4, Decision: prompt.Included, Reason: "always"},
 		}}},
-		Degraded: []recall.Degradation{{Source: "profile", Reason: "missing"}}, Warnings: []string{}, Timings: map[string]float64{"records": 1.5},
+		Degraded: []recall.Degradation{
+			{Source: "profile", Reason: "missing"},
+		}, Warnings: []string{}, Timings: map[string]float64{"records": 1.5},
 	}
 }
 
-func (l *library) Get(_ context.Context, user conversation.UserID, id string) (prompt.Record, error) {
+func (l *fakePrompts) Get(_ context.Context, user conversation.UserID, id string) (prompt.Record, error) {
 	if user != "ann" || id != "prm_1" {
 		return prompt.Record{}, fault.Missing("prompt")
 	}
@@ -50,21 +52,27 @@ func (l *library) Get(_ context.Context, user conversation.UserID, id string) (p
 	return r, nil
 }
 
-func (l *library) record() prompt.Record {
+func (l *fakePrompts) record() prompt.Record {
 	return prompt.Record{
 		ID: "prm_1", SessionID: "s1", Recipe: "unified", CreatedAt: conversation.FormatTime(noon()),
-		ExpiresAt: conversation.FormatTime(noon().AddDate(0, 0, 7)), SHA256: "00", Tokens: prompt.Tokens{Total: 10, Budget: 4000},
+		ExpiresAt: conversation.FormatTime(
+			noon().AddDate(0, 0, 7),
+		), SHA256: "00", Tokens: prompt.Tokens{Total: 10, Budget: 4000},
 	}
 }
 
-func (l *library) List(_ context.Context, user conversation.UserID, sessionID string, page conversation.Page) ([]prompt.Record, conversation.Position, error) {
+func (l *fakePrompts) List(
+	_ context.Context, user conversation.UserID, sessionID string, page conversation.Page,
+) ([]prompt.Record, conversation.Position, error) {
 	if user != "ann" || (sessionID != "" && sessionID != "s1") {
 		return nil, "", nil
 	}
 	return paged([]prompt.Record{l.record()}, page, nil)
 }
 
-func (l *library) ListFull(_ context.Context, user conversation.UserID, page conversation.Page) ([]prompt.Record, conversation.Position, error) {
+func (l *fakePrompts) ListFull(
+	_ context.Context, user conversation.UserID, page conversation.Page,
+) ([]prompt.Record, conversation.Position, error) {
 	whole, err := l.Get(context.Background(), user, l.record().ID)
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // another user's list is empty
@@ -72,13 +80,15 @@ func (l *library) ListFull(_ context.Context, user conversation.UserID, page con
 	return paged([]prompt.Record{whole}, page, nil)
 }
 
-// finder finds one summary and one message, and notes what it was asked.
-type finder struct {
+// fakeRecaller finds one summary and one message and remembers the queries.
+type fakeRecaller struct {
 	query    recall.ContextQuery
 	messages recall.MessageQuery
 }
 
-func (f *finder) Query(_ context.Context, _ conversation.UserID, q recall.ContextQuery) (recall.Summaries, error) {
+func (f *fakeRecaller) Query(
+	_ context.Context, _ conversation.UserID, q recall.ContextQuery,
+) (recall.Summaries, error) {
 	f.query = q
 	return recall.Summaries{
 		Summaries: []recall.SummaryHit{{
@@ -89,20 +99,25 @@ func (f *finder) Query(_ context.Context, _ conversation.UserID, q recall.Contex
 	}, nil
 }
 
-func (f *finder) Messages(_ context.Context, _ conversation.UserID, q recall.MessageQuery) (recall.Messages, error) {
+func (f *fakeRecaller) Messages(
+	_ context.Context, _ conversation.UserID, q recall.MessageQuery,
+) (recall.Messages, error) {
 	f.messages = q
 	return recall.Messages{
 		Messages: []recall.ScoredMessage{{Message: conversation.Message{
-			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.User, Content: "x",
+			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.User,
+			Content:   "x",
 			Timestamp: noon(), Mode: "chat",
 		}, Score: 1}},
 		Degraded: []recall.Degradation{{Source: "pinecone", Reason: "is not available at the moment"}},
 	}, nil
 }
 
-// spines is a snapshot of one spine.
+// spines returns a snapshot with one spine, or an error.
 type spines struct{ fail error }
 
 func (s spines) LongTerm(context.Context, conversation.UserID) (longterm.Snapshot, error) {
-	return longterm.Snapshot{Spines: map[string]longterm.Spine{"c1": {CoachID: "c1", Text: "so far", UpdatedAt: time.Time{}}}}, s.fail
+	return longterm.Snapshot{
+		Spines: map[string]longterm.Spine{"c1": {CoachID: "c1", Text: "so far", UpdatedAt: time.Time{}}},
+	}, s.fail
 }

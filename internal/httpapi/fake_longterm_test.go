@@ -13,19 +13,19 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// only keeps the one record of a kind.
-type only[T any] struct {
+// fakeSingleton stores one record per user.
+type fakeSingleton[T any] struct {
 	mu      sync.Mutex
 	records map[conversation.UserID]T
-	// fallback, where set, stands for the record before the first Put.
+	// fallback returns the record before the first Put, if set.
 	fallback func() T
 }
 
-func newOnly[T any](fallback func() T) *only[T] {
-	return &only[T]{records: map[conversation.UserID]T{}, fallback: fallback}
+func newFakeSingleton[T any](fallback func() T) *fakeSingleton[T] {
+	return &fakeSingleton[T]{records: map[conversation.UserID]T{}, fallback: fallback}
 }
 
-func (o *only[T]) Get(_ context.Context, user conversation.UserID) (T, error) {
+func (o *fakeSingleton[T]) Get(_ context.Context, user conversation.UserID) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r, ok := o.records[user]
@@ -38,33 +38,35 @@ func (o *only[T]) Get(_ context.Context, user conversation.UserID) (T, error) {
 	return r, nil
 }
 
-func (o *only[T]) Put(_ context.Context, user conversation.UserID, record T) (T, error) {
+func (o *fakeSingleton[T]) Put(_ context.Context, user conversation.UserID, record T) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.records[user] = record
 	return record, nil
 }
 
-// record is what is created at a time.
+// record is a record that sets its own creation time.
 type record[T any] interface{ Created(at time.Time) T }
 
-// shelf keeps the many records of a kind; id is where a record has its id.
-type shelf[T record[T]] struct {
+// fakeCollection stores many records per user. id returns the address of a record's id.
+type fakeCollection[T record[T]] struct {
 	mu      sync.Mutex
 	id      func(*T) *string
 	records map[conversation.UserID][]T
 	calls   map[string]T
 }
 
-func newShelf[T record[T]](id func(*T) *string) *shelf[T] {
-	return &shelf[T]{id: id, records: map[conversation.UserID][]T{}, calls: map[string]T{}}
+func newFakeCollection[T record[T]](id func(*T) *string) *fakeCollection[T] {
+	return &fakeCollection[T]{id: id, records: map[conversation.UserID][]T{}, calls: map[string]T{}}
 }
 
-func (s *shelf[T]) find(user conversation.UserID, id string) int {
+func (s *fakeCollection[T]) find(user conversation.UserID, id string) int {
 	return slices.IndexFunc(s.records[user], func(r T) bool { return *s.id(&r) == id })
 }
 
-func (s *shelf[T]) Create(_ context.Context, user conversation.UserID, record T, idem conversation.Idempotency) (T, bool, error) {
+func (s *fakeCollection[T]) Create(
+	_ context.Context, user conversation.UserID, record T, idem conversation.Idempotency,
+) (T, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := fmt.Sprint(user, idem)
@@ -78,7 +80,7 @@ func (s *shelf[T]) Create(_ context.Context, user conversation.UserID, record T,
 	return record, false, nil
 }
 
-func (s *shelf[T]) Get(_ context.Context, user conversation.UserID, id string) (record T, err error) {
+func (s *fakeCollection[T]) Get(_ context.Context, user conversation.UserID, id string) (record T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(user, id)
@@ -88,7 +90,9 @@ func (s *shelf[T]) Get(_ context.Context, user conversation.UserID, id string) (
 	return s.records[user][i], nil
 }
 
-func (s *shelf[T]) List(_ context.Context, user conversation.UserID, page conversation.Page) ([]T, conversation.Position, error) {
+func (s *fakeCollection[T]) List(
+	_ context.Context, user conversation.UserID, page conversation.Page,
+) ([]T, conversation.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.records[user])
@@ -96,7 +100,9 @@ func (s *shelf[T]) List(_ context.Context, user conversation.UserID, page conver
 	return paged(all, page, nil)
 }
 
-func (s *shelf[T]) Update(_ context.Context, user conversation.UserID, id string, change func(*T) error) (record T, err error) {
+func (s *fakeCollection[T]) Update(
+	_ context.Context, user conversation.UserID, id string, change func(*T) error,
+) (record T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(user, id)
@@ -111,7 +117,7 @@ func (s *shelf[T]) Update(_ context.Context, user conversation.UserID, id string
 	return record, nil
 }
 
-func (s *shelf[T]) Delete(_ context.Context, user conversation.UserID, id string) error {
+func (s *fakeCollection[T]) Delete(_ context.Context, user conversation.UserID, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(user, id)
@@ -122,17 +128,17 @@ func (s *shelf[T]) Delete(_ context.Context, user conversation.UserID, id string
 	return nil
 }
 
-// staff keeps coaches.
-type staff struct {
+// fakeCoaches stores coaches.
+type fakeCoaches struct {
 	mu      sync.Mutex
 	coaches map[conversation.UserID][]longterm.Coach
 }
 
-func (s *staff) find(user conversation.UserID, id string) int {
+func (s *fakeCoaches) find(user conversation.UserID, id string) int {
 	return slices.IndexFunc(s.coaches[user], func(c longterm.Coach) bool { return c.ID == id })
 }
 
-func (s *staff) Coach(_ context.Context, user conversation.UserID, id string) (longterm.Coach, error) {
+func (s *fakeCoaches) Coach(_ context.Context, user conversation.UserID, id string) (longterm.Coach, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(user, id)
@@ -142,13 +148,15 @@ func (s *staff) Coach(_ context.Context, user conversation.UserID, id string) (l
 	return s.coaches[user][i], nil
 }
 
-func (s *staff) Coaches(_ context.Context, user conversation.UserID, page conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+func (s *fakeCoaches) Coaches(
+	_ context.Context, user conversation.UserID, page conversation.Page,
+) ([]longterm.Coach, conversation.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return paged(s.coaches[user], page, nil)
 }
 
-func (s *staff) PutCoach(_ context.Context, user conversation.UserID, c longterm.Coach) (longterm.Coach, error) {
+func (s *fakeCoaches) PutCoach(_ context.Context, user conversation.UserID, c longterm.Coach) (longterm.Coach, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.find(user, c.ID); i >= 0 {
@@ -159,7 +167,7 @@ func (s *staff) PutCoach(_ context.Context, user conversation.UserID, c longterm
 	return c, nil
 }
 
-func (s *staff) DeleteCoach(_ context.Context, user conversation.UserID, id string) error {
+func (s *fakeCoaches) DeleteCoach(_ context.Context, user conversation.UserID, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(user, id)
@@ -172,12 +180,14 @@ func (s *staff) DeleteCoach(_ context.Context, user conversation.UserID, id stri
 
 func newLongTerm() httpapi.LongTerm {
 	return httpapi.LongTerm{
-		Profile: newOnly[longterm.Profile](nil), Seed: newOnly[longterm.Seed](nil), UserSummary: newOnly[longterm.UserSummary](nil),
-		Preferences: newOnly(longterm.DefaultPreferences),
-		Coaches:     &staff{coaches: map[conversation.UserID][]longterm.Coach{}},
-		Goals:       newShelf(func(g *longterm.Goal) *string { return &g.ID }),
-		CheckIns:    newShelf(func(c *longterm.CheckIn) *string { return &c.ID }),
-		Memories:    newShelf(func(m *longterm.Memory) *string { return &m.ID }),
-		Todos:       newShelf(func(t *longterm.Todo) *string { return &t.ID }),
+		Profile: newFakeSingleton[longterm.Profile](
+			nil,
+		), Seed: newFakeSingleton[longterm.Seed](nil), UserSummary: newFakeSingleton[longterm.UserSummary](nil),
+		Preferences: newFakeSingleton(longterm.DefaultPreferences),
+		Coaches:     &fakeCoaches{coaches: map[conversation.UserID][]longterm.Coach{}},
+		Goals:       newFakeCollection(func(g *longterm.Goal) *string { return &g.ID }),
+		CheckIns:    newFakeCollection(func(c *longterm.CheckIn) *string { return &c.ID }),
+		Memories:    newFakeCollection(func(m *longterm.Memory) *string { return &m.ID }),
+		Todos:       newFakeCollection(func(t *longterm.Todo) *string { return &t.ID }),
 	}
 }

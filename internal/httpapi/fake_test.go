@@ -13,15 +13,15 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// memory keeps sessions and messages of many users in memory, as much of a store as HTTP needs to be seen. What a
-// store has to do is tested on the real one.
-type memory struct {
+// fakeStore stores sessions and messages in memory. It has as much of a store's behaviour as the HTTP tests need. The
+// full behaviour is tested with the real store.
+type fakeStore struct {
 	mu       sync.Mutex
 	now      func() time.Time
 	sessions map[conversation.UserID][]*conversation.Session
 	messages map[conversation.UserID][]conversation.Message
 	calls    map[string]remembered
-	// fail, where set, is what every call answers.
+	// fail is the error of every call, if set.
 	fail error
 }
 
@@ -30,15 +30,17 @@ type remembered struct {
 	answer any
 }
 
-func newMemory(now func() time.Time) *memory {
-	return &memory{
+func newFakeStore(now func() time.Time) *fakeStore {
+	return &fakeStore{
 		now: now, sessions: map[conversation.UserID][]*conversation.Session{},
 		messages: map[conversation.UserID][]conversation.Message{}, calls: map[string]remembered{},
 	}
 }
 
-// once answers a repeat of a call as the first.
-func once[T any](m *memory, user conversation.UserID, idem conversation.Idempotency, do func() (T, error)) (answer T, replayed bool, err error) {
+// once returns the first result for a repeat of a call.
+func once[T any](
+	m *fakeStore, user conversation.UserID, idem conversation.Idempotency, do func() (T, error),
+) (answer T, replayed bool, err error) {
 	if m.fail != nil {
 		return answer, false, m.fail
 	}
@@ -55,7 +57,7 @@ func once[T any](m *memory, user conversation.UserID, idem conversation.Idempote
 	return answer, false, err
 }
 
-func (m *memory) find(user conversation.UserID, id string) (*conversation.Session, error) {
+func (m *fakeStore) find(user conversation.UserID, id string) (*conversation.Session, error) {
 	if m.fail != nil {
 		return nil, m.fail
 	}
@@ -67,7 +69,9 @@ func (m *memory) find(user conversation.UserID, id string) (*conversation.Sessio
 	return nil, fault.Missing("session")
 }
 
-func (m *memory) CreateSession(_ context.Context, user conversation.UserID, in conversation.NewSession, idem conversation.Idempotency) (conversation.Created, error) {
+func (m *fakeStore) CreateSession(
+	_ context.Context, user conversation.UserID, in conversation.NewSession, idem conversation.Idempotency,
+) (conversation.Created, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, replayed, err := once(m, user, idem, func() (conversation.Session, error) {
@@ -88,7 +92,7 @@ func (m *memory) CreateSession(_ context.Context, user conversation.UserID, in c
 	return conversation.Created{Session: s, Replayed: replayed}, err
 }
 
-func (m *memory) Session(_ context.Context, user conversation.UserID, id string) (conversation.Session, error) {
+func (m *fakeStore) Session(_ context.Context, user conversation.UserID, id string) (conversation.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.find(user, id)
@@ -98,7 +102,9 @@ func (m *memory) Session(_ context.Context, user conversation.UserID, id string)
 	return *s, nil
 }
 
-func (m *memory) Sessions(_ context.Context, user conversation.UserID, f conversation.SessionFilter, page conversation.Page) ([]conversation.Session, conversation.Position, error) {
+func (m *fakeStore) Sessions(
+	_ context.Context, user conversation.UserID, f conversation.SessionFilter, page conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []conversation.Session
@@ -110,7 +116,9 @@ func (m *memory) Sessions(_ context.Context, user conversation.UserID, f convers
 	return paged(all, page, m.fail)
 }
 
-func (m *memory) UpdateSession(_ context.Context, user conversation.UserID, id string, c conversation.SessionChange) (conversation.Session, error) {
+func (m *fakeStore) UpdateSession(
+	_ context.Context, user conversation.UserID, id string, c conversation.SessionChange,
+) (conversation.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.find(user, id)
@@ -124,7 +132,7 @@ func (m *memory) UpdateSession(_ context.Context, user conversation.UserID, id s
 	return edited, err
 }
 
-func (m *memory) LeaveSession(_ context.Context, user conversation.UserID, id string, at time.Time) error {
+func (m *fakeStore) LeaveSession(_ context.Context, user conversation.UserID, id string, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.find(user, id)
@@ -134,7 +142,7 @@ func (m *memory) LeaveSession(_ context.Context, user conversation.UserID, id st
 	return err
 }
 
-func (m *memory) DeleteSession(_ context.Context, user conversation.UserID, id string) error {
+func (m *fakeStore) DeleteSession(_ context.Context, user conversation.UserID, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.find(user, id)
@@ -146,7 +154,9 @@ func (m *memory) DeleteSession(_ context.Context, user conversation.UserID, id s
 	return nil
 }
 
-func (m *memory) Append(_ context.Context, user conversation.UserID, in conversation.Append) (conversation.Appended, error) {
+func (m *fakeStore) Append(
+	_ context.Context, user conversation.UserID, in conversation.Append,
+) (conversation.Appended, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a, replayed, err := once(m, user, in.Idempotency, func() (conversation.Appended, error) {
@@ -170,7 +180,9 @@ func (m *memory) Append(_ context.Context, user conversation.UserID, in conversa
 	return a, err
 }
 
-func (m *memory) Messages(_ context.Context, user conversation.UserID, id string, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+func (m *fakeStore) Messages(
+	_ context.Context, user conversation.UserID, id string, page conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.find(user, id); err != nil {
@@ -188,12 +200,15 @@ func (m *memory) Messages(_ context.Context, user conversation.UserID, id string
 	return paged(all, page, m.fail)
 }
 
-func (m *memory) Timeline(_ context.Context, user conversation.UserID, r conversation.Range, page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+func (m *fakeStore) Timeline(
+	_ context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []conversation.Message
 	for _, x := range m.messages[user] {
-		if x.Timestamp.Before(r.From) || (!r.To.IsZero() && !x.Timestamp.Before(r.To)) || (r.Context != "" && r.Context != x.Context) {
+		if x.Timestamp.Before(r.From) || (!r.To.IsZero() && !x.Timestamp.Before(r.To)) ||
+			(r.Context != "" && r.Context != x.Context) {
 			continue
 		}
 		all = append(all, x)
@@ -205,7 +220,7 @@ func (m *memory) Timeline(_ context.Context, user conversation.UserID, r convers
 	return paged(all, page, m.fail)
 }
 
-func (m *memory) DeleteMessage(_ context.Context, user conversation.UserID, sessionID, id string) error {
+func (m *fakeStore) DeleteMessage(_ context.Context, user conversation.UserID, sessionID, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.find(user, sessionID)
@@ -221,7 +236,7 @@ func (m *memory) DeleteMessage(_ context.Context, user conversation.UserID, sess
 	return nil
 }
 
-// paged cuts a page out of a list; a position is an index.
+// paged returns a page of a list. A position is an index.
 func paged[T any](all []T, page conversation.Page, fail error) ([]T, conversation.Position, error) {
 	if fail != nil {
 		return nil, "", fail
@@ -241,7 +256,7 @@ func paged[T any](all []T, page conversation.Page, fail error) ([]T, conversatio
 	return all[from:to], conversation.Position(strconv.Itoa(to)), nil
 }
 
-// words counts tokens as words.
-type words struct{}
+// fakeCounter counts four bytes as one token.
+type fakeCounter struct{}
 
-func (words) Count(text string) int { return len(text) / 4 }
+func (fakeCounter) Count(text string) int { return len(text) / 4 }

@@ -17,7 +17,9 @@ func FuzzCursor(f *testing.F) {
 		if at == "" {
 			return
 		}
-		for _, other := range [][3]string{{user + "x", path, query}, {user, path + "x", query}, {user, path, query + "x"}, {user + path, "", query}} {
+		for _, other := range [][3]string{
+			{user + "x", path, query}, {user, path + "x", query}, {user, path, query + "x"}, {user + path, "", query},
+		} {
 			if other == [3]string{user, path, query} {
 				continue
 			}
@@ -34,19 +36,55 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzHandler sends whatever comes to a path of the messages function: never a failure of ours, never a panic, and
-// every error a problem.
+// FuzzHandler sends random requests to the messages function. None may cause a 5xx or a panic, and every error must be
+// a problem.
 func FuzzHandler(f *testing.F) {
-	f.Add("POST", "/v1/sessions", `{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[1,null]}}}`, "k", "application/json")
-	f.Add("POST", "/v1/sessions/s1/messages", `{"messages":[{"role":"user","content":"x","timestamp":"2020-01-01T00:00:00Z","metadata":{}}]}`, "", "")
+	f.Add(
+		"POST",
+		"/v1/sessions",
+		`{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[1,null]}}}`,
+		"k",
+		"application/json",
+	)
+	f.Add(
+		"POST",
+		"/v1/sessions/s1/messages",
+		`{"messages":[{"role":"user","content":"x","timestamp":"2020-01-01T00:00:00Z","metadata":{}}]}`,
+		"",
+		"",
+	)
 	f.Add("PATCH", "/v1/sessions/s1", `{"title":null,"status":"archived"}`, "", "application/json")
 	f.Add("GET", "/v1/messages?from=2020-01-01T00:00:00Z&limit=3&cursor=1.abc", "", "", "")
-	f.Add("PUT", "/v1/preferences", `{"contexts":{"workout_log":{"share":false}},"timezone":"Europe/Berlin"}`, "", "application/json")
-	f.Add("POST", "/v1/memories", `{"type":"PROFILE","content":"x","confidence":1e-3,"messageIds":["a"]}`, "k", "application/json")
+	f.Add(
+		"PUT",
+		"/v1/preferences",
+		`{"contexts":{"workout_log":{"share":false}},"timezone":"Europe/Berlin"}`,
+		"",
+		"application/json",
+	)
+	f.Add(
+		"POST",
+		"/v1/memories",
+		`{"type":"PROFILE","content":"x","confidence":1e-3,"messageIds":["a"]}`,
+		"k",
+		"application/json",
+	)
 	f.Add("PATCH", "/v1/todos/x", `{"completedAt":null,"status":"COMPLETED"}`, "", "application/json")
 	f.Add("PUT", "/v1/profile", `{"email":"x","createdAt":"2026-02-30T00:00:00Z","name":1}`, "", "application/json")
-	f.Add("PUT", "/v1/user-summary", `{"patterns":{},"wins":[1],"struggles":null,"lastUpdated":"x"}`, "", "application/json")
-	f.Add("POST", "/v1/memories", `{"type":"x","content":"","confidence":2,"pinned":"yes","messageIds":[1]}`, "", "application/json")
+	f.Add(
+		"PUT",
+		"/v1/user-summary",
+		`{"patterns":{},"wins":[1],"struggles":null,"lastUpdated":"x"}`,
+		"",
+		"application/json",
+	)
+	f.Add(
+		"POST",
+		"/v1/memories",
+		`{"type":"x","content":"","confidence":2,"pinned":"yes","messageIds":[1]}`,
+		"",
+		"application/json",
+	)
 	f.Add("PATCH", "/v1/memories/x", `{"confidence":"x","validUntil":1,"supersededBy":[]}`, "", "application/json")
 	f.Add("GET", "/v1/sessions?limit=x&status=y&context=z", "", "", "")
 	f.Add("GET", "/v1/messages?limit=1e3&from=1&to=2026-02-30T00:00:00Z&order=up", "", "", "")
@@ -57,7 +95,14 @@ func FuzzHandler(f *testing.F) {
 	h, _, _ := newMessages(f)
 	newSession(f, h, "s1")
 	f.Fuzz(func(t *testing.T, method, path, body, key, contentType string) {
-		r := send(t, h, call{method: method, path: path, body: body, user: "ann", headers: map[string]string{"Idempotency-Key": key, "content-type": contentType}})
+		r := send(
+			t,
+			h,
+			call{
+				method: method, path: path, body: body, user: "ann",
+				headers: map[string]string{"Idempotency-Key": key, "content-type": contentType},
+			},
+		)
 		if r.status >= 500 {
 			t.Fatalf("%s %q %q: %d %s", method, path, body, r.status, r.body)
 		}
@@ -74,13 +119,16 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// goWord returns a word of Go's own, rather than of the API's, that a problem holds and the request does not.
+// goWord returns a term of Go that is in a problem and not in the request. Problems use terms of the API only.
 func goWord(p problem, request string) string {
 	text := p.Title + p.Detail
 	for _, e := range p.Errors {
 		text += " " + e.Message
 	}
-	for _, word := range []string{"json:", "strconv", "time.", "time:", "unmarshal", "Unmarshal", "reflect", "int64", "float64", "Go ", "parse ", "mail:", "interface", "map[", "nil", "0x", "%!", "expected string", "expected value", "expected number"} {
+	for _, word := range []string{
+		"json:", "strconv", "time.", "time:", "unmarshal", "Unmarshal", "reflect", "int64", "float64", "Go ", "parse ",
+		"mail:", "interface", "map[", "nil", "0x", "%!", "expected string", "expected value", "expected number",
+	} {
 		if strings.Contains(text, word) && !strings.Contains(request, word) {
 			return word
 		}

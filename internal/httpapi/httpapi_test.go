@@ -19,7 +19,7 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// cursorKey is a key of the tests' own.
+// cursorKey returns a cursor key of a version.
 func cursorKey(t testing.TB, version string) httpapi.CursorKey {
 	t.Helper()
 	key, err := httpapi.ParseCursorKey(version + ":MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
@@ -29,30 +29,30 @@ func cursorKey(t testing.TB, version string) httpapi.CursorKey {
 	return key
 }
 
-// noon is the tests' clock.
+// noon is the clock of the tests. It stands still.
 func noon() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
 
-// journal is a log to read back. It is safe for concurrent use.
-type journal struct {
+// logBuffer keeps a log in memory. It is safe for concurrent use.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.buf.Write(p)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.buf.String()
 }
 
-// base returns what every handler needs, and its log.
-func base() (httpapi.Base, *journal) {
-	j := &journal{}
+// base returns the Base of a handler and its log.
+func base() (httpapi.Base, *logBuffer) {
+	j := &logBuffer{}
 	return httpapi.Base{Log: slog.New(httpapi.LogHandler(slog.NewJSONHandler(j, nil))), Now: noon}, j
 }
 
@@ -66,7 +66,7 @@ type call struct {
 	headers map[string]string
 }
 
-// reply is what came back.
+// reply is a response.
 type reply struct {
 	status int
 	header http.Header
@@ -83,7 +83,7 @@ func (r reply) decode(t testing.TB, v any) {
 	}
 }
 
-// problem is an error as a client reads it.
+// problem is a problem as a client reads it.
 type problem struct {
 	Type, Title, Detail, Code string
 	Status                    int
@@ -98,7 +98,7 @@ func (p problem) fields() string {
 	return strings.Join(names, " ")
 }
 
-// send puts a call through API Gateway's event format.
+// send sends a call as an event of API Gateway.
 func send(t testing.TB, h http.Handler, c call) reply {
 	t.Helper()
 	path, query, _ := strings.Cut(c.path, "?")
@@ -149,7 +149,7 @@ func bodyText(t testing.TB, body any) string {
 	return string(text)
 }
 
-// expect sends a call and fails unless it is answered with the status.
+// expect sends a call and fails unless the response has the status.
 func expect(t testing.TB, h http.Handler, status int, c call) reply {
 	t.Helper()
 	r := send(t, h, c)
@@ -159,7 +159,7 @@ func expect(t testing.TB, h http.Handler, status int, c call) reply {
 	return r
 }
 
-// expectProblem sends a call and fails unless it is answered with a problem of the status and code that names the fields.
+// expectProblem sends a call and fails unless the response is a problem with the status, the code and the fields.
 func expectProblem(t testing.TB, h http.Handler, status int, code, fields string, c call) problem {
 	t.Helper()
 	r := expect(t, h, status, c)
@@ -177,19 +177,19 @@ func expectProblem(t testing.TB, h http.Handler, status int, code, fields string
 	return p
 }
 
-// newMessages returns a handler of the messages function on a store of its own.
-func newMessages(t testing.TB) (http.Handler, *memory, *journal) {
+// newMessages returns a handler of the messages function with a new store.
+func newMessages(t testing.TB) (http.Handler, *fakeStore, *logBuffer) {
 	t.Helper()
 	b, log := base()
-	store := newMemory(noon)
+	store := newFakeStore(noon)
 	h := httpapi.Messages(httpapi.MessagesDeps{
-		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: words{},
-		LongTerm: newLongTerm(), Eraser: &sweeper{}, Cursors: cursorKey(t, "1"),
+		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: fakeCounter{},
+		LongTerm: newLongTerm(), Eraser: &fakeEraser{}, Cursors: cursorKey(t, "1"),
 	})
 	return h, store, log
 }
 
-// number is a JSON number as decode reads it.
+// number returns a JSON number as decode reads it.
 func number(s string) json.Number { return json.Number(s) }
 
 // readAll reads a stream to its end.

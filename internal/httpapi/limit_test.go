@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestEveryTextAndListHasALimit walks the bodies that the document takes. Contents and the app's own objects have
-// limits in bytes, which a schema has no word for: their descriptions name them.
+// TestEveryTextAndListHasALimit walks the schemas of all request bodies. A limit in bytes cannot be in a schema, so it
+// has to be in the description.
 func TestEveryTextAndListHasALimit(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	d := serveDocument(t, h)
 	seen := 0
@@ -28,7 +29,7 @@ func TestEveryTextAndListHasALimit(t *testing.T) {
 	}
 }
 
-// unlimited are the places of a schema whose values may be of any size.
+// unlimited returns the parts of a schema without a size limit.
 func (d document) unlimited(s schema, at string) []string {
 	if s.Ref != "" {
 		described := s.Description
@@ -60,22 +61,26 @@ func (d document) unlimited(s schema, at string) []string {
 	return found
 }
 
-// wide is a text of so many characters, each of which takes the most bytes that one can.
+// wide returns a text with so many characters of four bytes.
 func wide(characters int) string { return strings.Repeat("😀", characters) }
 
-// list is a list of equal texts.
+// list returns a list of n equal texts.
 func list(n int, item string) []any { return slices.Repeat([]any{item}, n) }
 
-// TestLargestRecordsAreStored puts into the table of a real engine, which refuses what is larger than a record can be,
-// the largest of everything that the API takes; and what is larger is refused by name.
+// TestLargestRecordsAreStored stores the largest records that the API accepts in a real DynamoDB, which has a limit for
+// items. A larger record has to be refused with the names of the fields.
 func TestLargestRecordsAreStored(t *testing.T) {
-	h := whole(t, real(t))
+	t.Parallel()
+	h := allFunctions(t, newRealStores(t))
 	newSession(t, h, "s1")
 	attributes := object{}
 	for i := range 127 {
 		attributes[fmt.Sprintf("%03d", i)] = strings.Repeat("x", 500)
 	}
-	memory := object{"type": "PROFILE", "content": wide(8000), "messageIds": list(100, wide(512)), "supersededBy": wide(1024), "confidence": 1e-100}
+	memory := object{
+		"type": "PROFILE", "content": wide(8000), "messageIds": list(100, wide(512)), "supersededBy": wide(1024),
+		"confidence": 1e-100,
+	}
 	remarks := list(6, wide(4000))
 	remarks = append(remarks, strings.Repeat("x", 2304))
 	for _, test := range []struct {
@@ -103,7 +108,9 @@ func TestLargestRecordsAreStored(t *testing.T) {
 			"PUT", "user-summary", 200,
 			object{"wins": list(24, strings.Repeat("x", 4000))},
 			"patterns wins struggles",
-			object{"patterns": append(remarks, "x"), "wins": list(200, wide(200)), "struggles": list(25, strings.Repeat("x", 4000))},
+			object{
+				"patterns": append(remarks, "x"), "wins": list(200, wide(200)), "struggles": list(25, strings.Repeat("x", 4000)),
+			},
 		},
 		{
 			"PUT", "user-summary", 200,
@@ -117,13 +124,19 @@ func TestLargestRecordsAreStored(t *testing.T) {
 			"model name persona",
 			object{"name": wide(501), "persona": wide(32001), "model": wide(201)},
 		},
-		{"POST", "goals", 201, object{"title": wide(1000), "goalType": "habit"}, "title", object{"title": wide(1001), "goalType": "habit"}},
+		{
+			"POST", "goals", 201,
+			object{"title": wide(1000), "goalType": "habit"},
+			"title",
+			object{"title": wide(1001), "goalType": "habit"},
+		},
 		{"POST", "check-ins", 201, object{"note": wide(16000)}, "note", object{"note": wide(16001)}},
 		{
 			"POST", "memories", 201, memory,
 			"content messageIds[99] supersededBy",
 			object{
-				"type": "PROFILE", "content": wide(8001), "messageIds": append(list(99, "m"), strings.Repeat("x", 450_000)), "supersededBy": wide(1025),
+				"type": "PROFILE", "content": wide(8001), "messageIds": append(list(99, "m"), strings.Repeat("x", 450_000)),
+				"supersededBy": wide(1025),
 			},
 		},
 		{
@@ -131,7 +144,12 @@ func TestLargestRecordsAreStored(t *testing.T) {
 			"content messageIds supersededBy",
 			object{"content": wide(8001), "messageIds": list(101, "m"), "supersededBy": wide(1025)},
 		},
-		{"PATCH", "memories/{id}", 200, object{"messageIds": []any{}}, "messageIds[0]", object{"messageIds": list(1, wide(513))}},
+		{
+			"PATCH", "memories/{id}", 200,
+			object{"messageIds": []any{}},
+			"messageIds[0]",
+			object{"messageIds": list(1, wide(513))},
+		},
 		{
 			"POST", "todos", 201,
 			object{"content": wide(4000), "coachId": strings.Repeat("x", 128)},
@@ -168,7 +186,13 @@ func TestLargestRecordsAreStored(t *testing.T) {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			c := call{method: test.method, path: "/v1/" + test.path, user: "ann", body: test.body}
 			if test.method == "PATCH" && strings.HasPrefix(test.path, "memories") {
-				made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/memories", user: "ann", body: object{"type": "PROFILE", "content": "x"}}))
+				made := decodeObject(
+					t,
+					expect(
+						t, h, 201,
+						call{method: "POST", path: "/v1/memories", user: "ann", body: object{"type": "PROFILE", "content": "x"}},
+					),
+				)
 				c.path = fmt.Sprint("/v1/memories/", made["id"])
 			}
 			r := send(t, h, c)

@@ -14,21 +14,22 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// sweeper is an eraser that needs a few calls.
-type sweeper struct {
+// fakeEraser needs several calls to erase a user.
+type fakeEraser struct {
 	calls int
 	needs int
 	until time.Time
 }
 
-func (s *sweeper) Erase(_ context.Context, _ conversation.UserID, until time.Time) (erasure.Receipt, error) {
+func (s *fakeEraser) Erase(_ context.Context, _ conversation.UserID, until time.Time) (erasure.Receipt, error) {
 	s.calls++
 	s.until = until
 	if s.calls < s.needs {
 		return erasure.Receipt{Counts: map[string]int{"message": s.calls}}, nil
 	}
 	return erasure.Receipt{
-		Done: true, Counts: map[string]int{"message": s.calls}, Vectors: 3, ErasedAt: noon(), Generation: 2, BackupsUntil: noon().AddDate(0, 0, 35),
+		Done: true, Counts: map[string]int{"message": s.calls}, Vectors: 3, ErasedAt: noon(), Generation: 2,
+		BackupsUntil: noon().AddDate(0, 0, 35),
 	}, nil
 }
 
@@ -42,6 +43,7 @@ func decodeObject(t *testing.T, r reply) object {
 }
 
 func TestSingletons(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for path, tc := range map[string]struct {
 		missing    bool
@@ -64,9 +66,12 @@ func TestSingletons(t *testing.T) {
 		},
 		"preferences": {
 			before: preferencesWith(true, true, "UTC"),
-			put:    object{"crossContext": false, "contexts": object{"workout_log": object{"share": false}, "coach_creator": object{}}, "timezone": "Pacific/Auckland"},
-			after:  preferencesWith(false, true, "Pacific/Auckland", "workout_log"),
-			bad:    object{"timezone": "Mars/Olympus"}, field: "timezone",
+			put: object{
+				"crossContext": false, "contexts": object{"workout_log": object{"share": false}, "coach_creator": object{}},
+				"timezone": "Pacific/Auckland",
+			},
+			after: preferencesWith(false, true, "Pacific/Auckland", "workout_log"),
+			bad:   object{"timezone": "Mars/Olympus"}, field: "timezone",
 		},
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -86,7 +91,17 @@ func TestSingletons(t *testing.T) {
 			expectProblem(t, h, 422, "invalid", tc.field, put)
 		})
 	}
-	expectProblem(t, h, 422, "invalid", "timezone contexts.kitchen", call{method: "PUT", path: "/v1/preferences", user: "ann", body: object{"contexts": object{"kitchen": object{}}, "timezone": "Local"}})
+	expectProblem(
+		t,
+		h,
+		422,
+		"invalid",
+		"timezone contexts.kitchen",
+		call{
+			method: "PUT", path: "/v1/preferences", user: "ann",
+			body: object{"contexts": object{"kitchen": object{}}, "timezone": "Local"},
+		},
+	)
 }
 
 func preferencesWith(crossContext, memory bool, timezone string, unshared ...string) object {
@@ -101,6 +116,7 @@ func preferencesWith(crossContext, memory bool, timezone string, unshared ...str
 }
 
 func TestCollections(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	const now = "2026-02-05T12:00:00.000Z"
 	for path, tc := range map[string]struct {
@@ -116,10 +132,13 @@ func TestCollections(t *testing.T) {
 			bad: object{"status": "open", "goalType": "wish"}, fields: "goalType status title",
 		},
 		"memories": {
-			create: object{"type": "PROFILE", "content": "bad knee", "pinned": true, "confidence": 0.75, "messageIds": []any{"m"}},
+			create: object{
+				"type": "PROFILE", "content": "bad knee", "pinned": true, "confidence": 0.75, "messageIds": []any{"m"},
+			},
 			made: object{
-				"type": "PROFILE", "content": "bad knee", "pinned": true, "source": "seeded", "confidence": number("0.75"), "messageIds": []any{"m"},
-				"createdAt": now, "updatedAt": now,
+				"type": "PROFILE", "content": "bad knee", "pinned": true, "source": "seeded", "confidence": number("0.75"),
+				"messageIds": []any{"m"},
+				"createdAt":  now, "updatedAt": now,
 			},
 			patch:   object{"validUntil": "2026-02-04T00:00:00Z", "supersededBy": "x", "confidence": nil, "pinned": false},
 			changed: object{"validUntil": "2026-02-04T00:00:00.000Z", "supersededBy": "x", "confidence": nil, "pinned": false},
@@ -133,7 +152,10 @@ func TestCollections(t *testing.T) {
 		},
 	} {
 		t.Run(path, func(t *testing.T) {
-			c := call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.create, headers: map[string]string{"Idempotency-Key": "k"}}
+			c := call{
+				method: "POST", path: "/v1/" + path, user: "ann", body: tc.create,
+				headers: map[string]string{"Idempotency-Key": "k"},
+			}
 			r := expect(t, h, 201, c)
 			got := decodeObject(t, r)
 			id := got["id"].(string)
@@ -155,7 +177,8 @@ func TestCollections(t *testing.T) {
 				}
 			}
 			expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: tc.patch})
-			if diff := cmp.Diff(tc.made, decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"}))); diff != "" {
+			got = decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"}))
+			if diff := cmp.Diff(tc.made, got); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
 			expectProblem(t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.bad})
@@ -173,9 +196,10 @@ func TestCollections(t *testing.T) {
 	}
 }
 
-// TestConfidence tells no confidence from none at all, over a table of a real engine.
+// TestConfidence checks that a confidence of 0 and no confidence are different, in a real DynamoDB.
 func TestConfidence(t *testing.T) {
-	h := whole(t, real(t))
+	t.Parallel()
+	h := allFunctions(t, newRealStores(t))
 	at := "/v1/memories/"
 	for _, step := range []struct{ method, confidence, want string }{
 		{"POST", ``, ``},
@@ -196,7 +220,9 @@ func TestConfidence(t *testing.T) {
 		}
 		stored := decodeObject(t, expect(t, h, status, change))
 		at = "/v1/memories/" + stored["id"].(string)
-		for _, memory := range []object{stored, decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"}))} {
+		for _, memory := range []object{
+			stored, decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"})),
+		} {
 			got, given := memory["confidence"]
 			if given != (step.want != "") || (given && got != number(step.want)) {
 				t.Errorf("%s %s: confidence %v, given %v, want %q", step.method, body, got, given, step.want)
@@ -206,6 +232,7 @@ func TestConfidence(t *testing.T) {
 }
 
 func TestTodoOpensAgain(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
 		"content": "x", "coachId": "c", "status": "COMPLETED", "completedAt": "2026-01-01T00:00:00Z",
@@ -213,21 +240,33 @@ func TestTodoOpensAgain(t *testing.T) {
 	if made["completedAt"] != "2026-01-01T00:00:00.000Z" {
 		t.Errorf("completedAt %v", made["completedAt"])
 	}
-	again := decodeObject(t, expect(t, h, 200, call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann", body: object{"status": "PENDING"}}))
+	again := decodeObject(
+		t,
+		expect(
+			t, h, 200,
+			call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann", body: object{"status": "PENDING"}},
+		),
+	)
 	if at, ok := again["completedAt"]; ok {
 		t.Errorf("a pending todo was completed at %v", at)
 	}
 }
 
 func TestPendingTodoHasNoCompletion(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	const at = "2026-01-01T00:00:00Z"
 	for _, body := range []object{
-		{"content": "x", "coachId": "c", "completedAt": at}, {"content": "x", "coachId": "c", "status": "PENDING", "completedAt": at},
+		{"content": "x", "coachId": "c", "completedAt": at}, {
+			"content": "x", "coachId": "c", "status": "PENDING", "completedAt": at,
+		},
 	} {
 		expectProblem(t, h, 422, "invalid", "completedAt", call{method: "POST", path: "/v1/todos", user: "ann", body: body})
 	}
-	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"}}))
+	made := decodeObject(
+		t,
+		expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"}}),
+	)
 	change := call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann"}
 	for _, tc := range []struct {
 		status int
@@ -242,30 +281,41 @@ func TestPendingTodoHasNoCompletion(t *testing.T) {
 		change.body = tc.body
 		expect(t, h, tc.status, change)
 	}
-	if got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: change.path, user: "ann"})); got["completedAt"] != "2026-01-02T00:00:00.000Z" {
+	got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: change.path, user: "ann"}))
+	if got["completedAt"] != "2026-01-02T00:00:00.000Z" {
 		t.Errorf("todo %v", got)
 	}
 }
 
 func TestCheckIns(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	made := expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"note": "slept well"}})
 	if at, ok := made.header["Location"]; ok {
 		t.Errorf("Location %q, where nothing is", at)
 	}
 	got := decodeObject(t, made)
-	if diff := cmp.Diff(object{"id": "rec_ann_1", "timestamp": "2026-02-05T12:00:00.000Z", "note": "slept well"}, got); diff != "" {
+	if diff := cmp.Diff(object{
+		"id": "rec_ann_1", "timestamp": "2026-02-05T12:00:00.000Z", "note": "slept well",
+	}, got); diff != "" {
 		t.Errorf("check-in (-want +got):\n%s", diff)
 	}
-	expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "2020-01-01T00:00:00Z"}})
+	expect(
+		t, h, 201,
+		call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "2020-01-01T00:00:00Z"}},
+	)
 	if got := walk(t, h, "ann", "/v1/check-ins"); got != "rec_ann_2 rec_ann_1" {
 		t.Errorf("list %s", got)
 	}
-	expectProblem(t, h, 422, "invalid", "timestamp", call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "9999-12-31T23:59:59-01:00"}})
+	expectProblem(
+		t, h, 422, "invalid", "timestamp",
+		call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "9999-12-31T23:59:59-01:00"}},
+	)
 	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/check-ins/rec_ann_1", user: "ann"})
 }
 
 func TestCoaches(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	put := call{method: "PUT", path: "/v1/coaches/c:1", user: "ann", body: object{"name": "Mia", "persona": "Be kind."}}
 	want := object{"coachId": "c:1", "name": "Mia", "persona": "Be kind."}
@@ -275,7 +325,9 @@ func TestCoaches(t *testing.T) {
 	asUser := put
 	asUser.scopes = "throughline/user"
 	expectProblem(t, h, 403, "forbidden", "", asUser)
-	expectProblem(t, h, 403, "forbidden", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"})
+	expectProblem(
+		t, h, 403, "forbidden", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"},
+	)
 	expect(t, h, 200, call{method: "GET", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"})
 	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/coaches/c:1", user: "bob"})
 	put.path = "/v1/coaches/" + strings.Repeat("x", 129)
@@ -292,19 +344,28 @@ func TestCoaches(t *testing.T) {
 }
 
 func TestErase(t *testing.T) {
+	t.Parallel()
 	b, _ := base()
-	store, eraser := newMemory(noon), &sweeper{needs: 2}
-	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: store, Messages: store, LongTerm: newLongTerm(), Eraser: eraser, Tokens: words{}, Cursors: cursorKey(t, "1")})
+	store, eraser := newFakeStore(noon), &fakeEraser{needs: 2}
+	h := httpapi.Messages(
+		httpapi.MessagesDeps{
+			Base: b, Sessions: store, Messages: store, LongTerm: newLongTerm(), Eraser: eraser, Tokens: fakeCounter{},
+			Cursors: cursorKey(t, "1"),
+		},
+	)
 	c := call{method: "DELETE", path: "/v1/user", user: "ann", scopes: "throughline/user"}
 	more := expect(t, h, 202, c)
-	if diff := cmp.Diff(object{"erasing": true, "progress": object{"counts": object{"message": number("1")}, "vectors": number("0")}}, decodeObject(t, more)); diff != "" {
+	if diff := cmp.Diff(object{
+		"erasing": true, "progress": object{"counts": object{"message": number("1")}, "vectors": number("0")},
+	}, decodeObject(t, more)); diff != "" {
 		t.Errorf("202 (-want +got):\n%s", diff)
 	}
 	if more.header.Get("Retry-After") != "1" {
 		t.Error("202 without Retry-After")
 	}
 	want := object{
-		"erasedAt": "2026-02-05T12:00:00.000Z", "generation": number("2"), "counts": object{"message": number("2")}, "vectors": number("3"),
+		"erasedAt": "2026-02-05T12:00:00.000Z", "generation": number("2"), "counts": object{"message": number("2")},
+		"vectors":   number("3"),
 		"remaining": number("0"), "backupsUntil": "2026-03-12T12:00:00.000Z",
 	}
 	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, c))); diff != "" {

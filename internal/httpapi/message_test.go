@@ -21,11 +21,15 @@ func one(message map[string]any) map[string]any {
 }
 
 func TestAppendAndRead(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s1")
 	content := "👩🏽‍🚀 e\u0301 \u202eשלום\u202c \u0000 \u2028 <b>&</b> \\ \" \U0010ffff"
 	r := expect(t, h, 201, post(map[string]any{"messages": []any{
-		map[string]any{"role": "user", "content": content, "timestamp": "2020-01-01T10:00:00.1239+02:00", "metadata": map[string]any{"k": 1}},
+		map[string]any{
+			"role": "user", "content": content, "timestamp": "2020-01-01T10:00:00.1239+02:00",
+			"metadata": map[string]any{"k": 1},
+		},
 		map[string]any{"role": "assistant", "content": "y", "agentId": "coach", "mode": "m"},
 	}}))
 	if got := r.header.Get("Location"); got != "/v1/sessions/s1/messages" {
@@ -34,12 +38,15 @@ func TestAppendAndRead(t *testing.T) {
 	var got map[string]any
 	r.decode(t, &got)
 	first := map[string]any{
-		"messageId": "msg_ann_1577865600_1", "seq": number("1"), "sessionId": "s1", "context": "coach_conversation", "coachId": "c1",
-		"role": "user", "content": content, "timestamp": "2020-01-01T08:00:00.123Z", "mode": "chat", "metadata": map[string]any{"k": number("1")},
+		"messageId": "msg_ann_1577865600_1", "seq": number("1"), "sessionId": "s1", "context": "coach_conversation",
+		"coachId": "c1",
+		"role":    "user", "content": content, "timestamp": "2020-01-01T08:00:00.123Z", "mode": "chat",
+		"metadata": map[string]any{"k": number("1")},
 	}
 	second := map[string]any{
-		"messageId": "msg_ann_1770292800_2", "seq": number("2"), "sessionId": "s1", "context": "coach_conversation", "coachId": "c1",
-		"role": "assistant", "content": "y", "timestamp": "2026-02-05T12:00:00.000Z", "mode": "m", "agentId": "coach",
+		"messageId": "msg_ann_1770292800_2", "seq": number("2"), "sessionId": "s1", "context": "coach_conversation",
+		"coachId": "c1",
+		"role":    "assistant", "content": "y", "timestamp": "2026-02-05T12:00:00.000Z", "mode": "m", "agentId": "coach",
 	}
 	want := map[string]any{
 		"messages": []any{first, second},
@@ -66,7 +73,10 @@ func TestAppendAndRead(t *testing.T) {
 		}
 	}
 	expect(t, h, 204, call{method: "DELETE", path: "/v1/sessions/s1/messages/msg_ann_1577865600_1", user: "ann"})
-	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/sessions/s1/messages/msg_ann_1577865600_1", user: "ann"})
+	expectProblem(
+		t, h, 404, "not_found", "",
+		call{method: "DELETE", path: "/v1/sessions/s1/messages/msg_ann_1577865600_1", user: "ann"},
+	)
 	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/sessions/s1/messages/%00", user: "ann"})
 	if got := walk(t, h, "ann", "/v1/messages"); got != "msg_ann_1770292800_2" {
 		t.Errorf("after deleting: %s", got)
@@ -74,6 +84,7 @@ func TestAppendAndRead(t *testing.T) {
 }
 
 func TestInvalidMessages(t *testing.T) {
+	t.Parallel()
 	h, store, _ := newMessages(t)
 	newSession(t, h, "s1")
 	many := func(n int) any {
@@ -122,7 +133,10 @@ func TestInvalidMessages(t *testing.T) {
 		})
 	}
 	big := map[string]any{"role": "user", "content": strings.Repeat("x", 256<<10)}
-	expectProblem(t, h, 413, "too_large", "", post(map[string]any{"messages": []any{big, big, big, big, map[string]any{"role": "user", "content": "x"}}}))
+	expectProblem(
+		t, h, 413, "too_large", "",
+		post(map[string]any{"messages": []any{big, big, big, big, map[string]any{"role": "user", "content": "x"}}}),
+	)
 	if n := len(store.messages["ann"]); n > 0 {
 		t.Errorf("%d invalid messages were stored", n)
 	}
@@ -132,6 +146,7 @@ func TestInvalidMessages(t *testing.T) {
 }
 
 func TestInvalidTimeline(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for query, field := range map[string]string{
 		"from=x": "from", "to=2026-13-01T00:00:00Z": "to", "order=up": "order", "context=x": "context",
@@ -142,6 +157,7 @@ func TestInvalidTimeline(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s1")
 	for name, tc := range map[string]struct {
@@ -170,8 +186,15 @@ func TestScopes(t *testing.T) {
 }
 
 func TestIdempotency(t *testing.T) {
+	t.Parallel()
 	h, store, _ := newMessages(t)
-	session := call{method: "POST", path: "/v1/sessions", user: "ann", headers: map[string]string{"Idempotency-Key": "k"}, body: `{"context":"workout_log","coachId":"c"}`}
+	session := call{
+		method:  "POST",
+		path:    "/v1/sessions",
+		user:    "ann",
+		headers: map[string]string{"Idempotency-Key": "k"},
+		body:    `{"context":"workout_log","coachId":"c"}`,
+	}
 	first := expect(t, h, 201, session)
 	if replayed := first.header.Get("Idempotency-Replayed"); replayed != "" {
 		t.Errorf("first answer says Idempotency-Replayed: %s", replayed)
@@ -193,7 +216,8 @@ func TestIdempotency(t *testing.T) {
 	append1 := post(one(nil))
 	append1.headers = map[string]string{"Idempotency-Key": strings.Repeat("ü", 128)}
 	a, b := expect(t, h, 201, append1), expect(t, h, 201, append1)
-	if string(a.body) != string(b.body) || b.header.Get("Idempotency-Replayed") != "true" || len(store.messages["ann"]) != 1 {
+	if string(a.body) != string(b.body) || b.header.Get("Idempotency-Replayed") != "true" ||
+		len(store.messages["ann"]) != 1 {
 		t.Errorf("repeat of an append: %s, then %s; %d messages", a.body, b.body, len(store.messages["ann"]))
 	}
 	for name, key := range map[string]string{"empty": "", "long": strings.Repeat("x", 129), "not UTF-8": "\xff"} {
@@ -206,19 +230,44 @@ func TestIdempotency(t *testing.T) {
 }
 
 func TestCursorsAreBound(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for i := range 5 {
 		newSession(t, h, fmt.Sprint("s", i))
 	}
-	expect(t, h, 201, post(map[string]any{"messages": []any{map[string]any{"role": "user", "content": "a"}, map[string]any{"role": "user", "content": "b"}}}))
-	expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "bob", body: `{"context":"coach_conversation","coachId":"c1","sessionId":"s1"}`})
+	expect(
+		t,
+		h,
+		201,
+		post(
+			map[string]any{
+				"messages": []any{map[string]any{"role": "user", "content": "a"}, map[string]any{"role": "user", "content": "b"}},
+			},
+		),
+	)
+	expect(
+		t,
+		h,
+		201,
+		call{
+			method: "POST",
+			path:   "/v1/sessions",
+			user:   "bob",
+			body:   `{"context":"coach_conversation","coachId":"c1","sessionId":"s1"}`,
+		},
+	)
 	var page struct{ NextCursor string }
-	expect(t, h, 200, call{method: "GET", path: "/v1/sessions?limit=2&context=coach_conversation&status=", user: "ann"}).decode(t, &page)
+	expect(
+		t, h, 200, call{method: "GET", path: "/v1/sessions?limit=2&context=coach_conversation&status=", user: "ann"},
+	).decode(t, &page)
 	good := page.NextCursor
 	if good == "" {
 		t.Fatal("no cursor")
 	}
-	for _, query := range []string{"?limit=2&context=coach_conversation&cursor=", "?limit=3&context=coach_conversation&cursor=", "?context=coach_conversation&cursor="} {
+	for _, query := range []string{
+		"?limit=2&context=coach_conversation&cursor=", "?limit=3&context=coach_conversation&cursor=",
+		"?context=coach_conversation&cursor=",
+	} {
 		expect(t, h, 200, call{method: "GET", path: "/v1/sessions" + query + good, user: "ann"})
 	}
 	bad := map[string]call{
@@ -236,7 +285,9 @@ func TestCursorsAreBound(t *testing.T) {
 		if good[i] == other {
 			other = 'B'
 		}
-		bad[fmt.Sprint("altered ", i)] = call{path: "/v1/sessions?context=coach_conversation&cursor=" + good[:i] + string(other) + good[i+1:], user: "ann"}
+		bad[fmt.Sprint("altered ", i)] = call{
+			path: "/v1/sessions?context=coach_conversation&cursor=" + good[:i] + string(other) + good[i+1:], user: "ann",
+		}
 	}
 	for name, c := range bad {
 		t.Run(name, func(t *testing.T) {

@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// TestMethodsOfEveryPath asks every documented path for HEAD, which answers as GET does and says nothing, and for
-// methods that it does not have, which are answered with those that it has.
+// TestMethodsOfEveryPath sends HEAD to every documented path, which has to answer like GET without a body. It also
+// sends methods that a path does not have: the answer has to list the allowed ones.
 func TestMethodsOfEveryPath(t *testing.T) {
-	m := newMemory(noon)
-	h := whole(t, stores{m, m, m, &sweeper{}, newLongTerm()})
+	t.Parallel()
+	m := newFakeStore(noon)
+	h := allFunctions(t, stores{m, m, m, &fakeEraser{}, newLongTerm()})
 	for path, operations := range serveDocument(t, h).Paths {
 		var allowed []string
 		for method := range operations {
@@ -24,11 +25,15 @@ func TestMethodsOfEveryPath(t *testing.T) {
 			get := send(t, h, call{method: "GET", path: path, user: "ann"})
 			head := expect(t, h, get.status, call{method: "HEAD", path: path, user: "ann"})
 			if len(head.body) > 0 || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
-				t.Errorf("HEAD %s: %q %s, want %q", path, head.header.Get("Content-Type"), head.body, get.header.Get("Content-Type"))
+				t.Errorf(
+					"HEAD %s: %q %s, want %q", path, head.header.Get("Content-Type"), head.body, get.header.Get("Content-Type"),
+				)
 			}
 		}
 		slices.Sort(allowed)
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"} {
+		for _, method := range []string{
+			"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get",
+		} {
 			if slices.Contains(allowed, method) {
 				continue
 			}
@@ -44,8 +49,9 @@ func TestMethodsOfEveryPath(t *testing.T) {
 	}
 }
 
-// TestHeadReadsNoExport looks past the server, which would drop what a HEAD writes.
+// TestHeadReadsNoExport calls the handler without a server, because a server drops the body of a HEAD response.
 func TestHeadReadsNoExport(t *testing.T) {
+	t.Parallel()
 	h, _ := newExport(t, nil)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/v1/export", nil)
 	r.Header.Set("Authorization", "Bearer user:ann")

@@ -11,7 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// newSession makes a session of user "ann" in the coach's context.
+// newSession creates a session of the user ann.
 func newSession(t testing.TB, h http.Handler, id string) {
 	t.Helper()
 	expect(t, h, 201, call{
@@ -21,6 +21,7 @@ func newSession(t testing.TB, h http.Handler, id string) {
 }
 
 func TestSessionRoundTrip(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	made := expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: `{
 		"context":"program_designer","coachId":"c1","sessionId":"s:1","title":"Legs",
@@ -42,7 +43,17 @@ func TestSessionRoundTrip(t *testing.T) {
 		t.Errorf("Location %q", location)
 	}
 
-	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s:1", user: "ann", body: `{"status":"completed","title":null,"attributes":{"f":null}}`})
+	expect(
+		t,
+		h,
+		200,
+		call{
+			method: "PATCH",
+			path:   "/v1/sessions/s:1",
+			user:   "ann",
+			body:   `{"status":"completed","title":null,"attributes":{"f":null}}`,
+		},
+	)
 	want["status"] = "completed"
 	delete(want, "title")
 	delete(want["attributes"].(map[string]any), "f")
@@ -61,6 +72,7 @@ func TestSessionRoundTrip(t *testing.T) {
 }
 
 func TestSessionsOfAnotherUserAreMissing(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s1")
 	for _, c := range []call{
@@ -79,27 +91,44 @@ func TestSessionsOfAnotherUserAreMissing(t *testing.T) {
 }
 
 func TestInvalidSessions(t *testing.T) {
+	t.Parallel()
 	h, store, _ := newMessages(t)
 	for name, tc := range map[string]struct {
 		body   string
 		fields string
 	}{
-		"nothing":        {`{}`, "coachId context"},
-		"unknown":        {`{"context":"coach_conversation","coachId":"c","extra":1}`, "extra"},
-		"other case":     {`{"Context":"coach_conversation","coachId":"c"}`, "Context context"},
-		"user":           {`{"context":"coach_conversation","coachId":"c","userId":"bob"}`, "userId"},
-		"no such":        {`{"context":"kitchen","coachId":"c"}`, "context"},
-		"everything":     {`{"context":1,"coachId":"a b","sessionId":"ä","title":7,"mode":"","attributes":[]}`, "attributes coachId context mode sessionId title"},
-		"long id":        {`{"context":"coach_conversation","coachId":"` + strings.Repeat("x", 129) + `"}`, "coachId"},
-		"dot":            {`{"context":"coach_conversation","coachId":".","sessionId":"."}`, "coachId sessionId"},
-		"two dots":       {`{"context":"coach_conversation","coachId":"..","sessionId":".."}`, "coachId sessionId"},
-		"empty id":       {`{"context":"coach_conversation","coachId":"c","sessionId":""}`, "sessionId"},
-		"digits":         {`{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[0,9007199254740993]}}}`, "attributes.a.b[1]"},
-		"huge":           {`{"context":"coach_conversation","coachId":"c","attributes":{"x":1e400}}`, "attributes.x"},
-		"deep":           {`{"context":"coach_conversation","coachId":"c","attributes":{"x":` + strings.Repeat("[", 17) + strings.Repeat("]", 17) + `}}`, "attributes.x" + strings.Repeat("[0]", 16)},
-		"very deep":      {`{"context":"coach_conversation","coachId":"c","attributes":` + strings.Repeat(`{"x":`, 20000) + "1" + strings.Repeat("}", 20000) + `}`, "attributes.x.x.x.x.x.x.x"},
-		"no name":        {`{"context":"coach_conversation","coachId":"c","attributes":{"":1}}`, "attributes"},
-		"large":          {`{"context":"coach_conversation","coachId":"c","attributes":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`, "attributes"},
+		"nothing":    {`{}`, "coachId context"},
+		"unknown":    {`{"context":"coach_conversation","coachId":"c","extra":1}`, "extra"},
+		"other case": {`{"Context":"coach_conversation","coachId":"c"}`, "Context context"},
+		"user":       {`{"context":"coach_conversation","coachId":"c","userId":"bob"}`, "userId"},
+		"no such":    {`{"context":"kitchen","coachId":"c"}`, "context"},
+		"everything": {
+			`{"context":1,"coachId":"a b","sessionId":"ä","title":7,"mode":"","attributes":[]}`,
+			"attributes coachId context mode sessionId title",
+		},
+		"long id":  {`{"context":"coach_conversation","coachId":"` + strings.Repeat("x", 129) + `"}`, "coachId"},
+		"dot":      {`{"context":"coach_conversation","coachId":".","sessionId":"."}`, "coachId sessionId"},
+		"two dots": {`{"context":"coach_conversation","coachId":"..","sessionId":".."}`, "coachId sessionId"},
+		"empty id": {`{"context":"coach_conversation","coachId":"c","sessionId":""}`, "sessionId"},
+		"digits": {
+			`{"context":"coach_conversation","coachId":"c","attributes":{"a":{"b":[0,9007199254740993]}}}`, "attributes.a.b[1]",
+		},
+		"huge": {`{"context":"coach_conversation","coachId":"c","attributes":{"x":1e400}}`, "attributes.x"},
+		"deep": {
+			`{"context":"coach_conversation","coachId":"c","attributes":{"x":` +
+				strings.Repeat("[", 17) + strings.Repeat("]", 17) + `}}`,
+			"attributes.x" + strings.Repeat("[0]", 16),
+		},
+		"very deep": {
+			`{"context":"coach_conversation","coachId":"c","attributes":` +
+				strings.Repeat(`{"x":`, 20000) + "1" + strings.Repeat("}", 20000) + `}`,
+			"attributes.x.x.x.x.x.x.x",
+		},
+		"no name": {`{"context":"coach_conversation","coachId":"c","attributes":{"":1}}`, "attributes"},
+		"large": {
+			`{"context":"coach_conversation","coachId":"c","attributes":{"x":"` + strings.Repeat("x", 65<<10) + `"}}`,
+			"attributes",
+		},
 		"twice":          {`{"context":"coach_conversation","coachId":"c","coachId":"d"}`, "coachId"},
 		"bytes":          {"{\"context\":\"coach_conversation\",\"coachId\":\"c\",\"title\":\"a\xffb\"}", "title"},
 		"half a pair":    {`{"context":"coach_conversation","coachId":"c","title":"\ud83d"}`, "title"},
@@ -108,7 +137,9 @@ func TestInvalidSessions(t *testing.T) {
 		"null where not": {`{"context":null,"coachId":"c"}`, "context"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			expectProblem(t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/sessions", user: "ann", body: tc.body})
+			expectProblem(
+				t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/sessions", user: "ann", body: tc.body},
+			)
 		})
 	}
 	if len(store.sessions) > 0 {
@@ -117,12 +148,16 @@ func TestInvalidSessions(t *testing.T) {
 }
 
 func TestNotJSON(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for name, body := range map[string]string{
-		"nothing": "", "space": " \n", "cut": `{"context":"coach_conversation"`, "text": "context=x", "trailing": `{"context":"coach_conversation","coachId":"c"} x`,
-		"two": `{}{}`, "comma": `{"a":1,}`, "single quotes": `{'a':1}`, "NaN": `{"a":NaN}`, "leading zero": `{"a":01}`,
-		"plus": `{"a":+1}`, "BOM": "\ufeff{}", "control": "{\"a\":\"\n\"}", "escape": `{"a":"\x"}`, "short escape": `{"a":"\u12"}`,
-		"brackets without end": strings.Repeat("[", 200_000), "cut behind a name that stands twice": `{"coachId":"c","coachId":"d"`,
+		"nothing": "", "space": " \n", "cut": `{"context":"coach_conversation"`, "text": "context=x",
+		"trailing": `{"context":"coach_conversation","coachId":"c"} x`,
+		"two":      `{}{}`, "comma": `{"a":1,}`, "single quotes": `{'a':1}`, "NaN": `{"a":NaN}`, "leading zero": `{"a":01}`,
+		"plus": `{"a":+1}`, "BOM": "\ufeff{}", "control": "{\"a\":\"\n\"}", "escape": `{"a":"\x"}`,
+		"short escape":                        `{"a":"\u12"}`,
+		"brackets without end":                strings.Repeat("[", 200_000),
+		"cut behind a name that stands twice": `{"coachId":"c","coachId":"d"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectProblem(t, h, 400, "invalid", "", call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
@@ -136,13 +171,18 @@ func TestNotJSON(t *testing.T) {
 }
 
 func TestContentType(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	body := `{"context":"coach_conversation","coachId":"c"}`
 	for contentType, status := range map[string]int{
 		"application/json": 201, "application/json; charset=utf-8": 201, "application/merge-patch+json": 201, "": 201,
-		"text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=latin1": 415, ";": 415, "+json": 415,
+		"text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=latin1": 415, ";": 415,
+		"+json": 415,
 	} {
-		c := call{method: "POST", path: "/v1/sessions", user: "ann", body: body, headers: map[string]string{"content-type": contentType}}
+		c := call{
+			method: "POST", path: "/v1/sessions", user: "ann", body: body,
+			headers: map[string]string{"content-type": contentType},
+		}
 		if status == 201 {
 			expect(t, h, status, c)
 			continue
@@ -152,6 +192,7 @@ func TestContentType(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s1")
 	pad := func(n int) string {
@@ -165,17 +206,29 @@ func TestBodyLimit(t *testing.T) {
 }
 
 func TestListSessions(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for i := range 7 {
 		newSession(t, h, fmt.Sprint("s", i))
 	}
-	expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: `{"context":"workout_log","coachId":"c1","sessionId":"w"}`})
+	expect(
+		t,
+		h,
+		201,
+		call{
+			method: "POST",
+			path:   "/v1/sessions",
+			user:   "ann",
+			body:   `{"context":"workout_log","coachId":"c1","sessionId":"w"}`,
+		},
+	)
 	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s3", user: "ann", body: `{"status":"archived"}`})
 
 	if got := walk(t, h, "ann", "/v1/sessions?limit=3"); got != "w s6 s5 | s4 s3 s2 | s1 s0" {
 		t.Errorf("all: %s", got)
 	}
-	if got := walk(t, h, "ann", "/v1/sessions?context=coach_conversation&status=active&limit=4"); got != "s6 s5 s4 s2 | s1 s0" {
+	filtered := "/v1/sessions?context=coach_conversation&status=active&limit=4"
+	if got := walk(t, h, "ann", filtered); got != "s6 s5 s4 s2 | s1 s0" {
 		t.Errorf("filtered: %s", got)
 	}
 	if got := walk(t, h, "bob", "/v1/sessions"); got != "" {
@@ -191,7 +244,7 @@ func TestListSessions(t *testing.T) {
 	expectProblem(t, h, 422, "invalid", "", call{method: "GET", path: "/v1/sessions?limit=%zz", user: "ann"})
 }
 
-// walk reads a list page by page: the ids of each page, pages apart by "|".
+// walk reads a list to its end. It returns the ids, with "|" between pages.
 func walk(t *testing.T, h http.Handler, user, path string) string {
 	t.Helper()
 	var pages []string
@@ -232,10 +285,14 @@ func separator(path string) string {
 	return "?"
 }
 
-// TestIDsAreThoseOfTheDomain holds the schema's pattern against conversation.ValidID.
+// TestIDsAreThoseOfTheDomain compares the schema's pattern with conversation.ValidID.
 func TestIDsAreThoseOfTheDomain(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
-	for _, id := range []string{"a", ".", "..", "...", "....", ".a", "..a", "a.", "a..", "-", ":.", "._", "..-..", "A-z_0.9:", "a b", "a\n", strings.Repeat(".", 128), strings.Repeat("x", 129)} {
+	for _, id := range []string{
+		"a", ".", "..", "...", "....", ".a", "..a", "a.", "a..", "-", ":.", "._", "..-..", "A-z_0.9:", "a b", "a\n",
+		strings.Repeat(".", 128), strings.Repeat("x", 129),
+	} {
 		status := http.StatusUnprocessableEntity
 		if conversation.ValidID(id) {
 			status = http.StatusCreated
@@ -251,10 +308,12 @@ func TestIDsAreThoseOfTheDomain(t *testing.T) {
 }
 
 func TestDetailSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for body, want := range map[string]string{
-		`{"context":"coach_conversation"}`:                     `coachId is required`,
-		`{"context":"coach_conversation","coachId":""}`:        `coachId must be 1 to 128 of A-Z a-z 0-9 _ . : - and neither "." nor ".."`,
+		`{"context":"coach_conversation"}`: `coachId is required`,
+		`{"context":"coach_conversation","coachId":""}`: `coachId must be 1 to 128 of A-Z a-z 0-9 _ . : - ` +
+			`and neither "." nor ".."`,
 		`{"context":"coach_conversation","coachId":1}`:         `coachId must be a string`,
 		`{"context":"coach_conversation","coachId":"c","x":1}`: `x is not a field of this call`,
 		`{}`:          `coachId is required; and one more field is wrong`,

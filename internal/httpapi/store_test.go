@@ -24,49 +24,61 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-// hurried is an eraser whose first call has no time, so that it answers that there is more to do.
-type hurried struct {
+// slowEraser gives the first call no time, so that it reports progress.
+type slowEraser struct {
 	httpapi.Eraser
 	called bool
 }
 
-func (h *hurried) Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error) {
+func (h *slowEraser) Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error) {
 	if !h.called {
 		h.called, until = true, noon()
 	}
 	return h.Eraser.Erase(ctx, user, until)
 }
 
-// real is the contract's stores on a table of a real engine.
-func real(t *testing.T) stores {
+// newRealStores returns stores in a real DynamoDB.
+func newRealStores(t *testing.T) stores {
 	t.Helper()
-	return realAt(t, noon)
+	return newRealStoresAt(t, noon)
 }
 
-func realAt(t *testing.T, now func() time.Time) stores {
+func newRealStoresAt(t *testing.T, now func() time.Time) stores {
 	t.Helper()
 	store := dynamotest.New(t, dynamo.WithClock(now))
 	eraser := erasure.New(erasure.Deps{
-		Store: store, Memories: store.Memories(), Index: pineconetest.Client(t, 2), Now: noon, Backups: erasure.DefaultBackups,
+		Store: store, Memories: store.Memories(), Index: pineconetest.Client(t, 2), Now: noon,
+		Backups: erasure.DefaultBackups,
 	})
-	return stores{store, store, eraser, &hurried{Eraser: eraser}, httpapi.LongTerm{
+	return stores{store, store, eraser, &slowEraser{Eraser: eraser}, httpapi.LongTerm{
 		Profile: store.Profiles(), Seed: store.Seeds(), UserSummary: store.UserSummaries(), Preferences: store.Preferences(),
 		Coaches: store, Goals: store.Goals(), CheckIns: store.CheckIns(), Memories: store.Memories(), Todos: store.Todos(),
 	}}
 }
 
 func TestContractOverDynamoDB(t *testing.T) {
-	exercise(t, whole(t, real(t)))
+	t.Parallel()
+	callEveryOperation(t, allFunctions(t, newRealStores(t)))
 }
 
 func TestContentAndNumbersComeBackExactly(t *testing.T) {
-	h := whole(t, real(t))
+	t.Parallel()
+	h := allFunctions(t, newRealStores(t))
 	newSession(t, h, "s1")
-	content := "👩🏽‍🚀 e\u0301 \u202eשלום\u202c \u0000 \u2028 <b>&</b> \U0010ffff" + strings.Repeat("€", 80<<10)
+	content := "👩🏽‍🚀 e\u0301 \u202eשלום\u202c \u0000 \u2028 <b>&</b> \U0010ffff" +
+		strings.Repeat("€", 80<<10)
 	metadata := `{"n":9007199254740992,"f":1.5,"e":1e-100,"deep":[{"a":null},true,"",{}],"":0}`
 	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%s,"metadata":%s}]}`, quoted(t, content), metadata)
-	expectProblem(t, h, 422, "invalid", "messages[0].metadata", call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: body})
-	expect(t, h, 201, call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: strings.Replace(body, `,"":0`, "", 1)})
+	expectProblem(
+		t, h, 422, "invalid", "messages[0].metadata",
+		call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: body},
+	)
+	expect(
+		t,
+		h,
+		201,
+		call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: strings.Replace(body, `,"":0`, "", 1)},
+	)
 	var page struct {
 		Items []struct {
 			Content  string
@@ -97,7 +109,8 @@ func quoted(t *testing.T, text string) []byte {
 }
 
 func TestOneKeyFiftyTimesAtOnce(t *testing.T) {
-	h := whole(t, real(t))
+	t.Parallel()
+	h := allFunctions(t, newRealStores(t))
 	newSession(t, h, "s1")
 	bodies := make([]string, 50)
 	var all sync.WaitGroup
@@ -120,14 +133,15 @@ func TestOneKeyFiftyTimesAtOnce(t *testing.T) {
 	}
 }
 
-// ticking is a clock that no two readings of are equal.
-func ticking() func() time.Time {
+// tickingClock returns a clock that advances by a millisecond at each reading.
+func tickingClock() func() time.Time {
 	var n atomic.Int64
 	return func() time.Time { return noon().Add(time.Duration(n.Add(1)) * time.Millisecond) }
 }
 
 func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
-	h := whole(t, realAt(t, ticking()))
+	t.Parallel()
+	h := allFunctions(t, newRealStoresAt(t, tickingClock()))
 	for name, tc := range map[string]struct{ path, at, create, patch string }{
 		"goal":     {"/v1/goals", "", `{"title":"run","goalType":"habit"}`, `{"title":"swim","status":"completed"}`},
 		"memory":   {"/v1/memories", "", `{"type":"PROFILE","content":"bad knee"}`, `{"content":"good knee","pinned":true}`},
@@ -137,10 +151,14 @@ func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
 			"/v1/sessions", "", `{"context":"workout_log","coachId":"c","title":"a","attributes":{"n":1.50}}`,
 			`{"title":"b","status":"completed","mode":"x","attributes":{"n":2}}`,
 		},
-		"named session": {"/v1/sessions", "/v1/sessions/s", `{"context":"workout_log","coachId":"c","sessionId":"s"}`, `{"title":"b"}`},
+		"named session": {
+			"/v1/sessions", "/v1/sessions/s", `{"context":"workout_log","coachId":"c","sessionId":"s"}`, `{"title":"b"}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			create := call{method: "POST", path: tc.path, user: "ann", body: tc.create, headers: map[string]string{"Idempotency-Key": name}}
+			create := call{
+				method: "POST", path: tc.path, user: "ann", body: tc.create, headers: map[string]string{"Idempotency-Key": name},
+			}
 			first := expect(t, h, 201, create)
 			if tc.at == "" {
 				tc.at = first.header.Get("Location")
@@ -148,7 +166,8 @@ func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
 			repeat := func(after string) {
 				t.Helper()
 				again := expect(t, h, 201, create)
-				if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" || again.header.Get("Idempotency-Replayed") != "true" {
+				if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" ||
+					again.header.Get("Idempotency-Replayed") != "true" {
 					t.Errorf("a repeat %s (-first +repeat):\n%s", after, diff)
 				}
 			}
@@ -166,10 +185,14 @@ func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
 }
 
 func TestARepeatedAppendAnswersAsTheFirstDid(t *testing.T) {
-	h := whole(t, realAt(t, ticking()))
+	t.Parallel()
+	h := allFunctions(t, newRealStoresAt(t, tickingClock()))
 	newSession(t, h, "s1")
 	c := post(object{"messages": []any{
-		object{"role": "user", "content": "one", "metadata": object{"n": number("1.50"), "e": []any{}}, "timestamp": "2020-01-01T00:00:00Z"},
+		object{
+			"role": "user", "content": "one", "metadata": object{"n": number("1.50"), "e": []any{}},
+			"timestamp": "2020-01-01T00:00:00Z",
+		},
 		object{"role": "assistant", "content": "two", "mode": "m", "timestamp": "2020-01-01T00:00:00Z"},
 	}})
 	c.headers = map[string]string{"Idempotency-Key": "k"}
@@ -177,19 +200,29 @@ func TestARepeatedAppendAnswersAsTheFirstDid(t *testing.T) {
 	var stored struct{ Messages []struct{ MessageID string } }
 	first.decode(t, &stored)
 	expect(t, h, 201, post(one(nil)))
-	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s1", user: "ann", body: `{"mode":"x","status":"completed"}`})
-	expect(t, h, 204, call{method: "DELETE", path: "/v1/sessions/s1/messages/" + stored.Messages[1].MessageID, user: "ann"})
+	expect(
+		t,
+		h,
+		200,
+		call{method: "PATCH", path: "/v1/sessions/s1", user: "ann", body: `{"mode":"x","status":"completed"}`},
+	)
+	expect(
+		t, h, 204, call{method: "DELETE", path: "/v1/sessions/s1/messages/" + stored.Messages[1].MessageID, user: "ann"},
+	)
 	again := expect(t, h, 201, c)
-	if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" || again.header.Get("Idempotency-Replayed") != "true" {
+	if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" ||
+		again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("a repeat (-first +repeat):\n%s", diff)
 	}
-	if got := walk(t, h, "ann", "/v1/sessions/s1/messages"); strings.Count(got, " ") != 1 || strings.Contains(got, stored.Messages[1].MessageID) {
+	if got := walk(t, h, "ann", "/v1/sessions/s1/messages"); strings.Count(got, " ") != 1 ||
+		strings.Contains(got, stored.Messages[1].MessageID) {
 		t.Errorf("messages after the repeat: %s", got)
 	}
 }
 
 func TestPagesOverDynamoDB(t *testing.T) {
-	h := whole(t, real(t))
+	t.Parallel()
+	h := allFunctions(t, newRealStores(t))
 	newSession(t, h, "s1")
 	newSession(t, h, "s2")
 	messages := make([]any, 25)

@@ -23,8 +23,12 @@ import (
 )
 
 func TestNoRoute(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
-	for _, path := range []string{"/", "/v1", "/v1/nothing", "/v1/sessions/", "/v1//sessions", "/v1/./sessions", "/v1/sessions/a/b/c", "/v1/sessions/a%2Fb"} {
+	for _, path := range []string{
+		"/", "/v1", "/v1/nothing", "/v1/sessions/", "/v1//sessions", "/v1/./sessions", "/v1/sessions/a/b/c",
+		"/v1/sessions/a%2Fb",
+	} {
 		expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: path, user: "ann"})
 	}
 	r := expect(t, h, 405, call{method: "PUT", path: "/v1/sessions/s1", user: "ann"})
@@ -35,6 +39,7 @@ func TestNoRoute(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	if r := expect(t, h, 200, call{method: "HEAD", path: "/v1/sessions", user: "ann"}); len(r.body) > 0 {
 		t.Errorf("HEAD answered %s", r.body)
@@ -42,6 +47,7 @@ func TestHead(t *testing.T) {
 }
 
 func TestBodiesWhereNoneIsTaken(t *testing.T) {
+	t.Parallel()
 	h, store, _ := newMessages(t)
 	newSession(t, h, "s1")
 	for _, tc := range []struct{ body, fields string }{
@@ -72,6 +78,7 @@ func TestBodiesWhereNoneIsTaken(t *testing.T) {
 }
 
 func TestNoCaller(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	expectProblem(t, h, 401, "unauthorized", "", call{method: "GET", path: "/v1/sessions"})
 	for user, want := range map[string]string{
@@ -87,6 +94,7 @@ func TestNoCaller(t *testing.T) {
 }
 
 func TestHeadersOfEveryAnswer(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for _, c := range []call{
 		{method: "GET", path: "/v1/sessions", user: "ann"},
@@ -95,7 +103,9 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		{method: "POST", path: "/v1/sessions", user: "ann", body: "x"},
 	} {
 		r := send(t, h, c)
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		} {
 			if got := r.header.Get(name); got != want {
 				t.Errorf("%s %s: %s %q, want %q", c.method, c.path, name, got, want)
 			}
@@ -107,9 +117,12 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 }
 
 func TestRequestID(t *testing.T) {
+	t.Parallel()
 	h, _, log := newMessages(t)
 	const mine = "1-67891233-abcdef012345678912345678"
-	r := expect(t, h, 200, call{method: "GET", path: "/v1/sessions", user: "ann", headers: map[string]string{"x-request-id": mine}})
+	r := expect(
+		t, h, 200, call{method: "GET", path: "/v1/sessions", user: "ann", headers: map[string]string{"x-request-id": mine}},
+	)
 	if got := r.header.Get("X-Request-Id"); got != mine {
 		t.Errorf("X-Request-Id %q, want %q", got, mine)
 	}
@@ -117,7 +130,9 @@ func TestRequestID(t *testing.T) {
 		t.Errorf("the log has no request id:\n%s", log)
 	}
 	for _, bad := range []string{"", "a b", "x\n", `"`, "ä", strings.Repeat("x", 129)} {
-		r := expect(t, h, 200, call{method: "GET", path: "/v1/sessions", user: "ann", headers: map[string]string{"x-request-id": bad}})
+		r := expect(
+			t, h, 200, call{method: "GET", path: "/v1/sessions", user: "ann", headers: map[string]string{"x-request-id": bad}},
+		)
 		if got := r.header.Get("X-Request-Id"); got == bad || !strings.HasPrefix(got, "req_") {
 			t.Errorf("X-Request-Id %q for %q", got, bad)
 		}
@@ -125,6 +140,7 @@ func TestRequestID(t *testing.T) {
 }
 
 func TestAccessLogHoldsNoContent(t *testing.T) {
+	t.Parallel()
 	h, _, log := newMessages(t)
 	newSession(t, h, "s1")
 	expect(t, h, 201, post(one(map[string]any{"content": "a secret word"})))
@@ -137,7 +153,9 @@ func TestAccessLogHoldsNoContent(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &last); err != nil {
 		t.Fatal(err)
 	}
-	if last.Msg != "request" || last.Method != "POST" || last.Route != "POST /v1/sessions/{id}/messages" || last.Status != 201 || last.RequestID == "" {
+	if last.Msg != "request" || last.Method != "POST" || last.Route != "POST /v1/sessions/{id}/messages" ||
+		last.Status != 201 ||
+		last.RequestID == "" {
 		t.Errorf("access line %+v", last)
 	}
 	for _, private := range []string{"secret", "ann", "s1"} {
@@ -148,6 +166,7 @@ func TestAccessLogHoldsNoContent(t *testing.T) {
 }
 
 func TestErrorsOfTheStore(t *testing.T) {
+	t.Parallel()
 	h, store, log := newMessages(t)
 	for name, tc := range map[string]struct {
 		err    error
@@ -157,11 +176,16 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}{
 		"no code":     {errors.New("inner secret"), 500, "internal", ""},
 		"unavailable": {fault.Wrap(fault.Unavailable, "read sessions", errors.New("inner secret")), 503, "unavailable", "1"},
-		"throttled":   {&fault.Error{Code: fault.RateLimited, RetryAfter: 1500 * time.Millisecond, Err: errors.New("inner secret")}, 429, "rate_limited", "2"},
-		"conflict":    {&fault.Error{Code: fault.Conflict, Message: "it changed", RetryAfter: time.Second}, 409, "conflict", "1"},
-		"deadline":    {context.DeadlineExceeded, 503, "unavailable", "1"},
-		"missing":     {fault.Missing("session"), 404, "not_found", ""},
-		"too large":   {fault.New(fault.TooLarge, "an item is too large"), 413, "too_large", ""},
+		"throttled": {
+			&fault.Error{Code: fault.RateLimited, RetryAfter: 1500 * time.Millisecond, Err: errors.New("inner secret")}, 429,
+			"rate_limited", "2",
+		},
+		"conflict": {
+			&fault.Error{Code: fault.Conflict, Message: "it changed", RetryAfter: time.Second}, 409, "conflict", "1",
+		},
+		"deadline":  {context.DeadlineExceeded, 503, "unavailable", "1"},
+		"missing":   {fault.Missing("session"), 404, "not_found", ""},
+		"too large": {fault.New(fault.TooLarge, "an item is too large"), 413, "too_large", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store.fail = tc.err
@@ -179,17 +203,22 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}
 }
 
-// broken panics at every call of a session.
-type broken struct{ *memory }
+// broken is a store whose Session panics.
+type broken struct{ *fakeStore }
 
 func (broken) Session(context.Context, conversation.UserID, string) (conversation.Session, error) {
 	panic("a defect")
 }
 
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	b, log := base()
-	store := newMemory(noon)
-	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: broken{store}, Messages: store, Tokens: words{}, Cursors: cursorKey(t, "1")})
+	store := newFakeStore(noon)
+	h := httpapi.Messages(
+		httpapi.MessagesDeps{
+			Base: b, Sessions: broken{store}, Messages: store, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
+		},
+	)
 	expectProblem(t, h, 500, "internal", "", call{method: "GET", path: "/v1/sessions/s1", user: "ann"})
 	if !strings.Contains(log.String(), "a defect") {
 		t.Error("the log lacks the panic")
@@ -197,6 +226,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestGateway(t *testing.T) {
+	t.Parallel()
 	type seen struct {
 		method, path, query, header, cookie, body, host string
 		deadline                                        time.Duration
@@ -207,7 +237,9 @@ func TestGateway(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		got = seen{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("X-Some"), r.Header.Get("Cookie"), string(body), r.Host, 0}
+		got = seen{
+			r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("X-Some"), r.Header.Get("Cookie"), string(body), r.Host, 0,
+		}
 		if end, ok := r.Context().Deadline(); ok {
 			got.deadline = time.Until(end)
 		}
@@ -221,7 +253,8 @@ func TestGateway(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	e := events.APIGatewayV2HTTPRequest{
-		RawPath: "/dev/a b%2F/c", RawQueryString: "x=1&y=%20", Headers: map[string]string{"x-some": "1,2"}, Cookies: []string{"c=1", "d=2"},
+		RawPath: "/dev/a b%2F/c", RawQueryString: "x=1&y=%20", Headers: map[string]string{"x-some": "1,2"},
+		Cookies: []string{"c=1", "d=2"},
 		RequestContext: events.APIGatewayV2HTTPRequestContext{
 			Stage: "dev", DomainName: "api.example", HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "PUT"},
 		},
@@ -247,10 +280,13 @@ func TestGateway(t *testing.T) {
 }
 
 func TestGatewayPacksWhatLambdaWouldNotTake(t *testing.T) {
+	t.Parallel()
 	body := strings.Repeat(`\u0000`, 1<<20)
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 	for encoding, packed := range map[string]bool{"gzip, br": true, "": false} {
-		out, err := httpapi.GatewayHandler(h)(t.Context(), events.APIGatewayV2HTTPRequest{Headers: map[string]string{"accept-encoding": encoding}})
+		out, err := httpapi.GatewayHandler(h)(
+			t.Context(), events.APIGatewayV2HTTPRequest{Headers: map[string]string{"accept-encoding": encoding}},
+		)
 		if err != nil || out.IsBase64Encoded != packed || (out.Headers["Content-Encoding"] == "gzip") != packed {
 			t.Fatalf("%q: base64 %v, headers %v, %v", encoding, out.IsBase64Encoded, out.Headers, err)
 		}
@@ -268,22 +304,27 @@ func TestGatewayPacksWhatLambdaWouldNotTake(t *testing.T) {
 }
 
 func TestGatewayTakesWhateverComes(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	for name, e := range map[string]events.APIGatewayV2HTTPRequest{
 		"nothing":    {},
 		"bad base64": {Body: "%", IsBase64Encoded: true},
-		"bad method": {RequestContext: events.APIGatewayV2HTTPRequestContext{HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "a b"}}},
-		"raw path":   {RawPath: "/a b%zz\x00"},
+		"bad method": {RequestContext: events.APIGatewayV2HTTPRequestContext{
+			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "a b"},
+		}},
+		"raw path": {RawPath: "/a b%zz\x00"},
 	} {
 		out, err := httpapi.GatewayHandler(h)(t.Context(), e)
-		if err != nil || out.StatusCode < 400 || out.StatusCode > 499 || out.Headers["Content-Type"] != "application/problem+json" {
+		if err != nil || out.StatusCode < 400 || out.StatusCode > 499 ||
+			out.Headers["Content-Type"] != "application/problem+json" {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 	}
 }
 
 func TestLogHandlerKeepsAttributesAndGroups(t *testing.T) {
-	j := &journal{}
+	t.Parallel()
+	j := &logBuffer{}
 	log := slog.New(httpapi.LogHandler(slog.NewJSONHandler(j, nil))).With("a", 1).WithGroup("g")
 	h := httpapi.Prompts(httpapi.PromptsDeps{Base: httpapi.Base{Log: log, Now: noon}})
 	w := httptest.NewRecorder()

@@ -1,6 +1,6 @@
-// Package invoke is the direct invocation of one function by another, both ends of it: the coach function reaches
-// prompt through the Lambda API as any caller would (api 5). An error crosses as a Lambda function error whose
-// errorType is the fault's code.
+// Package invoke has both ends of a direct invocation of one function by another. The coach function invokes the prompt
+// function through the Lambda API, as any caller would. An error becomes a Lambda function error whose errorType is the
+// fault's code.
 package invoke
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/strictjson"
 )
 
-// Client is the one method of the Lambda API that is used.
+// Client is the part of the Lambda API that is used.
 type Client interface {
 	Invoke(ctx context.Context, in *lambda.InvokeInput, options ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
@@ -31,13 +31,13 @@ type Prompts struct {
 	function string
 }
 
-// NewPrompts returns a client of the prompt function of that name.
+// NewPrompts returns a client of the prompt function with that name.
 func NewPrompts(client Client, function string) *Prompts {
 	return &Prompts{client: client, function: function}
 }
 
-// Build invokes prompt. Its errors are those of prompt.Service's Build, and Unavailable where the function could not
-// be reached or failed by itself.
+// Build invokes the prompt function. It returns the errors of prompt.Service's Build, and Unavailable if the function
+// could not be reached or failed.
 func (p *Prompts) Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
 	payload, err := json.Marshal(prompt.Invocation{UserID: user, SkipSave: r.SkipSave, Request: r})
 	if err != nil {
@@ -64,24 +64,24 @@ func unavailable(op string, err error) error {
 	return f
 }
 
-// crossing are the codes that a caller acts on; every other error of the function is the function's own trouble.
-var crossing = map[fault.Code]bool{
+// passedCodes are the codes that are passed to the caller. Every other error of the function becomes Unavailable.
+var passedCodes = map[fault.Code]bool{
 	fault.Invalid: true, fault.NotFound: true, fault.Conflict: true, fault.TooLarge: true,
 	fault.Forbidden: true, fault.RateLimited: true, fault.Unavailable: true,
 }
 
-// decodeError turns a function error back into the fault that it was.
+// decodeError turns a function error back into a fault.
 func decodeError(payload []byte) error {
 	var e messages.InvokeResponse_Error
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return unavailable("decode error of prompt", err)
 	}
 	code := fault.Code(e.Type)
-	if !crossing[code] {
+	if !passedCodes[code] {
 		return unavailable("build prompt", errors.New(e.Type+": "+e.Message))
 	}
 	f := fault.New(code, e.Message)
-	if message, fields, found := strings.Cut(e.Message, fieldMark); found {
+	if message, fields, found := strings.Cut(e.Message, fieldSeparator); found {
 		f.Message = message
 		if err := json.Unmarshal([]byte(fields), &f.Fields); err != nil {
 			f.Message = e.Message
@@ -93,11 +93,11 @@ func decodeError(payload []byte) error {
 	return f
 }
 
-// fieldMark stands between an error's message and its fields, which a Lambda error has no place for.
-const fieldMark = " | fields: "
+// fieldSeparator separates an error's message from its fields. A Lambda error has no other place for fields.
+const fieldSeparator = " | fields: "
 
-// Error makes the Lambda function error of a failure. What the caller sees comes from the code, the message and the
-// fields alone.
+// Error returns the Lambda function error of an error. The caller sees the code, the message and the fields of the
+// fault only.
 func Error(err error) error {
 	f := fault.From(err)
 	code := f.Code
@@ -109,24 +109,24 @@ func Error(err error) error {
 		message = strings.ReplaceAll(string(code), "_", " ")
 	}
 	if len(f.Fields) > 0 {
-		fields, merr := json.Marshal(f.Fields)
-		if merr != nil {
-			return merr
+		fields, err := json.Marshal(f.Fields)
+		if err != nil {
+			return err
 		}
-		message += fieldMark + string(fields)
+		message += fieldSeparator + string(fields)
 	}
 	return messages.InvokeResponse_Error{Type: string(code), Message: message}
 }
 
-// Decode reads a direct invocation's payload into a request, as strictly as the HTTP API reads a body: everything that is
-// wrong with it is an Invalid error, which names the fields that are.
+// Decode reads the payload of a direct invocation into a request, as strictly as the HTTP API reads a body. It returns
+// an Invalid error that lists the wrong fields.
 func Decode(payload []byte, into any) error { return invalid(strictjson.Unmarshal(payload, into)) }
 
-// Check refuses a payload that Decode would refuse whatever it is read into. It is for a function that has to take a
-// payload apart before it knows the request: what is read loosely first is lost to a Decode behind it.
+// Check returns the errors that Decode returns for every type of request. It is for a function that has to read a part
+// of the payload before it knows the type.
 func Check(payload []byte) error { return invalid(strictjson.Check(payload)) }
 
-// invalid is the error as a direct invocation has it, where no status tells a text that is not JSON apart.
+// invalid turns NotJSON into Invalid, because a direct invocation has no status that could tell them apart.
 func invalid(err error) error {
 	if !fault.Is(err, fault.NotJSON) {
 		return err

@@ -16,14 +16,16 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// function answers as the Lambda service does for a function that returns result or err.
+// function is a fake Lambda service with one function, which returns result or err.
 type function struct {
 	result any
 	err    error
 	got    json.RawMessage
 }
 
-func (f *function) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options)) (*lambda.InvokeOutput, error) {
+func (f *function) Invoke(
+	_ context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options),
+) (*lambda.InvokeOutput, error) {
 	f.got = in.Payload
 	if f.err == nil {
 		payload, err := json.Marshal(f.result)
@@ -35,8 +37,10 @@ func (f *function) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*
 }
 
 func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
+	t.Parallel()
 	f := &function{result: prompt.Prompt{ID: "prm_1", System: "be kind"}}
-	built, err := invoke.NewPrompts(f, "prompt").Build(t.Context(), "ann", prompt.Request{Context: "workout_log", SkipSave: true})
+	built, err := invoke.NewPrompts(f, "prompt").
+		Build(t.Context(), "ann", prompt.Request{Context: "workout_log", SkipSave: true})
 	if err != nil || built.ID != "prm_1" || built.System != "be kind" {
 		t.Fatalf("got %+v, %v", built, err)
 	}
@@ -49,8 +53,9 @@ func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
 	}
 }
 
-// TestErrorsCross checks that what a caller acts on arrives as it left, and that nothing else of a failure does.
+// TestErrorsCross checks that a caller gets the code, message and fields of an error and nothing else.
 func TestErrorsCross(t *testing.T) {
+	t.Parallel()
 	secret := errors.New("table tl-prod is on fire")
 	tests := []struct {
 		name string
@@ -86,6 +91,7 @@ func TestErrorsCross(t *testing.T) {
 }
 
 func TestDecodeNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, payload, field string }{
 		{"unknown field", `{"userId":"ann","mood":"x"}`, "mood"},
 		{"wrong kind", `{"userId":"ann","context":7}`, "context"},
@@ -96,7 +102,11 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		{"half a surrogate pair", `{"userId":"ann","message":"\ud83d"}`, "message"},
 		{"not UTF-8", "{\"userId\":\"ann\",\"message\":\"\xff\"}", "message"},
 		{"a number that would change", `{"userId":"ann","budget":{"tokens":1e999}}`, "budget.tokens"},
-		{"nested without need", `{"userId":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "userId" + strings.Repeat("[0]", 7)},
+		{
+			"nested without need",
+			`{"userId":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
+			"userId" + strings.Repeat("[0]", 7),
+		},
 		{"two values", `{"userId":"ann"} {}`, ""},
 		{"no JSON", `hello`, ""},
 		{"no end", strings.Repeat("[", 200_000), ""},
@@ -117,7 +127,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// errorType is what a caller of the Lambda API reads as the kind of an error.
+// errorType returns the errorType of a Lambda function error.
 func errorType(t *testing.T, err error) string {
 	t.Helper()
 	crossed, ok := errors.AsType[messages.InvokeResponse_Error](invoke.Error(err))
@@ -128,7 +138,10 @@ func errorType(t *testing.T, err error) string {
 }
 
 func TestCheckRefusesWhatNoRequestMayHold(t *testing.T) {
-	for _, payload := range []string{`{"operation":"query","query":"a","query":"b"}`, "{\"\xff\":1}", `{"query":"\ud83d"}`, `{`} {
+	t.Parallel()
+	for _, payload := range []string{
+		`{"operation":"query","query":"a","query":"b"}`, "{\"\xff\":1}", `{"query":"\ud83d"}`, `{`,
+	} {
 		if err := invoke.Check([]byte(payload)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%q: %v", payload, err)
 		}

@@ -1,6 +1,6 @@
-// Package stream is the Lambda side of the table's stream: it decodes a batch, hands it to a consumer in order, and
-// answers with the record to begin again from. Records are redelivered, late and interleaved; a consumer makes nothing
-// of one that it has seen.
+// Package stream handles events of the table's stream. It decodes a batch, passes it to a consumer in order, and
+// reports the record from which Lambda has to deliver again. Records may come again, late and interleaved, so a
+// consumer has to be idempotent.
 package stream
 
 import (
@@ -17,24 +17,26 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 )
 
-// Decoder reads one record. It is false for a record that is neither a session nor a message, and fails on one that
-// claims to be but cannot be read.
+// Decoder decodes one record. ok is false for a record that no consumer needs. It returns an error for a record that
+// should be decodable and is not.
 type Decoder func(record events.DynamoDBEventRecord) (change conversation.Change, ok bool, err error)
 
-// Consumer works changes off in order. It returns how many of them, from the first, need not be delivered again; an
+// Consumer handles changes in order. It returns how many of them, from the first, need not be delivered again. The
 // error says why the next one has to be.
 type Consumer interface {
 	Consume(ctx context.Context, changes []conversation.Change) (done int, err error)
 }
 
-// Reserve is what a batch leaves of the invocation's time, to answer with how far it came.
+// Reserve is the part of the invocation's time that a batch leaves for the response.
 const Reserve = time.Second
 
-// Handler returns the handler of a stream mapping that reports batch item failures. A record that cannot be read, or
-// that the consumer panics over, is poison: it is logged by its sequence number, counted, and passed over, so that one
-// record cannot hold up a shard.
-// A batch that cannot be finished ends with the sequence number of the first change that has to come again.
-func Handler(decode Decoder, consumer Consumer, log *slog.Logger) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+// Handler returns the handler of an event source mapping that reports batch item failures. If a record cannot be
+// decoded or the consumer panics on it, the handler logs its sequence number, counts it and skips it, so that one
+// poison record cannot block a shard. If a batch cannot be finished, the response has the sequence number of the first
+// change that has to be delivered again.
+func Handler(
+	decode Decoder, consumer Consumer, log *slog.Logger,
+) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	h := handler{decode: decode, consumer: consumer, log: log}
 	return h.handle
 }
@@ -51,7 +53,7 @@ func (h handler) handle(ctx context.Context, event events.DynamoDBEvent) (events
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-Reserve))
 		defer cancel()
 	}
-	changes := h.readAll(ctx, event.Records)
+	changes := h.decodeAll(ctx, event.Records)
 	metric.Add(ctx, "Records", float64(len(event.Records)), metric.Count)
 	done, err := h.consume(ctx, changes)
 	if err == nil && done == len(changes) {
@@ -59,18 +61,19 @@ func (h handler) handle(ctx context.Context, event events.DynamoDBEvent) (events
 	}
 	next := changes[min(done, len(changes)-1)].Sequence
 	metric.Add(ctx, "BatchesCut", 1, metric.Count)
-	h.log.WarnContext(ctx, "batch is not finished", "done", done, "of", len(changes), "next", next, "error", fmt.Sprint(err))
+	h.log.WarnContext(ctx, "batch is not finished",
+		"done", done, "of", len(changes), "next", next, "error", fmt.Sprint(err))
 	return events.DynamoDBEventResponse{
 		BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: next}},
 	}, nil
 }
 
-func (h handler) readAll(ctx context.Context, records []events.DynamoDBEventRecord) []conversation.Change {
+func (h handler) decodeAll(ctx context.Context, records []events.DynamoDBEventRecord) []conversation.Change {
 	changes := make([]conversation.Change, 0, len(records))
 	for _, record := range records {
-		change, ok, err := h.read(record)
+		change, ok, err := h.decodeRecord(record)
 		if err != nil {
-			h.setAside(ctx, record.Change.SequenceNumber, err)
+			h.skip(ctx, record.Change.SequenceNumber, err)
 			continue
 		}
 		if ok {
@@ -80,18 +83,18 @@ func (h handler) readAll(ctx context.Context, records []events.DynamoDBEventReco
 	return changes
 }
 
-// read decodes a record; a decoder that panics on it makes it poison, not the batch.
-func (h handler) read(record events.DynamoDBEventRecord) (change conversation.Change, ok bool, err error) {
+// decodeRecord turns a panic of the decoder into an error, so that only this record is poison.
+func (h handler) decodeRecord(record events.DynamoDBEventRecord) (change conversation.Change, ok bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("decode record: panic: %T", v) // its text may quote the record
+			err = fmt.Errorf("decode record: panic: %T", v) // the panic's text may quote the record
 		}
 	}()
 	return h.decode(record)
 }
 
-// consume runs the consumer on the whole batch. Where it panics, the changes are taken one by one, so that only the one
-// that it panics over is poison: what is done again changes nothing.
+// consume runs the consumer on the whole batch. If it panics, consume passes the changes one by one, so that only the
+// change that causes the panic is skipped. The consumer is idempotent, so it may see a change again.
 func (h handler) consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	if len(changes) == 0 {
 		return 0, nil
@@ -106,7 +109,7 @@ func (h handler) consume(ctx context.Context, changes []conversation.Change) (do
 		}
 		_, err := h.attempt(ctx, []conversation.Change{change})
 		if errors.Is(err, errPanicked) {
-			h.setAside(ctx, change.Sequence, err)
+			h.skip(ctx, change.Sequence, err)
 		} else if err != nil {
 			return i, err
 		}
@@ -114,10 +117,10 @@ func (h handler) consume(ctx context.Context, changes []conversation.Change) (do
 	return len(changes), nil
 }
 
-// errPanicked is a consumer that panicked.
+// errPanicked is the error of a consumer that panicked.
 var errPanicked = errors.New("consumer panicked")
 
-// attempt runs the consumer once.
+// attempt runs the consumer once and turns a panic into errPanicked.
 func (h handler) attempt(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -128,8 +131,8 @@ func (h handler) attempt(ctx context.Context, changes []conversation.Change) (do
 	return h.consumer.Consume(ctx, changes)
 }
 
-// setAside counts and logs a record that no delivery can mend. The watermarks still know what it was about.
-func (h handler) setAside(ctx context.Context, sequence string, err error) {
+// skip counts and logs a record that cannot be handled. The watermarks still show that its session has work to do.
+func (h handler) skip(ctx context.Context, sequence string, err error) {
 	metric.Add(ctx, "PoisonRecords", 1, metric.Count)
 	h.log.ErrorContext(ctx, "record set aside", "sequence", sequence, "error", err.Error())
 }

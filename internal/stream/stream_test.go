@@ -17,7 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/stream"
 )
 
-// batch is an event in the form of the service: two records that cannot be read and one that is not ours.
+// batch returns an event with two records that cannot be decoded and one that no consumer needs.
 func batch(t *testing.T) events.DynamoDBEvent {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/batch.json")
@@ -65,6 +65,7 @@ func (c *consumer) Consume(ctx context.Context, changes []conversation.Change) (
 }
 
 func TestHandler(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		consumer consumer
@@ -97,8 +98,9 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestTimeIsLeftForTheAnswer checks that a consumer's deadline lies before the invocation's.
+// TestTimeIsLeftForTheAnswer checks that a consumer's deadline is before the end of the invocation.
 func TestTimeIsLeftForTheAnswer(t *testing.T) {
+	t.Parallel()
 	end := time.Now().Add(time.Minute)
 	ctx, cancel := context.WithDeadline(t.Context(), end)
 	defer cancel()
@@ -112,7 +114,7 @@ func TestTimeIsLeftForTheAnswer(t *testing.T) {
 	}
 }
 
-// failing panics over a batch, and fails on every change of its own.
+// failing is a consumer that panics on a batch and fails on a single change.
 type failing struct{ calls int }
 
 func (f *failing) Consume(_ context.Context, changes []conversation.Change) (int, error) {
@@ -122,11 +124,13 @@ func (f *failing) Consume(_ context.Context, changes []conversation.Change) (int
 	return 0, errors.New("throttled")
 }
 
-// TestAPanicDoesNotHideAFailure has changes fail once they are taken one by one: the first of them has to come again.
+// TestAPanicDoesNotHideAFailure checks that a change that fails after a panic of the batch is delivered again.
 func TestAPanicDoesNotHideAFailure(t *testing.T) {
+	t.Parallel()
 	f := &failing{}
 	response, err := stream.Handler(decode, f, slog.New(slog.DiscardHandler))(t.Context(), batch(t))
-	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "100" || f.calls != 2 {
+	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "100" ||
+		f.calls != 2 {
 		t.Errorf("%+v, %v after %d calls, want 100 to come again after 2", response, err, f.calls)
 	}
 }

@@ -1,5 +1,5 @@
-// Package strictjson reads JSON and refuses what encoding/json would let pass or mend, so that what is stored is what was
-// sent. The HTTP API and direct invocations read their input through it (api 1).
+// Package strictjson reads JSON and refuses what encoding/json accepts or repairs silently, so that what is stored is
+// what was sent. The HTTP API and direct invocations read their input with it.
 package strictjson
 
 import (
@@ -13,14 +13,13 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// maxDepth is how deep a body may nest: deep enough for the app's own objects in every place that takes them, and
-// shallow enough that no reader of it runs out of stack.
+// maxDepth is the nesting limit of a body. It allows the app's own objects in every place that takes them, and it keeps
+// recursive readers from running out of stack.
 const maxDepth = 32
 
-// Check reads a whole JSON text and refuses bytes and escapes that are not UTF-8, nesting without end, names that stand
-// twice in one object, numbers that the store could not keep exactly, and anything behind the value. What is not JSON at
-// all is a NotJSON error, whatever else is wrong with it; the rest are Invalid and name the field. It may be called by
-// many goroutines at once.
+// Check checks that a text is one JSON value. It refuses bytes and escapes that are not UTF-8, deep nesting, repeated
+// names in one object, and numbers that the store cannot keep exactly. It returns a NotJSON error for a text that is
+// not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
 func Check(text []byte) error {
 	in := inspector{text: text}
 	err := in.value()
@@ -33,8 +32,7 @@ func Check(text []byte) error {
 	return err
 }
 
-// isJSON reports whether a text is one JSON value. It holds no frame for each level, as json.Valid does, which ends at
-// ten thousand of them.
+// isJSON reports whether a text is one JSON value. Unlike json.Valid, it has no nesting limit.
 func isJSON(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -53,14 +51,15 @@ func isJSON(text []byte) bool {
 	}
 }
 
-// inspector walks a JSON text once, byte by byte. path is where it stands.
+// inspector walks a JSON text once, byte by byte.
 type inspector struct {
 	text []byte
 	pos  int
+	// path leads to the current value.
 	path []step
 }
 
-// step is one step into a value: a name as it stands in the text, with its quotes, or an index where name is nil.
+// step is one step into a value: a name as it is written, with its quotes, or an index if the name is nil.
 type step struct {
 	name  []byte
 	index int
@@ -77,7 +76,7 @@ func (in *inspector) value() error {
 	case c == '[':
 		return in.nest(in.array)
 	case c == '"':
-		_, err := in.str()
+		_, err := in.readString()
 		return err
 	case c == '-' || isDigit(c):
 		return in.number()
@@ -91,7 +90,7 @@ func (in *inspector) value() error {
 	return in.syntax("an unexpected character")
 }
 
-// nest reads an object or an array unless it lies too deep.
+// nest reads an object or an array unless it is too deep.
 func (in *inspector) nest(read func() error) error {
 	if len(in.path) >= maxDepth {
 		return in.invalid(fmt.Sprintf("is nested more than %d levels deep", maxDepth))
@@ -111,7 +110,7 @@ func (in *inspector) object() error {
 		if in.pos == len(in.text) || in.text[in.pos] != '"' {
 			return in.syntax("no name in an object")
 		}
-		name, err := in.str()
+		name, err := in.readString()
 		if err != nil {
 			return err
 		}
@@ -168,7 +167,7 @@ func (in *inspector) space() {
 	}
 }
 
-// syntax says that the text is not JSON, and where it stops being so.
+// syntax returns the error of a text that is not JSON, with the position.
 func (in *inspector) syntax(what string) error {
 	return fault.Newf(fault.NotJSON, "the body is not JSON: %s at byte %d", what, in.pos)
 }
@@ -177,7 +176,7 @@ func (in *inspector) invalid(what string) error {
 	return fault.InvalidField(in.field(), what)
 }
 
-// field writes the path as a client would: messages[3].role. Of a very deep one it writes the beginning.
+// field returns the path as a client writes it, such as messages[3].role. It shortens a long path.
 func (in *inspector) field() string {
 	var b strings.Builder
 	for _, s := range in.path[:min(len(in.path), 8)] {
@@ -188,7 +187,7 @@ func (in *inspector) field() string {
 		if b.Len() > 0 {
 			b.WriteByte('.')
 		}
-		b.WriteString(plain(s.name))
+		b.WriteString(unquote(s.name))
 	}
 	if b.Len() == 0 {
 		return "body"

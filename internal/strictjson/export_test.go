@@ -1,4 +1,4 @@
 package strictjson
 
-// Storable is what the external tests fuzz.
+// Storable makes storable visible to the tests.
 var Storable = storable

@@ -15,7 +15,8 @@ import (
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{"messages":[{"role":"user","content":"x","metadata":{"a":[1,-2.5e3,true,false,null,"é😀"]}}]}`,
-		`{"a":1,"a":2}`, `"\ud83d"`, "\"\xff\"", strings.Repeat("[", 40) + strings.Repeat("]", 40), `01`, `1e999`, `{}x`, ` [1 , 2 ] `, `{"\u0061":1,"a":2}`,
+		`{"a":1,"a":2}`, `"\ud83d"`, "\"\xff\"", strings.Repeat("[", 40) + strings.Repeat("]", 40), `01`, `1e999`, `{}x`,
+		` [1 , 2 ] `, `{"\u0061":1,"a":2}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -35,7 +36,8 @@ func FuzzCheck(f *testing.F) {
 		if bytes.Contains(first, []byte(`\ufffd`)) || !bytes.Equal(first, rewrite(t, first)) {
 			t.Fatalf("%q reads as %s", text, first)
 		}
-		if bytes.ContainsRune(first, utf8.RuneError) && !bytes.ContainsRune(text, utf8.RuneError) && !bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) {
+		if bytes.ContainsRune(first, utf8.RuneError) && !bytes.ContainsRune(text, utf8.RuneError) &&
+			!bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) {
 			t.Fatalf("%q was mended to %s", text, first)
 		}
 	})
@@ -57,7 +59,10 @@ func rewrite(t *testing.T, text []byte) []byte {
 }
 
 func FuzzStorable(f *testing.F) {
-	for _, seed := range []string{"0", "-0.0", "1e125", "1e126", "9.99e125", "1e-125", "1e-126", "0.1e-124", "9007199254740992", "9007199254740993", "0.1", "0.30000000000000004", "1000000000000000000000000000000000000000000", "0e99999999999999999999"} {
+	for _, seed := range []string{
+		"0", "-0.0", "1e125", "1e126", "9.99e125", "1e-125", "1e-126", "0.1e-124", "9007199254740992", "9007199254740993",
+		"0.1", "0.30000000000000004", "1000000000000000000000000000000000000000000", "0e99999999999999999999",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, number string) {

@@ -1,12 +1,15 @@
 package strictjson
 
 import (
+	"bytes"
+	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// str reads a string and returns it as it stands, with its quotes.
-func (in *inspector) str() ([]byte, error) {
+// readString reads a string and returns it as it is written, with its quotes.
+func (in *inspector) readString() ([]byte, error) {
 	start := in.pos
 	in.pos++
 	for in.pos < len(in.text) {
@@ -33,7 +36,7 @@ func (in *inspector) str() ([]byte, error) {
 	return nil, in.syntax("a string without an end")
 }
 
-// escape reads one escape, and both halves of a surrogate pair.
+// escape reads one escape, or the two escapes of a surrogate pair.
 func (in *inspector) escape() error {
 	if in.pos+1 < len(in.text) && strings.IndexByte(`"\/bfnrt`, in.text[in.pos+1]) >= 0 {
 		in.pos += 2
@@ -70,7 +73,7 @@ func (in *inspector) hex() (unit rune, ok bool) {
 	return unit, true
 }
 
-// number reads a number and refuses one that the store would change.
+// number reads a number. It refuses one that the store would change.
 func (in *inspector) number() error {
 	start := in.pos
 	in.take('-')
@@ -90,7 +93,8 @@ func (in *inspector) number() error {
 		}
 	}
 	if !storable(string(in.text[start:in.pos])) {
-		return in.invalid("is a number that would not come back exactly: it has too many digits, or is too large or too small")
+		return in.invalid("is a number that would not come back exactly: " +
+			"it has too many digits, or is too large or too small")
 	}
 	return nil
 }
@@ -104,3 +108,89 @@ func (in *inspector) digits() []byte {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// maxExponent is the largest power of ten, on either side, that a DynamoDB number holds.
+const maxExponent = 125
+
+// storable reports whether the store keeps a JSON number exactly. The store keeps it as a double, so the shortest text
+// of the double must have the same digits. The number must also be in DynamoDB's range.
+func storable(number string) bool {
+	digits, leading := significant(number)
+	if digits == "" {
+		return true
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || leading < -maxExponent || leading > maxExponent {
+		return false
+	}
+	kept, power := significant(strconv.FormatFloat(f, 'e', -1, 64))
+	return digits == kept && leading == power
+}
+
+// significant returns a number's significant digits and the power of ten of the first digit. Zero has no digits.
+func significant(number string) (digits string, leading int) {
+	number = strings.TrimPrefix(number, "-")
+	mantissa, power := number, 0
+	if at := strings.IndexAny(number, "eE"); at >= 0 {
+		mantissa, power = number[:at], parseExponent(number[at+1:])
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	leading = len(digits) - len(fraction) - 1 + power
+	return strings.TrimRight(digits, "0"), leading
+}
+
+// parseExponent reads an exponent. One that overflows an int becomes a very large or very small one.
+func parseExponent(text string) int {
+	const beyond = 1 << 30
+	n, err := strconv.Atoi(text)
+	switch {
+	case err == nil:
+		return max(-beyond, min(n, beyond))
+	case strings.HasPrefix(text, "-"):
+		return -beyond
+	}
+	return beyond
+}
+
+// unquote returns the text of a quoted name.
+func unquote(quoted []byte) string {
+	var name string
+	if json.Unmarshal(quoted, &name) != nil {
+		return ""
+	}
+	return name
+}
+
+// nameSet is the set of names in one object: a list while there are few, then a map.
+type nameSet struct {
+	few  [][]byte
+	many map[string]bool
+}
+
+// add adds a quoted name and reports whether it is new. Names that differ only in escapes are equal.
+func (s *nameSet) add(quoted []byte) bool {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		quoted = []byte(`"` + unquote(quoted) + `"`)
+	}
+	if s.many == nil && len(s.few) < 16 {
+		for _, name := range s.few {
+			if string(name) == string(quoted) {
+				return false
+			}
+		}
+		s.few = append(s.few, quoted)
+		return true
+	}
+	if s.many == nil {
+		s.many = make(map[string]bool, 2*len(s.few))
+		for _, name := range s.few {
+			s.many[string(name)] = true
+		}
+	}
+	if s.many[string(quoted)] {
+		return false
+	}
+	s.many[string(quoted)] = true
+	return true
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/strictjson"
 )
 
-// common stands for a request that others share.
+// common is embedded in a request.
 type common struct {
 	Name  string    `json:"name"`
 	From  time.Time `json:"from,omitzero"`
@@ -33,26 +33,40 @@ type request struct {
 }
 
 func TestUnmarshalReadsEveryField(t *testing.T) {
+	t.Parallel()
 	var got request
-	err := strictjson.Unmarshal([]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,
-		"name":null,"from":"2026-02-05T11:00:00Z","inner":{"tokens":1}} `), &got)
+	err := strictjson.Unmarshal(
+		[]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,
+		"name":null,"from":"2026-02-05T11:00:00Z","inner":{"tokens":1}} `),
+		&got,
+	)
 	want := request{
 		User: "ann", Lost: true, Words: []string{"é😀", ""}, Inners: []inner{{2}}, Plain: 1.5,
 		common: common{From: time.Date(2026, 2, 5, 11, 0, 0, 0, time.UTC), Inner: &inner{1}},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}), cmp.AllowUnexported(inner{})); diff != "" || err != nil {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}), cmp.AllowUnexported(inner{})); diff != "" ||
+		err != nil {
 		t.Errorf("request (-want +got):\n%s%v", diff, err)
 	}
 }
 
 func TestUnmarshalRefuses(t *testing.T) {
+	t.Parallel()
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, test := range []struct{ name, text, fields string }{
 		{"unknown fields", `{"mood":"x","inner":{"chars":1},"inners":[{},{"x":1}]}`, "inner.chars inners[1].x mood"},
-		{"names in another case", `{"USERID":"ann","Name":"x","inner":{"Tokens":1},"plain":1}`, "Name USERID inner.Tokens plain"},
+		{
+			"names in another case", `{"USERID":"ann","Name":"x","inner":{"Tokens":1},"plain":1}`,
+			"Name USERID inner.Tokens plain",
+		},
 		{"a field that is none in JSON", `{"Lost":true}`, "Lost"},
-		{"other types", `{"userId":7,"lost":"x","words":["a",1],"Plain":"1","inner":[],"inners":{}}`, "Plain inner inners lost userId words[1]"},
-		{"a fraction, and an exponent", `{"inner":{"tokens":1.0},"inners":[{"tokens":1e1}]}`, "inner.tokens inners[0].tokens"},
+		{
+			"other types", `{"userId":7,"lost":"x","words":["a",1],"Plain":"1","inner":[],"inners":{}}`,
+			"Plain inner inners lost userId words[1]",
+		},
+		{
+			"a fraction, and an exponent", `{"inner":{"tokens":1.0},"inners":[{"tokens":1e1}]}`, "inner.tokens inners[0].tokens",
+		},
 		{"no time", `{"from":"yesterday"}`, "from"},
 		{"half a surrogate pair", `{"name":"\ud83d"}`, "name"},
 		{"the other half", `{"words":["a","\ude00"]}`, "words[1]"},
@@ -78,8 +92,9 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotJSONIsToldApart holds for a text that is wrong in another way before it stops being JSON, too.
+// TestWhatIsNotJSONIsToldApart includes texts with another mistake before the syntax error.
 func TestWhatIsNotJSONIsToldApart(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"", " ", "hello", `{"userId":"ann"} {}`, `{"a":1,}`, `{"a":1`, `{'a':1}`, "01", `"a`, `"\x"`, "\"\n\"",
 		`{"a":1,"a":2`, "[\"\xff\",", strings.Repeat("[", 40), strings.Repeat("[", 200_000), strings.Repeat(`{"a":`, 100_000),

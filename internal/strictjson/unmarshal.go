@@ -14,9 +14,9 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// Unmarshal reads one JSON object into a struct, after Check. A name is a field's as its tag writes it, letter by letter;
-// any other is an error, and so is a value of another type than its field's. Errors are those of Check, and Invalid with
-// every wrong field by its path. It may be called by many goroutines at once.
+// Unmarshal checks a text with Check and reads it into a struct or a map. Unlike encoding/json, it matches names
+// exactly. It returns the errors of Check, and an Invalid error that lists every unknown field and every value of a
+// wrong type. It is safe for concurrent use.
 func Unmarshal(text []byte, into any) error {
 	if err := Check(text); err != nil {
 		return err
@@ -24,7 +24,7 @@ func Unmarshal(text []byte, into any) error {
 	if !isObject(text) {
 		return fault.InvalidField("body", "must be an object")
 	}
-	if wrong := misfits(text, reflect.TypeOf(into).Elem(), ""); len(wrong) > 0 {
+	if wrong := mismatches(text, reflect.TypeOf(into).Elem(), ""); len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
@@ -33,25 +33,25 @@ func Unmarshal(text []byte, into any) error {
 	return nil
 }
 
-// misfits says which parts of a JSON value at a path do not fit their type.
-func misfits(text []byte, t reflect.Type, at string) []fault.Field {
+// mismatches lists the parts of the JSON value at a path that do not fit the type.
+func mismatches(text []byte, t reflect.Type, at string) []fault.Field {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
-	case string(text) == "null" || readsItself(t):
+	case string(text) == "null" || hasUnmarshaler(t):
 	case t.Kind() == reflect.Struct && isObject(text):
-		return misfitFields(text, t, at)
+		return fieldMismatches(text, t, at)
 	case t.Kind() == reflect.Slice && text[0] == '[':
-		return misfitItems(text, t.Elem(), at)
+		return itemMismatches(text, t.Elem(), at)
 	}
 	if json.Unmarshal(text, reflect.New(t).Interface()) != nil {
-		return []fault.Field{{Field: at, Message: "must be " + kindOf(t)}}
+		return []fault.Field{{Field: at, Message: "must be " + typeInWords(t)}}
 	}
 	return nil
 }
 
-func misfitFields(text []byte, t reflect.Type, at string) []fault.Field {
+func fieldMismatches(text []byte, t reflect.Type, at string) []fault.Field {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(text, &values) != nil {
 		return nil
@@ -67,24 +67,24 @@ func misfitFields(text []byte, t reflect.Type, at string) []fault.Field {
 			wrong = append(wrong, fault.Field{Field: at + name, Message: "is not a field of this call"})
 			continue
 		}
-		wrong = append(wrong, misfits(values[name], field, at+name)...)
+		wrong = append(wrong, mismatches(values[name], field, at+name)...)
 	}
 	return wrong
 }
 
-func misfitItems(text []byte, item reflect.Type, at string) []fault.Field {
+func itemMismatches(text []byte, item reflect.Type, at string) []fault.Field {
 	var values []json.RawMessage
 	if json.Unmarshal(text, &values) != nil {
 		return nil
 	}
 	var wrong []fault.Field
 	for i, value := range values {
-		wrong = append(wrong, misfits(value, item, fmt.Sprintf("%s[%d]", at, i))...)
+		wrong = append(wrong, mismatches(value, item, fmt.Sprintf("%s[%d]", at, i))...)
 	}
 	return wrong
 }
 
-// fieldsOf are a struct's fields by their names in JSON, those of embedded structs among them.
+// fieldsOf returns the types of a struct's fields by their JSON names, with the fields of embedded structs.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -106,14 +106,14 @@ func isObject(text []byte) bool {
 	return len(text) > 0 && text[0] == '{'
 }
 
-// readsItself reports whether a type has a way of its own to read JSON, as times have.
-func readsItself(t reflect.Type) bool {
+// hasUnmarshaler reports whether a type reads JSON with a method of its own, as time.Time does.
+func hasUnmarshaler(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// kindOf says in words what a value of a type is written as.
-func kindOf(t reflect.Type) string {
+// typeInWords returns how a value of a type is written.
+func typeInWords(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return "an RFC 3339 time, such as 2026-02-05T18:30:00.000Z"

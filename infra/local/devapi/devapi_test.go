@@ -11,6 +11,7 @@ import (
 )
 
 func TestReadSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{
 		``:                     "",
 		`{"n":1}`:              "",

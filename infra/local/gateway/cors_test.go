@@ -15,7 +15,7 @@ const (
 	another = "http://localhost:3001"
 )
 
-// marks are the headers of an answer that browsers look at.
+// marks are the CORS headers of a response.
 func marks(h http.Header) map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{"Origin", "Credentials", "Methods", "Headers"} {
@@ -23,7 +23,9 @@ func marks(h http.Header) map[string]string {
 			out[name] = value
 		}
 	}
-	for name, header := range map[string]string{"Expose": "Access-Control-Expose-Headers", "Age": "Access-Control-Max-Age"} {
+	for name, header := range map[string]string{
+		"Expose": "Access-Control-Expose-Headers", "Age": "Access-Control-Max-Age",
+	} {
 		if value := h.Get(header); value != "" {
 			out[name] = value
 		}
@@ -39,6 +41,7 @@ func configuration(origins ...string) *template.CORS {
 }
 
 func TestPreflights(t *testing.T) {
+	t.Parallel()
 	permitted := map[string]string{"Origin": page, "Methods": "GET,PUT", "Headers": "authorization,x-a", "Age": "60"}
 	bare := configuration(page)
 	bare.MaxAge, bare.AllowHeaders = 0, nil
@@ -51,12 +54,15 @@ func TestPreflights(t *testing.T) {
 		{"allowed", configuration(another, page), page, permitted},
 		{"another origin", configuration(page), another, map[string]string{}},
 		{"a longer origin", configuration(page), page + ".evil.example", map[string]string{}},
-		{"every origin", configuration("*"), page, map[string]string{"Origin": "*", "Methods": "GET,PUT", "Headers": "authorization,x-a", "Age": "60"}},
+		{
+			"every origin", configuration("*"), page,
+			map[string]string{"Origin": "*", "Methods": "GET,PUT", "Headers": "authorization,x-a", "Age": "60"},
+		},
 		{"no more than is configured", bare, page, map[string]string{"Origin": page, "Methods": "GET,PUT"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := startFor(t, []template.Route{{Method: "GET", Path: "/v1/{proxy+}", Authorized: true}}, c.cors)
+			h := startWithCORS(t, []template.Route{{Method: "GET", Path: "/v1/{proxy+}", Authorized: true}}, c.cors)
 			resp := h.do(t, "OPTIONS", "/v1/x", nil, http.Header{"Origin": {c.origin}, "Access-Control-Request-Method": {"PUT"}})
 			if resp.StatusCode != 204 || resp.Header.Get("Vary") != "Origin" || len(h.events) != 0 {
 				t.Errorf("status %d, vary %q, %d events", resp.StatusCode, resp.Header.Get("Vary"), len(h.events))
@@ -68,8 +74,9 @@ func TestPreflights(t *testing.T) {
 	}
 }
 
-// TestNoPreflight asks as no browser does before a request: the route answers.
+// TestNoPreflight sends OPTIONS requests that are not preflight requests. They go to the route.
 func TestNoPreflight(t *testing.T) {
+	t.Parallel()
 	asked := http.Header{"Origin": {page}, "Access-Control-Request-Method": {"GET"}}
 	for name, c := range map[string]struct {
 		cors    *template.CORS
@@ -81,7 +88,7 @@ func TestNoPreflight(t *testing.T) {
 		"neither asked by one": {configuration("*"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := startFor(t, []template.Route{{Method: "GET", Path: "/v1/{proxy+}", Authorized: true}}, c.cors)
+			h := startWithCORS(t, []template.Route{{Method: "GET", Path: "/v1/{proxy+}", Authorized: true}}, c.cors)
 			if resp := h.do(t, "OPTIONS", "/v1/x", nil, c.headers); resp.StatusCode != 401 {
 				t.Errorf("status %d", resp.StatusCode)
 			}
@@ -90,7 +97,11 @@ func TestNoPreflight(t *testing.T) {
 }
 
 func TestAnswersToPages(t *testing.T) {
-	h := startFor(t, []template.Route{{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true}}, configuration(page))
+	t.Parallel()
+	h := startWithCORS(
+		t, []template.Route{{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true}},
+		configuration(page),
+	)
 	h.answer = func() (any, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 200, Headers: map[string]string{"vary": "Accept-Encoding"}}, nil
 	}

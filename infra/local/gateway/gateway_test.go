@@ -16,10 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/template"
 )
 
 func TestRoutesGoToTheMostSpecific(t *testing.T) {
+	t.Parallel()
 	routes := []template.Route{
 		{Method: "ANY", Path: "/v1/{proxy+}"},
 		{Method: "GET", Path: "/v1/prompts/{id}"},
@@ -64,19 +66,23 @@ func TestRoutesGoToTheMostSpecific(t *testing.T) {
 }
 
 func TestRequestBecomesAnEvent(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
 	h.do(t, "POST", "/v1/a%20b%2Fc?x=1&y=a%20b&x=2", strings.NewReader(`{"a":"ü"}`), http.Header{
 		"Content-Type": {"application/json; charset=utf-8"}, "Cookie": {"one=1; two=2"}, "X-Two": {"a", "b"},
 		"X-Request-Id": {"req-1"}, "User-Agent": {"test"},
 	})
 	got := h.events[0]
-	for _, volatile := range []*string{&got.RequestContext.RequestID, &got.RequestContext.Time, &got.RequestContext.DomainName} {
+	for _, volatile := range []*string{
+		&got.RequestContext.RequestID, &got.RequestContext.Time, &got.RequestContext.DomainName,
+	} {
 		if *volatile == "" {
 			t.Error("a part of the request's context is empty")
 		}
 		*volatile = ""
 	}
-	if got.RequestContext.TimeEpoch == 0 || !strings.HasPrefix(got.Headers["x-amzn-trace-id"], "Root=") || got.Headers["host"] == "" {
+	if got.RequestContext.TimeEpoch == 0 || !strings.HasPrefix(got.Headers["x-amzn-trace-id"], "Root=") ||
+		got.Headers["host"] == "" {
 		t.Errorf("time or trace is missing: %+v", got)
 	}
 	got.RequestContext.TimeEpoch = 0
@@ -104,6 +110,7 @@ func TestRequestBecomesAnEvent(t *testing.T) {
 }
 
 func TestBodiesThatAreNoText(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
 	for _, c := range []struct{ kind, body string }{
 		{"application/octet-stream", "abc"}, {"application/json", "{\"a\":\"\xff\"}"}, {"", "abc"},
@@ -118,6 +125,7 @@ func TestBodiesThatAreNoText(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, body string
 		answer     any
@@ -125,9 +133,15 @@ func TestAnswers(t *testing.T) {
 		headers    http.Header
 	}{
 		{"text", "hi", events.APIGatewayV2HTTPResponse{
-			StatusCode: 201, Body: "hi", Headers: map[string]string{"X-A": "1,2", "content-type": "text/x"}, Cookies: []string{"a=1", "b=2"},
+			StatusCode: 201, Body: "hi", Headers: map[string]string{"X-A": "1,2", "content-type": "text/x"},
+			Cookies: []string{"a=1", "b=2"},
 		}, 201, http.Header{"X-A": {"1,2"}, "Set-Cookie": {"a=1", "b=2"}, "Content-Type": {"text/x"}}},
-		{"binary", "\x00\xff", events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: "AP8=", IsBase64Encoded: true}, 200, nil},
+		{
+			"binary", "\x00\xff",
+			events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: "AP8=", IsBase64Encoded: true},
+			200,
+			nil,
+		},
 		{"inferred", `{"a":1}`, map[string]int{"a": 1}, 200, http.Header{"Content-Type": {"application/json"}}},
 		{"no content", "", events.APIGatewayV2HTTPResponse{StatusCode: 204}, 204, nil},
 	}
@@ -150,6 +164,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestFunctionsThatFail(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
 	for name, answer := range map[string]func() (any, error){
 		"error": func() (any, error) { return nil, errors.New("secret detail") },
@@ -168,8 +183,9 @@ func TestFunctionsThatFail(t *testing.T) {
 	}
 }
 
-// TestFunctionsCutOffByAStop closes the runtime while functions work, and asks once more behind that.
+// TestFunctionsCutOffByAStop closes the runtime while a function runs, and sends another request after that.
 func TestFunctionsCutOffByAStop(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/x", "/v1/chat"} {
 		t.Run(path, func(t *testing.T) {
 			h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
@@ -179,7 +195,7 @@ func TestFunctionsCutOffByAStop(t *testing.T) {
 				stopped <- h.runtime.Close(context.WithoutCancel(t.Context()))
 			}()
 			h.answer = func() (any, error) { close(begun); <-release; return nil, nil }
-			h.stream = func(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+			h.stream = func(ctx context.Context, _ *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
 				close(begun)
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -202,9 +218,14 @@ func TestFunctionsCutOffByAStop(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
-	for name, size := range map[string]int{"more than the gateway takes": 10<<20 + 1, "more than the function takes": 7 << 20} {
-		resp := h.do(t, "POST", "/x", strings.NewReader(strings.Repeat("x", size)), http.Header{"Content-Type": {"text/plain"}})
+	for name, size := range map[string]int{
+		"more than the gateway takes": 10<<20 + 1, "more than the function takes": 7 << 20,
+	} {
+		resp := h.do(
+			t, "POST", "/x", strings.NewReader(strings.Repeat("x", size)), http.Header{"Content-Type": {"text/plain"}},
+		)
 		if p := problemOf(t, resp); p.Status != 413 || p.Code != "too_large" || len(h.events) != 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
@@ -216,6 +237,7 @@ func TestTooLarge(t *testing.T) {
 }
 
 func TestAuthorizer(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{
 		{Method: "GET", Path: "/free"},
 		{Method: "GET", Path: "/own", Authorized: true},
@@ -262,11 +284,13 @@ func TestAuthorizer(t *testing.T) {
 				return
 			}
 			p := problemOf(t, resp)
-			if p.Code != "unauthorized" || p.Type != "urn:throughline:problem:unauthorized" || p.Detail == "" || len(h.events) != 0 {
+			if p.Code != "unauthorized" || p.Type != "urn:throughline:problem:unauthorized" || p.Detail == "" ||
+				len(h.events) != 0 {
 				t.Errorf("problem %+v, events %d", p, len(h.events))
 			}
 			challenge, named := resp.Header.Get("WWW-Authenticate"), p.Detail != "a bearer token is needed"
-			if c.status == 401 && (!strings.HasPrefix(challenge, "Bearer") || strings.Contains(challenge, `error="invalid_token"`) != named) {
+			if c.status == 401 &&
+				(!strings.HasPrefix(challenge, "Bearer") || strings.Contains(challenge, `error="invalid_token"`) != named) {
 				t.Errorf("WWW-Authenticate %q, where the problem is that %s", challenge, p.Detail)
 			}
 		})
@@ -279,7 +303,8 @@ func TestAuthorizer(t *testing.T) {
 		t.Error("a route without authorizer hands claims on")
 	}
 	own := h.events[1].RequestContext.Authorizer.JWT
-	if own.Claims["sub"] != "ann" || own.Claims["scope"] != "throughline/user throughline/app" || own.Claims["aud"] != issuer.Audience {
+	if own.Claims["sub"] != "ann" || own.Claims["scope"] != "throughline/user throughline/app" ||
+		own.Claims["aud"] != issuer.Audience {
 		t.Errorf("claims %v", own.Claims)
 	}
 	if own.Scopes != nil {
@@ -287,8 +312,9 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
-// TestRequestIDs looks for one id in the answer, in what the function gets, and in the gateway's log.
+// TestRequestIDs checks that the response, the function's event and the gateway's log have the same id.
 func TestRequestIDs(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true}})
 	for _, given := range []string{"", "mine-1", "a b", strings.Repeat("x", 129)} {
 		valid := given == "mine-1"
@@ -305,7 +331,7 @@ func TestRequestIDs(t *testing.T) {
 		}
 	}
 	h.answer = func() (any, error) { return nil, errors.New("down") }
-	h.stream = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+	h.stream = func(context.Context, *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
 		return nil, errors.New("down")
 	}
 	for path, message := range map[string]string{"/free": "msg=integration", "/v1/chat": `msg="function URL"`} {

@@ -23,7 +23,7 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// harness is a gateway before a function that keeps its events, and before a function URL.
+// harness is a gateway with a function that records its events, and with a function URL.
 type harness struct {
 	url     string
 	issuer  *issuer.Issuer
@@ -31,22 +31,22 @@ type harness struct {
 	events  []events.APIGatewayV2HTTPRequest
 	answer  func() (any, error)
 	stream  lambdaapi.URLHandler
-	log     journal
+	log     logBuffer
 }
 
-// journal is a log to read back, safe for concurrent use.
-type journal struct {
+// logBuffer keeps a log in memory. It is safe for concurrent use.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
@@ -54,11 +54,11 @@ func (j *journal) String() string {
 
 func start(t *testing.T, routes []template.Route) *harness {
 	t.Helper()
-	return startFor(t, routes, nil)
+	return startWithCORS(t, routes, nil)
 }
 
-// startFor starts a gateway that lets pages of other origins in.
-func startFor(t *testing.T, routes []template.Route, cors *template.CORS) *harness {
+// startWithCORS starts a gateway with a CORS configuration.
+func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *harness {
 	t.Helper()
 	h := &harness{answer: func() (any, error) { return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil }}
 	logger := slog.New(httpapi.LogHandler(slog.NewTextHandler(&h.log, nil)))
@@ -68,9 +68,13 @@ func startFor(t *testing.T, routes []template.Route, cors *template.CORS) *harne
 		h.events = append(h.events, e)
 		return h.answer()
 	}, time.Minute)
-	runtime.Register("coach", func(ctx context.Context, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		return h.stream(ctx, r)
-	}, time.Minute)
+	runtime.Register(
+		"coach",
+		func(ctx context.Context, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+			return h.stream(ctx, r)
+		},
+		time.Minute,
+	)
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	h.url = server.URL
@@ -98,7 +102,7 @@ func startFor(t *testing.T, routes []template.Route, cors *template.CORS) *harne
 	return h
 }
 
-// response is an answer whose body the test's end closes.
+// response is a response whose body is closed when the test ends.
 type response struct {
 	StatusCode int
 	Header     http.Header

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-
+	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/template"
 )
 
 func TestFunctionURLStreams(t *testing.T) {
+	t.Parallel()
 	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}", Authorized: true}})
 	pieces := make(chan string)
-	h.stream = func(_ context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		if in.RawPath != "/v1/chat" || in.RawQueryString != "a=1" || in.Body != "{}" || in.Headers["authorization"] != "x" || in.RequestContext.HTTP.Method != "POST" {
+	h.stream = func(_ context.Context, in *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
+		if in.RawPath != "/v1/chat" || in.RawQueryString != "a=1" || in.Body != "{}" || in.Headers["authorization"] != "x" ||
+			in.RequestContext.HTTP.Method != "POST" {
 			t.Errorf("request %+v", in)
 		}
 		reader, writer := io.Pipe()
@@ -27,9 +28,14 @@ func TestFunctionURLStreams(t *testing.T) {
 			}
 			_ = writer.Close()
 		}()
-		return &events.LambdaFunctionURLStreamingResponse{StatusCode: 201, Headers: map[string]string{"Content-Type": "text/event-stream"}, Body: reader}, nil
+		return &lambdaapi.URLResponse{
+			StatusCode: 201, Headers: map[string]string{"Content-Type": "text/event-stream"}, Body: reader,
+		}, nil
 	}
-	resp := h.do(t, "POST", "/v1/chat?a=1", strings.NewReader("{}"), http.Header{"Content-Type": {"application/json"}, "Authorization": {"x"}})
+	resp := h.do(
+		t, "POST", "/v1/chat?a=1", strings.NewReader("{}"),
+		http.Header{"Content-Type": {"application/json"}, "Authorization": {"x"}},
+	)
 	if resp.StatusCode != 201 || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("status %d headers %v", resp.StatusCode, resp.Header)
 	}
@@ -47,9 +53,10 @@ func TestFunctionURLStreams(t *testing.T) {
 }
 
 func TestClientGoneChangesNothingForTheFunction(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	begun, resume, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	h.stream = func(ctx context.Context, _ *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+	h.stream = func(ctx context.Context, _ *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
 		reader, writer := io.Pipe()
 		go func() {
 			_, _ = io.WriteString(writer, "first")
@@ -64,7 +71,7 @@ func TestClientGoneChangesNothingForTheFunction(t *testing.T) {
 			finished <- ctx.Err()
 			_ = writer.Close()
 		}()
-		return &events.LambdaFunctionURLStreamingResponse{Body: reader}, nil
+		return &lambdaapi.URLResponse{Body: reader}, nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+"/v1/export", nil)
@@ -85,8 +92,9 @@ func TestClientGoneChangesNothingForTheFunction(t *testing.T) {
 }
 
 func TestFunctionURLThatFails(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
-	h.stream = func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+	h.stream = func(context.Context, *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
 		panic("secret detail")
 	}
 	p := problemOf(t, h.do(t, "POST", "/v1/chat", nil, nil))

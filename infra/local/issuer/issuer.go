@@ -1,5 +1,5 @@
-// Package issuer is the local stack's OpenID issuer. It signs users' tokens with its own RSA key and publishes the public
-// key, so that tokens are really checked.
+// Package issuer is the local stack's OpenID issuer. It signs users' tokens with its own RSA key and publishes the
+// public key, so that tokens are really checked.
 package issuer
 
 import (
@@ -56,8 +56,8 @@ type Claims struct {
 	Expiry time.Duration
 }
 
-// New returns an issuer whose iss claim is url. It stores its key in keyFile, so that tokens stay valid after a restart.
-// An empty keyFile makes a key for this run only.
+// New returns an issuer whose iss claim is url. It stores its key in keyFile, so that tokens stay valid after a
+// restart. An empty keyFile makes a key for this run only.
 func New(url, keyFile string, now func() time.Time) (*Issuer, error) {
 	key, err := loadKey(keyFile)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 )
 
 func TestTokensPassTheRealCheck(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, body, user string
 		scopes           []string
@@ -45,6 +46,7 @@ func TestTokensPassTheRealCheck(t *testing.T) {
 }
 
 func TestExpiredTokenIsRefused(t *testing.T) {
+	t.Parallel()
 	url, verifier := serve(t, "")
 	token := mint(t, url, `{"userId":"ann","expiresIn":-60}`)
 	if _, _, err := verifier.Verify(t.Context(), token); !fault.Is(err, fault.Unauthorized) {
@@ -53,6 +55,7 @@ func TestExpiredTokenIsRefused(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		body, code, field string
 		status            int
@@ -89,6 +92,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestKeyOutlivesTheRun(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key.pem")
 	first, err := issuer.New("http://issuer", file, time.Now)
 	if err != nil {
@@ -114,6 +118,7 @@ func TestKeyOutlivesTheRun(t *testing.T) {
 }
 
 func TestConfigurationNamesTheKeys(t *testing.T) {
+	t.Parallel()
 	url, _ := serve(t, "")
 	var got struct {
 		Issuer string `json:"issuer"`
@@ -152,7 +157,7 @@ func mint(t *testing.T, url, body string) string {
 	return out.Token
 }
 
-// response is an answer whose body the test's end closes.
+// response is a response whose body is closed when the test ends.
 type response struct {
 	StatusCode int
 	Header     http.Header

@@ -34,8 +34,9 @@ type echo struct {
 	Text string `json:"text"`
 }
 
-// TestAnswersDoNotMix has one function answer many invocations at once: each caller gets its own answer, and keeps it.
+// TestAnswersDoNotMix calls one function many times at once. Each caller has to get its own response.
 func TestAnswersDoNotMix(t *testing.T) {
+	t.Parallel()
 	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
 	runtime.Register("f", func(_ context.Context, in echo) (echo, error) { return in, nil }, time.Minute)
 	var wait sync.WaitGroup
@@ -52,6 +53,7 @@ func TestAnswersDoNotMix(t *testing.T) {
 }
 
 func TestRequestResponse(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name    string
 		handler any
@@ -60,31 +62,50 @@ func TestRequestResponse(t *testing.T) {
 		panics  bool
 	}{
 		{"answer", func(_ context.Context, in echo) (echo, error) { return in, nil }, `{"text":"hi"}`, false, false},
-		{"plain error", func() error { return errors.New("no") }, `{"errorMessage":"no","errorType":"errorString"}`, true, false},
-		{"own error", func() error { return &customError{} }, `{"errorMessage":"custom","errorType":"customError"}`, true, false},
 		{
-			"coded error", func() error { return messages.InvokeResponse_Error{Type: "not_found", Message: "session not found"} },
+			"plain error",
+			func() error { return errors.New("no") },
+			`{"errorMessage":"no","errorType":"errorString"}`,
+			true,
+			false,
+		},
+		{
+			"own error",
+			func() error { return &customError{} },
+			`{"errorMessage":"custom","errorType":"customError"}`,
+			true,
+			false,
+		},
+		{
+			"coded error",
+			func() error { return messages.InvokeResponse_Error{Type: "not_found", Message: "session not found"} },
 			`{"errorMessage":"session not found","errorType":"not_found"}`, true, false,
 		},
 		{"panic", func() error { panic("boom") }, `{"errorMessage":"boom","errorType":"string"}`, true, true},
 		{
 			"nil pointer", func() error { var none *echo; return errors.New(textOf(none)) },
-			`{"errorMessage":"runtime error: invalid memory address or nil pointer dereference","errorType":"errorString"}`, true, true,
+			`{"errorMessage":"runtime error: invalid memory address or nil pointer dereference","errorType":"errorString"}`,
+			true, true,
 		},
 		{
 			"event of another shape", func(_ context.Context, in struct{ Text int }) error { return nil },
-			`{"errorMessage":"json: cannot unmarshal string into Go struct field .Text of type int","errorType":"UnmarshalTypeError"}`, true, false,
+			`{"errorMessage":"json: cannot unmarshal string into Go struct field .Text of type int",` +
+				`"errorType":"UnmarshalTypeError"}`, true, false,
 		},
 		{
 			"answer too large", func() (string, error) { return strings.Repeat("x", lambdaapi.MaxSyncPayload+100), nil },
-			`{"errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes).","errorType":"Function.ResponseSizeTooLarge"}`, true, false,
+			`{"errorMessage":"Response payload size exceeded maximum allowed payload size (6291556 bytes).",` +
+				`"errorType":"Function.ResponseSizeTooLarge"}`, true, false,
 		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			client, runtime := serve(t)
 			runtime.Register("f", c.handler, time.Minute)
-			out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f"), Payload: []byte(`{"text":"hi"}`)})
+			out, err := client.Invoke(
+				t.Context(),
+				&lambda.InvokeInput{FunctionName: aws.String("f"), Payload: []byte(`{"text":"hi"}`)},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,6 +125,7 @@ func TestRequestResponse(t *testing.T) {
 }
 
 func TestPanicTraceBeginsInTheHandler(t *testing.T) {
+	t.Parallel()
 	client, runtime := serve(t)
 	runtime.Register("f", panicking, time.Minute)
 	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f")})
@@ -127,6 +149,7 @@ func textOf(e *echo) string { return e.Text }
 func panicking() error { panic("boom") }
 
 func TestTimeoutAndContext(t *testing.T) {
+	t.Parallel()
 	client, runtime := serve(t)
 	seen := make(chan *lambdacontext.LambdaContext, 1)
 	runtime.Register("slow", func(ctx context.Context) error {
@@ -150,6 +173,7 @@ func TestTimeoutAndContext(t *testing.T) {
 }
 
 func TestCallerGoneLeavesTheFunctionRunning(t *testing.T) {
+	t.Parallel()
 	_, runtime := serve(t)
 	started, release, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	runtime.Register("f", func(ctx context.Context) error {
@@ -170,6 +194,7 @@ func TestCallerGoneLeavesTheFunctionRunning(t *testing.T) {
 }
 
 func TestEventAndDryRun(t *testing.T) {
+	t.Parallel()
 	client, runtime := serve(t)
 	calls := make(chan string, 10)
 	var attempts atomic.Int64
@@ -200,6 +225,7 @@ func TestEventAndDryRun(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	client, runtime := serve(t)
 	runtime.Register("f", func() error { return nil }, time.Minute)
 	invoke := func(name string, payload []byte) error {
@@ -224,14 +250,21 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
+	t.Parallel()
 	_, runtime := serve(t)
 	type named func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
-	runtime.Register("s", named(func(_ context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		if in.RawPath == "/panic" {
-			panic("boom")
-		}
-		return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: strings.NewReader(in.RawPath)}, nil
-	}), time.Minute)
+	runtime.Register(
+		"s",
+		named(
+			func(_ context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+				if in.RawPath == "/panic" {
+					panic("boom")
+				}
+				return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: strings.NewReader(in.RawPath)}, nil
+			},
+		),
+		time.Minute,
+	)
 	response, err := runtime.Stream("s", &events.LambdaFunctionURLRequest{RawPath: "/v1/chat"})
 	if err != nil {
 		t.Fatal(err)
@@ -256,6 +289,7 @@ func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
 }
 
 func TestCloseEndsInvocationsAndRefusesLaterOnes(t *testing.T) {
+	t.Parallel()
 	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
 	started := make(chan struct{})
 	runtime.Register("f", func(ctx context.Context) error { close(started); <-ctx.Done(); return nil }, time.Minute)
@@ -300,6 +334,7 @@ func decode(t *testing.T, raw []byte) map[string]any {
 }
 
 func TestClientContext(t *testing.T) {
+	t.Parallel()
 	client, runtime := serve(t)
 	runtime.Register("f", func(ctx context.Context) (map[string]string, error) {
 		lc, _ := lambdacontext.FromContext(ctx)

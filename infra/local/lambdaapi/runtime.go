@@ -130,8 +130,8 @@ func (r *Runtime) Close(ctx context.Context) error {
 	}
 }
 
-// invoke uses a new handler for each invocation. One handler's responses share memory, because a real Lambda environment
-// has one invocation at a time. Here there are many at once.
+// invoke uses a new handler for each invocation. One handler's responses share memory, because a real Lambda
+// environment has one invocation at a time. Here there are many at once.
 func (c *call) invoke(payload []byte) ([]byte, error) {
 	return lambda.NewHandler(c.handler).Invoke(c.ctx, payload)
 }

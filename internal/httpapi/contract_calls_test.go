@@ -12,15 +12,15 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// contract validates every answer that passes it against the served document, and notes what was exercised.
-type contract struct {
+// contractChecker checks responses against the served OpenAPI document.
+type contractChecker struct {
 	document
 	// done are the answers seen: "GET /v1/goals 200".
 	done map[string]bool
 }
 
-// operation finds the documented path of a request: one with as many segments, of which the fixed ones are equal.
-func (c *contract) operation(path string) string {
+// operation returns the documented path that matches a request's path.
+func (c *contractChecker) operation(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	best := ""
 	for candidate := range c.Paths {
@@ -44,8 +44,8 @@ func matches(pattern, path string) bool {
 	return true
 }
 
-// expect sends a call and holds the answer against the document.
-func (c *contract) expect(t *testing.T, h http.Handler, status int, request call) reply {
+// expect sends a call and checks the response against the document.
+func (c *contractChecker) expect(t *testing.T, h http.Handler, status int, request call) reply {
 	t.Helper()
 	r := expect(t, h, status, request)
 	path := c.operation(request.path)
@@ -69,7 +69,10 @@ func (c *contract) expect(t *testing.T, h http.Handler, status int, request call
 	media, documented := response.Content[r.header.Get("Content-Type")]
 	if !documented {
 		if len(response.Content) > 0 || len(r.body) > 0 {
-			t.Errorf("%s %s: %d answers %q with %d bytes, the document says %v", request.method, path, status, r.header.Get("Content-Type"), len(r.body), slices.Collect(maps.Keys(response.Content)))
+			t.Errorf(
+				"%s %s: %d answers %q with %d bytes, the document says %v", request.method, path, status,
+				r.header.Get("Content-Type"), len(r.body), slices.Collect(maps.Keys(response.Content)),
+			)
 		}
 		return r
 	}
@@ -83,18 +86,19 @@ func (c *contract) expect(t *testing.T, h http.Handler, status int, request call
 	return r
 }
 
-// whole is every function's handler behind one, as the local stack has them.
-func whole(t *testing.T, store stores) http.Handler {
+// allFunctions returns one handler for the paths of all functions, as the local stack does.
+func allFunctions(t *testing.T, store stores) http.Handler {
 	t.Helper()
 	b, _ := base()
 	context, _ := newContext()
 	prompts, library := newPrompts(t)
 	messages := httpapi.Messages(httpapi.MessagesDeps{
-		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages, MessageRemover: store.removed,
-		LongTerm: store.records, Eraser: store.eraser, Tokens: words{}, Cursors: cursorKey(t, "1"),
+		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages,
+		MessageRemover: store.removed,
+		LongTerm:       store.records, Eraser: store.eraser, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
-		Base: b, Verifier: tokens{}, Chat: &script{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
+		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
 		},
 	})
@@ -113,7 +117,7 @@ func whole(t *testing.T, store stores) http.Handler {
 	})
 }
 
-// stores are what the contract is exercised over.
+// stores are the stores of all functions.
 type stores struct {
 	sessions conversation.SessionStore
 	messages conversation.MessageStore
@@ -126,26 +130,37 @@ type stores struct {
 }
 
 func TestContract(t *testing.T) {
-	m := newMemory(noon)
-	exercise(t, whole(t, stores{m, m, m, &sweeper{needs: 2}, newLongTerm()}))
+	t.Parallel()
+	m := newFakeStore(noon)
+	callEveryOperation(t, allFunctions(t, stores{m, m, m, &fakeEraser{needs: 2}, newLongTerm()}))
 }
 
-// exercise calls every operation, in good ways and bad, holds each answer against the served document, and fails where
-// a documented success was never seen.
-func exercise(t *testing.T, h http.Handler) {
-	c := &contract{document: serveDocument(t, h), done: map[string]bool{}}
+// callEveryOperation calls every operation with valid and invalid input and checks each response against the served
+// document. It fails if a documented success status was never returned.
+func callEveryOperation(t *testing.T, h http.Handler) {
+	c := &contractChecker{document: serveDocument(t, h), done: map[string]bool{}}
 	do := func(status int, method, path string, body any) reply {
 		t.Helper()
 		return c.expect(t, h, status, call{method: method, path: path, user: "ann", body: body})
 	}
-	do(201, "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c1", "sessionId": "s1", "title": "t", "attributes": object{"a": 1.5}})
+	do(
+		201,
+		"POST",
+		"/v1/sessions",
+		object{
+			"context": "coach_conversation", "coachId": "c1", "sessionId": "s1", "title": "t", "attributes": object{"a": 1.5},
+		},
+	)
 	do(409, "POST", "/v1/sessions", object{"context": "workout_log", "coachId": "c1", "sessionId": "s1"})
 	do(400, "POST", "/v1/sessions", "{")
 	do(413, "POST", "/v1/sessions", strings.Repeat(" ", 3<<20+1))
 	do(422, "POST", "/v1/sessions", object{})
 	do(200, "PATCH", "/v1/sessions/s1", object{"status": "completed", "mode": "m"})
 	do(404, "PATCH", "/v1/sessions/gone", object{})
-	message := object{"role": "assistant", "content": "x", "agentId": "coach", "metadata": object{"n": number("1234567890.5"), "l": []any{nil, true}}}
+	message := object{
+		"role": "assistant", "content": "x", "agentId": "coach",
+		"metadata": object{"n": number("1234567890.5"), "l": []any{nil, true}},
+	}
 	var appended struct{ Messages []struct{ MessageID string } }
 	do(201, "POST", "/v1/sessions/s1/messages", object{"messages": []any{message, message}}).decode(t, &appended)
 	do(404, "POST", "/v1/sessions/gone/messages", object{"messages": []any{message}})
@@ -153,15 +168,21 @@ func exercise(t *testing.T, h http.Handler) {
 	do(202, "POST", "/v1/sessions/s1/leave", nil)
 	for _, path := range []string{
 		"/v1/sessions?limit=1", "/v1/sessions/s1", "/v1/sessions/s1/messages?limit=1", "/v1/messages?order=asc", "/v1/export",
-		"/v1/preferences", "/v1/coaches", "/v1/goals", "/v1/check-ins", "/v1/memories", "/v1/todos", "/v1/prompts", "/v1/prompts/prm_1",
+		"/v1/preferences", "/v1/coaches", "/v1/goals", "/v1/check-ins", "/v1/memories", "/v1/todos", "/v1/prompts",
+		"/v1/prompts/prm_1",
 	} {
 		do(200, "GET", path, nil)
 	}
-	for _, path := range []string{"/v1/sessions/gone", "/v1/sessions/gone/messages", "/v1/profile", "/v1/goals/gone", "/v1/coaches/gone", "/v1/prompts/gone"} {
+	for _, path := range []string{
+		"/v1/sessions/gone", "/v1/sessions/gone/messages", "/v1/profile", "/v1/goals/gone", "/v1/coaches/gone",
+		"/v1/prompts/gone",
+	} {
 		do(404, "GET", path, nil)
 	}
 	for path, body := range map[string]object{
-		"/v1/profile": {"name": "Ann", "createdAt": "2020-01-01T00:00:00Z"}, "/v1/seed": {"content": "x"}, "/v1/user-summary": {"wins": []any{"w"}},
+		"/v1/profile": {
+			"name": "Ann", "createdAt": "2020-01-01T00:00:00Z",
+		}, "/v1/seed": {"content": "x"}, "/v1/user-summary": {"wins": []any{"w"}},
 		"/v1/preferences": {"memory": false}, "/v1/coaches/c1": {"name": "Mia", "persona": "p", "model": "m"},
 	} {
 		do(200, "PUT", path, body)
@@ -169,9 +190,14 @@ func exercise(t *testing.T, h http.Handler) {
 		do(422, "PUT", path, object{"unknown": 1})
 	}
 	for path, bodies := range map[string][2]object{
-		"/v1/goals":    {{"title": "Run", "goalType": "habit"}, {"status": "paused"}},
-		"/v1/memories": {{"type": "PEOPLE", "content": "x", "confidence": 0.5, "messageIds": []any{"m"}, "validUntil": "2030-01-01T00:00:00Z"}, {"pinned": true}},
-		"/v1/todos":    {{"content": "x", "coachId": "c1"}, {"status": "COMPLETED"}},
+		"/v1/goals": {{"title": "Run", "goalType": "habit"}, {"status": "paused"}},
+		"/v1/memories": {
+			{
+				"type": "PEOPLE", "content": "x", "confidence": 0.5, "messageIds": []any{"m"}, "validUntil": "2030-01-01T00:00:00Z",
+			},
+			{"pinned": true},
+		},
+		"/v1/todos": {{"content": "x", "coachId": "c1"}, {"status": "COMPLETED"}},
 	} {
 		location := do(201, "POST", path, bodies[0]).header.Get("Location")
 		do(200, "PATCH", location, bodies[1])
@@ -194,8 +220,8 @@ func exercise(t *testing.T, h http.Handler) {
 	c.covered(t)
 }
 
-// covered fails for every documented success that was never seen.
-func (c *contract) covered(t *testing.T) {
+// covered fails for every documented success status that was never returned.
+func (c *contractChecker) covered(t *testing.T) {
 	t.Helper()
 	for path, operations := range c.Paths {
 		for method, op := range operations {

@@ -7,6 +7,7 @@ import (
 )
 
 func TestTimes(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"2026-02-05T11:00:00Z":           "2026-02-05T11:00:00.000Z",
 		"2026-02-05t11:00:00z":           "2026-02-05T11:00:00.000Z",
@@ -62,9 +63,10 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestTimesHaveTheLimitsThatTheirProblemNames puts a time at each end of what a problem says a time may be, and the next
-// millisecond beyond it.
+// TestTimesHaveTheLimitsThatTheirProblemNames sends the first and the last valid time that the problem names, and the
+// times just outside them.
 func TestTimesHaveTheLimitsThatTheirProblemNames(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	profile := func(at string) call {
 		return call{method: "PUT", path: "/v1/profile", user: "ann", body: object{"createdAt": at}}
@@ -85,8 +87,9 @@ func TestTimesHaveTheLimitsThatTheirProblemNames(t *testing.T) {
 	}
 }
 
-// TestSpansBelowAMillisecond looks for a message whose time lies between two that are not stored so precisely.
+// TestSpansBelowAMillisecond queries spans with times that are more precise than stored times.
 func TestSpansBelowAMillisecond(t *testing.T) {
+	t.Parallel()
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s1")
 	expect(t, h, 201, post(one(object{"timestamp": "2026-02-05T11:00:00.123Z"})))
@@ -101,7 +104,9 @@ func TestSpansBelowAMillisecond(t *testing.T) {
 		}
 		day := func(name string) string { return "2026-02-05T" + query.Get(name) + "Z" }
 		c := call{method: "GET", path: "/v1/messages?from=" + day("from") + "&to=" + day("to"), user: "ann"}
-		recalled := call{method: "POST", path: "/v1/recall", user: "ann", body: object{"query": "x", "from": day("from"), "to": day("to")}}
+		recalled := call{
+			method: "POST", path: "/v1/recall", user: "ann", body: object{"query": "x", "from": day("from"), "to": day("to")},
+		}
 		recaller, _ := newContext()
 		if want < 0 {
 			expectProblem(t, h, 422, "invalid", "to", c)
