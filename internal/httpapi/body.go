@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -52,7 +53,10 @@ func checkedBody(r *http.Request) ([]byte, error) {
 	if len(body) > maxBody {
 		return nil, tooLarge
 	}
-	return body, strictjson.Check(body)
+	if err := strictjson.Check(body); err != nil {
+		return nil, err
+	}
+	return strictjson.PlainIntegers(body), nil
 }
 
 // isJSON reports whether a Content-Type may hold JSON in UTF-8. An empty one may.
@@ -106,20 +110,29 @@ func readError(err error) error {
 	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}
 }
 
-// jsonFormat reads and writes bodies.
-func jsonFormat() huma.Format {
-	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
-}
-
-// typeMismatch begins the text of an error that ends in a field's name. fieldProblemOf reads it.
-const typeMismatch = "type mismatch at "
-
-// unmarshal is json.Unmarshal with an error that names the field. A value can pass the schema and still not fit its Go
-// type: a whole number that is written as 1e1 or 1.0.
-func unmarshal(text []byte, v any) error {
-	err := json.Unmarshal(text, v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return errors.New(typeMismatch + wrong.Field)
+// allowNulls adds null to the schema of every optional field of a request body: a field that is null counts as absent. A
+// reference cannot have another type, so the schema that it refers to is copied into the field.
+func allowNulls(registry huma.Registry, s *huma.Schema) {
+	if s.Ref != "" {
+		s = registry.SchemaFromRef(s.Ref)
 	}
-	return err
+	if s.Items != nil {
+		allowNulls(registry, s.Items)
+	}
+	for name, field := range s.Properties {
+		allowNulls(registry, field)
+		if slices.Contains(s.Required, name) || field.Nullable {
+			continue
+		}
+		if field.Ref != "" {
+			inlined := *registry.SchemaFromRef(field.Ref)
+			inlined.Description = cmp.Or(field.Description, inlined.Description)
+			field = &inlined
+			s.Properties[name] = field
+		}
+		field.Nullable = true
+		if len(field.Enum) > 0 {
+			field.Enum = append(slices.Clone(field.Enum), nil)
+		}
+	}
 }

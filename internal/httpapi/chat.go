@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -25,10 +26,10 @@ type Chatter interface {
 }
 
 type chatBody struct {
-	SessionID id     `json:"sessionId" doc:"A session of this user."`
-	Message   string `json:"message" minLength:"1" doc:"At most 256 KiB."`
-	AgentID   string `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"Default: coach."`
-	Recipe    string `json:"recipe,omitempty" minLength:"1" maxLength:"128" doc:"Default: unified."`
+	SessionID id         `json:"sessionId" doc:"A session of this user."`
+	Message   string     `json:"message" minLength:"1" doc:"At most 256 KiB."`
+	AgentID   agentID    `json:"agentId,omitempty"`
+	Recipe    recipeName `json:"recipe,omitempty"`
 }
 
 type (
@@ -65,11 +66,29 @@ func (s chats) register() {
 	register(s.server, operation{
 		method: http.MethodPost, path: "/v1/chat", id: "chat", tag: "Chat", summary: "Chat, streaming",
 		errors: []int{http.StatusNotFound, http.StatusConflict}, produces: "text/event-stream", example: chatExample,
+		schema: chatEventSchema(s.api.OpenAPI().Components.Schemas),
 		detail: "Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events " +
 			"token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets " +
 			"the same events with the stored text. While the first request runs, a repeat is a conflict with " +
 			"Retry-After. The whole answer is stored even if the client disconnects.",
 	}, s.start)
+}
+
+// chatEventSchema returns the schema of one event. In OpenAPI 3.1 the schema of an event stream describes each event, and
+// the data of an event is a string.
+func chatEventSchema(r huma.Registry) *huma.Schema {
+	event := func(name string, data reflect.Type) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeObject, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
+			"event": {Type: huma.TypeString, Enum: []any{name}},
+			"data": {Type: huma.TypeString, Extensions: map[string]any{
+				"contentMediaType": "application/json", "contentSchema": r.Schema(data, true, ""),
+			}},
+		}}
+	}
+	return &huma.Schema{OneOf: []*huma.Schema{
+		event("prompt", reflect.TypeFor[chat.Built]()), event("token", reflect.TypeFor[chat.Token]()),
+		event("done", reflect.TypeFor[chat.Done]()), event("error", reflect.TypeFor[problem]()),
+	}}
 }
 
 func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutput, error) {
@@ -83,7 +102,8 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 	ctx, cancel := detached(ctx)
 	b := in.Body
 	answer, err := s.chat.Start(ctx, c.User, chat.Request{
-		SessionID: string(b.SessionID), Message: b.Message, AgentID: b.AgentID, Recipe: b.Recipe, Idempotency: idem,
+		SessionID: string(b.SessionID), Message: b.Message, AgentID: string(b.AgentID),
+		Recipe: string(b.Recipe), Idempotency: idem,
 	})
 	if err != nil {
 		cancel()

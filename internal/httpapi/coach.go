@@ -33,8 +33,8 @@ type CoachPath struct {
 }
 
 type coachInput struct {
-	CoachPath
-	Body coachDoc
+	CoachID id `path:"coachId" doc:"The app's own id of the coach."`
+	Body    coachDoc
 }
 
 // coaches serves /v1/coaches.
@@ -80,11 +80,8 @@ func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (*docOutput[c
 }
 
 func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (*docOutput[coach], error) {
-	if !conversation.ValidID(in.CoachID) {
-		return nil, fault.InvalidField("coachId", "must be "+idRule)
-	}
 	return coachAnswer(s.store.PutCoach(ctx, c.User, longterm.Coach{
-		ID: in.CoachID, Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,
+		ID: string(in.CoachID), Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,
 	}))
 }
 

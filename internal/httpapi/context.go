@@ -20,7 +20,7 @@ type contextBody struct {
 	SessionID   id           `json:"sessionId,omitempty" doc:"The current session, which is left out."`
 	Query       string       `json:"query,omitempty" maxLength:"8192" doc:"Default: the newest summaries."`
 	RecordTypes []recordType `json:"recordTypes,omitempty" maxItems:"20" doc:"Default: those that the context reads."`
-	Within      string       `json:"within,omitempty" minLength:"1" maxLength:"32" default:"48h" doc:"2d, 48h or 90m."`
+	Within      age          `json:"within,omitempty" default:"48h"`
 	Limit       *int         `json:"limit,omitempty" minimum:"1" maximum:"10" default:"3"`
 }
 
@@ -84,7 +84,7 @@ func (s contexts) query(
 	b := in.Body
 	found, err := s.recaller.Query(ctx, c.User, recall.ContextQuery{
 		Context: string(b.Context), CoachID: string(b.CoachID), SessionID: string(b.SessionID), Query: b.Query,
-		RecordTypes: toStrings(b.RecordTypes), Within: b.Within, Limit: b.Limit,
+		RecordTypes: toStrings(b.RecordTypes), Within: string(b.Within), Limit: b.Limit,
 	})
 	if err != nil {
 		return nil, err

@@ -47,6 +47,8 @@ type schema struct {
 	Minimum, Maximum     *float64
 	MaxLength, MaxItems  *int
 	Description          string
+	OneOf                []schema
+	ContentSchema        *schema
 }
 
 // types is one type, or a list of them.

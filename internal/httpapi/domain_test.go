@@ -132,7 +132,7 @@ func TestContextQueryAndRecall(t *testing.T) {
 		},
 		"/v1/recall": {
 			`{}`: "query", `{"query":"","limit":101,"contexts":["x"],"tokens":0}`: "contexts[0] limit query tokens",
-			`{"query":"x","limit":1e1}`: "limit", `{"query":"x","tokens":10.0}`: "tokens",
+			`{"query":"x","limit":101.0}`: "limit", `{"query":"x","tokens":10.5}`: "tokens",
 			`{"query":"x","limit":1.5,"tokens":"2"}`:                                  "limit tokens",
 			`{"query":"x","from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`: "to",
 		},

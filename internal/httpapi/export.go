@@ -223,8 +223,8 @@ func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2
 }
 
 // singletonLine reads the one record of a kind, if there is one.
-func singletonLine[T, D any](
-	ctx context.Context, user conversation.UserID, kind string, k singleton[T, D],
+func singletonLine[T, In, Doc any](
+	ctx context.Context, user conversation.UserID, kind string, k singleton[T, In, Doc],
 ) iter.Seq2[exportLine, error] {
 	return func(yield func(exportLine, error) bool) {
 		r, err := k.store.Get(ctx, user)

@@ -19,7 +19,7 @@ const keyHeader = "Idempotency-Key"
 
 // Idempotent is part of the input of every operation that creates.
 type Idempotent struct {
-	Key string `header:"Idempotency-Key" doc:"A repeat with the same key and body gets the first answer."`
+	Key string `header:"Idempotency-Key" minLength:"1" maxLength:"128" doc:"Repeats get the first answer."`
 
 	scope string
 }

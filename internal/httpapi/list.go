@@ -44,11 +44,6 @@ func filterQuery(u *url.URL) string {
 	query := u.Query()
 	query.Del("limit")
 	query.Del("cursor")
-	for name, values := range query {
-		if values[0] == "" {
-			query.Del(name)
-		}
-	}
 	return query.Encode()
 }
 

@@ -36,13 +36,14 @@ func (l LongTerm) register(s *server, tokens Counter) {
 	todos(s, l.Todos, tokens).register()
 }
 
-// singleton serves a kind of which each user has one record. T is the domain's type, Doc the API's.
-type singleton[T, Doc any] struct {
+// singleton serves a kind of which each user has one record. T is the domain's type, In the body of a PUT, and Doc the
+// record in responses.
+type singleton[T, In, Doc any] struct {
 	*server
 	store longterm.Singleton[T]
 	// path is the path under /v1, id the name in operation ids, name the name in texts.
 	path, id, name, detail string
-	fromDoc                func(Doc) (T, error)
+	fromInput              func(In) (T, error)
 	toDoc                  func(T) Doc
 }
 
@@ -53,7 +54,7 @@ type (
 	docOutput[D any] struct{ Body D }
 )
 
-func (k singleton[T, Doc]) register() {
+func (k singleton[T, In, Doc]) register() {
 	register(k.server, operation{
 		method: http.MethodGet, path: "/v1/" + k.path, id: "get" + k.id, tag: longTermTag,
 		summary: "Get the " + k.name, detail: k.detail, errors: []int{http.StatusNotFound},
@@ -64,7 +65,7 @@ func (k singleton[T, Doc]) register() {
 	}, k.put)
 }
 
-func (k singleton[T, Doc]) get(ctx context.Context, c Caller, _ *noInput) (*docOutput[Doc], error) {
+func (k singleton[T, In, Doc]) get(ctx context.Context, c Caller, _ *noInput) (*docOutput[Doc], error) {
 	record, err := k.store.Get(ctx, c.User)
 	if err != nil {
 		return nil, err
@@ -72,8 +73,8 @@ func (k singleton[T, Doc]) get(ctx context.Context, c Caller, _ *noInput) (*docO
 	return &docOutput[Doc]{Body: k.toDoc(record)}, nil
 }
 
-func (k singleton[T, Doc]) put(ctx context.Context, c Caller, in *docInput[Doc]) (*docOutput[Doc], error) {
-	record, err := k.fromDoc(in.Body)
+func (k singleton[T, In, Doc]) put(ctx context.Context, c Caller, in *docInput[In]) (*docOutput[Doc], error) {
+	record, err := k.fromInput(in.Body)
 	if err != nil {
 		return nil, err
 	}

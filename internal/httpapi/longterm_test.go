@@ -91,17 +91,16 @@ func TestSingletons(t *testing.T) {
 			expectProblem(t, h, 422, "invalid", tc.field, put)
 		})
 	}
-	expectProblem(
-		t,
-		h,
-		422,
-		"invalid",
-		"timezone contexts.kitchen",
-		call{
-			method: "PUT", path: "/v1/preferences", user: "ann",
-			body: object{"contexts": object{"kitchen": object{}}, "timezone": "Local"},
-		},
-	)
+	for _, bad := range []struct {
+		body  object
+		field string
+	}{
+		{object{"contexts": object{"kitchen": object{}}}, "contexts.kitchen"},
+		{object{"timezone": "Local"}, "timezone"},
+	} {
+		put := call{method: "PUT", path: "/v1/preferences", user: "ann", body: bad.body}
+		expectProblem(t, h, 422, "invalid", bad.field, put)
+	}
 }
 
 func preferencesWith(crossContext, memory bool, timezone string, unshared ...string) object {

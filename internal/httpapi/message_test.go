@@ -258,7 +258,7 @@ func TestCursorsAreBound(t *testing.T) {
 	)
 	var page struct{ NextCursor string }
 	expect(
-		t, h, 200, call{method: "GET", path: "/v1/sessions?limit=2&context=coach_conversation&status=", user: "ann"},
+		t, h, 200, call{method: "GET", path: "/v1/sessions?limit=2&context=coach_conversation&cursor=", user: "ann"},
 	).decode(t, &page)
 	good := page.NextCursor
 	if good == "" {

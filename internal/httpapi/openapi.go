@@ -1,11 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -50,10 +50,26 @@ func document() *huma.OpenAPI {
 			Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + ".",
 		},
 	}
-	// No response has huma's own error model.
-	delete(doc.Components.Schemas.Map(), schemaName(reflect.TypeFor[huma.ErrorModel](), ""))
-	delete(doc.Components.Schemas.Map(), schemaName(reflect.TypeFor[huma.ErrorDetail](), ""))
+	removeUnused(doc)
 	return doc
+}
+
+// removeUnused removes the schemas that nothing refers to: huma's own error model, and schemas that allowNulls copied.
+func removeUnused(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas.Map()
+	for removed := true; removed; {
+		removed = false
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return // registerPages reports the error
+		}
+		for name := range schemas {
+			if !bytes.Contains(text, []byte(`"#/components/schemas/`+name+`"`)) {
+				delete(schemas, name)
+				removed = true
+			}
+		}
+	}
 }
 
 // registerPages adds the two pages that need no token. Each is rendered at its first request, to keep the function's

@@ -27,8 +27,10 @@ type operation struct {
 	errors []int
 	// produces is the media type of a response that is not one JSON value.
 	produces string
-	// example is a response of that media type, which no schema describes.
+	// example is a response of that media type.
 	example string
+	// schema is the schema of that media type. The default is a string.
+	schema *huma.Schema
 	// responses are the bodies of an operation whose body depends on the status.
 	responses []statusResponse
 }
@@ -46,8 +48,11 @@ type handlerFunc[I, O any] func(ctx context.Context, c Caller, in *I) (*O, error
 // register adds an operation to the server. A request is checked in this order: the caller, the body, the input against
 // the schemas of I. Errors become problems.
 func register[I, O any](s *server, op operation, do handlerFunc[I, O]) {
-	_, hasBody := reflect.TypeFor[I]().FieldByName("Body")
+	body, hasBody := reflect.TypeFor[I]().FieldByName("Body")
 	registry := s.api.OpenAPI().Components.Schemas
+	if hasBody {
+		allowNulls(registry, registry.Schema(body.Type, true, ""))
+	}
 	if op.scope == "" {
 		op.scope = ScopeUser
 	}
@@ -158,10 +163,13 @@ func jsonResponse(registry huma.Registry, r statusResponse) *huma.Response {
 }
 
 func streamResponse(op operation) *huma.Response {
+	if op.schema == nil {
+		op.schema = &huma.Schema{Type: huma.TypeString}
+	}
 	return &huma.Response{
 		Description: http.StatusText(http.StatusOK),
 		Content: map[string]*huma.MediaType{op.produces: {
-			Schema: &huma.Schema{Type: huma.TypeString}, Example: op.example,
+			Schema: op.schema, Example: op.example,
 		}},
 	}
 }

@@ -276,9 +276,6 @@ func fieldProblemOf(d *huma.ErrorDetail) fieldProblem {
 	if text, ok := parameterMessages[message]; ok {
 		message = text
 	}
-	if name, ok := strings.CutPrefix(message, typeMismatch); ok {
-		field, message = name, "must be a whole number without a fraction or an exponent"
-	}
 	return fieldProblem{Field: clip(field), Message: clip(message)}
 }
 

@@ -2,8 +2,7 @@ package httpapi
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,10 +19,15 @@ type profileDoc struct {
 	About     string     `json:"about,omitempty" maxLength:"16000"`
 }
 
-func profile(s *server, store longterm.Singleton[longterm.Profile]) singleton[longterm.Profile, profileDoc] {
-	return singleton[longterm.Profile, profileDoc]{
+// profileInput has the schema of a request, where an optional field may be null. The other inputs are alike.
+type profileInput profileDoc
+
+func profile(
+	s *server, store longterm.Singleton[longterm.Profile],
+) singleton[longterm.Profile, profileInput, profileDoc] {
+	return singleton[longterm.Profile, profileInput, profileDoc]{
 		server: s, store: store, path: "profile", id: "Profile", name: "profile",
-		fromDoc: func(d profileDoc) (longterm.Profile, error) {
+		fromInput: func(d profileInput) (longterm.Profile, error) {
 			return longterm.Profile{Name: d.Name, Email: d.Email, CreatedAt: storedTime(d.CreatedAt), About: d.About},
 				invalidFields(d.CreatedAt.check("createdAt"))
 		},
@@ -37,11 +41,11 @@ type seedDoc struct {
 	Content string `json:"content" maxLength:"16000" doc:"A short text about the user that the app sets by hand."`
 }
 
-func seed(s *server, store longterm.Singleton[longterm.Seed]) singleton[longterm.Seed, seedDoc] {
-	return singleton[longterm.Seed, seedDoc]{
+func seed(s *server, store longterm.Singleton[longterm.Seed]) singleton[longterm.Seed, seedDoc, seedDoc] {
+	return singleton[longterm.Seed, seedDoc, seedDoc]{
 		server: s, store: store, path: "seed", id: "Seed", name: "seed",
-		fromDoc: func(d seedDoc) (longterm.Seed, error) { return longterm.Seed(d), nil },
-		toDoc:   func(r longterm.Seed) seedDoc { return seedDoc(r) },
+		fromInput: func(d seedDoc) (longterm.Seed, error) { return longterm.Seed(d), nil },
+		toDoc:     func(r longterm.Seed) seedDoc { return seedDoc(r) },
 	}
 }
 
@@ -62,12 +66,14 @@ type remark string
 // Schema bounds a remark's length.
 func (remark) Schema(huma.Registry) *huma.Schema { return textSchema(4000) }
 
+type userSummaryInput userSummaryDoc
+
 func userSummary(
 	s *server, store longterm.Singleton[longterm.UserSummary],
-) singleton[longterm.UserSummary, userSummaryDoc] {
-	return singleton[longterm.UserSummary, userSummaryDoc]{
+) singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc] {
+	return singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc]{
 		server: s, store: store, path: "user-summary", id: "UserSummary", name: "user summary",
-		fromDoc: func(d userSummaryDoc) (longterm.UserSummary, error) {
+		fromInput: func(d userSummaryInput) (longterm.UserSummary, error) {
 			u := longterm.UserSummary{
 				Patterns: toStrings(d.Patterns), Wins: toStrings(d.Wins), Struggles: toStrings(d.Struggles),
 				LastUpdated: storedTime(d.LastUpdated),
@@ -108,57 +114,82 @@ func toRemarks(list []string) []remark {
 }
 
 type preferencesDoc struct {
-	CrossContext *bool                `json:"crossContext,omitempty" default:"true" doc:"false: only the own session."`
-	Memory       *bool                `json:"memory,omitempty" default:"true" doc:"false: no extracted memories."`
-	Contexts     map[string]sharedDoc `json:"contexts,omitempty" doc:"What each context shares with the others."`
-	Timezone     string               `json:"timezone,omitempty" minLength:"1" maxLength:"100" default:"UTC"`
+	CrossContext bool         `json:"crossContext" doc:"false: prompts and queries use the own session only."`
+	Memory       bool         `json:"memory" doc:"false: no memories are extracted, and prompts have none of them."`
+	Contexts     sharedByName `json:"contexts" doc:"What each context shares with the others."`
+	Timezone     zoneName     `json:"timezone"`
 }
 
 type sharedDoc struct {
-	Share *bool `json:"share,omitempty" doc:"Default: true. false separates this context from the others."`
+	Share bool `json:"share" doc:"false separates this context from the others."`
+}
+
+// sharedByName says for each context what it shares.
+type sharedByName map[string]sharedDoc
+
+// Schema lists the registered contexts.
+func (sharedByName) Schema(r huma.Registry) *huma.Schema { return contextsSchema[sharedDoc](r) }
+
+type preferencesInput struct {
+	CrossContext *bool             `json:"crossContext,omitempty" doc:"Default: true."`
+	Memory       *bool             `json:"memory,omitempty" doc:"Default: true."`
+	Contexts     sharedInputByName `json:"contexts,omitempty" doc:"What each context shares with the others."`
+	Timezone     zoneName          `json:"timezone,omitempty" doc:"Default: UTC."`
+}
+
+type sharedInput struct {
+	Share *bool `json:"share,omitempty" doc:"Default: true."`
+}
+
+type sharedInputByName map[string]sharedInput
+
+// Schema lists the registered contexts.
+func (sharedInputByName) Schema(r huma.Registry) *huma.Schema { return contextsSchema[sharedInput](r) }
+
+// contextsSchema returns the schema of an object with an optional T for each context.
+func contextsSchema[T any](r huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Properties: map[string]*huma.Schema{}}
+	for _, name := range conversation.Contexts() {
+		s.Properties[name] = r.Schema(reflect.TypeFor[T](), true, "")
+	}
+	return s
 }
 
 func preferences(
 	s *server, store longterm.Singleton[longterm.Preferences],
-) singleton[longterm.Preferences, preferencesDoc] {
-	return singleton[longterm.Preferences, preferencesDoc]{
+) singleton[longterm.Preferences, preferencesInput, preferencesDoc] {
+	return singleton[longterm.Preferences, preferencesInput, preferencesDoc]{
 		server: s, store: store, path: "preferences", id: "Preferences", name: "preferences",
-		detail:  "A change takes effect at once, for older data too. Switching back restores it.",
-		fromDoc: readPreferences, toDoc: toPreferences,
+		detail:    "A change takes effect at once, for older data too. Switching back restores it.",
+		fromInput: readPreferences, toDoc: toPreferences,
 	}
 }
 
-func readPreferences(d preferencesDoc) (longterm.Preferences, error) {
+func readPreferences(d preferencesInput) (longterm.Preferences, error) {
 	p := longterm.DefaultPreferences()
 	assign(d.CrossContext, &p.CrossContext)
 	assign(d.Memory, &p.Memory)
 	if d.Timezone != "" {
-		p.Timezone = d.Timezone
+		p.Timezone = string(d.Timezone)
 	}
-	var wrong []fault.Field
 	if _, err := time.LoadLocation(p.Timezone); err != nil || p.Timezone == "Local" {
-		wrong = append(wrong, fault.Field{Field: "timezone", Message: "is not the IANA name of a time zone"})
+		return p, fault.InvalidField("timezone", "is not the IANA name of a time zone")
 	}
 	p.Unshared = map[string]bool{}
-	for _, context := range slices.Sorted(maps.Keys(d.Contexts)) {
-		shared := d.Contexts[context]
-		if _, err := conversation.SurfaceOf(context); err != nil {
-			wrong = append(wrong, fault.Field{Field: "contexts." + context, Message: "is not a context"})
-		}
+	for context, shared := range d.Contexts {
 		if shared.Share != nil && !*shared.Share {
 			p.Unshared[context] = true
 		}
 	}
-	return p, invalidFields(wrong)
+	return p, nil
 }
 
 func toPreferences(p longterm.Preferences) preferencesDoc {
 	d := preferencesDoc{
-		CrossContext: &p.CrossContext, Memory: &p.Memory, Timezone: p.Timezone, Contexts: map[string]sharedDoc{},
+		CrossContext: p.CrossContext, Memory: p.Memory, Timezone: zoneName(p.Timezone), Contexts: sharedByName{},
 	}
 	for _, context := range conversation.Contexts() {
-		share := !p.Unshared[context]
-		d.Contexts[context] = sharedDoc{&share}
+		d.Contexts[context] = sharedDoc{Share: !p.Unshared[context]}
 	}
 	return d
 }

@@ -20,14 +20,14 @@ type Prompter interface {
 }
 
 type promptBody struct {
-	Recipe     string      `json:"recipe,omitempty" minLength:"1" maxLength:"128" doc:"Default: unified."`
+	Recipe     recipeName  `json:"recipe,omitempty"`
 	Context    contextName `json:"context" doc:"The context that the user is in."`
 	SessionID  id          `json:"sessionId"`
 	CoachID    id          `json:"coachId,omitempty" doc:"Default: the session's coach."`
-	AgentID    string      `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"Default: coach."`
+	AgentID    agentID     `json:"agentId,omitempty"`
 	Message    string      `json:"message" minLength:"1" doc:"The current message, at most 256 KiB."`
 	MessageID  string      `json:"messageId,omitempty" minLength:"1" maxLength:"1024" doc:"Its id, if it is stored."`
-	Timezone   string      `json:"timezone,omitempty" minLength:"1" maxLength:"100" doc:"Default: the preference."`
+	Timezone   zoneName    `json:"timezone,omitempty" doc:"An IANA name. Default: the user's preference."`
 	Budget     *budget     `json:"budget,omitempty" doc:"Default: the recipe's budget."`
 	SystemRole string      `json:"systemRole,omitempty" minLength:"1" maxLength:"65536" doc:"Replaces the role text."`
 }
@@ -79,8 +79,9 @@ func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (*promptO
 		return nil, fault.InvalidField("message", fmt.Sprintf("has more than %d bytes", conversation.MaxContentBytes))
 	}
 	r := prompt.Request{
-		Recipe: b.Recipe, Context: string(b.Context), SessionID: string(b.SessionID), CoachID: string(b.CoachID),
-		AgentID: b.AgentID, Message: b.Message, MessageID: b.MessageID, Timezone: b.Timezone, SystemRole: b.SystemRole,
+		Recipe: string(b.Recipe), Context: string(b.Context), SessionID: string(b.SessionID), CoachID: string(b.CoachID),
+		AgentID: string(b.AgentID), Message: b.Message, MessageID: b.MessageID, Timezone: string(b.Timezone),
+		SystemRole: b.SystemRole,
 	}
 	if b.Budget != nil {
 		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}

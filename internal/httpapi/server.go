@@ -164,7 +164,9 @@ func humaConfig() huma.Config {
 			Info:       &huma.Info{},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName)},
 		},
-		Formats:                      map[string]huma.Format{"application/json": jsonFormat(), problemType: jsonFormat()},
+		Formats: map[string]huma.Format{
+			"application/json": huma.DefaultJSONFormat, problemType: huma.DefaultJSONFormat,
+		},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{fromHuma},
@@ -221,7 +223,8 @@ func (s *server) serveUnrouted(h http.Handler, w http.ResponseWriter, r *http.Re
 	WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
 }
 
-// checkQuery refuses what net/url would drop silently: malformed pairs, and repeated names.
+// checkQuery refuses what net/url and huma would drop silently: malformed pairs, repeated names, and empty values. An
+// empty cursor is the beginning of a list.
 func checkQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -231,6 +234,9 @@ func checkQuery(raw string) error {
 	for name, values := range query {
 		if len(values) > 1 {
 			wrong = append(wrong, fault.Field{Field: name, Message: "is given more than once"})
+		}
+		if values[0] == "" && name != "cursor" {
+			wrong = append(wrong, fault.Field{Field: name, Message: "is empty"})
 		}
 		if strings.ToValidUTF8(values[0], "") != values[0] {
 			wrong = append(wrong, fault.Field{Field: name, Message: "is not UTF-8"})

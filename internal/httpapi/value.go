@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/prompt"
 )
 
 // timestamp is a time as the API writes it: RFC 3339, UTC, milliseconds. It reads any offset and any precision and
@@ -168,6 +169,59 @@ func (id) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Pattern: `^(\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9_.:-]*$`, MaxLength: &longest,
 		PatternDescription: idRule,
+	}
+}
+
+// agentID is the id of an agent.
+type agentID string
+
+// Schema lists the agents.
+func (agentID) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: "The part that the model plays. Default: coach."}
+	for _, agent := range prompt.Agents {
+		s.Enum = append(s.Enum, agent.ID)
+	}
+	return s
+}
+
+// recipeName is the name of a recipe.
+type recipeName string
+
+// Schema lists the recipes.
+func (recipeName) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: "How the prompt is built. Default: unified."}
+	for _, recipe := range prompt.Recipes {
+		s.Enum = append(s.Enum, recipe.Name)
+	}
+	return s
+}
+
+// zoneName is the name of a time zone.
+type zoneName string
+
+// Schema limits the length. The names are those of the tz database, which a schema cannot list: it changes.
+func (zoneName) Schema(huma.Registry) *huma.Schema {
+	least, most := 1, 100
+	return &huma.Schema{
+		Type: huma.TypeString, MinLength: &least, MaxLength: &most, Description: "The IANA name of a time zone.",
+		Examples: []any{"Europe/Berlin"},
+	}
+}
+
+// age is the greatest age of a summary.
+type age string
+
+// ageRule describes a valid age. It follows "must be".
+const ageRule = "days up to 36500, hours, minutes and seconds in this order, such as 2d, 48h or 1h30m"
+
+// Schema accepts what recall can parse, without zeros and without spans that a time.Duration cannot hold.
+func (age) Schema(huma.Registry) *huma.Schema {
+	least, most := 2, 64
+	return &huma.Schema{
+		Type: huma.TypeString, MinLength: &least, MaxLength: &most, PatternDescription: ageRule, Default: "48h",
+		Pattern: `^(([1-9]\d{0,3}|[12]\d{4}|3[0-5]\d{3}|36[0-4]\d\d|36500)d)?` +
+			`([1-9]\d{0,5}(\.\d{1,9})?h)?([1-9]\d{0,6}(\.\d{1,9})?m)?([1-9]\d{0,8}(\.\d{1,9})?s)?$`,
+		Description: strings.ToUpper(ageRule[:1]) + ageRule[1:] + ".",
 	}
 }
 

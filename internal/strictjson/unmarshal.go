@@ -24,6 +24,7 @@ func Unmarshal(text []byte, into any) error {
 	if !isObject(text) {
 		return fault.InvalidField("body", "must be an object")
 	}
+	text = PlainIntegers(text)
 	if wrong := mismatches(text, reflect.TypeOf(into).Elem(), ""); len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)
 	}
@@ -118,7 +119,7 @@ func typeInWords(t reflect.Type) string {
 	case t == reflect.TypeFor[time.Time]():
 		return "an RFC 3339 time, such as 2026-02-05T18:30:00.000Z"
 	case reflect.Zero(t).CanInt() || reflect.Zero(t).CanUint():
-		return "a whole number, without a fraction or an exponent"
+		return "a whole number"
 	case reflect.Zero(t).CanFloat():
 		return "a number"
 	case t.Kind() == reflect.Bool:

@@ -1,0 +1,232 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// body returns the schema of an operation's request body.
+func (d document) body(t *testing.T, method, path string) schema {
+	t.Helper()
+	op := d.Paths[path][strings.ToLower(method)]
+	if op.RequestBody == nil {
+		t.Fatalf("%s %s takes no body", method, path)
+	}
+	return d.resolve(op.RequestBody.Content["application/json"].Schema)
+}
+
+func (d document) resolve(s schema) schema {
+	if s.Ref == "" {
+		return s
+	}
+	return d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+}
+
+func TestOptionalFieldsMayBeNull(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore(noon)
+	h := allFunctions(t, stores{store, store, store, &fakeEraser{}, newLongTerm()})
+	newSession(t, h, "s1")
+	todo := expect(t, h, 201, call{
+		method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"},
+	}).header.Get("Location")
+	d := serveDocument(t, h)
+	for _, test := range []struct {
+		method, path, documented string
+		required                 object
+	}{
+		{"POST", "/v1/sessions", "", object{"context": "workout_log", "coachId": "c"}},
+		{"PATCH", "/v1/sessions/s1", "/v1/sessions/{id}", object{}},
+		{"PUT", "/v1/profile", "", object{}},
+		{"PUT", "/v1/user-summary", "", object{}},
+		{"PUT", "/v1/preferences", "", object{}},
+		{"PUT", "/v1/coaches/c1", "/v1/coaches/{coachId}", object{"name": "n", "persona": "p"}},
+		{"POST", "/v1/goals", "", object{"title": "t", "goalType": "habit"}},
+		{"POST", "/v1/check-ins", "", object{}},
+		{"POST", "/v1/memories", "", object{"type": "PEOPLE", "content": "x"}},
+		{"POST", "/v1/todos", "", object{"content": "x", "coachId": "c"}},
+		{"PATCH", todo, "/v1/todos/{id}", object{}},
+		{"POST", "/v1/context/query", "", object{"context": "workout_log"}},
+		{"POST", "/v1/recall", "", object{"query": "x"}},
+		{"POST", "/v1/prompts", "", object{"context": "workout_log", "sessionId": "s1", "message": "x"}},
+		{"POST", "/v1/chat", "", object{"sessionId": "s1", "message": "x"}},
+	} {
+		path := test.documented
+		if path == "" {
+			path = test.path
+		}
+		body := maps.Clone(test.required)
+		for name, field := range d.body(t, test.method, path).Properties {
+			if _, required := body[name]; required {
+				continue
+			}
+			body[name] = nil
+			if !slices.Contains(field.Type, "null") || len(field.Enum) > 0 && !slices.Contains(field.Enum, nil) {
+				t.Errorf("%s %s: the document does not allow null for %s: %+v", test.method, path, name, field)
+			}
+		}
+		r := send(t, h, call{method: test.method, path: test.path, user: "ann", body: body})
+		if r.status >= 300 {
+			t.Errorf("%s %s %v: %d %s", test.method, test.path, body, r.status, r.body)
+		}
+	}
+	if answer := d.Components.Schemas["ProfileDoc"].Properties["name"]; slices.Contains(answer.Type, "null") {
+		t.Error("the document says that a response may have null for an absent field")
+	}
+}
+
+func TestWholeNumbersMayHaveAFractionOfZero(t *testing.T) {
+	t.Parallel()
+	h, recaller := newContext()
+	expect(t, h, 200, call{
+		method: "POST", path: "/v1/recall", user: "ann", body: `{"query":"3.0","limit":1e1,"tokens":20.00}`,
+	})
+	if got := recaller.messages; *got.Limit != 10 || *got.Tokens != 20 || got.Query != "3.0" {
+		t.Errorf("limit %d, tokens %d, query %q", *got.Limit, *got.Tokens, got.Query)
+	}
+	h, prompts := newPrompts(t)
+	expect(t, h, 200, call{
+		method: "POST", path: "/v1/prompts", user: "ann",
+		body: `{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":2.56e2}}`,
+	})
+	if got := prompts.got.Budget.Tokens; got != 256 {
+		t.Errorf("budget %d", got)
+	}
+}
+
+func TestEmptyParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore(noon)
+	h := allFunctions(t, stores{store, store, store, &fakeEraser{}, newLongTerm()})
+	newSession(t, h, "s1")
+	for path, operations := range serveDocument(t, h).Paths {
+		for _, parameter := range operations["get"].Parameters {
+			if parameter.In != "query" {
+				continue
+			}
+			c := call{method: "GET", path: strings.Replace(path, "{id}", "s1", 1) + "?" + parameter.Name + "=", user: "ann"}
+			if parameter.Name == "cursor" {
+				expect(t, h, 200, c)
+				continue
+			}
+			expectProblem(t, h, 422, "invalid", parameter.Name, c)
+		}
+	}
+}
+
+func TestAgesOfTheContextQuery(t *testing.T) {
+	t.Parallel()
+	h, _ := newContext()
+	for within, status := range map[string]int{
+		"2d": 200, "48h": 200, "90m": 200, "30s": 200, "1d12h": 200, "1h30m": 200, "1.5h": 200, "36500d": 200, "1d1h1m1s": 200,
+		"": 422, "0h": 422, "h": 422, "-1h": 422, "36501d": 422, "1m1h": 422, "2 d": 422, "1e3h": 422, "500ms": 422, "2D": 422,
+	} {
+		expect(t, h, status, call{
+			method: "POST", path: "/v1/context/query", user: "ann",
+			body: object{"context": "workout_log", "within": within},
+		})
+	}
+}
+
+func TestDocumentListsRecipesAndAgents(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	d := serveDocument(t, h)
+	recipes, agents := []any{}, []any{}
+	for _, r := range prompt.Recipes {
+		recipes = append(recipes, r.Name)
+	}
+	for _, a := range prompt.Agents {
+		agents = append(agents, a.ID)
+	}
+	for _, path := range []string{"/v1/prompts", "/v1/chat"} {
+		fields := d.body(t, "POST", path).Properties
+		if got := fields["recipe"].Enum; !slices.Equal(got, append(recipes, nil)) {
+			t.Errorf("%s: recipes %v, want %v", path, got, recipes)
+		}
+		if got := fields["agentId"].Enum; !slices.Equal(got, append(agents, nil)) {
+			t.Errorf("%s: agents %v, want %v", path, got, agents)
+		}
+	}
+	coach, _ := newCoach(t, &fakeChat{})
+	w := httptest.NewRecorder()
+	coach.ServeHTTP(w, chatRequest(t, "http://x", "user:ann", `{"sessionId":"s","message":"x","recipe":"r","agentId":"a"}`))
+	if body := w.Body.String(); w.Code != http.StatusUnprocessableEntity || !strings.Contains(body, `"field":"agentId"`) ||
+		!strings.Contains(body, `"field":"recipe"`) {
+		t.Errorf("unknown recipe and agent: %d %s", w.Code, body)
+	}
+}
+
+// TestChatEventsAreInTheDocument checks one event of each kind against the schema of the stream.
+func TestChatEventsAreInTheDocument(t *testing.T) {
+	t.Parallel()
+	messages, _, _ := newMessages(t)
+	d := serveDocument(t, messages)
+	schemas := map[string]*schema{}
+	for _, s := range d.Paths["/v1/chat"]["post"].Responses["200"].Content["text/event-stream"].Schema.OneOf {
+		schemas[s.Properties["event"].Enum[0].(string)] = s.Properties["data"].ContentSchema
+	}
+	seen := 0
+	for _, last := range []chat.Event{
+		event("done", chat.Done{MessageID: "m", Usage: llm.Usage{PromptTokens: 1}, FinishReason: "stop"}),
+		event("error", fault.New(fault.Unavailable, "")),
+	} {
+		events := say(
+			event("prompt", chat.Built{PromptID: "p", UserMessageID: "u"}), event("token", chat.Token{Text: "x"}), last,
+		)
+		h, _ := newCoach(t, &fakeChat{events: events})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, chatRequest(t, "http://x", "user:ann", hello))
+		for _, frame := range strings.Split(strings.TrimSpace(w.Body.String()), "\n\n") {
+			name, data, _ := strings.Cut(strings.TrimPrefix(frame, "event: "), "\ndata: ")
+			if schemas[name] == nil {
+				t.Fatalf("the document has no event %q", name)
+			}
+			var value any
+			reply{body: []byte(data)}.decode(t, &value)
+			for _, wrong := range d.check(*schemas[name], name, value) {
+				t.Error(wrong)
+			}
+			seen++
+		}
+	}
+	if seen != 6 || len(schemas) != 4 {
+		t.Errorf("%d events seen, %d documented", seen, len(schemas))
+	}
+}
+
+func TestPathsOfCoachesAreInTheDocument(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	text := expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body
+	var d struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name   string
+				Schema schema
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.Paths["/v1/coaches/{coachId}"]["put"].Parameters; len(p) != 1 || p[0].Schema.Pattern == "" {
+		t.Errorf("parameters of PUT /v1/coaches/{coachId}: %+v", p)
+	}
+	put := call{method: "PUT", user: "ann", body: object{"name": "n", "persona": ""}}
+	for _, bad := range []string{"a b", "..x y", "ä"} {
+		put.path = "/v1/coaches/" + url.PathEscape(bad)
+		expectProblem(t, h, 422, "invalid", "coachId", put)
+	}
+}
