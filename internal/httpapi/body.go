@@ -110,8 +110,8 @@ func readError(err error) error {
 	return &fault.Error{Code: fault.NotJSON, Message: "the body could not be read to its end", Op: "read body", Err: err}
 }
 
-// allowNulls adds null to the schema of every optional field of a request body: a field that is null counts as absent. A
-// reference cannot have another type, so the schema that it refers to is copied into the field.
+// allowNulls adds null to the schema of every optional field of a request body: a field that is null counts as absent.
+// A reference cannot have another type, so the schema that it refers to is copied into the field.
 func allowNulls(registry huma.Registry, s *huma.Schema) {
 	if s.Ref != "" {
 		s = registry.SchemaFromRef(s.Ref)

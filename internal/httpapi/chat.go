@@ -74,8 +74,8 @@ func (s chats) register() {
 	}, s.start)
 }
 
-// chatEventSchema returns the schema of one event. In OpenAPI 3.1 the schema of an event stream describes each event, and
-// the data of an event is a string.
+// chatEventSchema returns the schema of one event. In OpenAPI 3.1 the schema of an event stream describes each event,
+// and the data of an event is a string.
 func chatEventSchema(r huma.Registry) *huma.Schema {
 	event := func(name string, data reflect.Type) *huma.Schema {
 		return &huma.Schema{Type: huma.TypeObject, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{

@@ -129,8 +129,10 @@ func TestAgesOfTheContextQuery(t *testing.T) {
 	t.Parallel()
 	h, _ := newContext()
 	for within, status := range map[string]int{
-		"2d": 200, "48h": 200, "90m": 200, "30s": 200, "1d12h": 200, "1h30m": 200, "1.5h": 200, "36500d": 200, "1d1h1m1s": 200,
-		"": 422, "0h": 422, "h": 422, "-1h": 422, "36501d": 422, "1m1h": 422, "2 d": 422, "1e3h": 422, "500ms": 422, "2D": 422,
+		"2d": 200, "48h": 200, "90m": 200, "30s": 200, "1d12h": 200, "1h30m": 200, "1.5h": 200, "36500d": 200,
+		"1d1h1m1s": 200,
+		"":         422, "0h": 422, "h": 422, "-1h": 422, "36501d": 422, "1m1h": 422, "2 d": 422, "1e3h": 422, "500ms": 422,
+		"2D": 422,
 	} {
 		expect(t, h, status, call{
 			method: "POST", path: "/v1/context/query", user: "ann",
@@ -161,7 +163,8 @@ func TestDocumentListsRecipesAndAgents(t *testing.T) {
 	}
 	coach, _ := newCoach(t, &fakeChat{})
 	w := httptest.NewRecorder()
-	coach.ServeHTTP(w, chatRequest(t, "http://x", "user:ann", `{"sessionId":"s","message":"x","recipe":"r","agentId":"a"}`))
+	const unknown = `{"sessionId":"s","message":"x","recipe":"r","agentId":"a"}`
+	coach.ServeHTTP(w, chatRequest(t, "http://x", "user:ann", unknown))
 	if body := w.Body.String(); w.Code != http.StatusUnprocessableEntity || !strings.Contains(body, `"field":"agentId"`) ||
 		!strings.Contains(body, `"field":"recipe"`) {
 		t.Errorf("unknown recipe and agent: %d %s", w.Code, body)

@@ -153,9 +153,9 @@ func parseExponent(text string) int {
 	return beyond
 }
 
-// PlainIntegers rewrites whole numbers that have a fraction or an exponent, such as 3.0 and 1e1, as plain digits. To JSON
-// Schema these are integers, and to encoding/json they are not. It leaves numbers of more than 18 digits alone, which no
-// integer field takes. The text must have passed Check.
+// PlainIntegers rewrites whole numbers that have a fraction or an exponent, such as 3.0 and 1e1, as plain digits. To
+// JSON Schema these are integers, and to encoding/json they are not. It leaves numbers of more than 18 digits alone,
+// which no integer field takes. The text must have passed Check.
 func PlainIntegers(text []byte) []byte {
 	var out []byte
 	done := 0
@@ -198,8 +198,8 @@ func numberEnd(text []byte, i int) int {
 	return i
 }
 
-// plainInteger returns a whole number as plain digits. ok is false if the number is plain already, has a fraction, or is
-// too long.
+// plainInteger returns a whole number as plain digits. ok is false if the number is plain already, has a fraction, or
+// is too long.
 func plainInteger(number string) (plain string, ok bool) {
 	if !strings.ContainsAny(number, ".eE") {
 		return "", false

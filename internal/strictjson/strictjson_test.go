@@ -65,7 +65,8 @@ func TestUnmarshalRefuses(t *testing.T) {
 			"Plain inner inners lost userId words[1]",
 		},
 		{
-			"a fraction, and an exponent", `{"inner":{"tokens":1.5},"inners":[{"tokens":1e-1}]}`, "inner.tokens inners[0].tokens",
+			"a fraction, and an exponent", `{"inner":{"tokens":1.5},"inners":[{"tokens":1e-1}]}`,
+			"inner.tokens inners[0].tokens",
 		},
 		{"no time", `{"from":"yesterday"}`, "from"},
 		{"half a surrogate pair", `{"name":"\ud83d"}`, "name"},
@@ -109,9 +110,9 @@ func TestPlainIntegers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"a":3.0,"b":[1e1,-2.50e1,0.0,-0e5],"c":"1.0 \" 2.0"}`: `{"a":3,"b":[10,-25,0,0],"c":"1.0 \" 2.0"}`,
-		`[1.5,1e-1,12,1e17,1e18,1.0e300,-1E+2]`:                  `[1.5,1e-1,12,100000000000000000,1e18,1.0e300,-100]`,
-		`1.0`:                                                    `1`,
-		`{"1.0":true}`:                                           `{"1.0":true}`,
+		`[1.5,1e-1,12,1e17,1e18,1.0e300,-1E+2]`:                 `[1.5,1e-1,12,100000000000000000,1e18,1.0e300,-100]`,
+		`1.0`:                                                   `1`,
+		`{"1.0":true}`:                                          `{"1.0":true}`,
 	} {
 		if got := string(strictjson.PlainIntegers([]byte(text))); got != want {
 			t.Errorf("%s became %s, want %s", text, got, want)
