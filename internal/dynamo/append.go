@@ -4,197 +4,165 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// Append stores the messages, the session's counters and the idempotency record in one transaction. Its answer's
-// session carries no summary: that is not part of what an append decides, and a repeat has to answer the same.
-func (s *Store) Append(ctx context.Context, user conversation.UserID, in conversation.Append) (conversation.Appended, error) {
-	now := s.now()
+// Append stores messages, the session's counters and the idempotency record in one transaction. The session in the
+// answer has no summary, so that a repeat can give the same answer.
+func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in conversation.Append,
+) (conversation.Appended, error) {
+	now := s.db.now()
 	in, err := in.Prepare(now)
 	if err != nil {
 		return conversation.Appended{}, err
 	}
-	ext := extension{user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := appender{db: s.db, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	if in.Idempotency.Set() {
-		ext.account = s.account(user, in.Idempotency)
+		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
+			record := s.db.idempotencyRecord(user, in.Idempotency, done.Session.Generation)
+			recordAppend(record, k, done)
+			return t.put(record, s.db.idempotencyKeyIsFree(done.Session.Generation))
+		}
 	}
-	out, met, err := s.extend(ctx, ext)
+	out, existing, err := a.append(ctx)
 	if fault.Is(err, fault.NotFound) && in.Idempotency.Set() {
-		met, err = s.accounted(ctx, user, in.Idempotency)
+		existing, err = s.db.readIdempotencyRecord(ctx, user, in.Idempotency)
 	}
-	if err != nil || met == nil {
+	if err != nil || existing == nil {
 		return out, err
 	}
-	if err := sameBody(met, in.Idempotency); err != nil {
+	if err := checkSameBody(existing, in.Idempotency); err != nil {
 		return conversation.Appended{}, err
 	}
-	return s.replay(ctx, user, in, met)
+	return s.db.replayAppend(ctx, user, in, existing)
 }
 
-// account returns what adds an append's idempotency record to its transaction.
-func (s *Store) account(user conversation.UserID, idem conversation.Idempotency) accounting {
-	return func(t *transaction, k key, a conversation.Appended) int {
-		it := s.ledger(user, idem, a.Session.Generation)
-		recordAppend(it, k, a)
-		return t.put(it, s.ledgerFree(a.Session.Generation))
-	}
-}
-
-// accounting adds the write of an idempotency record and returns its place.
-type accounting func(*transaction, key, conversation.Appended) int
-
-// extension is one append as the store works on it.
-type extension struct {
+// appender appends messages to one session.
+type appender struct {
+	db        *DB
 	user      conversation.UserID
 	sessionID string
 	messages  []conversation.NewMessage
 	now       time.Time
-	account   accounting // nil without an idempotency key
+	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
+	addRecord func(*transaction, key, conversation.Appended) int
 }
 
-// extend appends until it is done, refused, or out of time. A session that moved on is taken from what the failed
-// condition returned. met is the idempotency record that stood in the way, when one did.
-func (s *Store) extend(ctx context.Context, e extension) (out conversation.Appended, met item, err error) {
+// append tries until the messages are stored, the time is over, or the append is refused. existing is the idempotency
+// record of an earlier call with the same key.
+//
+// Every attempt is for the session as this process knows it. When another writer came first, the failed condition
+// returns the session as it is now, which makes the next attempt right. That attempt is made at once. A wait follows
+// only every other conflict, because the session may change during the wait: the attempt after it then serves as a
+// read. With a wait after each conflict, the writer that won last would keep winning.
+func (a *appender) append(ctx context.Context) (out conversation.Appended, existing item, err error) {
 	const op = "append messages"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	leave, err := s.turns.enter(ctx, memoKey{e.user, e.sessionID})
-	if err != nil {
-		return out, nil, failed(op, err)
-	}
-	defer leave()
-	session, warm := s.known.session(e.user, e.sessionID)
-	if !warm {
-		if session, err = s.Session(ctx, e.user, e.sessionID); err != nil {
+	session, ok := a.db.cache.session(a.user, a.sessionID)
+	if !ok {
+		if session, err = a.db.session(ctx, a.user, a.sessionID); err != nil {
 			return out, nil, err
 		}
 	}
-	for p, l := s.patience(), new(line); ; {
-		attempt, err := s.attempt(e, session, l)
+	b := a.db.backoff()
+	for conflicts := 1; ; conflicts++ {
+		attempt, err := a.newAttempt(session)
 		if err != nil {
 			return out, nil, failed(op, err)
 		}
-		refused, err := s.commit(ctx, op, attempt.tx, p)
+		failures, err := a.db.commit(ctx, op, attempt.tx, b)
 		if err != nil {
-			s.known.forget(e.user, e.sessionID)
+			a.db.cache.removeSession(a.user, a.sessionID)
 			return out, nil, err
 		}
-		done, met, err := s.settled(ctx, e, attempt, refused)
-		if done || met != nil || err != nil {
-			return attempt.result, met, err
+		if stored, err := a.isStored(ctx, attempt, failures); stored || err != nil {
+			a.db.cache.saveSession(a.user, attempt.result.Session)
+			return attempt.result, nil, err
 		}
-		if session, err = s.repaired(ctx, e, attempt, refused, l, p); err != nil {
+		if existing, failed := failures.existing(attempt.recordPlace); failed {
+			return attempt.result, existing, nil
+		}
+		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
 			return out, nil, failed(op, err)
+		}
+		if conflicts%2 == 0 {
+			if err := b.afterConflict(ctx); err != nil {
+				return out, nil, failed(op, err)
+			}
 		}
 	}
 }
 
-// attempt is one transaction of an append, made for the session as it was thought to stand.
-type attempt struct {
-	tx      *transaction
-	result  conversation.Appended
-	session int // places in the transaction
-	first   int
-	account int
+// appendAttempt is one transaction of an append, with the places of its conditions.
+type appendAttempt struct {
+	tx                                      *transaction
+	result                                  conversation.Appended
+	sessionPlace, messagePlace, recordPlace int // recordPlace is -1 without an idempotency key
 }
 
-func (s *Store) attempt(e extension, session conversation.Session, l *line) (attempt, error) {
-	messages, after := session.Extend(e.messages, e.now)
+func (a *appender) newAttempt(session conversation.Session) (appendAttempt, error) {
+	messages, after := session.Extend(a.messages, a.now)
 	after.Summary = nil
-	a := attempt{tx: s.transaction(), result: conversation.Appended{Messages: messages, Session: after}, account: -1}
-	k, err := s.addSessionUpdate(&a, e, session, after, l)
-	if err != nil {
-		return a, err
+	try := appendAttempt{
+		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after}, recordPlace: -1,
 	}
+	sk, ok := sessionSK(session.Context, session.ID)
+	if !ok || session.Placement != conversation.Shared {
+		return try, errInvalidKey
+	}
+	k := key{partition(a.user), sk}
+	try.sessionPlace = try.tx.update(k, a.db.setDueIfNone(setCounters(after), k), isUnchanged(session))
 	for i := range messages {
 		at := messages[i].Timestamp
-		messages[i].ID = messageID(e.user, at, newShortID(at, randomDigits(s.random)))
-		it, err := encodeMessage(e.user, session, messages[i])
+		messages[i].ID = messageID(a.user, at, newShortID(at, newRandomDigits(a.db.random)))
+		it, err := encodeMessage(a.user, session, messages[i])
 		if err != nil {
-			return a, err
+			return try, err
 		}
-		place := a.tx.put(it, expression.AttributeNotExists(field(attrPK)))
+		place := try.tx.put(it, notExists())
 		if i == 0 {
-			a.first = place
+			try.messagePlace = place
 		}
 	}
-	if e.account != nil {
-		a.account = e.account(a.tx, k, a.result)
+	if a.addRecord != nil {
+		try.recordPlace = a.addRecord(try.tx, k, try.result)
 	}
-	return a, nil
+	return try, nil
 }
 
-func (s *Store) addSessionUpdate(a *attempt, e extension, before, after conversation.Session, l *line) (key, error) {
-	sk, ok := sessionSK(before.Context, before.ID)
-	if !ok || before.Placement != conversation.Shared {
-		return key{}, errBadKey
-	}
-	k := key{partition(e.user), sk}
-	u, standing := l.take(s.due(counters(after), k), standsAs(before))
-	a.session = a.tx.update(k, u, standing)
-	return k, nil
-}
-
-// due makes a session that is not in the due index fall due one idle time from now.
-func (s *Store) due(u expression.UpdateBuilder, k key) expression.UpdateBuilder {
-	at := conversation.Milliseconds(s.now().Add(s.idle))
-	return u.
-		Set(field(attrDueAt), field(attrDueAt).IfNotExists(value(moment(at)))).
-		Set(field(attrDueShard), field(attrDueShard).IfNotExists(value(whole(dueShard(k)))))
-}
-
-// settled reports whether the attempt was carried out, by itself or by an earlier try whose answer was lost; met is
-// the idempotency record that refused it.
-func (s *Store) settled(ctx context.Context, e extension, a attempt, refused *refusal) (done bool, met item, err error) {
-	done, err = s.carriedOut(ctx, e, a, refused)
-	if done || err != nil {
-		s.known.keep(e.user, a.result.Session)
-		return done, nil, err
-	}
-	met, _ = refused.met(a.account)
-	return false, met, nil
-}
-
-// carriedOut looks for the attempt's own writes behind a refusal. Only this call knows the random part of its message
-// ids: a record under one of them is its own.
-func (s *Store) carriedOut(ctx context.Context, e extension, a attempt, refused *refusal) (bool, error) {
-	if refused == nil {
+// isStored reports whether the messages are stored, either by this attempt or by an earlier one whose answer was lost.
+// Only this call knows the random part of its message ids, so a message with such an id is its own.
+func (a *appender) isStored(ctx context.Context, try appendAttempt, failures *conditionFailures) (bool, error) {
+	if failures == nil {
 		return true, nil
 	}
-	own := a.result.Messages[0].ID
-	if it, _ := refused.met(a.first); it.text(attrMessageID) == own {
+	own := try.result.Messages[0].ID
+	if it, _ := failures.existing(try.messagePlace); it.string(attrMessageID) == own {
 		return true, nil
 	}
-	if !refused.unsure {
+	if !failures.ambiguous {
 		return false, nil
 	}
-	sk, _ := parseMessageID(e.user, own)
-	f, err := s.read(ctx, "append messages", key{partition(e.user), sk})
-	return len(f) > 0, err
+	sk, _ := parseMessageID(a.user, own)
+	records, err := a.db.read(ctx, "append messages", key{partition(a.user), sk})
+	return len(records) > 0, err
 }
 
-// repaired returns the session to try again with, when the line has come to this writer.
-func (s *Store) repaired(ctx context.Context, e extension, a attempt, refused *refusal, l *line, p *patience) (conversation.Session, error) {
-	it, lost := refused.met(a.session)
-	if !lost { // a message's key was taken; the next attempt draws other ids
-		return s.Session(ctx, e.user, e.sessionID)
-	}
-	if session, ok := decodeSession(it); ok {
-		var err error
-		if it, err = s.queue(ctx, it, session, l, p); err != nil {
-			return session, err
-		}
-	}
+// currentSession returns the session for the next attempt: as the failed condition returned it, or else as the table
+// has it.
+func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures *conditionFailures,
+) (conversation.Session, error) {
+	it, failed := failures.existing(try.sessionPlace)
 	if session, ok := decodeSession(it); ok {
 		return session, nil
 	}
-	s.known.forget(e.user, e.sessionID)
-	if it != nil {
+	if failed { // it is gone, and may have been created again in another context
+		a.db.cache.removeSession(a.user, a.sessionID)
+	}
+	if it != nil { // the app's own record, which is not migrated
 		return conversation.Session{}, fault.Missing("session")
 	}
-	return s.Session(ctx, e.user, e.sessionID) // it may have been made anew in another context
+	return a.db.session(ctx, a.user, a.sessionID)
 }

@@ -1,7 +1,6 @@
 package dynamo
 
-// The names of attributes in keys, indexes, expressions and records. Those of design 3 are part of the data model:
-// an app may read them.
+// The names of stored attributes.
 const (
 	attrPK         = "pk"
 	attrSK         = "sk"
@@ -22,9 +21,9 @@ const (
 	attrAgentID       = "agentId"
 	attrMode          = "mode"
 	attrMetadata      = "metadata"
-	// attrBorn is when the message's session was created, in epoch milliseconds: an index that lags behind a
-	// deletion shows messages of an earlier session of the same id, which are told apart by it.
-	attrBorn = "born"
+	// attrSessionCreatedAt is in epoch milliseconds. It tells a session from a deleted one of the same id, whose
+	// messages an index may still show.
+	attrSessionCreatedAt = "sessionCreatedAtMs"
 
 	// Sessions.
 	attrEntityType    = "entityType"
@@ -33,14 +32,12 @@ const (
 	attrAttributes    = "attributes"
 	attrMessageCount  = "messageCount"
 	attrLastSeq       = "lastSeq"
-	attrDeleted       = "deletedSeqs"
+	attrDeletedSeqs   = "deletedSeqs"
 	attrStartedAt     = "startedAt"
 	attrLastMessageAt = "lastMessageAt"
 	attrLeftAt        = "leftAt"
 	attrPlacement     = "placement"
 	attrVersion       = "version"
-	attrTickets       = "tickets"
-	attrServed        = "served"
 	attrSummarizedSeq = "summarizedSeq"
 	attrIndexedSeq    = "indexedSeq"
 	attrExtractedSeq  = "extractedSeq"
@@ -63,7 +60,7 @@ const (
 	attrModel         = "model"
 	attrPromptVersion = "promptVersion"
 
-	// Kept prompts.
+	// Stored prompts.
 	attrRecipe   = "recipe"
 	attrManifest = "manifest"
 	attrText     = "text"
@@ -72,23 +69,23 @@ const (
 	attrBodyHash   = "bodyHash"
 	attrSessionSK  = "sessionSk"
 	attrRecordID   = "recordId"
-	attrKeys       = "keys"
+	attrMessageSKs = "messageSks"
 	attrState      = "state"
 	attrLease      = "lease"
 	attrLeaseUntil = "leaseUntil"
-	attrAnswerKey  = "answerKey"
+	attrAnswerSK   = "answerSk"
 
 	// Deletions and erasures.
 	attrVectors     = "vectors"
 	attrEmptied     = "emptied"
-	attrBuriedAt    = "buriedAt"
-	attrRound       = "round"
+	attrDeletedAt   = "deletedAt"
+	attrSweeps      = "sweeps"
 	attrErasing     = "erasing"
 	attrErasedAt    = "erasedAt"
 	attrCounts      = "counts"
 	attrVectorCount = "vectorCount"
 
-	// Long-term memory. Version counts a record's writes, as it does a session's.
+	// Long-term records. Like a session's, their version counts writes.
 	attrName         = "name"
 	attrEmail        = "email"
 	attrJoinedAt     = "joinedAt"

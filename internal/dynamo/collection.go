@@ -1,8 +1,11 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -11,31 +14,30 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// Goals, CheckIns, Memories and Todos are the stores of what a user has many of.
-func (s *Store) Goals() longterm.Collection[longterm.Goal] {
-	return collection[longterm.Goal]{s, goals}
-}
-
-// CheckIns is the store of check-ins; the latest is the live one.
-func (s *Store) CheckIns() longterm.Collection[longterm.CheckIn] {
-	return collection[longterm.CheckIn]{s, checkIns}
-}
-
-// Memories is the store of memories; the valid ones are live.
-func (s *Store) Memories() longterm.Collection[longterm.Memory] {
-	return collection[longterm.Memory]{s, memories}
-}
-
-// Todos is the store of todos; the pending and those completed in the last 48 hours are live.
-func (s *Store) Todos() longterm.Collection[longterm.Todo] {
-	return collection[longterm.Todo]{s, todos}
-}
-
-// collection keeps one kind of record.
-type collection[T any] struct {
-	*Store
+// CollectionStore keeps one kind of record of which a user has many. Live records are those that a prompt may need. The
+// others are past. It is safe for concurrent use.
+type CollectionStore[T any] struct {
+	db   *DB
 	kind kind[T]
 }
+
+var _ longterm.Collection[longterm.Goal] = (*CollectionStore[longterm.Goal])(nil)
+
+// NewGoalStore returns the goals of a DB. The active ones are live.
+func NewGoalStore(db *DB) *CollectionStore[longterm.Goal] { return &CollectionStore[longterm.Goal]{db, goals} }
+
+// NewCheckInStore returns the check-ins of a DB. The latest one is live.
+func NewCheckInStore(db *DB) *CollectionStore[longterm.CheckIn] {
+	return &CollectionStore[longterm.CheckIn]{db, checkIns}
+}
+
+// NewMemoryStore returns the memories of a DB. The valid ones are live.
+func NewMemoryStore(db *DB) *CollectionStore[longterm.Memory] {
+	return &CollectionStore[longterm.Memory]{db, memories}
+}
+
+// NewTodoStore returns the todos of a DB. The pending ones, and those completed in the last 48 hours, are live.
+func NewTodoStore(db *DB) *CollectionStore[longterm.Todo] { return &CollectionStore[longterm.Todo]{db, todos} }
 
 // stored is a record as it is in the table.
 type stored[T any] struct {
@@ -45,71 +47,73 @@ type stored[T any] struct {
 	version int64
 }
 
-func (c collection[T]) stored(it item) stored[T] {
-	k := keyIn(it)
-	_, live, _ := recordIDIn(k.sk, c.kind.name)
-	return stored[T]{c.kind.decode(it), k, live, it.whole(attrVersion)}
+func (s *CollectionStore[T]) decodeStored(it item) stored[T] {
+	k := keyOf(it)
+	_, live, _ := parseRecordSK(k.sk, s.kind.name)
+	return stored[T]{s.kind.decode(it), k, live, it.int64(attrVersion)}
 }
 
-func (c collection[T]) keys(user conversation.UserID, id string) []key {
-	pk := partition(user)
-	return []key{{pk, recordSK(livePrefix, c.kind.name, id)}, {pk, recordSK(pastPrefix, c.kind.name, id)}}
-}
+// findAttempts is how often a record is looked for. One that becomes past while both of its keys are read can be missed
+// at both.
+const findAttempts = 3
 
-// lookups is how often a record is looked for: one that moves between what is live and what is past while both are
-// read can be missed in both.
-const lookups = 3
-
-// find reads a record, live or past. The generation is the user's, which a write has to meet again.
-func (c collection[T]) find(ctx context.Context, user conversation.UserID, id string) (stored[T], int64, error) {
-	if _, ok := conversation.TimeOfID(c.kind.name, id); !ok {
-		return stored[T]{}, 0, fault.Missing(c.kind.name)
+// find reads a record, live or past, and the user's generation, on which a write of the record depends.
+func (s *CollectionStore[T]) find(ctx context.Context, user conversation.UserID, id string,
+) (record stored[T], generation int64, err error) {
+	if _, ok := conversation.TimeOfID(s.kind.name, id); !ok {
+		return stored[T]{}, 0, fault.Missing(s.kind.name)
 	}
-	keys := c.keys(user, id)
-	for range lookups {
-		f, err := c.readOf(ctx, "read "+c.kind.name, user, keys...)
+	pk := partition(user)
+	keys := []key{{pk, recordSK(livePrefix, s.kind.name, id)}, {pk, recordSK(pastPrefix, s.kind.name, id)}}
+	for range findAttempts {
+		records, err := s.db.readCurrent(ctx, "read "+s.kind.name, user, keys...)
 		if err != nil {
 			return stored[T]{}, 0, err
 		}
 		for _, k := range keys {
-			if it, ok := f.of(user, k); ok {
-				return c.stored(it), f.generation(user), nil
+			if it, ok := records.current(user, k); ok {
+				return s.decodeStored(it), records.generation(user), nil
 			}
 		}
 	}
-	return stored[T]{}, 0, fault.Missing(c.kind.name)
+	return stored[T]{}, 0, fault.Missing(s.kind.name)
 }
 
-func (c collection[T]) Get(ctx context.Context, user conversation.UserID, id string) (T, error) {
-	found, _, err := c.find(ctx, user, id)
+// Get returns one record.
+func (s *CollectionStore[T]) Get(ctx context.Context, user conversation.UserID, id string) (T, error) {
+	found, _, err := s.find(ctx, user, id)
 	return found.value, err
 }
 
-func (c collection[T]) Create(ctx context.Context, user conversation.UserID, record T, idem conversation.Idempotency) (T, bool, error) {
+// Create stores a record with a new id.
+func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserID, record T,
+	idem conversation.Idempotency,
+) (T, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	now := conversation.Milliseconds(c.now())
-	made := c.kind.created(record, now)
-	*c.kind.id(&made) = conversation.NewID(c.kind.name, c.kind.at(made), c.random)
-	change := recordChange[T]{to: made, idem: idem, at: now, generation: c.known.generation(user)}
-	met, err := c.write(ctx, user, change)
-	if err != nil || met == nil {
-		return made, false, err
+	now := conversation.Milliseconds(s.db.now())
+	created := s.kind.created(record, now)
+	*s.kind.id(&created) = conversation.NewID(s.kind.name, s.kind.at(created), s.db.random)
+	existing, err := s.writeNew(ctx, user, recordChange[T]{to: created, idem: idem, at: now})
+	if err != nil || existing == nil {
+		return created, false, err
 	}
-	if err := sameBody(met, idem); err != nil {
+	if err := checkSameBody(existing, idem); err != nil {
 		return record, false, err
 	}
-	// The first answer, whatever has become of the record since: from the repeat's own body and the ledger's keys.
-	made = c.kind.created(record, met.time(attrCreatedAt))
-	*c.kind.id(&made) = met.text(attrRecordID)
-	return made, true, nil
+	// The first answer again, whatever has become of the record since.
+	created = s.kind.created(record, existing.time(attrCreatedAt))
+	*s.kind.id(&created) = existing.string(attrRecordID)
+	return created, true, nil
 }
 
-func (c collection[T]) Update(ctx context.Context, user conversation.UserID, id string, change func(*T) error) (T, error) {
+// Update applies a change to a record. When another writer came first, it applies the change to what that one wrote.
+func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserID, id string, change func(*T) error,
+) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	for p := c.patience(); ; {
-		from, generation, err := c.find(ctx, user, id)
+	for b := s.db.backoff(); ; {
+		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
 			return from.value, err
 		}
@@ -117,76 +121,83 @@ func (c collection[T]) Update(ctx context.Context, user conversation.UserID, id 
 		if err := change(&to); err != nil {
 			return from.value, err
 		}
-		*c.kind.id(&to) = id
-		_, err = c.write(ctx, user, recordChange[T]{from: &from, to: to, generation: generation})
-		if !lostRace(err) {
+		*s.kind.id(&to) = id
+		done, err := s.writeChanged(ctx, user, recordChange[T]{from: &from, to: to, generation: generation}, b)
+		if done || err != nil {
 			return to, err
 		}
-		if err := p.wait(ctx); err != nil {
-			return from.value, failed("update "+c.kind.name, err)
+		if err := b.afterConflict(ctx); err != nil {
+			return from.value, failed("update "+s.kind.name, err)
 		}
 	}
 }
 
-func (c collection[T]) Delete(ctx context.Context, user conversation.UserID, id string) error {
+// Delete deletes a record.
+func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserID, id string) error {
+	op := "delete " + s.kind.name
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	for p := c.patience(); ; {
-		from, _, err := c.find(ctx, user, id)
+	for b := s.db.backoff(); ; {
+		from, _, err := s.find(ctx, user, id)
 		if err != nil {
 			return err
 		}
-		err = c.deleteItem(ctx, from.key, unchanged(from.version))
-		if _, lost := conditionFailed(err); !lost {
-			return failed("delete "+c.kind.name, err)
+		err = s.db.deleteItem(ctx, from.key, isVersion(from.version))
+		if _, conflict := conditionFailed(err); !conflict {
+			return failed(op, err)
 		}
-		if err := p.wait(ctx); err != nil {
-			return failed("delete "+c.kind.name, err)
+		if err := b.afterConflict(ctx); err != nil {
+			return failed(op, err)
 		}
 	}
 }
 
-// unchanged is the condition that nobody has written a record since it was read.
-func unchanged(version int64) expression.ConditionBuilder {
-	return field(attrVersion).Equal(value(whole(version)))
+// isVersion is the condition that nobody has written a record since it was read.
+func isVersion(version int64) expression.ConditionBuilder {
+	return field(attrVersion).Equal(value(intAttr(version)))
 }
 
-// List merges what is live and what is past, newest first.
-func (c collection[T]) List(ctx context.Context, user conversation.UserID, page conversation.Page) ([]T, conversation.Position, error) {
+// List returns one page of live and past records, newest first.
+func (s *CollectionStore[T]) List(ctx context.Context, user conversation.UserID, page conversation.Page,
+) ([]T, conversation.Position, error) {
 	after := string(page.After)
-	if _, ok := conversation.TimeOfID(c.kind.name, after); after != "" && !ok {
+	if _, ok := conversation.TimeOfID(s.kind.name, after); after != "" && !ok {
 		return nil, "", errPosition()
 	}
 	var all []item
 	for _, prefix := range []string{livePrefix, pastPrefix} {
-		part, err := c.listPart(ctx, user, prefix, after, page.Limit+1)
+		part, err := s.listPrefix(ctx, user, prefix, after, page.Limit+1)
 		if err != nil {
 			return nil, "", err
 		}
 		all = append(all, part...)
 	}
-	slices.SortStableFunc(all, func(a, b item) int { return -compareIDs(a, b) })
-	all = slices.CompactFunc(all, func(a, b item) bool { return compareIDs(a, b) == 0 }) // one that moved in between
-	out, next, err := collectPresent(ctx, c.Store, user, page.Limit, each(all), func(it item) (T, bool) { return c.kind.decode(it), true })
+	slices.SortStableFunc(all, func(a, b item) int { return cmp.Compare(recordID(b), recordID(a)) })
+	// A record that became past between the two reads is in both lists.
+	all = slices.CompactFunc(all, func(a, b item) bool { return recordID(a) == recordID(b) })
+	out, next, err := collectCurrent(ctx, s.db, user, page.Limit, sequence(all), func(it item) (T, bool) {
+		return s.kind.decode(it), true
+	})
 	if next != "" {
-		next = next[lastPart(string(next)):]
+		next = next[strings.LastIndexByte(string(next), '#')+1:]
 	}
 	return out, next, err
 }
 
-func (c collection[T]) listPart(ctx context.Context, user conversation.UserID, prefix, after string, limit int) ([]item, error) {
-	low := recordSK(prefix, c.kind.name, "")
+func (s *CollectionStore[T]) listPrefix(ctx context.Context, user conversation.UserID, prefix, after string, limit int,
+) ([]item, error) {
+	low := recordSK(prefix, s.kind.name, "")
 	high := afterPrefix(low)
 	if after != "" {
 		high = low + after
 	}
-	q := query{where: within(user, low, high), descending: true, page: limit + 1}
+	q := query{where: between(user, low, high), descending: true, page: limit + 1}
 	var out []item
-	for it, err := range c.query(ctx, "list "+c.kind.name, q) {
+	for it, err := range s.db.query(ctx, "list "+s.kind.name, q) {
 		if err != nil {
 			return nil, err
 		}
-		if idIn(it) != after {
+		if recordID(it) != after {
 			out = append(out, it)
 		}
 		if len(out) == limit {
@@ -194,4 +205,15 @@ func (c collection[T]) listPart(ctx context.Context, user conversation.UserID, p
 		}
 	}
 	return out, nil
+}
+
+// sequence returns records that were read already as a query returns them.
+func sequence(records []item) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		for _, it := range records {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
 }

@@ -1,158 +1,157 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"iter"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// recordChange is one write of a record: a new one, or one that was read and changed.
+// recordChange is one write of a record, either a new one or one that was read and changed.
 type recordChange[T any] struct {
-	from       *stored[T]
+	from       *stored[T] // nil for a new record
 	to         T
 	generation int64
-	// idem and at, the moment of creation, belong to a new record.
+	// idem and at, the time of creation, belong to a new record.
 	idem conversation.Idempotency
 	at   time.Time
 }
 
-// errLostRace says that a record is no longer as it was read.
-var errLostRace = errors.New("dynamo: another writer came first")
-
-func lostRace(err error) bool { return errors.Is(err, errLostRace) }
-
-// maxMoves bounds how many records one write makes past besides its own; the next write goes on.
+// maxMoves bounds how many other records one write makes past. The next write goes on.
 const maxMoves = 20
 
-// write stores a record among what is live or past, and makes past what has no place among the live any more, in one
-// transaction on condition that the user's generation is the one that is meant. met is the idempotency record of an
-// earlier call.
-func (c collection[T]) write(ctx context.Context, user conversation.UserID, change recordChange[T]) (met item, err error) {
-	op := "write " + c.kind.name
-	for p := c.patience(); ; {
-		w, err := c.plan(ctx, user, change)
-		if err != nil {
+// recordWrite is the transaction of a write, with the places of its conditions. idemPlace is -1 without an idempotency
+// key.
+type recordWrite struct {
+	tx                                   *transaction
+	ownPlace, generationPlace, idemPlace int
+}
+
+// writeNew stores a new record. existing is the idempotency record of an earlier call with the same key.
+func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.UserID, change recordChange[T],
+) (existing item, err error) {
+	op := "write " + s.kind.name
+	for b := s.db.backoff(); ; {
+		var w recordWrite
+		failures, err := s.db.commitAtGeneration(ctx, op, user, b, func(generation int64) (*transaction, int) {
+			change.generation = generation
+			w = s.newWrite(ctx, user, change)
+			return w.tx, w.generationPlace
+		})
+		if err != nil || failures == nil {
 			return nil, err
 		}
-		refused, err := c.commit(ctx, op, w.tx, p)
-		if err != nil || refused == nil {
-			return nil, err
+		if existing, failed := failures.existing(w.idemPlace); failed {
+			return existing, nil
 		}
-		if met, failed := refused.met(w.ledger); failed {
-			return met, nil
+		if own, failed := failures.existing(w.ownPlace); failed && failures.ambiguous && own != nil {
+			return nil, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
 		}
-		if met, failed := refused.met(w.own); failed {
-			if change.from != nil {
-				return nil, errLostRace
-			}
-			if refused.unsure && met != nil {
-				return nil, nil // the id is this call's own: an earlier try, whose answer was lost
-			}
-		}
-		if met, failed := refused.met(w.generation); failed {
-			if change.from != nil {
-				return nil, fault.Missing(c.kind.name)
-			}
-			change.generation = met.whole(attrGeneration)
-			c.known.keepGeneration(user, change.generation)
-			continue
-		}
-		if err := p.wait(ctx); err != nil {
+		if err := b.afterConflict(ctx); err != nil {
 			return nil, failed(op, err)
 		}
 	}
 }
 
-// recordWrite is the transaction of a write, with its places.
-type recordWrite struct {
-	tx                      *transaction
-	own, generation, ledger int
+// writeChanged stores a record that was read and changed. done is false when another writer came first.
+func (s *CollectionStore[T]) writeChanged(ctx context.Context, user conversation.UserID, change recordChange[T],
+	b *backoff,
+) (done bool, err error) {
+	w := s.newWrite(ctx, user, change)
+	failures, err := s.db.commit(ctx, "write "+s.kind.name, w.tx, b)
+	if err != nil || failures == nil {
+		return err == nil, err
+	}
+	_, changed := failures.existing(w.ownPlace)
+	if _, erased := failures.existing(w.generationPlace); erased && !changed {
+		return false, fault.Missing(s.kind.name)
+	}
+	return false, nil
 }
 
-func (c collection[T]) plan(ctx context.Context, user conversation.UserID, change recordChange[T]) (recordWrite, error) {
-	live, err := c.liveAfter(ctx, user, change)
+// newWrite returns the transaction that stores the record and makes others past that are no longer live, on condition
+// of the user's generation.
+func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.UserID, change recordChange[T],
+) recordWrite {
+	w := recordWrite{tx: s.db.transaction(), idemPlace: -1}
+	live, err := s.readLive(ctx, user, change)
 	if err != nil {
-		return recordWrite{}, err
+		w.tx.err = err
+		return w
 	}
-	stays, past, err := c.kind.place(live, change.to, c.now())
+	stays, past, err := s.kind.place(live, change.to, s.db.now())
 	if err != nil {
-		return recordWrite{}, err
+		w.tx.err = err
+		return w
 	}
-	w := recordWrite{tx: c.transaction(), ledger: -1}
-	w.own = c.addOwn(w.tx, user, change, stays)
+	w.ownPlace = s.addOwn(w.tx, user, change, stays)
 	for _, r := range past[:min(len(past), maxMoves)] {
-		w.tx.delete(r.key, unchanged(r.version))
-		w.tx.set(c.record(user, r.value, false, r.version+1, change.generation))
+		w.tx.delete(r.key, isVersion(r.version))
+		w.tx.replace(s.encode(user, r.value, false, r.version+1, change.generation))
 	}
-	w.generation = w.tx.check(generationKey(user), isGeneration(change.generation))
+	w.generationPlace = w.tx.check(generationKey(user), isGeneration(change.generation))
 	if change.idem.Set() {
-		l := c.ledger(user, change.idem, change.generation)
-		l[attrCreatedAt] = moment(change.at)
-		l[attrRecordID] = text(*c.kind.id(&change.to))
-		w.ledger = w.tx.put(l, c.ledgerFree(change.generation))
+		record := s.db.idempotencyRecord(user, change.idem, change.generation)
+		record[attrCreatedAt] = timeAttr(change.at)
+		record[attrRecordID] = stringAttr(*s.kind.id(&change.to))
+		w.idemPlace = w.tx.put(record, s.db.idempotencyKeyIsFree(change.generation))
 	}
-	return w, nil
+	return w
 }
 
-// addOwn adds the write of the record itself, in its new place, and returns the place of its condition.
-func (c collection[T]) addOwn(t *transaction, user conversation.UserID, change recordChange[T], live bool) int {
+// addOwn adds the write of the record itself and returns the place of its condition.
+func (s *CollectionStore[T]) addOwn(t *transaction, user conversation.UserID, change recordChange[T], live bool) int {
 	if change.from == nil {
-		return t.put(c.record(user, change.to, live, 1, change.generation), expression.AttributeNotExists(field(attrPK)))
+		return t.put(s.encode(user, change.to, live, 1, change.generation), notExists())
 	}
-	next := c.record(user, change.to, live, change.from.version+1, change.generation)
+	next := s.encode(user, change.to, live, change.from.version+1, change.generation)
 	if change.from.live == live {
-		return t.put(next, unchanged(change.from.version))
+		return t.put(next, isVersion(change.from.version))
 	}
-	t.set(next)
-	return t.delete(change.from.key, unchanged(change.from.version))
+	t.replace(next)
+	return t.delete(change.from.key, isVersion(change.from.version))
 }
 
-func (c collection[T]) record(user conversation.UserID, v T, live bool, version, generation int64) item {
+func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, version, generation int64) item {
 	prefix := pastPrefix
 	if live {
 		prefix = livePrefix
 	}
-	it := c.kind.encode(v).with(key{partition(user), recordSK(prefix, c.kind.name, *c.kind.id(&v))}.attributes())
-	it[attrVersion] = whole(version)
-	it[attrGeneration] = whole(generation)
+	k := key{partition(user), recordSK(prefix, s.kind.name, *s.kind.id(&v))}
+	it := s.kind.encode(v).with(k.attributes())
+	it[attrVersion] = intAttr(version)
+	it[attrGeneration] = intAttr(generation)
 	return it
 }
 
-// liveAfter reads what is live beside the record that is written. A record that was live and stays so takes nobody's
-// place: then there is nothing to read.
-func (c collection[T]) liveAfter(ctx context.Context, user conversation.UserID, change recordChange[T]) ([]stored[T], error) {
-	if change.from != nil && (change.from.live || !c.kind.live(change.to, c.now())) {
+// readLive reads the other live records when the written one becomes live: it may take the place of one of them.
+func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.UserID, change recordChange[T],
+) ([]stored[T], error) {
+	if change.from != nil && (change.from.live || !s.kind.live(change.to, s.db.now())) {
 		return nil, nil
 	}
 	var live []stored[T]
-	q := query{where: beginning(user, recordSK(livePrefix, c.kind.name, ""))}
-	for it, err := range c.query(ctx, "list "+c.kind.name, q) {
+	q := query{where: withPrefix(user, recordSK(livePrefix, s.kind.name, ""))}
+	for it, err := range s.db.query(ctx, "list "+s.kind.name, q) {
 		if err != nil {
 			return nil, err
 		}
-		if it.whole(attrGeneration) == change.generation {
-			live = append(live, c.stored(it))
+		if it.int64(attrGeneration) == change.generation {
+			live = append(live, s.decodeStored(it))
 		}
 	}
 	return live, nil
 }
 
-// errAllKept says that there is no room for another record that may never give way.
+// errAllKept says that every live record has to stay live, so that there is no room for another.
 func (k kind[T]) errAllKept() error {
 	return fault.Newf(fault.Conflict, "at most %d of the %s records can be pinned", k.limit, k.name)
 }
 
-// place says whether a record that is written is live, and which live ones are past from now on: those whose time is
-// over, and those that make room.
+// place says whether the written record is live, and which of the live records become past: those that are no longer
+// live because of their age, and those that make room.
 func (k kind[T]) place(live []stored[T], written T, now time.Time) (stays bool, past []stored[T], err error) {
 	var room []stored[T]
 	for _, r := range live {
@@ -173,7 +172,7 @@ func (k kind[T]) place(live []stored[T], written T, now time.Time) (stays bool, 
 		case over <= 0:
 			return stays, past, nil
 		case k.keep(r.value):
-		case r.key == key{}:
+		case r.key == key{}: // the written record itself
 			stays = false
 			over--
 		default:
@@ -185,19 +184,4 @@ func (k kind[T]) place(live []stored[T], written T, now time.Time) (stays bool, 
 		return false, nil, k.errAllKept()
 	}
 	return stays, past, nil
-}
-
-func compareIDs(a, b item) int { return cmp.Compare(idIn(a), idIn(b)) }
-
-func lastPart(sk string) int { return strings.LastIndexByte(sk, '#') + 1 }
-
-// each walks records that are there already.
-func each(records []item) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
-		for _, it := range records {
-			if !yield(it, nil) {
-				return
-			}
-		}
-	}
 }

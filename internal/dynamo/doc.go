@@ -1,4 +1,23 @@
-// Package dynamo is the one implementation of every store: sessions, messages, summaries, long-term memory, prompts
-// and erasure, on one DynamoDB table (design 3 and 4.1). It implements the interfaces that the domain packages state
-// and knows no other technology.
+// Package dynamo stores everything in one DynamoDB table. It implements the store interfaces of the domain packages.
+//
+// A [DB] holds the client and does what all stores share: queries, batch reads, conditional writes and transactions
+// with their retries. On it stands one small store for each responsibility:
+//
+//	SessionStore    create, read, list and change sessions; read a user's access rights
+//	MessageStore    append and read messages, by session and by time
+//	TurnStore       chat turns: a question, the lease on it, and its answer
+//	CoachStore      coaches
+//	SingletonStore  profile, seed, user summary and preferences, one of each for a user
+//	CollectionStore goals, check-ins, memories and todos, many of each for a user
+//	LongTermStore   everything of long-term memory that a prompt needs, in one query
+//	SummaryStore    session summaries
+//	DueStore        the sessions that the sweep has to look at
+//	HitStore        the records behind vector ids
+//	PromptStore     prompts that were built
+//	DeletionStore   delete messages and sessions
+//	TombstoneStore  what is left to do after a deletion
+//	ErasureStore    erase users
+//
+// Services that need several stores get a type that embeds them: [PromptSource], [RecallSource], [MemoryStore],
+// [SummaryService].
 package dynamo

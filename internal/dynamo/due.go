@@ -13,28 +13,34 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// DueBefore lists sessions whose dueAt has come, from all shards at once, earliest first.
-func (s *Store) DueBefore(ctx context.Context, at time.Time, limit int) ([]summary.Due, error) {
-	keys, err := s.dueKeys(ctx, at, limit, func(k key) bool {
+// DueStore lists the sessions that the sweep has to look at. It is safe for concurrent use.
+type DueStore struct{ db *DB }
+
+// NewDueStore returns the due sessions of a DB.
+func NewDueStore(db *DB) *DueStore { return &DueStore{db} }
+
+// DueBefore lists sessions whose dueAt has passed, earliest first.
+func (s *DueStore) DueBefore(ctx context.Context, at time.Time, limit int) ([]summary.Due, error) {
+	records, err := s.db.readDue(ctx, at, limit, func(k key) bool {
 		_, _, ok := parseSessionSK(k.sk)
 		return ok
 	})
-	due := make([]summary.Due, len(keys))
-	for i, it := range keys {
-		user, _ := userIn(it.text(attrPK))
-		context, id, _ := parseSessionSK(it.text(attrSK))
+	due := make([]summary.Due, len(records))
+	for i, it := range records {
+		user, _ := parsePartition(it.string(attrPK))
+		context, id, _ := parseSessionSK(it.string(attrSK))
 		due[i] = summary.Due{User: user, Context: context, SessionID: id, DueAt: it.time(attrDueAt)}
 	}
 	return due, err
 }
 
-// dueKeys reads the shards of the due index and returns the earliest keys that are wanted.
-func (s *Store) dueKeys(ctx context.Context, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
+// readDue reads all shards of the due index side by side and returns the earliest records that are wanted.
+func (db *DB) readDue(ctx context.Context, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
 	shards := make([][]item, dueShards)
 	g, ctx := errgroup.WithContext(ctx)
 	for n := range shards {
 		g.Go(func() (err error) {
-			shards[n], err = s.dueIn(ctx, n, at, limit, wanted)
+			shards[n], err = db.readDueShard(ctx, n, at, limit, wanted)
 			return err
 		})
 	}
@@ -46,15 +52,16 @@ func (s *Store) dueKeys(ctx context.Context, at time.Time, limit int, wanted fun
 	return all[:min(limit, len(all))], nil
 }
 
-func (s *Store) dueIn(ctx context.Context, shard int, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
-	where := expression.Key(attrDueShard).Equal(value(whole(shard))).
-		And(expression.Key(attrDueAt).LessThanEqual(value(moment(at))))
+func (db *DB) readDueShard(ctx context.Context, shard int, at time.Time, limit int, wanted func(key) bool,
+) ([]item, error) {
+	where := expression.Key(attrDueShard).Equal(value(intAttr(shard))).
+		And(expression.Key(attrDueAt).LessThanEqual(value(timeAttr(at))))
 	var due []item
-	for it, err := range s.query(ctx, "list what is due", query{index: DueIndex, where: where, page: limit}) {
+	for it, err := range db.query(ctx, "list what is due", query{index: DueIndex, where: where, page: limit}) {
 		if err != nil {
 			return nil, err
 		}
-		if wanted(keyIn(it)) {
+		if wanted(keyOf(it)) {
 			due = append(due, it)
 		}
 		if len(due) == limit {
@@ -64,32 +71,34 @@ func (s *Store) dueIn(ctx context.Context, shard int, at time.Time, limit int, w
 	return due, nil
 }
 
-// Rearm sets when the sweep looks at the session next.
-func (s *Store) Rearm(ctx context.Context, user conversation.UserID, session conversation.Session, at time.Time) error {
-	sk, ok := sessionSK(session.Context, session.ID)
-	if !ok {
-		return fault.Missing("session")
-	}
-	u := expression.Set(field(attrDueAt), value(moment(at))).
-		Set(field(attrDueShard), value(whole(dueShard(key{partition(user), sk}))))
-	_, err := s.touch(ctx, "rearm session", user, session, u)
-	return err
+// setDue makes a record fall due.
+func setDue(u expression.UpdateBuilder, k key, at time.Time) expression.UpdateBuilder {
+	return u.Set(field(attrDueAt), value(timeAttr(at))).Set(field(attrDueShard), value(intAttr(dueShard(k))))
 }
 
-// Settle removes the session from the due index on condition that the table itself says that nothing is uncovered: an
-// append in between wins.
-func (s *Store) Settle(ctx context.Context, user conversation.UserID, session conversation.Session) error {
+// removeDue removes a record from the due index.
+func removeDue(u expression.UpdateBuilder) expression.UpdateBuilder {
+	return u.Remove(field(attrDueAt)).Remove(field(attrDueShard))
+}
+
+// Rearm sets when the sweep looks at the session next.
+func (s *DueStore) Rearm(ctx context.Context, user conversation.UserID, session conversation.Session, at time.Time,
+) error {
+	sk, _ := sessionSK(session.Context, session.ID)
+	u := setDue(expression.UpdateBuilder{}, key{partition(user), sk}, at)
+	return s.db.updateSession(ctx, "rearm session", user, session, u)
+}
+
+// Settle removes the session from the due index on condition that every message is summarised and indexed. After an
+// append in between it does nothing.
+func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session conversation.Session) error {
 	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok {
 		return fault.Missing("session")
 	}
-	covered := isIncarnation(session).
+	isCovered := isIncarnation(session).
 		And(field(attrSummarizedSeq).GreaterThanEqual(field(attrLastSeq)),
 			field(attrIndexedSeq).GreaterThanEqual(field(attrLastSeq)))
-	u := expression.Remove(field(attrDueAt)).Remove(field(attrDueShard))
-	_, err := s.updateItem(ctx, key{partition(user), sk}, u, covered)
-	if _, refused := conditionFailed(err); refused {
-		return nil
-	}
-	return failed("settle session", err)
+	_, err := s.db.updateItem(ctx, key{partition(user), sk}, removeDue(expression.UpdateBuilder{}), isCovered)
+	return failed("settle session", ignoreConditionFailed(err))
 }

@@ -19,132 +19,151 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
+// ErasureStore erases users. It is safe for concurrent use.
+type ErasureStore struct{ db *DB }
+
+var _ erasure.UserStore = (*ErasureStore)(nil)
+
+// NewErasureStore returns what erases the users of a DB.
+func NewErasureStore(db *DB) *ErasureStore { return &ErasureStore{db} }
+
 const (
-	// eraseReserve is how long after its time an erasing call may still hold the user: longer than one takes to end what
-	// it had begun, and to save how far it came.
-	eraseReserve = 10 * time.Second
-	// parallelErasures is how many deletions of an erasure are under way at once.
-	parallelErasures = 16
+	// leaseReserve is how long the lease of an erasing call lasts after the time at which it begins nothing new. In it,
+	// the call ends the deletions that are under way and saves its progress.
+	leaseReserve = 10 * time.Second
+	// parallelDeletions is how many deletions of an erasure are under way at once.
+	parallelDeletions = 16
 )
 
-// BeginErasure raises the user's generation, or goes on with an erasure that is not done. One caller at a time has
-// the user, so that what is deleted is counted once. The generation is guessed and checked by the transaction.
-func (s *Store) BeginErasure(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Progress, bool, error) {
-	now, lease := conversation.Milliseconds(s.now()), value(moment(until.Add(eraseReserve)))
-	generation := s.known.generation(user)
-	for p := s.patience(); ; {
-		t, place := s.raising(user, generation, now, lease)
-		refused, err := s.commit(ctx, "begin erasure", t, p)
-		if err != nil {
-			return erasure.Progress{}, false, err
-		}
-		if refused == nil {
-			s.known.keepGeneration(user, generation+1)
-			return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: generation + 1}, true, nil
-		}
-		met, _ := refused.met(place)
-		generation = met.whole(attrGeneration)
-		s.known.keepGeneration(user, generation)
-		if met.flag(attrErasing) {
-			return s.resumeErasure(ctx, user, met, now, lease)
-		}
+// BeginErasure raises the user's generation, or goes on with an erasure that is not done. It takes a lease, so that one
+// caller at a time erases the user and each deletion is counted once.
+func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserID, until time.Time,
+) (p erasure.Progress, held bool, err error) {
+	now := conversation.Milliseconds(s.db.now())
+	lease := value(timeAttr(until.Add(leaseReserve)))
+	var started int64 // the generation that the last transaction raised
+	var place int
+	failures, err := s.db.commitAtGeneration(ctx, "begin erasure", user, s.db.backoff(),
+		func(generation int64) (t *transaction, _ int) {
+			started = generation + 1
+			t, place = s.raiseGeneration(user, generation, now, lease)
+			return t, place
+		})
+	if err != nil {
+		return erasure.Progress{}, false, err
 	}
+	if failures == nil {
+		s.db.cache.saveGeneration(user, started)
+		return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: started}, true, nil
+	}
+	existing, _ := failures.existing(place)
+	return s.acquireErasure(ctx, user, existing, now, lease)
 }
 
-// raising is the transaction that raises a generation. A mark with it tells the readers of long-term memory from then
-// on which generation counts: they read no generation besides. It goes when nothing of before is left.
-func (s *Store) raising(user conversation.UserID, generation int64, now time.Time, lease expression.ValueBuilder) (t *transaction, place int) {
-	next := whole(generation + 1)
+// raiseGeneration returns the transaction that begins an erasure, and the place of its condition. It also stores a mark
+// of the new generation among the live long-term records, so that whoever reads those need not read the generation. The
+// mark is deleted when the erasure is done.
+func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int64, now time.Time,
+	lease expression.ValueBuilder,
+) (t *transaction, place int) {
+	next := intAttr(generation + 1)
 	begin := expression.Set(field(attrGeneration), value(next)).
-		Set(field(attrErasing), value(flag(true))).Set(field(attrErasedAt), value(moment(now))).
-		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(whole(0))).
+		Set(field(attrErasing), value(boolAttr(true))).Set(field(attrErasedAt), value(timeAttr(now))).
+		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(intAttr(0))).
 		Set(field(attrLeaseUntil), lease)
-	idle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(flag(false))))
-	t = s.transaction()
-	place = t.update(generationKey(user), begin, isGeneration(generation).And(idle))
+	isIdle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(boolAttr(false))))
+	t = s.db.transaction()
+	place = t.update(generationKey(user), begin, isGeneration(generation).And(isIdle))
 	mark := key{partition(user), erasingSK}.attributes()
 	mark[attrGeneration] = next
-	t.set(mark)
+	t.replace(mark)
 	return t, place
 }
 
-// resumeErasure takes the user from a caller whose time is over; met is how far that one had come, which is told with
-// an error too.
-func (s *Store) resumeErasure(ctx context.Context, user conversation.UserID, met item, now time.Time, lease expression.ValueBuilder) (erasure.Progress, bool, error) {
-	free := field(attrErasing).Equal(value(flag(true))).
-		And(field(attrLeaseUntil).LessThanEqual(value(moment(now))))
-	it, err := s.updateItem(ctx, generationKey(user), expression.Set(field(attrLeaseUntil), lease), free)
+// acquireErasure takes over an erasure whose lease has expired, and returns its progress. existing is the record of
+// that erasure, whose progress is returned with an error too.
+func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing item, now time.Time,
+	lease expression.ValueBuilder,
+) (erasure.Progress, bool, error) {
+	isExpired := field(attrErasing).Equal(value(boolAttr(true))).
+		And(field(attrLeaseUntil).LessThanEqual(value(timeAttr(now))))
+	it, err := s.db.updateItem(ctx, generationKey(user), expression.Set(field(attrLeaseUntil), lease), isExpired)
 	if _, held := conditionFailed(err); held {
-		return progress(met), false, nil
+		return decodeProgress(existing), false, nil
 	}
 	if err != nil {
-		return progress(met), false, failed("begin erasure", err)
+		return decodeProgress(existing), false, failed("begin erasure", err)
 	}
-	return progress(it), true, nil
+	return decodeProgress(it), true, nil
 }
 
-func progress(it item) erasure.Progress {
+func decodeProgress(it item) erasure.Progress {
 	p := erasure.Progress{
-		Counts: map[string]int{}, Vectors: int(it.whole(attrVectorCount)), ErasedAt: it.time(attrErasedAt),
-		Generation: it.whole(attrGeneration),
+		Counts: map[string]int{}, Vectors: int(it.int64(attrVectorCount)), ErasedAt: it.time(attrErasedAt),
+		Generation: it.int64(attrGeneration),
 	}
 	if counts, ok := it[attrCounts].(*types.AttributeValueMemberM); ok {
 		for kind := range counts.Value {
-			p.Counts[kind] = int(item(counts.Value).whole(kind))
+			p.Counts[kind] = int(item(counts.Value).int64(kind))
 		}
 	}
 	return p
 }
 
-// SaveErasure records how far an erasure has come and lets the user go.
-func (s *Store) SaveErasure(ctx context.Context, user conversation.UserID, p erasure.Progress, due time.Time) error {
+// SaveErasure stores the progress of an erasure and gives the lease back.
+func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID, p erasure.Progress, due time.Time,
+) error {
+	const op = "save erasure"
 	k := generationKey(user)
 	if p.Done {
-		err := s.deleteItem(ctx, key{partition(user), erasingSK}, isGeneration(p.Generation))
-		if _, none := conditionFailed(err); err != nil && !none {
-			return failed("save erasure", err)
+		err := s.db.deleteItem(ctx, key{partition(user), erasingSK}, isGeneration(p.Generation))
+		if err := failed(op, ignoreConditionFailed(err)); err != nil {
+			return err
 		}
 	}
 	counts := make(map[string]types.AttributeValue, len(p.Counts))
 	for kind, n := range p.Counts {
 		counts[kind] = &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 	}
-	u := expression.Set(field(attrErasing), value(flag(!p.Done))).Set(field(attrLeaseUntil), value(moment(s.now()))).
+	u := expression.Set(field(attrErasing), value(boolAttr(!p.Done))).
+		Set(field(attrLeaseUntil), value(timeAttr(s.db.now()))).
 		Set(field(attrCounts), value(&types.AttributeValueMemberM{Value: counts})).
-		Set(field(attrVectorCount), value(whole(p.Vectors)))
+		Set(field(attrVectorCount), value(intAttr(p.Vectors)))
 	if p.Done {
-		u = u.Set(field(attrRound), value(whole(0))).Set(field(attrDueAt), value(moment(due))).
-			Set(field(attrDueShard), value(whole(dueShard(k))))
+		u = setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)
 	}
-	_, err := s.updateItem(ctx, k, u, isGeneration(p.Generation))
+	_, err := s.db.updateItem(ctx, k, u, isGeneration(p.Generation))
 	if _, other := conditionFailed(err); other {
 		return fault.New(fault.Conflict, "another erasure has begun")
 	}
-	return failed("save erasure", err)
+	return failed(op, err)
 }
 
-// erased are the prefixes under which records are erased: those of sessions, which have to be gone before the others
-// are listed, because every append is conditioned on its session.
-func erased() [][]string {
+// erasedPrefixes returns the prefixes of the records that an erasure deletes, in two steps. Every append is conditioned
+// on its session, so sessions have to be gone before the other records are listed.
+func erasedPrefixes() [][]string {
 	var sessions []string
 	for _, surface := range conversation.Surfaces {
 		sessions = append(sessions, surface.Prefix)
 	}
-	return [][]string{sessions, append(slices.Collect(maps.Keys(ownPrefixes)), livePrefix, pastPrefix)}
+	return [][]string{sessions, append(slices.Collect(maps.Keys(kindPrefixes)), livePrefix, pastPrefix)}
 }
 
-// EraseRecords deletes every record of Throughline's that is of an earlier generation, and an app's own sessions,
-// until a pass over all of them finds nothing or the time has come. Other records in the partition are not touched,
-// nor is what the user has stored since. Nothing is begun once the time has come; the deletions under way then have
-// until the context's end, for one that is cut off may have been carried out and would not be counted.
-func (s *Store) EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time, deleted func(kind string, n int)) (bool, error) {
-	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.now()))
+// EraseRecords deletes the user's records of earlier generations and the app's own sessions, until a pass over all of
+// them finds none or until then. Other records in the partition stay, and so does what the user has stored since.
+//
+// At until it begins nothing new, and waits for the deletions that are under way as long as ctx allows. A deletion that
+// is cut off may have been carried out, and would not be counted.
+func (s *ErasureStore) EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time,
+	deleted func(kind string, n int),
+) (bool, error) {
+	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.db.now()))
 	defer cancel()
 	for {
 		found := int64(0)
-		for _, prefixes := range erased() {
+		for _, prefixes := range erasedPrefixes() {
 			listing, stop := context.WithCancel(inTime)
-			e := eraser{Store: s, user: user, generation: generation, stop: stop, deleted: deleted}
+			e := eraser{db: s.db, user: user, generation: generation, stopListing: stop, deleted: deleted}
 			err := e.erase(listing, ctx, prefixes)
 			stop()
 			if err != nil || inTime.Err() != nil {
@@ -158,91 +177,92 @@ func (s *Store) EraseRecords(ctx context.Context, user conversation.UserID, gene
 	}
 }
 
-// eraser lists the records of some prefixes, all at once, and deletes them as they are found.
+// eraser lists the records of several prefixes side by side, and deletes them as it finds them.
 type eraser struct {
-	*Store
-	user       conversation.UserID
-	generation int64
-	stop       context.CancelFunc // ends the listing
-	deletes    errgroup.Group
-	found      atomic.Int64
-	mu         sync.Mutex // deleted hears of one deletion at a time
-	deleted    func(kind string, n int)
+	db          *DB
+	user        conversation.UserID
+	generation  int64
+	stopListing context.CancelFunc
+	deletions   errgroup.Group
+	found       atomic.Int64
+	mu          sync.Mutex // guards the calls of deleted
+	deleted     func(kind string, n int)
 }
 
-// erase returns when all is deleted, or when what was begun in time has ended. Listing ends when the time has come, or
-// when a deletion has failed, and no deletion is begun after it; deleting ends later.
+// erase lists until all is listed, the context listing ends, or a deletion fails. It begins no deletion after that, and
+// returns when those that are under way have ended.
 func (e *eraser) erase(listing, deleting context.Context, prefixes []string) error {
-	e.deletes.SetLimit(parallelErasures)
+	e.deletions.SetLimit(parallelDeletions)
 	var lists errgroup.Group
 	for _, prefix := range prefixes {
 		lists.Go(func() error { return e.list(listing, deleting, prefix) })
 	}
-	listed := lists.Wait()
-	if err := e.deletes.Wait(); err != nil {
+	listErr := lists.Wait()
+	if err := e.deletions.Wait(); err != nil {
 		return failed("erase records", err)
 	}
 	if listing.Err() != nil {
-		listed = nil // the time has come, which cut it off
+		return nil // the time is over, which is why a list may have failed
 	}
-	return listed
+	return listErr
 }
 
-// list deletes what it finds under a prefix: messages and prompts, whose keys are never used again, together.
+// list deletes the records with a prefix. It deletes messages and prompts in batches without a condition, because their
+// keys are never used again.
 func (e *eraser) list(listing, deleting context.Context, prefix string) error {
-	var together []key
-	q := query{where: beginning(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration}}
-	for it, err := range e.queryAll(listing, "list records", q) {
+	var batch []key
+	q := query{where: withPrefix(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration}}
+	for it, err := range e.db.queryWithExpired(listing, "list records", q) {
 		if err != nil {
 			return err
 		}
-		if !e.concerns(it) {
+		if !e.isErased(it) {
 			continue
 		}
 		e.found.Add(1)
-		k := keyIn(it)
+		k := keyOf(it)
 		if kind, _ := kindOf(k.sk); kind != "message" && kind != "prompt" {
 			e.delete(listing, k, 1, func() error { return e.deleteEarlier(deleting, k) })
 			continue
 		}
-		if together = append(together, k); len(together) == batchWriteLimit {
-			chunk := together
-			e.delete(listing, k, len(chunk), func() error { return e.deleteChunk(deleting, chunk) })
-			together = nil
+		if batch = append(batch, k); len(batch) == maxBatchWrite {
+			full := batch
+			e.delete(listing, k, len(full), func() error { return e.db.deleteBatch(deleting, full) })
+			batch = nil
 		}
 	}
-	if len(together) > 0 {
-		e.delete(listing, together[0], len(together), func() error { return e.deleteChunk(deleting, together) })
+	if len(batch) > 0 {
+		e.delete(listing, batch[0], len(batch), func() error { return e.db.deleteBatch(deleting, batch) })
 	}
 	return nil
 }
 
-// concerns reports whether a record is to be erased: ours of an earlier generation, or an app's own session.
-func (e *eraser) concerns(it item) bool {
-	sk := it.text(attrSK)
+// isErased reports whether a record is one of ours of an earlier generation, or the app's own session.
+func (e *eraser) isErased(it item) bool {
+	sk := it.string(attrSK)
 	if _, ours := kindOf(sk); !ours {
 		return false
 	}
 	if _, _, isSession := parseSessionSK(sk); !isSession && !it.has(attrGeneration) {
 		return false
 	}
-	return it.whole(attrGeneration) < e.generation
+	return it.int64(attrGeneration) < e.generation
 }
 
-// errAnew is the error of a record that the user, who is back, has written anew.
-var errAnew = errors.New("written anew")
+// errWrittenAgain says that the user, who came back, has written a record of the new generation at a key.
+var errWrittenAgain = errors.New("dynamo: written again")
 
-// delete waits for its turn, deletes n records of k's kind unless the listing has ended, and counts them.
+// delete deletes n records of k's kind and counts them, unless the listing has ended before its turn comes.
 func (e *eraser) delete(listing context.Context, k key, n int, remove func() error) {
-	e.deletes.Go(func() error {
+	e.deletions.Go(func() error {
 		if listing.Err() != nil {
 			return nil
 		}
 		switch err := remove(); {
-		case errors.Is(err, errAnew):
+		case errors.Is(err, errWrittenAgain):
 			return nil
 		case err != nil:
-			e.stop()
+			e.stopListing()
 			return err
 		}
 		kind, _ := kindOf(k.sk)
@@ -255,11 +275,11 @@ func (e *eraser) delete(listing context.Context, k key, n int, remove func() err
 
 // deleteEarlier deletes a record on condition that it is still of an earlier generation.
 func (e *eraser) deleteEarlier(ctx context.Context, k key) error {
-	earlier := expression.AttributeNotExists(field(attrGeneration)).
-		Or(field(attrGeneration).LessThan(value(whole(e.generation))))
-	err := e.deleteItem(ctx, k, exists().And(earlier))
-	if _, anew := conditionFailed(err); anew {
-		return errAnew
+	isEarlier := expression.AttributeNotExists(field(attrGeneration)).
+		Or(field(attrGeneration).LessThan(value(intAttr(e.generation))))
+	err := e.db.deleteItem(ctx, k, exists().And(isEarlier))
+	if _, again := conditionFailed(err); again {
+		return errWrittenAgain
 	}
 	return err
 }

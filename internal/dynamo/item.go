@@ -11,34 +11,35 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// item is a record as DynamoDB has it. Its readers return the zero value for an attribute that is absent or of
-// another kind: the table may be the app's own, whose records hold what they like.
+// item is a record as DynamoDB stores it. Its getters return the zero value for an attribute that is absent or of
+// another type, because the table may also hold records of the app's own.
 type item map[string]types.AttributeValue
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func stringAttr(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-func whole[N ~int | ~int64](n N) types.AttributeValue {
+func intAttr[N ~int | ~int64](n N) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
 }
 
-func moment(t time.Time) types.AttributeValue { return text(conversation.FormatTime(t)) }
+func timeAttr(t time.Time) types.AttributeValue { return stringAttr(conversation.FormatTime(t)) }
 
-func flag(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
+func boolAttr(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-func number(f float64) types.AttributeValue {
+func floatAttr(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
-// setText and its like leave an attribute out where there is nothing to say.
-func (it item) setText(name, s string) {
+// The setters leave an empty value out.
+
+func (it item) setString(name, s string) {
 	if s != "" {
-		it[name] = text(s)
+		it[name] = stringAttr(s)
 	}
 }
 
 func (it item) setTime(name string, t time.Time) {
 	if !t.IsZero() {
-		it[name] = moment(t)
+		it[name] = timeAttr(t)
 	}
 }
 
@@ -48,21 +49,21 @@ func (it item) setBytes(name string, b []byte) {
 	}
 }
 
-func (it item) setTexts(name string, list []string) {
+func (it item) setStrings(name string, list []string) {
 	if len(list) > 0 {
-		it[name] = texts(list)
+		it[name] = listAttr(list)
 	}
 }
 
-func texts(list []string) types.AttributeValue {
+func listAttr(list []string) types.AttributeValue {
 	values := make([]types.AttributeValue, len(list))
 	for i, s := range list {
-		values[i] = text(s)
+		values[i] = stringAttr(s)
 	}
 	return &types.AttributeValueMemberL{Value: values}
 }
 
-// setDocument stores a JSON object that conversation.PrepareDocument has passed.
+// setDocument stores a JSON object that conversation.PrepareDocument has checked.
 func (it item) setDocument(name string, doc map[string]any) error {
 	if doc == nil {
 		return nil
@@ -74,14 +75,14 @@ func (it item) setDocument(name string, doc map[string]any) error {
 	return err
 }
 
-func (it item) text(name string) string {
+func (it item) string(name string) string {
 	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
 		return v.Value
 	}
 	return ""
 }
 
-func (it item) whole(name string) int64 {
+func (it item) int64(name string) int64 {
 	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err == nil {
@@ -91,7 +92,7 @@ func (it item) whole(name string) int64 {
 	return 0
 }
 
-func (it item) number(name string) float64 {
+func (it item) float64(name string) float64 {
 	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
 		f, err := strconv.ParseFloat(v.Value, 64)
 		if err == nil {
@@ -102,14 +103,14 @@ func (it item) number(name string) float64 {
 }
 
 func (it item) time(name string) time.Time {
-	at, ok := parseTime(it.text(name))
+	at, ok := parseTime(it.string(name))
 	if !ok {
 		return time.Time{}
 	}
 	return at
 }
 
-func (it item) flag(name string) bool {
+func (it item) bool(name string) bool {
 	v, ok := it[name].(*types.AttributeValueMemberBOOL)
 	return ok && v.Value
 }
@@ -121,7 +122,7 @@ func (it item) bytes(name string) []byte {
 	return nil
 }
 
-func (it item) texts(name string) []string {
+func (it item) strings(name string) []string {
 	v, ok := it[name].(*types.AttributeValueMemberL)
 	if !ok {
 		return nil
@@ -135,7 +136,7 @@ func (it item) texts(name string) []string {
 	return list
 }
 
-// document returns a JSON object as conversation.PrepareDocument shapes it: numbers as float64.
+// document returns a JSON object, its numbers as float64 (see conversation.PrepareDocument).
 func (it item) document(name string) map[string]any {
 	v, ok := it[name].(*types.AttributeValueMemberM)
 	if !ok {
@@ -153,35 +154,36 @@ func (it item) has(name string) bool {
 	return ok
 }
 
-// bytesLong is about what the item takes in an answer: its names, strings and bytes, and a little for everything else.
-func (it item) bytesLong() int {
-	return bytesOf(&types.AttributeValueMemberM{Value: it})
+// size estimates how many bytes the item takes in an HTTP answer: its names, strings and bytes, and 8 for any other
+// value.
+func (it item) size() int {
+	return sizeOf(&types.AttributeValueMemberM{Value: it})
 }
 
-func bytesOf(v types.AttributeValue) int {
+func sizeOf(v types.AttributeValue) int {
 	n := 8
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		n = len(v.Value) + (escapedControl-1)*controls(v.Value)
+		n = len(v.Value) + (escapedControl-1)*countControls(v.Value)
 	case *types.AttributeValueMemberB:
 		n = len(v.Value)
 	case *types.AttributeValueMemberL:
 		for _, e := range v.Value {
-			n += bytesOf(e)
+			n += sizeOf(e)
 		}
 	case *types.AttributeValueMemberM:
 		for name, e := range v.Value {
-			n += len(name) + bytesOf(e)
+			n += len(name) + sizeOf(e)
 		}
 	}
 	return n
 }
 
-// escapedControl is what a control character takes: an answer is a JSON text that Lambda puts into another, and it may
-// have 6 MB in all.
+// escapedControl is the size of a control character in an answer. Lambda encodes the answer's JSON as a JSON string
+// once more, and limits the result to 6 MB.
 const escapedControl = len(`\\u0001`)
 
-func controls(text string) (n int) {
+func countControls(text string) (n int) {
 	for i := range len(text) {
 		if text[i] < ' ' {
 			n++
@@ -190,14 +192,15 @@ func controls(text string) (n int) {
 	return n
 }
 
-// with returns a copy of the item with other's attributes in place of its own.
+// with returns a copy of the item with other's attributes added to it or replacing its own.
 func (it item) with(other item) item {
 	out := maps.Clone(it)
 	maps.Copy(out, other)
 	return out
 }
 
-// expired reports whether the record counts as absent: DynamoDB deletes it days after its time.
+// expired reports whether the record's lifetime is over. DynamoDB deletes expired records only days later, so readers
+// leave them out.
 func (it item) expired(now time.Time) bool {
-	return it.has(TTLAttribute) && it.whole(TTLAttribute) <= now.Unix()
+	return it.has(TTLAttribute) && it.int64(TTLAttribute) <= now.Unix()
 }

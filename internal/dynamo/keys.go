@@ -13,26 +13,26 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// Every key is built and parsed in this file. '#' separates; a user id may hold it and stands last or is cut off
-// whole, all other parts are checked to be free of it before they are stored.
+// Every key is built and parsed in this file. The separator is '#'. A user id may hold one, so it stands last, or the
+// parser cuts it off as a whole. All other parts are checked to hold none before they are stored.
 
 const (
-	userPrefix      = "user#"
-	messagePrefix   = "msg#"
-	summaryPrefix   = "summary#"
-	livePrefix      = "ltm#"
-	pastPrefix      = "past#"
-	controlPrefix   = "control#"
-	idemPrefix      = "idem#"
-	promptPrefix    = "prompt#"
-	parkedPrefix    = "legacy#"
-	freshPrefix     = "fresh#"
-	describedPrefix = "described#"
+	userPrefix        = "user#"
+	messagePrefix     = "msg#"
+	summaryPrefix     = "summary#"
+	livePrefix        = "ltm#"
+	pastPrefix        = "past#"
+	controlPrefix     = "control#"
+	idemPrefix        = "idem#"
+	promptPrefix      = "prompt#"
+	parkedPrefix      = "legacy#"
+	freshPrefix       = "fresh#"
+	descriptionPrefix = "description#"
 
-	generationSK  = controlPrefix + "generation"
-	preferencesSK = controlPrefix + "preferences"
-	gravePrefix   = controlPrefix + "grave#"
-	// erasingSK marks an unfinished erasure where one query reads what is live.
+	generationSK    = controlPrefix + "generation"
+	preferencesSK   = controlPrefix + "preferences"
+	tombstonePrefix = controlPrefix + "tombstone#"
+	// erasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
 	erasingSK = livePrefix + "erasing"
 
 	promptIDPrefix = "prompt_"
@@ -43,16 +43,16 @@ const (
 type key struct{ pk, sk string }
 
 func (k key) attributes() item {
-	return item{attrPK: text(k.pk), attrSK: text(k.sk)}
+	return item{attrPK: stringAttr(k.pk), attrSK: stringAttr(k.sk)}
 }
 
-func keyIn(it item) key { return key{it.text(attrPK), it.text(attrSK)} }
+func keyOf(it item) key { return key{it.string(attrPK), it.string(attrSK)} }
 
-// partition is the pk of everything about one user.
+// partition is the pk of all of a user's records.
 func partition(user conversation.UserID) string { return userPrefix + string(user) }
 
-// userIn is partition's inverse.
-func userIn(pk string) (conversation.UserID, bool) {
+// parsePartition is the inverse of partition.
+func parsePartition(pk string) (conversation.UserID, bool) {
 	user, ok := strings.CutPrefix(pk, userPrefix)
 	return conversation.UserID(user), ok && user != ""
 }
@@ -66,7 +66,7 @@ func sessionSK(context, id string) (string, bool) {
 	return s.Prefix + id, true
 }
 
-// parseSessionSK is sessionSK's inverse; ok is false for every other kind of record.
+// parseSessionSK is the inverse of sessionSK. ok is false for every other kind of record.
 func parseSessionSK(sk string) (context, id string, ok bool) {
 	for _, s := range conversation.Surfaces {
 		if id, found := strings.CutPrefix(sk, s.Prefix); found {
@@ -90,8 +90,8 @@ func sourceID(user conversation.UserID, sessionSK string) string {
 	return string(user) + "#" + sessionSK
 }
 
-// parseSourceID is sourceID's inverse. A session's sk has one '#', at the end of its prefix, so it is cut off from
-// the right whatever the user id holds.
+// parseSourceID is the inverse of sourceID. A session's sk has one '#', at the end of its prefix, so the parser cuts it
+// off from the right. The user id may hold further ones.
 func parseSourceID(source string) (user conversation.UserID, context, id string, ok bool) {
 	end := strings.LastIndexByte(source, '#')
 	if end < 0 {
@@ -105,8 +105,8 @@ func parseSourceID(source string) (user conversation.UserID, context, id string,
 	return conversation.UserID(source[:start]), context, id, ok
 }
 
-// A shortID is 2 digits for the millisecond within the second and 10 random ones: a message's sk follows from its
-// id, whose own time has only seconds.
+// A short id is 2 digits for the millisecond within the second and 10 random ones. The id of a message holds its time in
+// seconds only, so both together give the time in its sk.
 const (
 	shortMillis = 2
 	shortRandom = 10
@@ -131,14 +131,14 @@ func shortIDMillis(short string) (int, bool) {
 	return int(ms), err == nil && ms < 1000
 }
 
-func randomDigits(random io.Reader) string { return conversation.RandomDigits(random, shortRandom) }
+func newRandomDigits(random io.Reader) string { return conversation.RandomDigits(random, shortRandom) }
 
 // messageSK is the sk of a message.
 func messageSK(at time.Time, short string) string {
 	return messagePrefix + conversation.FormatTime(at) + "#" + short
 }
 
-// parseMessageSK is messageSK's inverse.
+// parseMessageSK is the inverse of messageSK.
 func parseMessageSK(sk string) (at time.Time, short string, ok bool) {
 	rest, ok := strings.CutPrefix(sk, messagePrefix)
 	if !ok {
@@ -155,7 +155,7 @@ func messageID(user conversation.UserID, at time.Time, short string) string {
 	return "msg_" + string(user) + "_" + strconv.FormatInt(at.Unix(), 10) + "_" + short
 }
 
-// parseMessageID returns the sk of the user's message of that id; ok is false for other users' ids too.
+// parseMessageID returns the sk of the user's message of that id. ok is false for the ids of other users.
 func parseMessageID(user conversation.UserID, id string) (sk string, ok bool) {
 	rest, ok := strings.CutPrefix(id, "msg_"+string(user)+"_")
 	if !ok {
@@ -174,15 +174,15 @@ func parseMessageID(user conversation.UserID, id string) (sk string, ok bool) {
 	return messageSK(at, short), true
 }
 
-// parseTime reads conversation.TimeFormat and nothing else that a lenient parser would take for it.
+// parseTime reads a time in exactly conversation.TimeFormat. time.Parse alone also accepts other spellings.
 func parseTime(stamp string) (time.Time, bool) {
 	at, err := time.Parse(conversation.TimeFormat, stamp)
 	return at, err == nil && at.Year() > 0 && conversation.FormatTime(at) == stamp
 }
 
-// messageRange are the bounds of a half-open span of time among messages' sort keys, both to be used inclusively: a
-// bound without short id sorts before every message of its millisecond. Zero times are unbounded.
-func messageRange(from, to time.Time) (low, high string) {
+// messageBounds returns the sort keys between which the messages from one time until before another lie. Both bounds
+// are used inclusively: one without a short id sorts before every message of its millisecond. A zero time is no bound.
+func messageBounds(from, to time.Time) (low, high string) {
 	low, high = messagePrefix, afterPrefix(messagePrefix)
 	if !from.IsZero() {
 		low = messagePrefix + conversation.FormatTime(ceilMillisecond(from))
@@ -197,12 +197,12 @@ func ceilMillisecond(t time.Time) time.Time {
 	return conversation.Milliseconds(t.Add(time.Millisecond - time.Nanosecond))
 }
 
-// afterPrefix sorts after every key that begins with prefix, which ends in '#'.
+// afterPrefix returns a key that sorts after every key with the prefix, which has to end in '#'.
 func afterPrefix(prefix string) string {
 	return prefix[:len(prefix)-1] + string(rune('#'+1))
 }
 
-// summarySK is the sk of a summary; a subject that is no valid id has none.
+// summarySK is the sk of a summary. ok is false where the subject is no valid id.
 func summarySK(t conversation.RecordType, subject string) (string, bool) {
 	if _, err := conversation.SurfaceWriting(t); err != nil || !conversation.ValidID(subject) {
 		return "", false
@@ -210,7 +210,7 @@ func summarySK(t conversation.RecordType, subject string) (string, bool) {
 	return summaryPrefix + string(t) + "#" + subject, true
 }
 
-// idempotencySK hashes what the client sent: it may hold anything.
+// idempotencySK hashes the scope and the key, which may hold any character.
 func idempotencySK(i conversation.Idempotency) string {
 	return idemPrefix + shortHash(i.Scope) + "#" + shortHash(i.Key)
 }
@@ -220,66 +220,70 @@ func shortHash(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// freshSK marks a session as just created, for lists whose index has not caught up.
+// freshSK is the sk of the mark of a session that was just created.
 func freshSK(at time.Time, sessionSK string) string {
 	return freshPrefix + conversation.FormatTime(at) + "#" + sessionSK
 }
 
-// sessionSKOfFresh returns the session sk that a fresh marker is for.
-func sessionSKOfFresh(sk string) (string, bool) {
+// parseFreshSK returns the sk of the session that a mark is for.
+func parseFreshSK(sk string) (string, bool) {
 	rest, ok := strings.CutPrefix(sk, freshPrefix)
 	_, session, found := strings.Cut(rest, "#")
 	return session, ok && found
 }
 
-// sessionGraveSK is the sk of a deleted session's grave; another session of the same id was made at another time.
-func sessionGraveSK(sessionSK string, s conversation.Session) string {
-	return sessionGravePrefix(sessionSK) + conversation.FormatTime(s.CreatedAt)
+// sessionTombstoneSK is the sk of a deleted session's tombstone. It holds the time of creation, because there may have
+// been several sessions of the same id.
+func sessionTombstoneSK(sessionSK string, s conversation.Session) string {
+	return sessionTombstonePrefix(sessionSK) + conversation.FormatTime(s.CreatedAt)
 }
 
-func sessionGravePrefix(sessionSK string) string { return gravePrefix + sessionSK + "#" }
+func sessionTombstonePrefix(sessionSK string) string { return tombstonePrefix + sessionSK + "#" }
 
-// descriptionSK is the sk of how a session was described until one of its versions; versions sort as numbers do.
+// descriptionSK is the sk of the title and attributes that a session had until a version. Versions sort as numbers.
 func descriptionSK(sessionSK string, s conversation.Session, version int64) string {
-	return descriptionPrefixOf(sessionSK, s) + fmt.Sprintf("%019d", version)
+	return descriptionsOf(sessionSK, s) + fmt.Sprintf("%019d", version)
 }
 
-func descriptionPrefixOf(sessionSK string, s conversation.Session) string {
-	return describedPrefix + sessionSK + "#" + conversation.FormatTime(s.CreatedAt) + "#"
+func descriptionsOf(sessionSK string, s conversation.Session) string {
+	return descriptionPrefix + sessionSK + "#" + conversation.FormatTime(s.CreatedAt) + "#"
 }
 
-// messageGraveSK is the sk of a deleted message's grave.
-func messageGraveSK(messageSK string) string { return gravePrefix + messageSK }
+// messageTombstoneSK is the sk of a deleted message's tombstone.
+func messageTombstoneSK(messageSK string) string { return tombstonePrefix + messageSK }
 
-// vectorGraveSK is the sk of the grave of vectors that outlive what they were of.
-func vectorGraveSK(ids []string) string {
-	return gravePrefix + "vectors#" + shortHash(strings.Join(ids, "\n"))
+// vectorTombstoneSK is the sk of the tombstone of vectors that could not be deleted.
+func vectorTombstoneSK(ids []string) string {
+	return tombstonePrefix + "vectors#" + shortHash(strings.Join(ids, "\n"))
 }
 
-// promptSK is the sk of a kept prompt; the time in it is the id's own, "prompt_<epoch milliseconds>_<random>".
+// promptSK is the sk of a stored prompt. The time in it comes from the id, "prompt_<epoch milliseconds>_<random>".
 func promptSK(id string) (string, bool) {
 	rest, ok := strings.CutPrefix(id, promptIDPrefix)
 	stamp, random, found := strings.Cut(rest, "_")
 	ms, err := strconv.ParseInt(stamp, 10, 64)
 	at := time.UnixMilli(ms).UTC()
-	if !ok || !found || err != nil || strconv.FormatInt(ms, 10) != stamp || at.Year() < 1 || at.Year() > 9999 || !conversation.ValidID(random) {
+	if !ok || !found || err != nil || strconv.FormatInt(ms, 10) != stamp || !conversation.ValidID(random) {
+		return "", false
+	}
+	if y := at.Year(); y < 1 || y > 9999 {
 		return "", false
 	}
 	return promptPrefix + conversation.FormatTime(at) + "#" + id, true
 }
 
-// promptIDIn is promptSK's inverse.
-func promptIDIn(sk string) (string, bool) {
+// parsePromptSK is the inverse of promptSK.
+func parsePromptSK(sk string) (string, bool) {
 	id := sk[strings.LastIndexByte(sk, '#')+1:]
 	again, ok := promptSK(id)
 	return id, ok && again == sk
 }
 
-// recordSK is the sk of a goal, check-in, memory or todo, among what is live or past.
+// recordSK is the sk of a goal, check-in, memory or todo, with livePrefix or pastPrefix.
 func recordSK(prefix, kind, id string) string { return prefix + kind + "#" + id }
 
-// recordIDIn is recordSK's inverse; ok is false for other kinds.
-func recordIDIn(sk, kind string) (id string, live, ok bool) {
+// parseRecordSK is the inverse of recordSK. ok is false for other kinds.
+func parseRecordSK(sk, kind string) (id string, live, ok bool) {
 	if id, ok = strings.CutPrefix(sk, livePrefix+kind+"#"); ok {
 		return id, true, id != ""
 	}
@@ -287,15 +291,15 @@ func recordIDIn(sk, kind string) (id string, live, ok bool) {
 	return id, false, ok && id != ""
 }
 
-// dueShard spreads sessions over the due index.
+// dueShard is the shard of the due index in which a record stands.
 func dueShard(k key) int {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, k.pk+"#"+k.sk)
 	return int(h.Sum32() % dueShards)
 }
 
-// kindOf names what a record is by its sk, for receipts and exports; ok is false for records that are not
-// Throughline's and for the generation, which outlives its user's records.
+// kindOf names the kind of a record by its sk, for receipts. ok is false for records that are not Throughline's, and for
+// the generation, which stays when a user is erased.
 func kindOf(sk string) (kind string, ok bool) {
 	if sk == generationSK {
 		return "", false
@@ -309,7 +313,7 @@ func kindOf(sk string) (kind string, ok bool) {
 	if rest, found := strings.CutPrefix(sk, pastPrefix); found {
 		return longtermKind(rest), true
 	}
-	for prefix, kind := range ownPrefixes {
+	for prefix, kind := range kindPrefixes {
 		if strings.HasPrefix(sk, prefix) {
 			return kind, true
 		}
@@ -322,7 +326,7 @@ func longtermKind(rest string) string {
 	return kind
 }
 
-var ownPrefixes = map[string]string{
+var kindPrefixes = map[string]string{
 	messagePrefix: "message", summaryPrefix: "summary", controlPrefix: "control", idemPrefix: "idempotency",
-	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh", describedPrefix: "description",
+	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh", descriptionPrefix: "description",
 }

@@ -7,40 +7,40 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// Each record of long-term memory has an encoder of its own attributes, without key, version and generation, and the
-// decoder that reads them back.
+// Each kind of long-term record has an encoder and a decoder of its attributes. The stores add key, version and
+// generation.
 
 func encodeProfile(p longterm.Profile) item {
 	it := item{}
-	it.setText(attrName, p.Name)
-	it.setText(attrEmail, p.Email)
+	it.setString(attrName, p.Name)
+	it.setString(attrEmail, p.Email)
 	it.setTime(attrJoinedAt, p.CreatedAt)
-	it.setText(attrAbout, p.About)
+	it.setString(attrAbout, p.About)
 	return it
 }
 
 func decodeProfile(it item) longterm.Profile {
 	return longterm.Profile{
-		Name: it.text(attrName), Email: it.text(attrEmail), CreatedAt: it.time(attrJoinedAt), About: it.text(attrAbout),
+		Name: it.string(attrName), Email: it.string(attrEmail), CreatedAt: it.time(attrJoinedAt), About: it.string(attrAbout),
 	}
 }
 
-func encodeSeed(s longterm.Seed) item { return item{attrContent: text(s.Content)} }
+func encodeSeed(s longterm.Seed) item { return item{attrContent: stringAttr(s.Content)} }
 
-func decodeSeed(it item) longterm.Seed { return longterm.Seed{Content: it.text(attrContent)} }
+func decodeSeed(it item) longterm.Seed { return longterm.Seed{Content: it.string(attrContent)} }
 
 func encodeUserSummary(u longterm.UserSummary) item {
 	it := item{}
-	it.setTexts(attrPatterns, u.Patterns)
-	it.setTexts(attrWins, u.Wins)
-	it.setTexts(attrStruggles, u.Struggles)
+	it.setStrings(attrPatterns, u.Patterns)
+	it.setStrings(attrWins, u.Wins)
+	it.setStrings(attrStruggles, u.Struggles)
 	it.setTime(attrLastUpdated, u.LastUpdated)
 	return it
 }
 
 func decodeUserSummary(it item) longterm.UserSummary {
 	return longterm.UserSummary{
-		Patterns: it.texts(attrPatterns), Wins: it.texts(attrWins), Struggles: it.texts(attrStruggles),
+		Patterns: it.strings(attrPatterns), Wins: it.strings(attrWins), Struggles: it.strings(attrStruggles),
 		LastUpdated: it.time(attrLastUpdated),
 	}
 }
@@ -52,16 +52,16 @@ func encodePreferences(p longterm.Preferences) item {
 			unshared = append(unshared, context)
 		}
 	}
-	it := item{attrCrossContext: flag(p.CrossContext), attrMemory: flag(p.Memory), attrTimezone: text(p.Timezone)}
-	it.setTexts(attrUnshared, unshared)
+	it := item{attrCrossContext: boolAttr(p.CrossContext), attrMemory: boolAttr(p.Memory), attrTimezone: stringAttr(p.Timezone)}
+	it.setStrings(attrUnshared, unshared)
 	return it
 }
 
 func decodePreferences(it item) longterm.Preferences {
 	p := longterm.Preferences{
-		CrossContext: it.flag(attrCrossContext), Memory: it.flag(attrMemory), Timezone: it.text(attrTimezone),
+		CrossContext: it.bool(attrCrossContext), Memory: it.bool(attrMemory), Timezone: it.string(attrTimezone),
 	}
-	for _, context := range it.texts(attrUnshared) {
+	for _, context := range it.strings(attrUnshared) {
 		if p.Unshared == nil {
 			p.Unshared = map[string]bool{}
 		}
@@ -71,23 +71,23 @@ func decodePreferences(it item) longterm.Preferences {
 }
 
 func decodeSpine(coachID string, it item) longterm.Spine {
-	return longterm.Spine{CoachID: coachID, Text: it.text(attrContent), UpdatedAt: it.time(attrUpdatedAt)}
+	return longterm.Spine{CoachID: coachID, Text: it.string(attrContent), UpdatedAt: it.time(attrUpdatedAt)}
 }
 
 func encodeCoach(c longterm.Coach) item {
 	it := item{}
-	it.setText(attrName, c.Name)
-	it.setText(attrPersona, c.Persona)
-	it.setText(attrModel, c.Model)
+	it.setString(attrName, c.Name)
+	it.setString(attrPersona, c.Persona)
+	it.setString(attrModel, c.Model)
 	return it
 }
 
 func decodeCoach(id string, it item) longterm.Coach {
-	return longterm.Coach{ID: id, Name: it.text(attrName), Persona: it.text(attrPersona), Model: it.text(attrModel)}
+	return longterm.Coach{ID: id, Name: it.string(attrName), Persona: it.string(attrPersona), Model: it.string(attrModel)}
 }
 
 func encodeGoal(g longterm.Goal) item {
-	it := item{attrTitle: text(g.Title), attrStatus: text(string(g.Status)), attrGoalType: text(string(g.GoalType))}
+	it := item{attrTitle: stringAttr(g.Title), attrStatus: stringAttr(string(g.Status)), attrGoalType: stringAttr(string(g.GoalType))}
 	it.setTime(attrCreatedAt, g.CreatedAt)
 	it.setTime(attrUpdatedAt, g.UpdatedAt)
 	return it
@@ -95,36 +95,36 @@ func encodeGoal(g longterm.Goal) item {
 
 func decodeGoal(it item) longterm.Goal {
 	return longterm.Goal{
-		ID: idIn(it), Title: it.text(attrTitle), Status: longterm.GoalStatus(it.text(attrStatus)),
-		GoalType: longterm.GoalType(it.text(attrGoalType)), CreatedAt: it.time(attrCreatedAt),
+		ID: recordID(it), Title: it.string(attrTitle), Status: longterm.GoalStatus(it.string(attrStatus)),
+		GoalType: longterm.GoalType(it.string(attrGoalType)), CreatedAt: it.time(attrCreatedAt),
 		UpdatedAt: it.time(attrUpdatedAt),
 	}
 }
 
 func encodeCheckIn(c longterm.CheckIn) item {
-	it := item{attrTokens: whole(c.Tokens)}
+	it := item{attrTokens: intAttr(c.Tokens)}
 	it.setTime(attrTimestamp, c.Timestamp)
-	it.setText(attrNote, c.Note)
+	it.setString(attrNote, c.Note)
 	return it
 }
 
 func decodeCheckIn(it item) longterm.CheckIn {
 	return longterm.CheckIn{
-		ID: idIn(it), Timestamp: it.time(attrTimestamp), Note: it.text(attrNote), Tokens: int(it.whole(attrTokens)),
+		ID: recordID(it), Timestamp: it.time(attrTimestamp), Note: it.string(attrNote), Tokens: int(it.int64(attrTokens)),
 	}
 }
 
 func encodeMemory(m longterm.Memory) item {
 	it := item{
-		attrType: text(string(m.Type)), attrContent: text(m.Content), attrPinned: flag(m.Pinned),
-		attrSource: text(string(m.Source)), attrTokens: whole(m.Tokens),
+		attrType: stringAttr(string(m.Type)), attrContent: stringAttr(m.Content), attrPinned: boolAttr(m.Pinned),
+		attrSource: stringAttr(string(m.Source)), attrTokens: intAttr(m.Tokens),
 	}
 	if m.Rated {
-		it[attrConfidence] = number(m.Confidence)
+		it[attrConfidence] = floatAttr(m.Confidence)
 	}
-	it.setTexts(attrMessageIDs, m.MessageIDs)
+	it.setStrings(attrMessageIDs, m.MessageIDs)
 	it.setTime(attrValidUntil, m.ValidUntil)
-	it.setText(attrSupersededBy, m.SupersededBy)
+	it.setString(attrSupersededBy, m.SupersededBy)
 	it.setTime(attrCreatedAt, m.CreatedAt)
 	it.setTime(attrUpdatedAt, m.UpdatedAt)
 	return it
@@ -132,17 +132,17 @@ func encodeMemory(m longterm.Memory) item {
 
 func decodeMemory(it item) longterm.Memory {
 	return longterm.Memory{
-		ID: idIn(it), Type: longterm.MemoryType(it.text(attrType)), Content: it.text(attrContent),
-		Pinned: it.flag(attrPinned), Source: longterm.MemorySource(it.text(attrSource)),
-		Confidence: it.number(attrConfidence), Rated: it.has(attrConfidence), MessageIDs: it.texts(attrMessageIDs),
-		ValidUntil: it.time(attrValidUntil), SupersededBy: it.text(attrSupersededBy),
-		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.whole(attrTokens)),
+		ID: recordID(it), Type: longterm.MemoryType(it.string(attrType)), Content: it.string(attrContent),
+		Pinned: it.bool(attrPinned), Source: longterm.MemorySource(it.string(attrSource)),
+		Confidence: it.float64(attrConfidence), Rated: it.has(attrConfidence), MessageIDs: it.strings(attrMessageIDs),
+		ValidUntil: it.time(attrValidUntil), SupersededBy: it.string(attrSupersededBy),
+		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
 	}
 }
 
 func encodeTodo(t longterm.Todo) item {
-	it := item{attrContent: text(t.Content), attrStatus: text(string(t.Status)), attrTokens: whole(t.Tokens)}
-	it.setText(attrCoachID, t.CoachID)
+	it := item{attrContent: stringAttr(t.Content), attrStatus: stringAttr(string(t.Status)), attrTokens: intAttr(t.Tokens)}
+	it.setString(attrCoachID, t.CoachID)
 	it.setTime(attrCreatedAt, t.CreatedAt)
 	it.setTime(attrUpdatedAt, t.UpdatedAt)
 	it.setTime(attrCompletedAt, t.CompletedAt)
@@ -151,8 +151,8 @@ func encodeTodo(t longterm.Todo) item {
 
 func decodeTodo(it item) longterm.Todo {
 	return longterm.Todo{
-		ID: idIn(it), CoachID: it.text(attrCoachID), Content: it.text(attrContent),
-		Status: longterm.TodoStatus(it.text(attrStatus)), CreatedAt: it.time(attrCreatedAt),
-		UpdatedAt: it.time(attrUpdatedAt), CompletedAt: it.time(attrCompletedAt), Tokens: int(it.whole(attrTokens)),
+		ID: recordID(it), CoachID: it.string(attrCoachID), Content: it.string(attrContent),
+		Status: longterm.TodoStatus(it.string(attrStatus)), CreatedAt: it.time(attrCreatedAt),
+		UpdatedAt: it.time(attrUpdatedAt), CompletedAt: it.time(attrCompletedAt), Tokens: int(it.int64(attrTokens)),
 	}
 }

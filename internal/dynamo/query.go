@@ -7,27 +7,28 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// query is a read along one key range of the table or an index.
+// query is a read along one key range of the table or of an index.
 type query struct {
 	index      string // empty for the table, which is read consistently
 	where      expression.KeyConditionBuilder
-	only       []string // attributes; all where empty
+	only       []string // attributes to read; empty for all
 	descending bool
-	// page is how many records one call asks for; 0 leaves it to DynamoDB's 1 MiB.
+	// page is how many records one call asks for. 0 leaves it to DynamoDB's limit of 1 MiB.
 	page  int
-	after item // a key to start behind
+	after item // the key after which to start
 }
 
-// query walks the records in order and gets further pages as they are asked for. What has expired is left out. After
-// an error it ends.
-func (s *Store) query(ctx context.Context, op string, q query) iter.Seq2[item, error] {
-	now := s.now()
+// query returns the records in order, without expired ones, and reads further pages as the caller asks for them. It
+// ends after an error.
+func (db *DB) query(ctx context.Context, op string, q query) iter.Seq2[item, error] {
+	now := db.now()
 	return func(yield func(item, error) bool) {
-		for it, err := range s.queryAll(ctx, op, q) {
+		for it, err := range db.queryWithExpired(ctx, op, q) {
 			if err == nil && it.expired(now) {
 				continue
 			}
@@ -38,13 +39,13 @@ func (s *Store) query(ctx context.Context, op string, q query) iter.Seq2[item, e
 	}
 }
 
-// queryAll is query with what has expired and is not deleted yet.
-func (s *Store) queryAll(ctx context.Context, op string, q query) iter.Seq2[item, error] {
+// queryWithExpired is query with the records that have expired and are not deleted yet.
+func (db *DB) queryWithExpired(ctx context.Context, op string, q query) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		in, err := q.input(s.table)
+		in, err := q.input(db.table)
 		for err == nil {
 			var out *dynamodb.QueryOutput
-			if out, err = s.client.Query(ctx, in); err != nil {
+			if out, err = db.client.Query(ctx, in); err != nil {
 				break
 			}
 			for _, it := range out.Items {
@@ -86,7 +87,7 @@ func (q query) input(table string) (*dynamodb.QueryInput, error) {
 	return in, nil
 }
 
-// projection asks for attributes and, always, for what tells whether a record has expired.
+// projection asks for the attributes and for the expiry time.
 func projection(only []string) expression.ProjectionBuilder {
 	p := expression.NamesList(field(TTLAttribute))
 	for _, a := range only {
@@ -95,14 +96,97 @@ func projection(only []string) expression.ProjectionBuilder {
 	return p
 }
 
-// within is the key condition for a user's records between two sort keys, both included.
-func within(user conversation.UserID, low, high string) expression.KeyConditionBuilder {
-	return expression.Key(attrPK).Equal(value(text(partition(user)))).
-		And(expression.Key(attrSK).Between(value(text(low)), value(text(high))))
+// between is the key condition for a user's records between two sort keys, both included.
+func between(user conversation.UserID, low, high string) expression.KeyConditionBuilder {
+	return inPartition(user).And(expression.Key(attrSK).Between(value(stringAttr(low)), value(stringAttr(high))))
 }
 
-// beginning is the key condition for a user's records of one prefix.
-func beginning(user conversation.UserID, prefix string) expression.KeyConditionBuilder {
-	return expression.Key(attrPK).Equal(value(text(partition(user)))).
-		And(expression.Key(attrSK).BeginsWith(prefix))
+// withPrefix is the key condition for a user's records whose sort keys begin with prefix.
+func withPrefix(user conversation.UserID, prefix string) expression.KeyConditionBuilder {
+	return inPartition(user).And(expression.Key(attrSK).BeginsWith(prefix))
+}
+
+func inPartition(user conversation.UserID) expression.KeyConditionBuilder {
+	return expression.Key(attrPK).Equal(value(stringAttr(partition(user))))
+}
+
+// startAfter returns the key after which a page starts, nil for the first page. The position has to be a key of the
+// list and within its range, because DynamoDB refuses any other.
+func startAfter(user conversation.UserID, after conversation.Position, low, high string, isListed func(sk string) bool,
+) (item, error) {
+	if after == "" {
+		return nil, nil //nolint:nilnil // the first page starts after no key
+	}
+	sk := string(after)
+	if !isListed(sk) || sk < low || sk > high {
+		return nil, errPosition()
+	}
+	return key{partition(user), sk}.attributes(), nil
+}
+
+// maxExamined bounds how many bytes are read for one page of a filtered list. A page may end short of its limit, with
+// more behind it.
+const maxExamined = 4 << 20
+
+// pager collects a page of a list that is ordered by sort key. The next page starts after the last record that was
+// examined.
+type pager[T any] struct {
+	limit    int
+	items    []T
+	last     string
+	bytes    int // of the records on the page
+	examined int // bytes of all records read
+}
+
+// collect reads records until the page is full. pick decodes a record and says whether it is on the list.
+func (p *pager[T]) collect(records iter.Seq2[item, error], pick func(item) (T, bool),
+) ([]T, conversation.Position, error) {
+	for it, err := range records {
+		if err != nil {
+			return nil, "", err
+		}
+		if !p.add(it, pick) {
+			return p.items, conversation.Position(p.last), nil
+		}
+	}
+	return p.items, "", nil
+}
+
+// add puts the record on the page or skips it. It returns false where the page is full.
+func (p *pager[T]) add(it item, pick func(item) (T, bool)) bool {
+	size := it.size()
+	if p.examined += size; p.examined > maxExamined && p.last != "" {
+		return false
+	}
+	if v, ok := pick(it); ok {
+		if len(p.items) >= p.limit || len(p.items) > 0 && p.bytes+size > conversation.MaxPageBytes {
+			return false
+		}
+		p.items = append(p.items, v)
+		p.bytes += size
+	}
+	p.last = it.string(attrSK)
+	return true
+}
+
+// collectCurrent collects a page of records of the user's current generation. Records of an earlier one are what an
+// unfinished erasure has still to delete. The generation is read while the list is.
+func collectCurrent[T any](ctx context.Context, db *DB, user conversation.UserID, limit int,
+	records iter.Seq2[item, error], pick func(item) (T, bool),
+) ([]T, conversation.Position, error) {
+	var current recordSet
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		current, err = db.readCurrent(ctx, "read generation", user)
+		return err
+	})
+	p := pager[T]{limit: limit}
+	items, next, err := p.collect(records, func(it item) (T, bool) {
+		v, ok := pick(it)
+		return v, ok && g.Wait() == nil && it.int64(attrGeneration) >= current.generation(user)
+	})
+	if waitErr := g.Wait(); err == nil && waitErr != nil {
+		return nil, "", waitErr
+	}
+	return items, next, err
 }

@@ -9,55 +9,117 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 )
 
-// Session reads a session by its id alone, consistently, in one call: an id is in one context at most, so the keys
-// it can have are asked for together. Where this store saw it last is asked first.
-func (s *Store) Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error) {
-	if !conversation.ValidID(id) {
-		return conversation.Session{}, fault.Missing("session")
-	}
-	if known, ok := s.known.session(user, id); ok {
-		session, err := s.SessionIn(ctx, user, known.Context, id)
-		if !fault.Is(err, fault.NotFound) {
-			return session, err
-		}
-		s.known.forget(user, id)
-	}
-	return s.pick(ctx, user, sessionKeys(user, id))
+// SessionStore creates, reads and changes sessions, and reads what a user may access. It is safe for concurrent use.
+type SessionStore struct{ db *DB }
+
+var _ conversation.SessionStore = (*SessionStore)(nil)
+
+// NewSessionStore returns the sessions of a DB.
+func NewSessionStore(db *DB) *SessionStore { return &SessionStore{db} }
+
+// Session reads a session by its id alone, consistently, in one call. An id is in one context at most, so the keys of
+// all contexts are asked for together. Where the cache knows the context, that key is asked for first.
+func (s *SessionStore) Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error) {
+	return s.db.session(ctx, user, id)
 }
 
 // SessionIn reads a session of a known context, consistently.
-func (s *Store) SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error) {
+func (s *SessionStore) SessionIn(ctx context.Context, user conversation.UserID, context, id string,
+) (conversation.Session, error) {
+	return s.db.sessionIn(ctx, user, context, id)
+}
+
+func (db *DB) session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error) {
+	if !conversation.ValidID(id) {
+		return conversation.Session{}, fault.Missing("session")
+	}
+	if cached, ok := db.cache.session(user, id); ok {
+		session, err := db.sessionIn(ctx, user, cached.Context, id)
+		if !fault.Is(err, fault.NotFound) {
+			return session, err
+		}
+		db.cache.removeSession(user, id)
+	}
+	return db.sessionAt(ctx, user, sessionKeys(user, id)...)
+}
+
+func (db *DB) sessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error) {
 	sk, ok := sessionSK(context, id)
 	if !ok {
 		return conversation.Session{}, fault.Missing("session")
 	}
-	return s.pick(ctx, user, []key{{partition(user), sk}})
+	return db.sessionAt(ctx, user, key{partition(user), sk})
 }
 
-// pick returns the session that is at one of the keys.
-func (s *Store) pick(ctx context.Context, user conversation.UserID, keys []key) (conversation.Session, error) {
-	f, err := s.readOf(ctx, "read session", user, keys...)
+// sessionAt returns the session that is at one of the keys.
+func (db *DB) sessionAt(ctx context.Context, user conversation.UserID, keys ...key) (conversation.Session, error) {
+	records, err := db.readCurrent(ctx, "read session", user, keys...)
 	if err != nil {
 		return conversation.Session{}, err
 	}
 	for _, k := range keys {
-		it, _ := f.of(user, k)
+		it, _ := records.current(user, k)
 		if session, ok := decodeSession(it); ok {
-			s.known.keep(user, session)
+			db.cache.saveSession(user, session)
 			return session, nil
 		}
 	}
 	return conversation.Session{}, fault.Missing("session")
 }
 
-// UpdateSession changes a session as it stands; a change that lost a race is applied to what won. Completing one
-// makes it due, so that its last summary is written even when the stream's hint is lost.
-func (s *Store) UpdateSession(ctx context.Context, user conversation.UserID, id string, change conversation.SessionChange) (conversation.Session, error) {
+// Access reads the user's preferences and generation, consistently, in one call.
+func (s *SessionStore) Access(ctx context.Context, user conversation.UserID) (longterm.Access, error) {
+	records, err := s.db.readCurrent(ctx, "read preferences", user, preferencesKey(user))
+	if err != nil {
+		return longterm.Access{}, err
+	}
+	return accessIn(records, user), nil
+}
+
+// Open reads a session of a known context together with the user's preferences and generation, consistently, in one
+// call.
+func (s *SessionStore) Open(ctx context.Context, user conversation.UserID, context, sessionID string,
+) (conversation.Session, longterm.Access, error) {
+	sk, ok := sessionSK(context, sessionID)
+	if !ok {
+		return conversation.Session{}, longterm.Access{}, fault.Missing("session")
+	}
+	k := key{partition(user), sk}
+	records, err := s.db.readCurrent(ctx, "open session", user, k, preferencesKey(user))
+	if err != nil {
+		return conversation.Session{}, longterm.Access{}, err
+	}
+	it, _ := records.current(user, k)
+	session, ok := decodeSession(it)
+	if !ok {
+		return conversation.Session{}, longterm.Access{}, fault.Missing("session")
+	}
+	return session, accessIn(records, user), nil
+}
+
+func preferencesKey(user conversation.UserID) key { return key{partition(user), preferencesSK} }
+
+func accessIn(records recordSet, user conversation.UserID) longterm.Access {
+	a := longterm.Access{Preferences: longterm.DefaultPreferences(), Generation: records.generation(user)}
+	if it, ok := records.current(user, preferencesKey(user)); ok {
+		a.Preferences = decodePreferences(it)
+	}
+	return a
+}
+
+// UpdateSession changes a session. When another writer came first, it applies the change to the session as that writer
+// left it. A session that is completed falls due, so that the sweep writes its last summary even when the stream's
+// record of the change is lost.
+func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.UserID, id string,
+	change conversation.SessionChange,
+) (conversation.Session, error) {
+	const op = "update session"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	for p := s.patience(); ; {
+	for b := s.db.backoff(); ; {
 		before, err := s.Session(ctx, user, id)
 		if err != nil {
 			return conversation.Session{}, err
@@ -68,44 +130,44 @@ func (s *Store) UpdateSession(ctx context.Context, user conversation.UserID, id 
 		}
 		t, err := s.edit(user, before, after)
 		if err != nil {
-			return conversation.Session{}, failed("update session", err)
+			return conversation.Session{}, failed(op, err)
 		}
-		refused, err := s.commit(ctx, "update session", t, p)
+		failures, err := s.db.commit(ctx, op, t, b)
 		if err != nil {
 			return conversation.Session{}, err
 		}
-		if refused == nil {
-			s.known.keep(user, after)
+		if failures == nil {
+			s.db.cache.saveSession(user, after)
 			return after, nil
 		}
-		if err := p.wait(ctx); err != nil {
-			return conversation.Session{}, failed("update session", err)
+		if err := b.afterConflict(ctx); err != nil {
+			return conversation.Session{}, failed(op, err)
 		}
 	}
 }
 
-// edit is the transaction that changes a session.
-func (s *Store) edit(user conversation.UserID, before, after conversation.Session) (*transaction, error) {
+// edit returns the transaction that changes a session.
+func (s *SessionStore) edit(user conversation.UserID, before, after conversation.Session) (*transaction, error) {
 	sk, ok := sessionSK(after.Context, after.ID)
 	if !ok {
-		return nil, errBadKey
+		return nil, errInvalidKey
 	}
 	k := key{partition(user), sk}
 	doc := item{}
 	if err := doc.setDocument(attrAttributes, after.Attributes); err != nil {
 		return nil, err
 	}
-	u := expression.Set(field(attrVersion), value(whole(after.Version))).
-		Set(field(attrStatus), value(text(string(after.Status)))).
-		Set(field(attrMode), value(text(after.Mode)))
-	u = setOrRemove(u, attrTitle, text(after.Title), after.Title != "")
+	u := expression.Set(field(attrVersion), value(intAttr(after.Version))).
+		Set(field(attrStatus), value(stringAttr(string(after.Status)))).
+		Set(field(attrMode), value(stringAttr(after.Mode)))
+	u = setOrRemove(u, attrTitle, stringAttr(after.Title), after.Title != "")
 	u = setOrRemove(u, attrAttributes, doc[attrAttributes], doc.has(attrAttributes))
 	if after.Status == conversation.Completed && before.Status != conversation.Completed && after.LastSeq > 0 {
-		u = s.due(u, k)
+		u = s.db.setDueIfNone(u, k)
 	}
-	t := s.transaction()
-	t.update(k, u, standsAs(before))
-	s.describe(t, k, before, after)
+	t := s.db.transaction()
+	t.update(k, u, isUnchanged(before))
+	s.db.addDescription(t, k, before, after)
 	return t, nil
 }
 
@@ -116,27 +178,37 @@ func setOrRemove(u expression.UpdateBuilder, name string, v types.AttributeValue
 	return u.Remove(field(name))
 }
 
-// LeaveSession records that the user navigated away. The record's change goes out on the stream; the version stays,
-// for no append depends on it.
-func (s *Store) LeaveSession(ctx context.Context, user conversation.UserID, id string, at time.Time) error {
+// setDueIfNone makes a session that is not in the due index fall due one idle time from now.
+func (db *DB) setDueIfNone(u expression.UpdateBuilder, k key) expression.UpdateBuilder {
+	at := conversation.Milliseconds(db.now().Add(db.idle))
+	return u.
+		Set(field(attrDueAt), field(attrDueAt).IfNotExists(value(timeAttr(at)))).
+		Set(field(attrDueShard), field(attrDueShard).IfNotExists(value(intAttr(dueShard(k)))))
+}
+
+// LeaveSession records that the user navigated away. The stream tells the summarizer of the change. The version stays
+// the same, because no append depends on it.
+func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserID, id string, at time.Time) error {
 	session, err := s.Session(ctx, user, id)
 	if err != nil {
 		return err
 	}
-	u := expression.Set(field(attrLeftAt), value(moment(at)))
-	_, err = s.touch(ctx, "leave session", user, session, u)
-	return err
+	return s.db.updateSession(ctx, "leave session", user, session,
+		expression.Set(field(attrLeftAt), value(timeAttr(at))))
 }
 
-// touch changes a session's record on condition that it is still the same session, and returns it as stored.
-func (s *Store) touch(ctx context.Context, op string, user conversation.UserID, session conversation.Session, u expression.UpdateBuilder) (item, error) {
+// updateSession changes a session's record on condition that it is still the same session. A session that is gone is a
+// NotFound error.
+func (db *DB) updateSession(ctx context.Context, op string, user conversation.UserID, session conversation.Session,
+	u expression.UpdateBuilder,
+) error {
 	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok {
-		return nil, fault.Missing("session")
+		return fault.Missing("session")
 	}
-	it, err := s.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session))
+	_, err := db.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session))
 	if _, gone := conditionFailed(err); gone {
-		return nil, fault.Missing("session")
+		return fault.Missing("session")
 	}
-	return it, failed(op, err)
+	return failed(op, err)
 }

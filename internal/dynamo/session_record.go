@@ -6,58 +6,58 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// encodeSession makes the record of a session that is created. Every later write is an update of single attributes,
-// so that what an app keeps in the same record stays untouched.
+// encodeSession returns the record of a new session. Every later write updates single attributes, so that attributes of
+// the app's own stay in the record.
 func encodeSession(user conversation.UserID, s conversation.Session) (item, key, error) {
 	sk, ok := sessionSK(s.Context, s.ID)
 	surface, err := conversation.SurfaceOf(s.Context)
 	if err != nil || !ok {
-		return nil, key{}, err
+		return nil, key{}, errInvalidKey
 	}
 	k := key{partition(user), sk}
 	it := k.attributes()
-	it[attrEntityType] = text(surface.EntityType)
-	it[attrStatus] = text(string(s.Status))
-	it[attrCoachID] = text(s.CoachID)
-	it.setText(attrMode, s.Mode)
-	it.setText(attrTitle, s.Title)
-	it[attrCreatedAt] = moment(s.CreatedAt)
-	it[attrActiveAt] = moment(s.ActiveAt())
-	it[attrPlacement] = text(string(s.Placement))
+	it[attrEntityType] = stringAttr(surface.EntityType)
+	it[attrStatus] = stringAttr(string(s.Status))
+	it[attrCoachID] = stringAttr(s.CoachID)
+	it.setString(attrMode, s.Mode)
+	it.setString(attrTitle, s.Title)
+	it[attrCreatedAt] = timeAttr(s.CreatedAt)
+	it[attrActiveAt] = timeAttr(s.ActiveAt())
+	it[attrPlacement] = stringAttr(string(s.Placement))
 	for name, n := range map[string]int{
 		attrMessageCount: s.MessageCount, attrLastSeq: s.LastSeq, attrSummarizedSeq: s.SummarizedSeq,
 		attrIndexedSeq: s.IndexedSeq, attrExtractedSeq: s.ExtractedSeq,
 	} {
-		it[name] = whole(n)
+		it[name] = intAttr(n)
 	}
-	it[attrVersion] = whole(s.Version)
-	it[attrGeneration] = whole(s.Generation)
+	it[attrVersion] = intAttr(s.Version)
+	it[attrGeneration] = intAttr(s.Generation)
 	return it, k, it.setDocument(attrAttributes, s.Attributes)
 }
 
-// decodeSession reads a session's record; ok is false for records of other kinds, and for an app's own record that
-// Throughline has not taken over.
+// decodeSession reads a session's record. ok is false for records of other kinds, and for an app's own session that has
+// not been migrated.
 func decodeSession(it item) (s conversation.Session, ok bool) {
-	context, id, ok := parseSessionSK(it.text(attrSK))
+	context, id, ok := parseSessionSK(it.string(attrSK))
 	if !ok || !it.has(attrPlacement) {
 		return conversation.Session{}, false
 	}
-	deleted, err := conversation.ParseSeqSet(it.text(attrDeleted))
+	deleted, err := conversation.ParseSeqSet(it.string(attrDeletedSeqs))
 	if err != nil {
-		deleted = nil // readers then look for what is missing, which costs a read
+		deleted = nil // readers then look for the deleted messages, which costs a read
 	}
 	return conversation.Session{
-		ID: id, Context: context, CoachID: it.text(attrCoachID), Mode: it.text(attrMode),
-		Status: conversation.Status(it.text(attrStatus)), Title: it.text(attrTitle),
+		ID: id, Context: context, CoachID: it.string(attrCoachID), Mode: it.string(attrMode),
+		Status: conversation.Status(it.string(attrStatus)), Title: it.string(attrTitle),
 		Attributes:   it.document(attrAttributes),
-		MessageCount: int(it.whole(attrMessageCount)), LastSeq: int(it.whole(attrLastSeq)), Deleted: deleted,
+		MessageCount: int(it.int64(attrMessageCount)), LastSeq: int(it.int64(attrLastSeq)), Deleted: deleted,
 		CreatedAt: it.time(attrCreatedAt), StartedAt: it.time(attrStartedAt),
 		LastMessageAt: it.time(attrLastMessageAt), LeftAt: it.time(attrLeftAt),
 		Summary:       decodeSessionSummary(it),
-		SummarizedSeq: int(it.whole(attrSummarizedSeq)), IndexedSeq: int(it.whole(attrIndexedSeq)),
-		ExtractedSeq: int(it.whole(attrExtractedSeq)),
-		Placement:    conversation.Placement(it.text(attrPlacement)),
-		Version:      it.whole(attrVersion), Generation: it.whole(attrGeneration), DueAt: it.time(attrDueAt),
+		SummarizedSeq: int(it.int64(attrSummarizedSeq)), IndexedSeq: int(it.int64(attrIndexedSeq)),
+		ExtractedSeq: int(it.int64(attrExtractedSeq)),
+		Placement:    conversation.Placement(it.string(attrPlacement)),
+		Version:      it.int64(attrVersion), Generation: it.int64(attrGeneration), DueAt: it.time(attrDueAt),
 	}, true
 }
 
@@ -66,36 +66,37 @@ func decodeSessionSummary(it item) *conversation.SessionSummary {
 		return nil
 	}
 	return &conversation.SessionSummary{
-		Text: it.text(attrSummary), Tokens: int(it.whole(attrSummaryTokens)), Kind: conversation.SummaryKind(it.text(attrSummaryKind)),
-		InProgress:     it.flag(attrSummaryInProgress),
-		CoveredThrough: int(it.whole(attrSummaryCoveredSeq)),
+		Text: it.string(attrSummary), Tokens: int(it.int64(attrSummaryTokens)),
+		Kind:           conversation.SummaryKind(it.string(attrSummaryKind)),
+		InProgress:     it.bool(attrSummaryInProgress),
+		CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),
 		UpdatedAt:      it.time(attrSummaryUpdatedAt),
 	}
 }
 
-// standsAs is the condition that a session still is what a writer knows of it: appends and edits raise the version,
-// a migration step changes the placement, erasing the generation, and deleting leaves another birth.
-func standsAs(s conversation.Session) expression.ConditionBuilder {
-	return field(attrVersion).Equal(value(whole(s.Version))).
-		And(field(attrPlacement).Equal(value(text(string(s.Placement)))), isIncarnation(s))
+// isUnchanged is the condition that a session is as the writer has read it. Appends and edits raise the version, a step
+// of the migration changes the placement, and an erasure or a deletion makes it another incarnation.
+func isUnchanged(s conversation.Session) expression.ConditionBuilder {
+	return field(attrVersion).Equal(value(intAttr(s.Version))).
+		And(field(attrPlacement).Equal(value(stringAttr(string(s.Placement)))), isIncarnation(s))
 }
 
-// isIncarnation is the condition that the record is this session, whatever was written to it since, and neither gone
-// nor made anew under the same id.
+// isIncarnation is the condition that the record still is this session, whatever was written to it since, and not a
+// later one of the same id.
 func isIncarnation(s conversation.Session) expression.ConditionBuilder {
-	return field(attrGeneration).Equal(value(whole(s.Generation))).
-		And(field(attrCreatedAt).Equal(value(moment(s.CreatedAt))))
+	return field(attrGeneration).Equal(value(intAttr(s.Generation))).
+		And(field(attrCreatedAt).Equal(value(timeAttr(s.CreatedAt))))
 }
 
-// counters sets what an append or the deletion of a message changes.
-func counters(s conversation.Session) expression.UpdateBuilder {
-	u := expression.Set(field(attrVersion), value(whole(s.Version))).
-		Set(field(attrMessageCount), value(whole(s.MessageCount))).
-		Set(field(attrLastSeq), value(whole(s.LastSeq))).
-		Set(field(attrActiveAt), value(moment(s.ActiveAt())))
+// setCounters sets what an append or the deletion of a message changes.
+func setCounters(s conversation.Session) expression.UpdateBuilder {
+	u := expression.Set(field(attrVersion), value(intAttr(s.Version))).
+		Set(field(attrMessageCount), value(intAttr(s.MessageCount))).
+		Set(field(attrLastSeq), value(intAttr(s.LastSeq))).
+		Set(field(attrActiveAt), value(timeAttr(s.ActiveAt())))
 	if s.MessageCount == 0 {
 		return u.Remove(field(attrStartedAt)).Remove(field(attrLastMessageAt))
 	}
-	return u.Set(field(attrStartedAt), value(moment(s.StartedAt))).
-		Set(field(attrLastMessageAt), value(moment(s.LastMessageAt)))
+	return u.Set(field(attrStartedAt), value(timeAttr(s.StartedAt))).
+		Set(field(attrLastMessageAt), value(timeAttr(s.LastMessageAt)))
 }

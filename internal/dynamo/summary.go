@@ -2,54 +2,74 @@ package dynamo
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/summary"
 )
 
-var (
-	_ summary.Store = (*Store)(nil)
-	_ memory.Store  = (*Store)(nil)
-)
+// SummaryStore saves session summaries. It is safe for concurrent use.
+type SummaryStore struct{ db *DB }
 
-// SaveSummary stores the summary's record and the session's copy of it, and raises the watermark when the model wrote
-// it, in one transaction on condition that the session is still this one and that the summary replaces what it has.
-// One without a text raises the watermark alone.
-func (s *Store) SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, sum summary.Summary) error {
+// NewSummaryStore returns the summaries of a DB.
+func NewSummaryStore(db *DB) *SummaryStore { return &SummaryStore{db} }
+
+// SummarySource is what the summary service reads and writes.
+type SummarySource struct {
+	*SessionStore
+	*MessageStore
+	*SummaryStore
+	*DueStore
+}
+
+var _ summary.Store = SummarySource{}
+
+// NewSummarySource returns the stores of the summary service.
+func NewSummarySource(db *DB) SummarySource {
+	return SummarySource{NewSessionStore(db), NewMessageStore(db), NewSummaryStore(db), NewDueStore(db)}
+}
+
+// SaveSummary stores a summary and the session's copy of it in one transaction. It raises the watermark when the model
+// wrote the summary. Its conditions are that the session is still the same one, that it has no better summary, and that
+// it has lost no message since it was read. A summary without text only raises the watermark.
+func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session,
+	sum summary.Summary,
+) error {
 	const op = "save summary"
 	sum.Generation = session.Generation
 	it, err := encodeSummary(user, sum)
 	sk, ok := sessionSK(session.Context, session.ID)
 	if err != nil || !ok {
-		return failed(op, errBadKey)
+		return failed(op, errInvalidKey)
 	}
-	t := s.transaction()
-	place := t.update(key{partition(user), sk}, summaryCopy(sum), isIncarnation(session).And(replaces(sum), nothingDeletedSince(session)))
+	t := s.db.transaction()
+	place := t.update(key{partition(user), sk}, setSessionSummary(sum),
+		isIncarnation(session).And(isReplacedBy(sum), isDeletedSeqs(session)))
 	if sum.Text != "" {
-		t.set(it)
+		t.replace(it)
 	}
-	refused, err := s.commit(ctx, op, t, s.patience())
-	if err != nil || refused == nil {
+	failures, err := s.db.commit(ctx, op, t, s.db.backoff())
+	if err != nil || failures == nil {
 		return err
 	}
-	met, _ := refused.met(place)
-	now, ok := decodeSession(met)
+	existing, _ := failures.existing(place)
+	now, ok := decodeSession(existing)
 	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
 		return fault.Missing("session")
 	}
-	if refused.unsure && now.Summary != nil && now.Summary.Text == sum.Text && now.Summary.UpdatedAt.Equal(conversation.Milliseconds(sum.UpdatedAt)) {
-		return nil // an earlier try, whose answer was lost
+	if failures.ambiguous && now.Summary != nil && now.Summary.Text == sum.Text &&
+		now.Summary.UpdatedAt.Equal(conversation.Milliseconds(sum.UpdatedAt)) {
+		return nil // an earlier attempt stored it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
 }
 
-// summaryCopy is what the session's record takes of its summary.
-func summaryCopy(sum summary.Summary) expression.UpdateBuilder {
-	watermark := expression.Set(field(attrSummarizedSeq), value(whole(sum.CoveredThrough)))
+// setSessionSummary updates the session's copy of its summary.
+func setSessionSummary(sum summary.Summary) expression.UpdateBuilder {
+	watermark := expression.Set(field(attrSummarizedSeq), value(intAttr(sum.CoveredThrough)))
 	if sum.Text == "" {
 		return watermark
 	}
@@ -57,61 +77,91 @@ func summaryCopy(sum summary.Summary) expression.UpdateBuilder {
 	if sum.Kind == conversation.ByModel {
 		u = watermark
 	}
-	return u.Set(field(attrSummary), value(text(sum.Text))).
-		Set(field(attrSummaryTokens), value(whole(sum.Tokens))).
-		Set(field(attrSummaryKind), value(text(string(sum.Kind)))).
-		Set(field(attrSummaryInProgress), value(flag(sum.InProgress))).
-		Set(field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))).
-		Set(field(attrSummaryUpdatedAt), value(moment(sum.UpdatedAt)))
+	return u.Set(field(attrSummary), value(stringAttr(sum.Text))).
+		Set(field(attrSummaryTokens), value(intAttr(sum.Tokens))).
+		Set(field(attrSummaryKind), value(stringAttr(string(sum.Kind)))).
+		Set(field(attrSummaryInProgress), value(boolAttr(sum.InProgress))).
+		Set(field(attrSummaryCoveredSeq), value(intAttr(sum.CoveredThrough))).
+		Set(field(attrSummaryUpdatedAt), value(timeAttr(sum.UpdatedAt)))
 }
 
-// replaces is summary.Summary's Replaces as a condition on the session's record.
-func replaces(sum summary.Summary) expression.ConditionBuilder {
-	covered, through := field(attrSummaryCoveredSeq), value(whole(sum.CoveredThrough))
-	more := expression.AttributeNotExists(covered).Or(covered.LessThan(through))
+// removeSessionSummary removes the session's copy of its summary.
+func removeSessionSummary(u expression.UpdateBuilder) expression.UpdateBuilder {
+	for _, name := range []string{
+		attrSummary, attrSummaryTokens, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
+		attrSummaryUpdatedAt,
+	} {
+		u = u.Remove(field(name))
+	}
+	return u
+}
+
+// isReplacedBy is summary.Summary.Replaces as a condition on the session's record.
+func isReplacedBy(sum summary.Summary) expression.ConditionBuilder {
+	covered, through := field(attrSummaryCoveredSeq), value(intAttr(sum.CoveredThrough))
+	replaced := expression.AttributeNotExists(covered).Or(covered.LessThan(through))
 	if sum.Text == "" {
 		return field(attrSummarizedSeq).LessThan(through)
 	}
 	kind := field(attrSummaryKind)
 	var better []expression.ConditionBuilder
 	if sum.Kind == conversation.ByModel {
-		better = append(better, kind.Equal(value(text(string(conversation.Extractive)))))
+		better = append(better, kind.Equal(value(stringAttr(string(conversation.Extractive)))))
 	}
 	if !sum.InProgress {
-		better = append(better, field(attrSummaryInProgress).Equal(value(flag(true))).
-			And(kind.Equal(value(text(string(sum.Kind))))))
+		better = append(better, field(attrSummaryInProgress).Equal(value(boolAttr(true))).
+			And(kind.Equal(value(stringAttr(string(sum.Kind))))))
 	}
 	for _, b := range better {
-		more = more.Or(covered.Equal(through).And(b))
+		replaced = replaced.Or(covered.Equal(through).And(b))
 	}
-	return more
+	return replaced
 }
 
-// nothingDeletedSince is the condition that the session has lost no message since it was read: a summary that is made
-// of one must not be stored after it is deleted.
-func nothingDeletedSince(session conversation.Session) expression.ConditionBuilder {
+// isDeletedSeqs is the condition that the session has lost no message since it was read. A summary that was made of a
+// message must not be stored after that message is deleted.
+func isDeletedSeqs(session conversation.Session) expression.ConditionBuilder {
 	if len(session.Deleted) == 0 {
-		return expression.AttributeNotExists(field(attrDeleted))
+		return expression.AttributeNotExists(field(attrDeletedSeqs))
 	}
-	return field(attrDeleted).Equal(value(text(session.Deleted.String())))
+	return field(attrDeletedSeqs).Equal(value(stringAttr(session.Deleted.String())))
 }
 
-// MarkIndexed raises the session's watermark from exactly from-1 to through.
-func (s *Store) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef, from, through int) error {
-	sk, ok := sessionSK(ref.Context, ref.SessionID)
+func encodeSummary(user conversation.UserID, s summary.Summary) (item, error) {
+	sk, ok := summarySK(s.RecordType, s.SubjectID)
 	if !ok {
-		return fault.Missing("session")
+		return nil, errInvalidKey
 	}
-	u := expression.Set(field(attrIndexedSeq), value(whole(through)))
-	cond := field(attrGeneration).Equal(value(whole(ref.Generation))).
-		And(field(attrIndexedSeq).Equal(value(whole(from - 1))))
-	_, err := s.updateItem(ctx, key{partition(user), sk}, u, cond)
-	met, refused := conditionFailed(err)
-	switch {
-	case !refused:
-		return failed("mark indexed", err)
-	case !met.has(attrPlacement) || met.whole(attrGeneration) != ref.Generation:
-		return fault.Missing("session")
+	it := key{partition(user), sk}.attributes()
+	it[attrSessionID] = stringAttr(s.SessionID)
+	it[attrSourceContext] = stringAttr(s.Context)
+	it.setString(attrCoachID, s.CoachID)
+	it[attrSummary] = stringAttr(s.Text)
+	it[attrTokens] = intAttr(s.Tokens)
+	it[attrSummaryKind] = stringAttr(string(s.Kind))
+	it[attrSummaryInProgress] = boolAttr(s.InProgress)
+	it[attrSummaryCoveredSeq] = intAttr(s.CoveredThrough)
+	it.setTime(attrOccurredAt, s.OccurredAt)
+	it[attrUpdatedAt] = timeAttr(s.UpdatedAt)
+	it.setString(attrModel, s.Model)
+	it.setString(attrPromptVersion, s.PromptVersion)
+	it[attrGeneration] = intAttr(s.Generation)
+	return it, it.setDocument(attrFields, s.Fields)
+}
+
+// decodeSummary reads a summary's record. ok is false for records of other kinds.
+func decodeSummary(it item) (s summary.Summary, ok bool) {
+	rest, ok := strings.CutPrefix(it.string(attrSK), summaryPrefix)
+	recordType, subject, found := strings.Cut(rest, "#")
+	if !ok || !found {
+		return summary.Summary{}, false
 	}
-	return fault.New(fault.Conflict, "the watermark stands elsewhere")
+	return summary.Summary{
+		RecordType: conversation.RecordType(recordType), SubjectID: subject, SessionID: it.string(attrSessionID),
+		Context: it.string(attrSourceContext), CoachID: it.string(attrCoachID), Text: it.string(attrSummary),
+		Tokens: int(it.int64(attrTokens)), Kind: conversation.SummaryKind(it.string(attrSummaryKind)),
+		InProgress: it.bool(attrSummaryInProgress), CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),
+		OccurredAt: it.time(attrOccurredAt), UpdatedAt: it.time(attrUpdatedAt), Fields: it.document(attrFields),
+		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion), Generation: it.int64(attrGeneration),
+	}, true
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The names of the table's key attributes and indexes (design 3).
+// The names of the table's indexes and of its TTL attribute.
 const (
 	// BySource holds messages by sourceId and timestamp, with all attributes.
 	BySource = "sourceId-timestamp"
 	// Recent holds sessions by pk and activeAt, keys only.
 	Recent = "recent"
-	// DueIndex holds the sessions that the sweep has to look at by dueShard and dueAt, keys only.
+	// DueIndex holds the sessions and tombstones that the sweep has to look at by dueShard and dueAt, keys only.
 	DueIndex = "due"
 
-	// TTLAttribute is the epoch second after which a record counts as absent; DynamoDB removes it some days later.
+	// TTLAttribute is the epoch second after which a record counts as deleted. DynamoDB deletes it some days later.
 	TTLAttribute = "expiresAt"
 )
 
-// CreateTableInput describes the table and its indexes. TTL on TTLAttribute, point-in-time recovery and deletion
-// protection are set apart: the deployed table has them, a local one needs none.
+// CreateTableInput describes the table and its indexes. The deployed table also has a TTL on TTLAttribute,
+// point-in-time recovery and deletion protection, which are set separately.
 func CreateTableInput(name string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName:   aws.String(name),

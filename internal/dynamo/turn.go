@@ -10,14 +10,23 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-var _ conversation.TurnStore = (*Store)(nil)
+// TurnStore keeps chat turns: a question, the lease of the request that answers it, and the answer. Both messages are
+// stored as appends are. It is safe for concurrent use.
+type TurnStore struct{ db *DB }
 
-// longestHint bounds how long a repeat is told to wait for a turn that runs: turns end before their leases.
-const longestHint = 2 * time.Second
+var _ conversation.TurnStore = (*TurnStore)(nil)
+
+// NewTurnStore returns the turns of a DB.
+func NewTurnStore(db *DB) *TurnStore { return &TurnStore{db} }
+
+// maxRetryAfter bounds how long a repeat is told to wait for a running turn. Most turns end before their leases do.
+const maxRetryAfter = 2 * time.Second
 
 // BeginTurn stores the user's message and takes the lease in one transaction.
-func (s *Store) BeginTurn(ctx context.Context, user conversation.UserID, in conversation.Append, lease time.Duration) (conversation.Turn, error) {
-	now := s.now()
+func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in conversation.Append,
+	lease time.Duration,
+) (conversation.Turn, error) {
+	now := s.db.now()
 	in, err := in.Prepare(now)
 	if err != nil {
 		return conversation.Turn{}, err
@@ -26,180 +35,190 @@ func (s *Store) BeginTurn(ctx context.Context, user conversation.UserID, in conv
 		return conversation.Turn{}, fault.InvalidField("messages", "must hold one message")
 	}
 	turn := conversation.Turn{Idempotency: in.Idempotency}
-	ext := extension{user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := appender{db: s.db, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	if in.Idempotency.Set() {
-		turn.Lease = randomDigits(s.random)
-		ext.account = s.leaseAccount(user, in.Idempotency, turn.Lease, lease)
+		turn.Lease = newRandomDigits(s.db.random)
+		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
+			record := s.db.idempotencyRecord(user, in.Idempotency, done.Session.Generation)
+			recordAppend(record, k, done)
+			record[attrState] = stringAttr(stateRunning)
+			record[attrLease] = stringAttr(turn.Lease)
+			record[attrLeaseUntil] = timeAttr(s.db.now().Add(lease))
+			return t.put(record, s.db.idempotencyKeyIsFree(done.Session.Generation))
+		}
 	}
-	out, met, err := s.extend(ctx, ext)
+	out, existing, err := a.append(ctx)
 	if err != nil {
 		return conversation.Turn{}, err
 	}
-	if met != nil {
-		return s.resume(ctx, user, turn, met, lease)
+	if existing != nil {
+		return s.resume(ctx, user, turn, existing, lease)
 	}
 	turn.Message, turn.Session = out.Messages[0], out.Session
 	return turn, nil
 }
 
-func (s *Store) leaseAccount(user conversation.UserID, idem conversation.Idempotency, token string, lease time.Duration) accounting {
-	return func(t *transaction, k key, a conversation.Appended) int {
-		it := s.ledger(user, idem, a.Session.Generation)
-		recordAppend(it, k, a)
-		it[attrState] = text(stateRunning)
-		it[attrLease] = text(token)
-		it[attrLeaseUntil] = moment(s.now().Add(lease))
-		return t.put(it, s.ledgerFree(a.Session.Generation))
-	}
-}
-
-// resume answers a repeat: with what the first request stored, its answer, or a conflict while it runs.
-func (s *Store) resume(ctx context.Context, user conversation.UserID, turn conversation.Turn, met item, lease time.Duration) (conversation.Turn, error) {
-	if err := sameBody(met, turn.Idempotency); err != nil {
+// resume answers a repeated request: with a Conflict while the first one runs, with the turn to go on with when the
+// first one's lease has expired, and with the stored answer when the turn is done.
+func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+	lease time.Duration,
+) (conversation.Turn, error) {
+	if err := checkSameBody(record, turn.Idempotency); err != nil {
 		return conversation.Turn{}, err
 	}
-	if met.text(attrState) == stateRunning && met.text(attrLease) != turn.Lease {
-		if left := leaseLeft(met, s.now()); left > 0 {
-			return conversation.Turn{}, running(left)
+	if record.string(attrState) == stateRunning && record.string(attrLease) != turn.Lease {
+		if left := record.time(attrLeaseUntil).Sub(s.db.now()); left > 0 {
+			return conversation.Turn{}, stillRunning(left)
 		}
-		return s.takeOver(ctx, user, turn, met, lease)
+		return s.takeOver(ctx, user, turn, record, lease)
 	}
-	return s.stored(ctx, user, turn, met)
+	return s.replay(ctx, user, turn, record)
 }
 
-func running(left time.Duration) error {
+func stillRunning(left time.Duration) error {
 	f := fault.New(fault.Conflict, "the first request with this idempotency key still runs")
-	f.RetryAfter = min(left, longestHint)
+	f.RetryAfter = min(left, maxRetryAfter)
 	return f
 }
 
-// takeOver gives this request the lease of one that did not renew it.
-func (s *Store) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, met item, lease time.Duration) (conversation.Turn, error) {
-	held := field(attrState).Equal(value(text(stateRunning))).
-		And(field(attrLease).Equal(value(text(met.text(attrLease)))),
-			field(attrLeaseUntil).Equal(value(text(met.text(attrLeaseUntil)))))
-	now, err := s.updateItem(ctx, keyIn(met), s.leased(turn.Lease, lease), held)
-	if it, lost := conditionFailed(err); lost {
-		if it == nil {
-			return conversation.Turn{}, running(longestHint)
+// takeOver gives this request a lease that has expired.
+func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+	lease time.Duration,
+) (conversation.Turn, error) {
+	isExpired := field(attrState).Equal(value(stringAttr(stateRunning))).
+		And(field(attrLease).Equal(value(stringAttr(record.string(attrLease)))),
+			field(attrLeaseUntil).Equal(value(stringAttr(record.string(attrLeaseUntil)))))
+	taken, err := s.db.updateItem(ctx, keyOf(record), s.setLease(turn.Lease, lease), isExpired)
+	if changed, failed := conditionFailed(err); failed {
+		if changed == nil {
+			return conversation.Turn{}, stillRunning(maxRetryAfter)
 		}
-		return s.resume(ctx, user, turn, it, lease)
+		return s.resume(ctx, user, turn, changed, lease)
 	}
 	if err != nil {
 		return conversation.Turn{}, failed("take over turn", err)
 	}
-	return s.stored(ctx, user, turn, now)
+	return s.replay(ctx, user, turn, taken)
 }
 
-func (s *Store) leased(token string, lease time.Duration) expression.UpdateBuilder {
-	return expression.Set(field(attrLease), value(text(token))).
-		Set(field(attrLeaseUntil), value(moment(s.now().Add(lease))))
+func (s *TurnStore) setLease(token string, lease time.Duration) expression.UpdateBuilder {
+	return expression.Set(field(attrLease), value(stringAttr(token))).
+		Set(field(attrLeaseUntil), value(timeAttr(s.db.now().Add(lease))))
 }
 
-// stored rebuilds a turn from its idempotency record.
-func (s *Store) stored(ctx context.Context, user conversation.UserID, turn conversation.Turn, met item) (conversation.Turn, error) {
-	turn, err := s.question(ctx, user, turn, met)
+// replay returns the turn of an idempotency record, with its answer when it is done.
+func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+) (conversation.Turn, error) {
+	turn, err := s.addQuestion(ctx, user, turn, record)
 	if err != nil {
 		return conversation.Turn{}, err
 	}
-	if met.text(attrState) == stateDone {
+	if record.string(attrState) == stateDone {
 		turn.Lease = ""
-		turn.Answer, err = s.answer(ctx, user, met)
+		turn.Answer, err = s.answer(ctx, user, record)
 	}
 	return turn, err
 }
 
-// question reads the message that a turn began with. A turn is generated again or told again only while both it and
-// its session are there.
-func (s *Store) question(ctx context.Context, user conversation.UserID, turn conversation.Turn, met item) (conversation.Turn, error) {
+// addQuestion reads the message that a turn began with. It returns a NotFound error when that message or its session
+// has been deleted.
+func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+) (conversation.Turn, error) {
 	pk := partition(user)
-	sessionKey := key{pk, met.text(attrSessionSK)}
+	sessionKey := key{pk, record.string(attrSessionSK)}
 	keys := []key{sessionKey}
-	for _, sk := range met.texts(attrKeys) {
+	for _, sk := range record.strings(attrMessageSKs) {
 		keys = append(keys, key{pk, sk})
 	}
-	f, err := s.readOf(ctx, "replay turn", user, keys...)
+	records, err := s.db.readCurrent(ctx, "replay turn", user, keys...)
 	if err != nil {
 		return turn, err
 	}
-	record, _ := f.of(user, sessionKey)
-	session, ok := decodeSession(record)
+	it, _ := records.current(user, sessionKey)
+	session, ok := decodeSession(it)
 	if !ok {
 		return turn, fault.Missing("session")
 	}
-	turn.Session = sessionAfter(session, met)
-	if turn.Message, ok = decodeMessage(f[keys[len(keys)-1]]); !ok {
+	turn.Session = withCountersOf(session, record)
+	if turn.Message, ok = decodeMessage(records[keys[len(keys)-1]]); !ok {
 		return turn, fault.Missing("message")
 	}
 	return turn, nil
 }
 
-func (s *Store) answer(ctx context.Context, user conversation.UserID, met item) (*conversation.Message, error) {
-	k := key{partition(user), met.text(attrAnswerKey)}
-	f, err := s.read(ctx, "read answer", k)
+func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record item) (*conversation.Message, error) {
+	k := key{partition(user), record.string(attrAnswerSK)}
+	records, err := s.db.read(ctx, "read answer", k)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := decodeMessage(f[k])
+	m, ok := decodeMessage(records[k])
 	if !ok {
 		return nil, fault.Missing("message")
 	}
 	return &m, nil
 }
 
-// RenewTurn keeps the lease for that much longer. Without an idempotency key there is none to keep.
-func (s *Store) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn, lease time.Duration) error {
+// RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease.
+func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
+	lease time.Duration,
+) error {
 	if !turn.Idempotency.Set() {
 		return nil
 	}
 	k := key{partition(user), idempotencySK(turn.Idempotency)}
-	mine := field(attrState).Equal(value(text(stateRunning))).And(field(attrLease).Equal(value(text(turn.Lease))))
-	_, err := s.updateItem(ctx, k, s.leased(turn.Lease, lease), mine)
+	isHeld := field(attrState).Equal(value(stringAttr(stateRunning))).
+		And(field(attrLease).Equal(value(stringAttr(turn.Lease))))
+	_, err := s.db.updateItem(ctx, k, s.setLease(turn.Lease, lease), isHeld)
 	if _, lost := conditionFailed(err); lost {
 		return fault.New(fault.Conflict, "another request has taken this turn over")
 	}
 	return failed("renew turn", err)
 }
 
-// FinishTurn stores the answer and ends the turn in one transaction. Whoever finishes first is heard, also when its
-// lease had lapsed: an answer that is there is never thrown away for one that may come.
-func (s *Store) FinishTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn, answer conversation.NewMessage) (conversation.Message, error) {
-	now := s.now()
+// FinishTurn stores the answer and ends the turn in one transaction. The first answer counts, even if its lease has
+// expired: another request's answer that is still to come does not replace it.
+func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
+	answer conversation.NewMessage,
+) (conversation.Message, error) {
+	now := s.db.now()
 	in := conversation.Append{SessionID: turn.Session.ID, Messages: []conversation.NewMessage{answer}}
 	in, err := in.Prepare(now)
 	if err != nil {
 		return conversation.Message{}, err
 	}
-	ext := extension{user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := appender{db: s.db, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	if turn.Idempotency.Set() {
-		ext.account = s.answerAccount(user, turn.Idempotency)
+		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
-	out, met, err := s.extend(ctx, ext)
+	out, existing, err := a.append(ctx)
 	if err != nil {
 		return conversation.Message{}, err
 	}
-	if met == nil {
+	if existing == nil {
 		return out.Messages[0], nil
 	}
-	first, err := s.answer(ctx, user, met)
+	first, err := s.answer(ctx, user, existing)
 	if err != nil {
 		return conversation.Message{}, err
 	}
 	return *first, nil
 }
 
-// answerAccount ends the turn's record. One that is gone, after 24 hours, is made anew: the answer counts all the same.
-func (s *Store) answerAccount(user conversation.UserID, idem conversation.Idempotency) accounting {
+// recordAnswer ends the turn's idempotency record. A record that has been deleted, after 24 hours, is created again.
+func (s *TurnStore) recordAnswer(user conversation.UserID, idem conversation.Idempotency,
+) func(*transaction, key, conversation.Appended) int {
 	k := key{partition(user), idempotencySK(idem)}
-	return func(t *transaction, _ key, a conversation.Appended) int {
-		sk, _ := parseMessageID(user, a.Messages[0].ID)
-		u := expression.Set(field(attrState), value(text(stateDone))).Set(field(attrAnswerKey), value(text(sk)))
-		for name, v := range s.ledger(user, idem, a.Session.Generation) {
+	return func(t *transaction, _ key, done conversation.Appended) int {
+		sk, _ := parseMessageID(user, done.Messages[0].ID)
+		u := expression.Set(field(attrState), value(stringAttr(stateDone))).
+			Set(field(attrAnswerSK), value(stringAttr(sk)))
+		for name, v := range s.db.idempotencyRecord(user, idem, done.Session.Generation) {
 			if name != attrPK && name != attrSK && name != attrState {
 				u = u.Set(field(name), field(name).IfNotExists(value(v)))
 			}
 		}
-		open := expression.AttributeNotExists(field(attrPK)).Or(field(attrState).Equal(value(text(stateRunning))))
-		return t.update(k, u, open)
+		isOpen := notExists().Or(field(attrState).Equal(value(stringAttr(stateRunning))))
+		return t.update(k, u, isOpen)
 	}
 }

@@ -1,6 +1,6 @@
-// Package erasure deletes: a message, a session with everything drawn from it, a user with everything there is
-// (design 4.7). It orders the steps over the table and the vector index so that each can be repeated, whatever crashed
-// in between, and so that late workers bring nothing back.
+// Package erasure deletes messages, sessions with everything derived from them, and users with everything they have. It
+// orders the steps over the table and the vector index so that each can be repeated after a crash, and so that workers
+// that come late bring nothing back. ARCHITECTURE describes it in the section "Deleting and erasing".
 package erasure
 
 import (
@@ -11,104 +11,107 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// Grave is the record of a deletion. It lets an unfinished one go on, and has the vector index swept again later: a
-// worker that was at it may have written a vector after it was deleted.
-type Grave struct {
+// Tombstone is the record of a deletion. With it the sweep finishes a deletion that broke off, and later deletes the
+// vectors once more: a worker that was indexing at the time may have written one after they were deleted.
+type Tombstone struct {
 	User conversation.UserID
-	// ID names the record in the store's words.
+	// ID is the store's name of the record.
 	ID         string
 	Generation int64
-	// Session is the deleted session as it last stood, Message the deleted message's place (its context, session, seq
-	// and time); nil where the grave is another thing's. BuriedAt is when it was deleted.
-	Session  *conversation.Session
-	Message  *conversation.Message
-	BuriedAt time.Time
-	// Emptied is set when the table holds nothing of it any more.
+	// Session is the deleted session as it last was. Message is where the deleted message was: its context, session, seq
+	// and time. One of them is nil, or both when the tombstone is of a user or of vectors.
+	Session   *conversation.Session
+	Message   *conversation.Message
+	DeletedAt time.Time
+	// Emptied says that the table holds nothing of it any more.
 	Emptied bool
-	// Vectors are ids that may come back. Namespace is set where all vectors of earlier generations may.
+	// Vectors are the ids that a late worker may bring back. Namespace says that this may be any vector of an earlier
+	// generation.
 	Vectors   []string
 	Namespace bool
-	// Round counts the sweeps that it has had.
-	Round int
+	// Sweeps counts the sweeps since it was emptied.
+	Sweeps int
 }
 
 // MessageStore deletes single messages.
 type MessageStore interface {
-	// MessageOf reads a message, NotFound unless it is one of that session's.
-	MessageOf(ctx context.Context, user conversation.UserID, sessionID, messageID string) (conversation.Message, error)
-	// BuryMessage deletes the message, corrects its session, drops the session's summary where that covers it, and
-	// leaves a grave that holds the vectors, in one transaction.
-	BuryMessage(ctx context.Context, user conversation.UserID, m conversation.Message, vectors []string, due time.Time) (Grave, error)
+	// Message reads a message. It returns a NotFound error unless the message is one of that session.
+	Message(ctx context.Context, user conversation.UserID, sessionID, messageID string) (conversation.Message, error)
+	// DeleteMessage deletes the message, corrects its session, deletes the session's summary if that covers the message,
+	// and stores a tombstone with the vectors, in one transaction.
+	DeleteMessage(ctx context.Context, user conversation.UserID, m conversation.Message, vectors []string, due time.Time,
+	) (Tombstone, error)
 }
 
-// PromptStore deletes what kept prompts quote.
+// PromptStore deletes what stored prompts quote.
 type PromptStore interface {
-	// ForgetPrompts deletes the prompts of a session that were built in that span, and the rendered text of all others;
-	// their manifests, which quote nothing, stay.
-	ForgetPrompts(ctx context.Context, user conversation.UserID, sessionID string, from, to time.Time) error
+	// DeletePrompts deletes the session's prompts that were built in that span of time, and the text of all other prompts
+	// of the span. Their manifests quote nothing and stay.
+	DeletePrompts(ctx context.Context, user conversation.UserID, sessionID string, from, to time.Time) error
 }
 
 // SessionStore deletes sessions, step by step.
 type SessionStore interface {
-	// BurySession deletes the session's record, after which nothing can be appended, and leaves a grave. A session that
-	// is deleted already but not emptied has its grave returned; otherwise NotFound.
-	BurySession(ctx context.Context, user conversation.UserID, id string, due time.Time) (Grave, error)
-	// OpenGrave returns the grave of a session of that id that is not emptied, NotFound where there is none.
-	OpenGrave(ctx context.Context, user conversation.UserID, id string) (Grave, error)
-	// BuriedMessages returns one page of the messages that are left of a buried session, read consistently.
-	BuriedMessages(ctx context.Context, g Grave, page conversation.Page) ([]conversation.Message, conversation.Position, error)
+	// DeleteSession deletes the session's record, after which nothing can be appended, and stores a tombstone. For a
+	// session that is deleted but not emptied it returns that one's tombstone, and otherwise a NotFound error.
+	DeleteSession(ctx context.Context, user conversation.UserID, id string, due time.Time) (Tombstone, error)
+	// UnfinishedDeletion returns the tombstone of a session of that id that is not emptied, or a NotFound error.
+	UnfinishedDeletion(ctx context.Context, user conversation.UserID, id string) (Tombstone, error)
+	// RemainingMessages returns one page of the messages that are left of a deleted session, read consistently.
+	RemainingMessages(ctx context.Context, t Tombstone, page conversation.Page,
+	) ([]conversation.Message, conversation.Position, error)
 	DeleteMessages(ctx context.Context, user conversation.UserID, messages []conversation.Message) error
 	// DeleteSummaries deletes a session's summaries and returns their vector ids.
-	DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session) (vectors []string, err error)
-	// DeleteDescriptions deletes the titles and attributes that a session had before, which are kept for repeats.
+	DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session,
+	) (vectors []string, err error)
+	// DeleteDescriptions deletes the earlier titles and attributes of a session, which are stored for repeated requests.
 	DeleteDescriptions(ctx context.Context, user conversation.UserID, session conversation.Session) error
 }
 
-// GraveStore keeps graves until they have been swept.
-type GraveStore interface {
-	// LeaveGrave makes the grave of vectors that could not be deleted, unless the user has been erased since. It is the
-	// store that names it; the same vectors have one grave.
-	LeaveGrave(ctx context.Context, g Grave, due time.Time) error
-	KeepGrave(ctx context.Context, g Grave, due time.Time) error
-	CloseGrave(ctx context.Context, g Grave) error
-	// GravesBefore lists the graves that are due, earliest first.
-	GravesBefore(ctx context.Context, at time.Time, limit int) ([]Grave, error)
+// TombstoneStore keeps tombstones until they have been swept.
+type TombstoneStore interface {
+	// SaveTombstone stores how far a deletion has come, and when it is due again.
+	SaveTombstone(ctx context.Context, t Tombstone, due time.Time) error
+	// SaveVectorTombstone stores the tombstone of vectors that could not be deleted, unless the user has been erased
+	// since. The store sets its ID, which is the same for the same vectors.
+	SaveVectorTombstone(ctx context.Context, t Tombstone, due time.Time) error
+	DeleteTombstone(ctx context.Context, t Tombstone) error
+	// TombstonesDue lists the tombstones that are due, earliest first.
+	TombstonesDue(ctx context.Context, at time.Time, limit int) ([]Tombstone, error)
 }
 
 // UserStore erases everything of a user.
 type UserStore interface {
-	// BeginErasure raises the generation and takes the user for this caller until then, or goes on with an erasure
-	// that is not done. held is false while another caller has the user.
+	// BeginErasure raises the generation, or goes on with an erasure that is not done. It gives the caller a lease until
+	// then. held is false while another caller has it.
 	BeginErasure(ctx context.Context, user conversation.UserID, until time.Time) (p Progress, held bool, err error)
-	// EraseRecords deletes what is of an earlier generation, sessions first, reading consistently until a pass finds
-	// nothing or the time has come. deleted hears of each batch, one at a time.
-	EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time, deleted func(kind string, n int)) (done bool, err error)
-	// SaveErasure records how far it has come, and lets the user go. Done ends the erasure, and has the vectors of
-	// earlier generations swept again when due.
+	// EraseRecords deletes the records of earlier generations, sessions first, until a pass with consistent reads finds
+	// none or until then. It calls deleted for each batch, one call at a time.
+	EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time,
+		deleted func(kind string, n int)) (done bool, err error)
+	// SaveErasure stores the progress and gives the lease back. When it is Done, the erasure ends, and the vectors of
+	// earlier generations are swept again at due.
 	SaveErasure(ctx context.Context, user conversation.UserID, p Progress, due time.Time) error
 }
 
-// SourceStore tells where memories come from.
+// SourceStore says where memories come from.
 type SourceStore interface {
-	// SessionsOf returns the session ids of those messages that are there.
+	// SessionsOf returns the sessions of the messages that exist, by message id.
 	SessionsOf(ctx context.Context, user conversation.UserID, messageIDs []string) (map[string]string, error)
-}
-
-// Store is everything that deleting needs of the table.
-type Store interface {
-	MessageStore
-	PromptStore
-	SessionStore
-	GraveStore
-	UserStore
-	SourceStore
 }
 
 // Index deletes vectors.
 type Index interface {
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
-	// Drop deletes the whole namespace of a generation and returns how many vectors it held.
+	// Drop deletes the namespace of a generation and returns how many vectors it held.
 	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
+}
+
+// Reindexer indexes a message that follows a deleted one.
+type Reindexer interface {
+	// ReindexNext indexes the message after a deleted one again, without the deleted one as its context. It does nothing
+	// when there is none.
+	ReindexNext(ctx context.Context, user conversation.UserID, deleted conversation.Message) error
 }
 
 // Progress is how far the erasure of a user has come.
@@ -117,12 +120,12 @@ type Progress struct {
 	// Counts are the records deleted so far, by kind.
 	Counts  map[string]int
 	Vectors int
-	// ErasedAt is when it began; Generation is the user's from then on.
+	// ErasedAt is when the erasure began. Generation is the user's since then.
 	ErasedAt   time.Time
 	Generation int64
 }
 
-// Receipt is Progress for the user, with until when backups hold what was deleted.
+// Receipt is the Progress as the user sees it, with the time until which backups hold the data.
 type Receipt struct {
 	Done         bool
 	Counts       map[string]int
@@ -132,66 +135,67 @@ type Receipt struct {
 	BackupsUntil time.Time
 }
 
-// Deps are what a Service works with; all are needed. Backups is how long point-in-time recovery reaches back.
+// Deps are what a Service works with. All are needed. Backups is how long point-in-time recovery reaches back.
 type Deps struct {
-	Store    Store
-	Memories longterm.Collection[longterm.Memory]
-	Index    Index
-	Now      func() time.Time
-	Backups  time.Duration
+	Messages   MessageStore
+	Sessions   SessionStore
+	Prompts    PromptStore
+	Tombstones TombstoneStore
+	Users      UserStore
+	Sources    SourceStore
+	Memories   longterm.Collection[longterm.Memory]
+	Index      Index
+	Now        func() time.Time
+	Backups    time.Duration
 }
 
-// DefaultBackups is DynamoDB's point-in-time recovery, the longest there is.
+// DefaultBackups is the longest point-in-time recovery of DynamoDB.
 const DefaultBackups = 35 * 24 * time.Hour
 
-// Service deletes. It is safe for concurrent use; every deletion may be repeated.
+// Service deletes. It is safe for concurrent use, and every deletion may be repeated.
 type Service struct{ Deps }
 
 // New returns a service.
 func New(d Deps) *Service { return &Service{d} }
 
-// Reindexer indexes a message again after the one before it is deleted.
-type Reindexer interface {
-	// ReindexNext indexes the message after a deleted one again, as one that follows nothing. Without a next message it
-	// does nothing.
-	ReindexNext(ctx context.Context, user conversation.UserID, deleted conversation.Message) error
-}
-
 const (
-	// resumeAfter is when an unfinished deletion is taken up by the sweep.
+	// resumeAfter is when the sweep goes on with an unfinished deletion.
 	resumeAfter = time.Minute
-	// sweepAgain is when vectors are deleted once more: after the workers at the time have ended, and after the last
-	// redelivery of a stream record, which DynamoDB keeps for 24 hours.
-	sweepAgain = 15 * time.Minute
-	sweepLast  = 25 * time.Hour
-	// quotedBefore and quotedAfter are how far the clocks of messages and of prompts may differ, and how long a prompt
-	// that was being built at the time takes to be kept.
-	quotedBefore = time.Hour
-	quotedAfter  = 10 * time.Minute
-	// indexTime is how long one deletion of vectors may take before it is left to the sweep.
-	indexTime = 5 * time.Second
-	// maxGraveVectors bounds a grave's record; the newest vectors are the likeliest to come back.
-	maxGraveVectors = 2000
+	// The sweep deletes vectors once more when the workers of the time of the deletion have ended, and again after the
+	// last redelivery of a stream record, which DynamoDB keeps for 24 hours.
+	firstSweepAfter = 15 * time.Minute
+	lastSweepAfter  = 25 * time.Hour
+	// A stored prompt may quote a message that is deleted. promptsBefore is by how much the clocks of messages and
+	// prompts may differ. promptsAfter also covers a prompt that was being built at the time.
+	promptsBefore = time.Hour
+	promptsAfter  = 10 * time.Minute
+	// maxIndexTime is how long one deletion of vectors may take before it is left to the sweep.
+	maxIndexTime = 5 * time.Second
+	// maxTombstoneVectors bounds the size of a tombstone. The newest vectors are the most likely to come back.
+	maxTombstoneVectors = 2000
 )
 
-// entomb keeps a grave for its sweeps.
-func (s *Service) entomb(ctx context.Context, g Grave) error {
-	g.Emptied = true
-	g.Vectors = g.Vectors[max(0, len(g.Vectors)-maxGraveVectors):]
-	return s.Store.KeepGrave(ctx, g, s.Now().Add(sweepAgain))
+// saveEmptied stores the tombstone of a deletion that left nothing in the table, for its sweeps.
+func (s *Service) saveEmptied(ctx context.Context, t Tombstone) error {
+	t.Emptied = true
+	t.Vectors = lastVectors(t.Vectors)
+	return s.Tombstones.SaveTombstone(ctx, t, s.Now().Add(firstSweepAfter))
 }
 
-// forgetPrompts takes what was deleted out of the prompts kept of this and of other sessions.
-func (s *Service) forgetPrompts(ctx context.Context, g Grave) error {
+// lastVectors returns the last ids, as many as a tombstone holds.
+func lastVectors(ids []string) []string { return ids[max(0, len(ids)-maxTombstoneVectors):] }
+
+// deletePrompts deletes the stored prompts that may quote what was deleted.
+func (s *Service) deletePrompts(ctx context.Context, t Tombstone) error {
 	var session string
 	var from time.Time
 	switch {
-	case g.Session != nil:
-		session, from = g.Session.ID, g.Session.CreatedAt
-	case g.Message != nil:
-		session, from = g.Message.SessionID, g.Message.Timestamp
+	case t.Session != nil:
+		session, from = t.Session.ID, t.Session.CreatedAt
+	case t.Message != nil:
+		session, from = t.Message.SessionID, t.Message.Timestamp
 	default:
 		return nil
 	}
-	return s.Store.ForgetPrompts(ctx, g.User, session, from.Add(-quotedBefore), g.BuriedAt.Add(quotedAfter))
+	return s.Prompts.DeletePrompts(ctx, t.User, session, from.Add(-promptsBefore), t.DeletedAt.Add(promptsAfter))
 }

@@ -8,53 +8,56 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// DeleteMessage deletes one message, its vectors, the facts drawn only from it, what kept prompts may quote of it, and
-// the session's summary where that covers it. The sweep writes another from what is left, and indexes the message
-// behind it anew, which was found by the end of this one too.
+// DeleteMessage deletes one message, its vectors, the memories drawn only from it, the stored prompts that may quote it,
+// and the session's summary if that covers it. The sweep writes another summary from what is left. It also indexes the
+// next message again, whose vector holds the end of this one.
 func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error {
-	m, err := s.Store.MessageOf(ctx, user, sessionID, messageID)
+	m, err := s.Messages.Message(ctx, user, sessionID, messageID)
 	if err != nil {
 		return err
 	}
-	index := &vectors{Service: s, user: user, generation: m.Generation}
-	forgotten, err := s.forget(ctx, index, func(id, _ string) bool { return id == m.ID })
+	index := &vectorDeleter{Service: s, user: user, generation: m.Generation}
+	memories, err := s.deleteMemories(ctx, index, func(id, _ string) bool { return id == m.ID })
 	if err != nil {
 		return err
 	}
-	g, err := s.Store.BuryMessage(ctx, user, m, append(recall.MessageVectorIDs(m), forgotten...), s.Now())
+	t, err := s.Messages.DeleteMessage(ctx, user, m, append(recall.MessageVectorIDs(m), memories...), s.Now())
 	if err != nil {
 		return err
 	}
-	if err := index.delete(ctx, g.Vectors); err != nil {
+	if err := index.delete(ctx, t.Vectors); err != nil {
 		return err
 	}
-	return s.forgetPrompts(ctx, g)
+	return s.deletePrompts(ctx, t)
 }
 
-// memoryPage is how many memories are looked at at once.
+// memoryPage is how many memories are read at once.
 const memoryPage = 200
 
-// forget deletes the extracted memories all of whose messages are being deleted or are gone, and returns their ids.
-// deleted is asked about each message that is there, with its session.
-func (s *Service) forget(ctx context.Context, index *vectors, deleted func(message, session string) bool) ([]string, error) {
+// deleteMemories deletes the extracted memories all of whose messages are deleted or gone, and returns their ids.
+// isDeleted says whether a message that exists is being deleted.
+func (s *Service) deleteMemories(ctx context.Context, index *vectorDeleter, isDeleted func(message, session string) bool,
+) ([]string, error) {
 	var ids []string
 	for page := (conversation.Page{Limit: memoryPage}); ; {
 		memories, next, err := s.Memories.List(ctx, index.user, page)
 		if err != nil {
 			return nil, err
 		}
-		some, err := s.forgetSome(ctx, index.user, memories, deleted)
+		deleted, err := s.deleteMemoriesOf(ctx, index.user, memories, isDeleted)
 		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, some...)
+		ids = append(ids, deleted...)
 		if page.After = next; next == "" {
 			return ids, index.delete(ctx, ids)
 		}
 	}
 }
 
-func (s *Service) forgetSome(ctx context.Context, user conversation.UserID, memories []longterm.Memory, deleted func(message, session string) bool) ([]string, error) {
+func (s *Service) deleteMemoriesOf(ctx context.Context, user conversation.UserID, memories []longterm.Memory,
+	isDeleted func(message, session string) bool,
+) ([]string, error) {
 	var messages []string
 	for _, m := range memories {
 		if m.Source == longterm.Extracted {
@@ -64,16 +67,16 @@ func (s *Service) forgetSome(ctx context.Context, user conversation.UserID, memo
 	if len(messages) == 0 {
 		return nil, nil
 	}
-	sessions, err := s.Store.SessionsOf(ctx, user, messages)
+	sessions, err := s.Sources.SessionsOf(ctx, user, messages)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	for _, m := range memories {
-		if m.Source != longterm.Extracted || !drawnOnlyFrom(m, sessions, deleted) {
+		if m.Source != longterm.Extracted || !isDrawnOnlyFrom(m, sessions, isDeleted) {
 			continue
 		}
-		if err := gone(s.Memories.Delete(ctx, user, m.ID)); err != nil {
+		if err := ignoreNotFound(s.Memories.Delete(ctx, user, m.ID)); err != nil {
 			return nil, err
 		}
 		ids = append(ids, m.ID)
@@ -81,9 +84,10 @@ func (s *Service) forgetSome(ctx context.Context, user conversation.UserID, memo
 	return ids, nil
 }
 
-func drawnOnlyFrom(m longterm.Memory, sessions map[string]string, deleted func(message, session string) bool) bool {
+// isDrawnOnlyFrom reports whether a memory has messages, and none of them remains.
+func isDrawnOnlyFrom(m longterm.Memory, sessions map[string]string, isDeleted func(message, session string) bool) bool {
 	for _, id := range m.MessageIDs {
-		if session, there := sessions[id]; there && !deleted(id, session) {
+		if session, exists := sessions[id]; exists && !isDeleted(id, session) {
 			return false
 		}
 	}

@@ -8,62 +8,63 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// buriedPage is how many messages are deleted at once.
-const buriedPage = 500
+// messagePage is how many messages are deleted at once.
+const messagePage = 500
 
-// DeleteSession deletes a session, its messages, summaries, kept prompts and vectors, the facts drawn only from it, and
-// what other kept prompts may quote of it.
-// When it fails in between, a repeat or the sweep goes on; the session itself is gone from the first moment. Sessions of
-// the same id that were deleted before and not emptied are emptied with it.
+// DeleteSession deletes a session, its messages, summaries, prompts and vectors, the memories drawn only from it, and
+// the text of other prompts that may quote it.
+//
+// The session itself is gone at once. When a later step fails, a repeat or the sweep goes on. Earlier sessions of the
+// same id whose deletion is not finished are emptied, too.
 func (s *Service) DeleteSession(ctx context.Context, user conversation.UserID, id string) error {
-	g, err := s.Store.BurySession(ctx, user, id, s.Now().Add(resumeAfter))
+	t, err := s.Sessions.DeleteSession(ctx, user, id, s.Now().Add(resumeAfter))
 	if err != nil {
 		return err
 	}
 	for {
-		if err := s.empty(ctx, g); err != nil {
+		if err := s.empty(ctx, t); err != nil {
 			return err
 		}
-		if g, err = s.Store.OpenGrave(ctx, user, id); err != nil {
-			return gone(err)
+		if t, err = s.Sessions.UnfinishedDeletion(ctx, user, id); err != nil {
+			return ignoreNotFound(err)
 		}
 	}
 }
 
-// empty deletes what is left of a buried session. Vectors go before the messages that their ids follow from.
-func (s *Service) empty(ctx context.Context, g Grave) error {
-	index := &vectors{Service: s, user: g.User, generation: g.Generation}
-	forgotten, err := s.forget(ctx, index, func(_, session string) bool { return session == g.Session.ID })
+// empty deletes what is left of a deleted session. It deletes vectors before the messages from which their ids follow.
+func (s *Service) empty(ctx context.Context, t Tombstone) error {
+	index := &vectorDeleter{Service: s, user: t.User, generation: t.Generation}
+	memories, err := s.deleteMemories(ctx, index, func(_, session string) bool { return session == t.Session.ID })
 	if err != nil {
 		return err
 	}
-	g.Vectors = append(g.Vectors, forgotten...)
-	buried, err := s.emptyOfMessages(ctx, index, g)
+	t.Vectors = append(t.Vectors, memories...)
+	messages, err := s.deleteMessages(ctx, index, t)
 	if err != nil {
 		return err
 	}
-	summaries, err := s.Store.DeleteSummaries(ctx, g.User, *g.Session)
+	summaries, err := s.Sessions.DeleteSummaries(ctx, t.User, *t.Session)
 	if err != nil {
 		return err
 	}
 	if err := index.delete(ctx, summaries); err != nil {
 		return err
 	}
-	if err := s.Store.DeleteDescriptions(ctx, g.User, *g.Session); err != nil {
+	if err := s.Sessions.DeleteDescriptions(ctx, t.User, *t.Session); err != nil {
 		return err
 	}
-	if err := s.forgetPrompts(ctx, g); err != nil {
+	if err := s.deletePrompts(ctx, t); err != nil {
 		return err
 	}
-	g.Vectors = slices.Concat(g.Vectors, buried, summaries)
-	return s.entomb(ctx, g)
+	t.Vectors = slices.Concat(t.Vectors, messages, summaries)
+	return s.saveEmptied(ctx, t)
 }
 
-// emptyOfMessages deletes a page of messages after the other and returns their vectors' ids, the last ones of them.
-func (s *Service) emptyOfMessages(ctx context.Context, index *vectors, g Grave) ([]string, error) {
-	var buried []string
-	for page := (conversation.Page{Limit: buriedPage}); ; {
-		messages, next, err := s.Store.BuriedMessages(ctx, g, page)
+// deleteMessages deletes the remaining messages page by page, and returns the last of their vector ids.
+func (s *Service) deleteMessages(ctx context.Context, index *vectorDeleter, t Tombstone) ([]string, error) {
+	var deleted []string
+	for page := (conversation.Page{Limit: messagePage}); ; {
+		messages, next, err := s.Sessions.RemainingMessages(ctx, t, page)
 		if err != nil {
 			return nil, err
 		}
@@ -74,13 +75,12 @@ func (s *Service) emptyOfMessages(ctx context.Context, index *vectors, g Grave) 
 		if err := index.delete(ctx, ids); err != nil {
 			return nil, err
 		}
-		if err := s.Store.DeleteMessages(ctx, g.User, messages); err != nil {
+		if err := s.Sessions.DeleteMessages(ctx, t.User, messages); err != nil {
 			return nil, err
 		}
-		buried = append(buried, ids...)
-		buried = buried[max(0, len(buried)-maxGraveVectors):]
+		deleted = lastVectors(append(deleted, ids...))
 		if page.After = next; next == "" {
-			return buried, nil
+			return deleted, nil
 		}
 	}
 }

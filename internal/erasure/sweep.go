@@ -5,28 +5,29 @@ import (
 	"errors"
 )
 
-// Sweeper goes on with deletions, and looks after them until nothing late can bring back what they took. It is safe
-// for concurrent use.
+// Sweeper goes on with unfinished deletions, and deletes what late workers bring back. It is safe for concurrent use.
 type Sweeper struct {
 	*Service
-	messages Reindexer
+	reindexer Reindexer
 }
 
 // NewSweeper returns the sweeper of a service's deletions.
-func NewSweeper(s *Service, messages Reindexer) *Sweeper { return &Sweeper{s, messages} }
+func NewSweeper(s *Service, r Reindexer) *Sweeper { return &Sweeper{s, r} }
 
-// Sweep goes on with deletions that were not finished, and does once more what late workers may have undone: twice
-// for each deletion, at most limit of them now. It returns how many it worked off; one that fails stays due and does
-// not keep the others.
+// neededSweeps is how often the vectors of a deletion are deleted again.
+const neededSweeps = 2
+
+// Sweep handles at most limit of the tombstones that are due, and returns how many succeeded. One that fails stays due,
+// and the others are handled all the same.
 func (s *Sweeper) Sweep(ctx context.Context, limit int) (int, error) {
-	graves, err := s.Store.GravesBefore(ctx, s.Now(), limit)
+	due, err := s.Tombstones.TombstonesDue(ctx, s.Now(), limit)
 	if err != nil {
 		return 0, err
 	}
 	done := 0
 	var failures []error
-	for _, g := range graves {
-		if err := s.visit(ctx, g); err != nil {
+	for _, t := range due {
+		if err := s.sweep(ctx, t); err != nil {
 			failures = append(failures, err)
 			continue
 		}
@@ -35,39 +36,39 @@ func (s *Sweeper) Sweep(ctx context.Context, limit int) (int, error) {
 	return done, errors.Join(failures...)
 }
 
-func (s *Sweeper) visit(ctx context.Context, g Grave) error {
-	if g.Session != nil && !g.Emptied {
-		return s.empty(ctx, g)
+func (s *Sweeper) sweep(ctx context.Context, t Tombstone) error {
+	if t.Session != nil && !t.Emptied {
+		return s.empty(ctx, t)
 	}
-	if err := s.clear(ctx, g); err != nil {
+	if err := s.deleteAgain(ctx, t); err != nil {
 		return err
 	}
-	if !g.Emptied && !g.Namespace {
-		return s.entomb(ctx, g)
+	if !t.Emptied && !t.Namespace {
+		return s.saveEmptied(ctx, t)
 	}
-	if g.Round++; g.Round >= 2 {
-		return s.Store.CloseGrave(ctx, g)
+	if t.Sweeps++; t.Sweeps >= neededSweeps {
+		return s.Tombstones.DeleteTombstone(ctx, t)
 	}
-	return s.Store.KeepGrave(ctx, g, s.Now().Add(sweepLast))
+	return s.Tombstones.SaveTombstone(ctx, t, s.Now().Add(lastSweepAfter))
 }
 
-// clear takes away what a late worker may have written since, and what is left of a message's deletion.
-func (s *Sweeper) clear(ctx context.Context, g Grave) error {
-	if g.Namespace {
-		for generation := range g.Generation {
-			if _, err := s.Index.Drop(ctx, g.User, generation); err != nil {
+// deleteAgain deletes what a late worker may have written since, and finishes the deletion of a message.
+func (s *Sweeper) deleteAgain(ctx context.Context, t Tombstone) error {
+	if t.Namespace {
+		for generation := range t.Generation {
+			if _, err := s.Index.Drop(ctx, t.User, generation); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := s.Index.Delete(ctx, g.User, g.Generation, g.Vectors); err != nil {
+	if err := s.Index.Delete(ctx, t.User, t.Generation, t.Vectors); err != nil {
 		return err
 	}
-	if g.Message != nil {
-		if err := s.messages.ReindexNext(ctx, g.User, *g.Message); err != nil {
+	if t.Message != nil {
+		if err := s.reindexer.ReindexNext(ctx, t.User, *t.Message); err != nil {
 			return err
 		}
 	}
-	return s.forgetPrompts(ctx, g)
+	return s.deletePrompts(ctx, t)
 }

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// endWithin is how long after its time an erasing call waits for what it had begun: for deletions that were under
-	// way, so that they are counted.
-	endWithin = 4 * time.Second
-	// saveWithin is by when after its time the call has saved how far it came. A function has 28 s for its answer where
-	// an erasing call has 20 (api 3).
-	saveWithin = 8 * time.Second
+	// deleteReserve is how long an erasing call waits, after its time, for deletions that are under way, so that they are
+	// counted.
+	deleteReserve = 4 * time.Second
+	// saveReserve is when, after its time, the call has saved its progress. The erasing call has 20 s and the function
+	// 28 s for its answer.
+	saveReserve = 8 * time.Second
 )
 
-// Erase goes on with erasing a user until it is done or the time has come. The generation is raised first: from then
-// on nothing of before can be written. While another call is at it, Erase tells how far that has come.
+// Erase goes on with erasing a user until it is done or until then. It raises the generation first: from then on nothing
+// of an earlier generation can be written. While another call erases the user, it returns that one's progress.
 //
-// An error beside a Receipt with a Generation is why this call came no further. The erasure has begun all the same, the
-// Receipt tells how far it is, and a repeat goes on from there.
+// An error with a Receipt that has a Generation says why this call came no further. The erasure has begun all the same.
+// The Receipt says how far it is, and a repeat goes on from there.
 func (s *Service) Erase(ctx context.Context, user conversation.UserID, until time.Time) (Receipt, error) {
-	working, cancel := context.WithTimeout(ctx, until.Sub(s.Now())+endWithin)
+	working, cancel := context.WithTimeout(ctx, until.Sub(s.Now())+deleteReserve)
 	defer cancel()
-	saved, held, err := s.Store.BeginErasure(working, user, until)
+	saved, held, err := s.Users.BeginErasure(working, user, until)
 	if err != nil || !held {
 		return s.receipt(saved), err
 	}
@@ -36,19 +36,21 @@ func (s *Service) Erase(ctx context.Context, user conversation.UserID, until tim
 		p.Counts = map[string]int{}
 	}
 	eraseErr := s.erase(working, user, &p, until)
-	// What was deleted is recorded and the user let go, whatever the deadline did to the deleting.
-	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), until.Sub(s.Now())+saveWithin)
+	// The progress is saved and the lease given back even when the deadline has cut the deletions off.
+	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), until.Sub(s.Now())+saveReserve)
 	defer cancel()
-	if err := s.Store.SaveErasure(saving, user, p, s.Now().Add(sweepAgain)); err != nil {
+	if err := s.Users.SaveErasure(saving, user, p, s.Now().Add(firstSweepAfter)); err != nil {
 		return s.receipt(saved), errors.Join(err, eraseErr)
 	}
 	return s.receipt(p), eraseErr
 }
 
-// erase deletes the records, then the vectors, which the time cuts off: a repeat drops what is left of a namespace.
+// erase deletes the records, then the vectors. The deletion of vectors may be cut off at until, because a repeat drops
+// the rest of the namespace.
 func (s *Service) erase(ctx context.Context, user conversation.UserID, p *Progress, until time.Time) error {
-	empty, err := s.Store.EraseRecords(ctx, user, p.Generation, until, func(kind string, n int) { p.Counts[kind] += n })
-	if err != nil || !empty {
+	count := func(kind string, n int) { p.Counts[kind] += n }
+	emptied, err := s.Users.EraseRecords(ctx, user, p.Generation, until, count)
+	if err != nil || !emptied {
 		return err
 	}
 	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.Now()))
@@ -69,8 +71,8 @@ func (s *Service) receipt(p Progress) Receipt {
 	}
 }
 
-// gone makes it a success that something to be deleted is not there.
-func gone(err error) error {
+// ignoreNotFound returns nil for a NotFound error: what is to be deleted is gone already.
+func ignoreNotFound(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

@@ -10,33 +10,33 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// DecodeChange reads one record of the table's stream. ok is false for a record that is no session's, no message that
-// was stored, and neither memory nor check-in; a record that claims to be one and cannot be read is an error. It never
-// panics, whatever the record holds.
+// DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new message, a
+// memory or a check-in. A record of one of these that can't be decoded is an error. DecodeChange does not panic,
+// whatever the record holds.
 func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
 	keys, err := fromStream(r.Change.Keys)
 	if err != nil {
 		return c, false, err
 	}
-	user, isUser := userIn(keys.text(attrPK))
+	user, isUser := parsePartition(keys.string(attrPK))
 	if !isUser {
 		return c, false, nil
 	}
 	c = conversation.Change{User: user, Sequence: r.Change.SequenceNumber}
-	if _, _, isSession := parseSessionSK(keys.text(attrSK)); isSession {
+	if _, _, isSession := parseSessionSK(keys.string(attrSK)); isSession {
 		return sessionChange(c, r.Change)
 	}
-	if _, _, isMessage := parseMessageSK(keys.text(attrSK)); isMessage && r.EventName == string(events.DynamoDBOperationTypeInsert) {
+	if isMessageSK(keys.string(attrSK)) && r.EventName == string(events.DynamoDBOperationTypeInsert) {
 		return messageChange(c, r.Change)
 	}
-	return longtermChange(c, keys.text(attrSK), r.Change)
+	return longtermChange(c, keys.string(attrSK), r.Change)
 }
 
-// longtermChange names the memory or check-in that a record is of. Its images need not be read: in what order they come
-// says nothing of where the record stands now.
+// longtermChange returns the id of the memory or check-in. The content of the images is not used, because records of one
+// item may be handled late: the reader asks the table what the item is now.
 func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
 	for _, kind := range []string{memoryKind, checkInKind} {
-		id, _, ok := recordIDIn(sk, kind)
+		id, _, ok := parseRecordSK(sk, kind)
 		if !ok {
 			continue
 		}
@@ -48,13 +48,13 @@ func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRec
 		if err != nil {
 			return c, false, err
 		}
-		c.RecordID, c.Generation = id, it.whole(attrGeneration)
+		c.RecordID, c.Generation = id, it.int64(attrGeneration)
 		return c, true, nil
 	}
 	return c, false, nil
 }
 
-// sessionChange reads both images. An app's own record that Throughline has not taken over counts as none.
+// sessionChange decodes both images. An app's own session that has not been migrated counts as none.
 func sessionChange(c conversation.Change, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
 	before, err := sessionImage(r.OldImage)
 	if err != nil {
@@ -87,7 +87,7 @@ func messageChange(c conversation.Change, r events.DynamoDBStreamRecord) (conver
 	}
 	m, ok := decodeMessage(it)
 	if !ok || m.Seq < 1 {
-		return c, false, fmt.Errorf("dynamo: decode change: the message at %q has no session or no seq", it.text(attrSK))
+		return c, false, fmt.Errorf("dynamo: decode change: the message at %q has no session or no seq", it.string(attrSK))
 	}
 	c.Message = &m
 	return c, true, nil
@@ -99,8 +99,8 @@ func DecodeImage(image map[string]events.DynamoDBAttributeValue) (map[string]typ
 	return fromStream(image)
 }
 
-// fromStream turns a stream image into an item. The event type's accessors panic on the wrong kind, so that each is
-// asked only for the kind that it is.
+// fromStream converts an image of the stream to an item. The accessors of the event type panic for a value of another
+// type, so each is called for its own type only.
 func fromStream(image map[string]events.DynamoDBAttributeValue) (item, error) {
 	out := make(item, len(image))
 	for name, v := range image {
@@ -113,7 +113,7 @@ func fromStream(image map[string]events.DynamoDBAttributeValue) (item, error) {
 	return out, nil
 }
 
-// maxStreamDepth is DynamoDB's own bound of nesting.
+// maxStreamDepth is DynamoDB's limit of nesting.
 const maxStreamDepth = 32
 
 func fromStreamValue(v events.DynamoDBAttributeValue, depth int) (types.AttributeValue, error) {
@@ -121,17 +121,17 @@ func fromStreamValue(v events.DynamoDBAttributeValue, depth int) (types.Attribut
 		return nil, fmt.Errorf("nested more than %d deep", maxStreamDepth)
 	}
 	if v.IsNull() && v.DataType() != events.DataTypeNull {
-		return nil, errors.New("no value") // its accessor would panic
+		return nil, errors.New("no value") // the accessor would panic
 	}
 	switch v.DataType() {
 	case events.DataTypeString:
-		return text(v.String()), nil
+		return stringAttr(v.String()), nil
 	case events.DataTypeNumber:
 		return &types.AttributeValueMemberN{Value: v.Number()}, nil
 	case events.DataTypeBinary:
 		return &types.AttributeValueMemberB{Value: v.Binary()}, nil
 	case events.DataTypeBoolean:
-		return flag(v.Boolean()), nil
+		return boolAttr(v.Boolean()), nil
 	case events.DataTypeNull:
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case events.DataTypeStringSet:
@@ -145,7 +145,7 @@ func fromStreamValue(v events.DynamoDBAttributeValue, depth int) (types.Attribut
 	case events.DataTypeMap:
 		return fromStreamMap(v.Map(), depth)
 	}
-	return nil, fmt.Errorf("unknown kind %d", v.DataType())
+	return nil, fmt.Errorf("unknown type %d", v.DataType())
 }
 
 func fromStreamList(list []events.DynamoDBAttributeValue, depth int) (types.AttributeValue, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// The kinds of records that a user has many of, as keys and ids name them.
+// The kinds of records of which a user has many, as they are named in keys and ids.
 const (
 	goalKind    = "goal"
 	checkInKind = "check_in"
@@ -18,8 +18,8 @@ const (
 	spineKind   = "spine"
 )
 
-// How many records of a kind are live at once (design 3: capped, so that the cost of a prompt does not grow). The
-// others are past: listed and found by id all the same.
+// How many records of a kind are live at once, so that the cost of a prompt does not grow with the user's history. The
+// others are past: they are listed and found by id, and no prompt reads them.
 const (
 	maxGoals    = 50
 	maxCheckIns = 1
@@ -34,17 +34,25 @@ type kind[T any] struct {
 	encode func(T) item
 	decode func(item) T
 	id     func(*T) *string
-	// created is the record as created at a time.
+	// created returns the record as it is created at a time.
 	created func(T, time.Time) T
-	// at is the time that the record's id sorts by.
+	// at returns the time by which the record's id sorts.
 	at func(T) time.Time
-	// live says whether the record belongs to what a prompt may need.
+	// live says whether a prompt may need the record.
 	live func(v T, now time.Time) bool
-	// limit is how many are live at once; before orders them by who has to go first. Those that keep says are never
-	// made past to make room.
+	// limit is how many are live at once. Where there are more, before orders them by which becomes past first. Those for
+	// which keep is true never become past in this way.
 	limit  int
 	before func(a, b T) int
 	keep   func(T) bool
+}
+
+// appendLive appends the record to the list if it is live.
+func (k kind[T]) appendLive(list []T, it item, now time.Time) []T {
+	if v := k.decode(it); k.live(v, now) {
+		return append(list, v)
+	}
+	return list
 }
 
 var goals = kind[longterm.Goal]{
@@ -75,7 +83,7 @@ var memories = kind[longterm.Memory]{
 	at:      func(m longterm.Memory) time.Time { return m.CreatedAt },
 	live:    longterm.Memory.Valid,
 	limit:   maxMemories,
-	// Extracted memories make room before seeded ones, older ones first.
+	// Extracted memories become past before seeded ones, and older ones first.
 	before: func(a, b longterm.Memory) int {
 		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
 	},
@@ -100,8 +108,8 @@ var todos = kind[longterm.Todo]{
 	keep: func(longterm.Todo) bool { return false },
 }
 
-// idIn is the last part of a record's sk.
-func idIn(it item) string {
-	sk := it.text(attrSK)
+// recordID returns the id in a record's sk, which is its last part.
+func recordID(it item) string {
+	sk := it.string(attrSK)
 	return sk[strings.LastIndexByte(sk, '#')+1:]
 }

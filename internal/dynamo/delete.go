@@ -1,0 +1,345 @@
+package dynamo
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// DeletionStore deletes messages and sessions. It is safe for concurrent use.
+type DeletionStore struct{ db *DB }
+
+var (
+	_ erasure.MessageStore = (*DeletionStore)(nil)
+	_ erasure.SessionStore = (*DeletionStore)(nil)
+	_ erasure.SourceStore  = (*DeletionStore)(nil)
+)
+
+// NewDeletionStore returns what deletes messages and sessions of a DB.
+func NewDeletionStore(db *DB) *DeletionStore { return &DeletionStore{db} }
+
+// Message reads a message of a session, consistently.
+func (s *DeletionStore) Message(ctx context.Context, user conversation.UserID, sessionID, messageID string,
+) (conversation.Message, error) {
+	sk, ok := parseMessageID(user, messageID)
+	if !ok {
+		return conversation.Message{}, fault.Missing("message")
+	}
+	k := key{partition(user), sk}
+	records, err := s.db.readCurrent(ctx, "read message", user, k)
+	if err != nil {
+		return conversation.Message{}, err
+	}
+	it, _ := records.current(user, k)
+	m, ok := decodeMessage(it)
+	if !ok || m.SessionID != sessionID {
+		return conversation.Message{}, fault.Missing("message")
+	}
+	return m, nil
+}
+
+// DeleteMessage deletes a message and corrects its session in one transaction, on condition that the session is as it
+// was read. It tries again when another writer came first.
+func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.UserID, m conversation.Message,
+	vectors []string, due time.Time,
+) (erasure.Tombstone, error) {
+	const op = "delete message"
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	sk, ok := parseMessageID(user, m.ID)
+	if !ok {
+		return erasure.Tombstone{}, fault.Missing("message")
+	}
+	tombstone := erasure.Tombstone{
+		User: user, ID: messageTombstoneSK(sk), Generation: m.Generation, Message: &m, DeletedAt: s.db.now(),
+		Vectors: vectors,
+	}
+	for b := s.db.backoff(); ; {
+		d, err := s.newMessageDeletion(ctx, key{partition(user), sk}, tombstone, due)
+		if err != nil {
+			return tombstone, err
+		}
+		failures, err := s.db.commit(ctx, op, d.tx, b)
+		if err != nil {
+			return tombstone, err
+		}
+		if failures == nil {
+			s.db.cache.saveSession(user, d.after)
+			return d.tombstone, nil
+		}
+		if it, failed := failures.existing(d.messagePlace); failed && it == nil {
+			if failures.ambiguous { // an earlier attempt deleted it, and its answer was lost
+				return d.tombstone, nil
+			}
+			return tombstone, fault.Missing("message")
+		}
+		if err := b.afterConflict(ctx); err != nil {
+			return tombstone, failed(op, err)
+		}
+	}
+}
+
+// messageDeletion is the transaction that deletes a message, with the place of the deletion itself.
+type messageDeletion struct {
+	tx           *transaction
+	messagePlace int
+	after        conversation.Session
+	tombstone    erasure.Tombstone
+}
+
+func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone erasure.Tombstone, due time.Time,
+) (messageDeletion, error) {
+	user, m := tombstone.User, *tombstone.Message
+	before, err := s.db.sessionIn(ctx, user, m.Context, m.SessionID)
+	if err != nil {
+		return messageDeletion{}, err
+	}
+	first, last, err := s.endsWithout(ctx, user, before, m)
+	if err != nil {
+		return messageDeletion{}, err
+	}
+	d := messageDeletion{tx: s.db.transaction(), after: before.Without(m, first, last), tombstone: tombstone}
+	d.messagePlace = d.tx.delete(k, exists())
+	u := setCounters(d.after).
+		Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String()))).
+		Set(field(attrSummarizedSeq), value(intAttr(d.after.SummarizedSeq)))
+	if before.Summary != nil && d.after.Summary == nil {
+		u = removeSessionSummary(u)
+		if err := s.addSummaryDeletions(ctx, user, before, &d); err != nil {
+			return messageDeletion{}, err
+		}
+	}
+	sk, _ := sessionSK(before.Context, before.ID)
+	sessionKey := key{partition(user), sk}
+	if d.after.SummarizedSeq < d.after.LastSeq { // the sweep summarises what is left
+		u = setDue(u, sessionKey, s.db.now())
+	}
+	d.tx.update(sessionKey, u, isUnchanged(before).And(hasSameSummary(before)))
+	d.tx.replace(encodeTombstone(d.tombstone, due))
+	return d, nil
+}
+
+// addSummaryDeletions deletes the session's summaries, one of which covers the message.
+func (s *DeletionStore) addSummaryDeletions(ctx context.Context, user conversation.UserID, session conversation.Session,
+	d *messageDeletion,
+) error {
+	records, err := s.summariesOf(ctx, user, session)
+	if err != nil {
+		return err
+	}
+	for _, it := range records {
+		d.tx.delete(keyOf(it), field(attrSessionID).Equal(value(stringAttr(session.ID))).Or(notExists()))
+		d.tombstone.Vectors = append(d.tombstone.Vectors, strings.TrimPrefix(it.string(attrSK), summaryPrefix))
+	}
+	return nil
+}
+
+// hasSameSummary is the condition that nobody has saved a summary since the session was read, because a new summary
+// may cover the message.
+func hasSameSummary(s conversation.Session) expression.ConditionBuilder {
+	if s.Summary == nil {
+		return expression.AttributeNotExists(field(attrSummaryCoveredSeq))
+	}
+	return field(attrSummaryCoveredSeq).Equal(value(intAttr(s.Summary.CoveredThrough)))
+}
+
+// endsWithout returns the first and the last message that a session has without one, nil where none is left.
+func (s *DeletionStore) endsWithout(ctx context.Context, user conversation.UserID, session conversation.Session,
+	without conversation.Message,
+) (first, last *conversation.Message, err error) {
+	session.Deleted = session.Deleted.Add(without.Seq)
+	for _, end := range []struct {
+		descending bool
+		to         **conversation.Message
+	}{{false, &first}, {true, &last}} {
+		r := messageRange{session: session, limit: 1, descending: end.descending}
+		messages, _, _, err := s.db.readMessages(ctx, user, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(messages) > 0 {
+			*end.to = &messages[0]
+		}
+	}
+	return first, last, nil
+}
+
+// DeleteSession deletes a session's record and stores a tombstone that says where its messages are. After that no
+// append finds the session. It tries again when another writer came first.
+func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.UserID, id string, due time.Time,
+) (erasure.Tombstone, error) {
+	const op = "delete session"
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	for b := s.db.backoff(); ; {
+		session, err := s.db.session(ctx, user, id)
+		if fault.Is(err, fault.NotFound) {
+			return s.UnfinishedDeletion(ctx, user, id)
+		}
+		if err != nil {
+			return erasure.Tombstone{}, err
+		}
+		sk, _ := sessionSK(session.Context, session.ID)
+		tombstone := erasure.Tombstone{
+			User: user, ID: sessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
+			DeletedAt: s.db.now(),
+		}
+		t := s.db.transaction()
+		t.delete(key{partition(user), sk}, isUnchanged(session))
+		t.replace(encodeTombstone(tombstone, due))
+		t.remove(key{partition(user), freshSK(session.CreatedAt, sk)})
+		failures, err := s.db.commit(ctx, op, t, b)
+		if err != nil || failures == nil {
+			s.db.cache.removeSession(user, id)
+			return tombstone, err
+		}
+		if err := b.afterConflict(ctx); err != nil {
+			return erasure.Tombstone{}, failed(op, err)
+		}
+	}
+}
+
+// UnfinishedDeletion returns the tombstone of a session of that id whose messages are not all deleted.
+func (s *DeletionStore) UnfinishedDeletion(ctx context.Context, user conversation.UserID, id string,
+) (erasure.Tombstone, error) {
+	if !conversation.ValidID(id) {
+		return erasure.Tombstone{}, fault.Missing("session")
+	}
+	for _, k := range sessionKeys(user, id) {
+		q := query{where: withPrefix(user, sessionTombstonePrefix(k.sk))}
+		for it, err := range s.db.query(ctx, "read tombstone", q) {
+			if err != nil {
+				return erasure.Tombstone{}, err
+			}
+			if t, ok := decodeTombstone(it); ok && t.Session != nil && !t.Emptied {
+				return t, nil
+			}
+		}
+	}
+	return erasure.Tombstone{}, fault.Missing("session")
+}
+
+// RemainingMessages returns one page of the messages that are left of a deleted session, from the table.
+func (s *DeletionStore) RemainingMessages(ctx context.Context, t erasure.Tombstone, page conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
+	if t.Session.MessageCount == 0 {
+		return nil, "", nil
+	}
+	sk, _ := sessionSK(t.Session.Context, t.Session.ID)
+	source := sourceID(t.User, sk)
+	low, high := messageBounds(t.Session.StartedAt, t.Session.LastMessageAt.Add(time.Millisecond))
+	after, err := startAfter(t.User, page.After, low, high, isMessageSK)
+	if err != nil {
+		return nil, "", err
+	}
+	q := query{where: between(t.User, low, high), page: page.Limit + 1, after: after}
+	p := pager[conversation.Message]{limit: page.Limit}
+	return p.collect(s.db.query(ctx, "read messages", q), func(it item) (conversation.Message, bool) {
+		if it.string(attrSourceID) != source || !isMessageOf(it, *t.Session) {
+			return conversation.Message{}, false
+		}
+		return decodeMessage(it)
+	})
+}
+
+// DeleteMessages deletes the records of messages. It needs no condition, because their keys are never used again.
+func (s *DeletionStore) DeleteMessages(ctx context.Context, user conversation.UserID, messages []conversation.Message,
+) error {
+	const op = "delete messages"
+	keys := make([]key, 0, len(messages))
+	for _, m := range messages {
+		sk, ok := parseMessageID(user, m.ID)
+		if !ok {
+			return failed(op, errInvalidKey)
+		}
+		keys = append(keys, key{partition(user), sk})
+	}
+	return failed(op, s.db.deleteAll(ctx, keys))
+}
+
+// DeleteSummaries deletes a session's summaries and returns their vector ids. The record of a program or workout may
+// have been written by another session since. Then it is that session's and stays.
+func (s *DeletionStore) DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session,
+) ([]string, error) {
+	records, err := s.summariesOf(ctx, user, session)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, it := range records {
+		ids = append(ids, strings.TrimPrefix(it.string(attrSK), summaryPrefix))
+		err := s.db.deleteItem(ctx, keyOf(it), field(attrSessionID).Equal(value(stringAttr(session.ID))))
+		if err := failed("delete summary", ignoreConditionFailed(err)); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+func (s *DeletionStore) summariesOf(ctx context.Context, user conversation.UserID, session conversation.Session,
+) ([]item, error) {
+	surface, err := conversation.SurfaceOf(session.Context)
+	if err != nil {
+		return nil, err
+	}
+	var own []item
+	q := query{
+		where: withPrefix(user, summaryPrefix+string(surface.Writes)+"#"), only: []string{attrPK, attrSK, attrSessionID},
+	}
+	for it, err := range s.db.query(ctx, "list summaries", q) {
+		if err != nil {
+			return nil, err
+		}
+		if it.string(attrSessionID) == session.ID {
+			own = append(own, it)
+		}
+	}
+	return own, nil
+}
+
+// DeleteDescriptions deletes the earlier titles and attributes of a session.
+func (s *DeletionStore) DeleteDescriptions(ctx context.Context, user conversation.UserID, session conversation.Session,
+) error {
+	const op = "delete descriptions"
+	sk, _ := sessionSK(session.Context, session.ID)
+	q := query{where: withPrefix(user, descriptionsOf(sk, session)), only: []string{attrPK, attrSK}}
+	var keys []key
+	for it, err := range s.db.queryWithExpired(ctx, op, q) {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, keyOf(it))
+	}
+	return failed(op, s.db.deleteAll(ctx, keys))
+}
+
+// SessionsOf returns the sessions of the messages that exist, by message id.
+func (s *DeletionStore) SessionsOf(ctx context.Context, user conversation.UserID, messageIDs []string,
+) (map[string]string, error) {
+	ids := map[key]string{}
+	var keys []key
+	for _, id := range messageIDs {
+		sk, ok := parseMessageID(user, id)
+		if k := (key{partition(user), sk}); ok && ids[k] == "" {
+			ids[k] = id
+			keys = append(keys, k)
+		}
+	}
+	records, err := s.db.read(ctx, "read messages", keys...)
+	if err != nil {
+		return nil, err
+	}
+	sessions := make(map[string]string, len(records))
+	for k, it := range records {
+		if m, ok := decodeMessage(it); ok {
+			sessions[ids[k]] = m.SessionID
+		}
+	}
+	return sessions, nil
+}

@@ -1,0 +1,172 @@
+package dynamo
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// HitStore reads the records behind vector ids. It is safe for concurrent use.
+type HitStore struct{ db *DB }
+
+// NewHitStore returns the records of a DB that have vectors.
+func NewHitStore(db *DB) *HitStore { return &HitStore{db} }
+
+// RecallSource is what recall reads.
+type RecallSource struct {
+	*SessionStore
+	*MessageStore
+	*HitStore
+}
+
+var _ recall.Store = RecallSource{}
+
+// NewRecallSource returns the stores that recall reads.
+func NewRecallSource(db *DB) RecallSource {
+	return RecallSource{NewSessionStore(db), NewMessageStore(db), NewHitStore(db)}
+}
+
+// MemorySource is what the memory service reads and writes: the records to index, and how far they are indexed.
+type MemorySource struct {
+	*SessionStore
+	*MessageStore
+	*HitStore
+	db *DB
+}
+
+var _ memory.Store = MemorySource{}
+
+// NewMemorySource returns the stores of the memory service.
+func NewMemorySource(db *DB) MemorySource {
+	return MemorySource{NewSessionStore(db), NewMessageStore(db), NewHitStore(db), db}
+}
+
+// MarkIndexed raises the session's indexedSeq to through, on condition that it is from-1.
+func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef, from, through int,
+) error {
+	sk, ok := sessionSK(ref.Context, ref.SessionID)
+	if !ok {
+		return fault.Missing("session")
+	}
+	u := expression.Set(field(attrIndexedSeq), value(intAttr(through)))
+	cond := field(attrGeneration).Equal(value(intAttr(ref.Generation))).
+		And(field(attrIndexedSeq).Equal(value(intAttr(from - 1))))
+	_, err := s.db.updateItem(ctx, key{partition(user), sk}, u, cond)
+	existing, conflict := conditionFailed(err)
+	switch {
+	case !conflict:
+		return failed("mark indexed", err)
+	case !existing.has(attrPlacement) || existing.int64(attrGeneration) != ref.Generation:
+		return fault.Missing("session")
+	}
+	return fault.New(fault.Conflict, "the session is indexed up to another message")
+}
+
+// Resolve reads the records behind vector ids, in their order, consistently. One call reads 100 keys. The parts of one
+// long text are one hit, under the id of the first part. Records that are deleted, superseded, expired or of another
+// generation are left out, and so are ids that are not of this user.
+func (s *HitStore) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string,
+) ([]recall.Hit, error) {
+	var keys []key
+	keysByID := map[string][]key{}
+	taken := map[key]bool{}
+	for _, id := range ids {
+		candidates := vectorKeys(user, id)
+		if len(candidates) == 0 || taken[candidates[0]] {
+			continue
+		}
+		taken[candidates[0]] = true
+		keysByID[id] = candidates
+		keys = append(keys, candidates...)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	records, err := s.db.read(ctx, "resolve hits", keys...)
+	if err != nil {
+		return nil, err
+	}
+	var hits []recall.Hit
+	for _, id := range ids {
+		if h, ok := s.hit(records, keysByID[id], generation); ok {
+			h.ID = id
+			hits = append(hits, h)
+			delete(keysByID, id)
+		}
+	}
+	return hits, nil
+}
+
+// vectorKeys returns the keys at which the record of a vector id may be: a long-term record is live or past.
+func vectorKeys(user conversation.UserID, id string) []key {
+	if keys := keysOfWhole(user, id); keys != nil {
+		return keys
+	}
+	if whole, ok := cutPart(id); ok {
+		return keysOfWhole(user, whole)
+	}
+	return nil
+}
+
+func keysOfWhole(user conversation.UserID, id string) []key {
+	pk := partition(user)
+	if sk, ok := parseMessageID(user, id); ok {
+		return []key{{pk, sk}}
+	}
+	if recordType, subject, ok := strings.Cut(id, "#"); ok {
+		if sk, ok := summarySK(conversation.RecordType(recordType), subject); ok {
+			return []key{{pk, sk}}
+		}
+		return nil
+	}
+	for _, kind := range []string{memoryKind, checkInKind} {
+		if _, ok := conversation.TimeOfID(kind, id); ok {
+			return []key{{pk, recordSK(livePrefix, kind, id)}, {pk, recordSK(pastPrefix, kind, id)}}
+		}
+	}
+	return nil
+}
+
+// cutPart cuts the part's number off a vector id: "...#3" or "...#p3".
+func cutPart(id string) (string, bool) {
+	i := strings.LastIndexByte(id, '#')
+	if i < 0 {
+		return "", false
+	}
+	digits := strings.TrimPrefix(id[i+1:], "p")
+	return id[:i], digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+func (s *HitStore) hit(records recordSet, candidates []key, generation int64) (recall.Hit, bool) {
+	for _, k := range candidates {
+		if it, ok := records[k]; ok && it.int64(attrGeneration) == generation {
+			return s.decodeHit(it)
+		}
+	}
+	return recall.Hit{}, false
+}
+
+func (s *HitStore) decodeHit(it item) (recall.Hit, bool) {
+	sk := it.string(attrSK)
+	if m, ok := decodeMessage(it); ok {
+		return recall.Hit{Message: &m}, true
+	}
+	if sum, ok := decodeSummary(it); ok {
+		return recall.Hit{Summary: &sum}, true
+	}
+	if _, _, ok := parseRecordSK(sk, memoryKind); ok {
+		m := memories.decode(it)
+		return recall.Hit{Memory: &m}, m.Valid(s.db.now())
+	}
+	if _, _, ok := parseRecordSK(sk, checkInKind); ok {
+		c := checkIns.decode(it)
+		return recall.Hit{CheckIn: &c}, true
+	}
+	return recall.Hit{}, false
+}

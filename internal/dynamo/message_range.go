@@ -1,0 +1,228 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// messageRange is a run of a session's messages to read.
+type messageRange struct {
+	session    conversation.Session
+	after      messageCursor
+	limit      int
+	maxBytes   int // 0 for no bound
+	descending bool
+}
+
+// seqs lists the seqs of the range in its order, without those of deleted messages.
+func (r messageRange) seqs() []int {
+	seq, step, end := r.after.seq+1, 1, r.session.LastSeq+1
+	if r.descending {
+		seq, step, end = r.session.LastSeq, -1, 0
+		if r.after.seq > 0 {
+			seq = min(seq, r.after.seq-1)
+		}
+	}
+	var out []int
+	for ; seq != end && (seq < end) == (step > 0) && len(out) < r.limit; seq += step {
+		if !r.session.Deleted.Contains(seq) {
+			out = append(out, seq)
+		}
+	}
+	return out
+}
+
+// readMessages returns the messages of a range in order, the cursor after the last of them, and whether the session has
+// more.
+func (db *DB) readMessages(ctx context.Context, user conversation.UserID, in messageRange,
+) (messages []conversation.Message, last messageCursor, more bool, err error) {
+	seqs := in.seqs()
+	if len(seqs) == 0 {
+		return nil, in.after, false, nil
+	}
+	sk, _ := sessionSK(in.session.Context, in.session.ID)
+	r := &rangeReader{
+		messageRange: in, db: db, user: user, source: sourceID(user, sk), wanted: seqs,
+		found: make(map[int]conversation.Message, len(seqs)), size: make(map[int]int, len(seqs)), missing: map[int]bool{},
+	}
+	if err := r.readIndex(ctx); err != nil {
+		return nil, last, false, err
+	}
+	if err := r.readTable(ctx); err != nil {
+		return nil, last, false, err
+	}
+	messages, last = r.inOrder()
+	in.after, in.limit = last, 1
+	return messages, last, len(in.seqs()) > 0, nil
+}
+
+// rangeReader reads a range: first from the index, then from the table what the index lacks.
+type rangeReader struct {
+	messageRange
+	db      *DB
+	user    conversation.UserID
+	source  string
+	wanted  []int
+	found   map[int]conversation.Message
+	size    map[int]int  // the bytes of those found
+	missing map[int]bool // neither in the index nor in the table, so deleted after the session was read
+}
+
+func (r *rangeReader) inOrder() (messages []conversation.Message, last messageCursor) {
+	last = r.after
+	for _, seq := range r.wanted {
+		last.seq = seq
+		if m, ok := r.found[seq]; ok {
+			last.at = m.Timestamp
+			messages = append(messages, m)
+		}
+	}
+	return messages, last
+}
+
+// add keeps a record that is one of the wanted messages, and returns its seq.
+func (r *rangeReader) add(it item) (seq int, ok bool) {
+	m, ok := r.decodeWanted(it)
+	if ok {
+		r.found[m.Seq], r.size[m.Seq] = m, it.size()
+	}
+	return m.Seq, ok
+}
+
+func (r *rangeReader) decodeWanted(it item) (conversation.Message, bool) {
+	if it.string(attrSourceID) != r.source || !isMessageOf(it, r.session) {
+		return conversation.Message{}, false
+	}
+	seq := int(it.int64(attrSeq))
+	_, known := r.found[seq]
+	first, last := r.wanted[0], r.wanted[len(r.wanted)-1]
+	if known || seq < min(first, last) || seq > max(first, last) || r.session.Deleted.Contains(seq) {
+		return conversation.Message{}, false
+	}
+	return decodeMessage(it)
+}
+
+// readIndex reads wanted messages from the index until it has all of them or enough bytes.
+func (r *rangeReader) readIndex(ctx context.Context) error {
+	q := query{index: BySource, where: r.keyCondition(), descending: r.descending, page: len(r.wanted)}
+	if r.after.seq > 0 && r.after.at.IsZero() {
+		q.page = 0 // messages before the range are read too
+	}
+	bytes, end := 0, r.wanted[len(r.wanted)-1]
+	for it, err := range r.db.query(ctx, "read messages", q) {
+		if err != nil {
+			return err
+		}
+		if seq, ok := r.add(it); ok {
+			bytes += r.size[seq]
+		}
+		if it.int64(attrSeq) == int64(end) || len(r.found) == len(r.wanted) || r.maxBytes > 0 && bytes >= r.maxBytes {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (r *rangeReader) keyCondition() expression.KeyConditionBuilder {
+	cond := expression.Key(attrSourceID).Equal(value(stringAttr(r.source)))
+	at := value(timeAttr(r.after.at))
+	switch {
+	case r.after.at.IsZero():
+		return cond
+	case r.descending:
+		return cond.And(expression.Key(attrTimestamp).LessThan(at))
+	}
+	return cond.And(expression.Key(attrTimestamp).GreaterThan(at))
+}
+
+// readTable goes through the wanted messages in order and reads those that the index lacks. It ends the range where it
+// has enough bytes.
+func (r *rangeReader) readTable(ctx context.Context) error {
+	bytes, before := 0, r.after.at
+	for i := 0; i < len(r.wanted); i++ {
+		seq := r.wanted[i]
+		if _, ok := r.found[seq]; !ok && !r.missing[seq] {
+			if err := r.fill(ctx, r.gapAt(i, before), bytes); err != nil {
+				return err
+			}
+		}
+		m, ok := r.found[seq]
+		if !ok {
+			continue
+		}
+		if bytes += r.size[seq]; r.maxBytes > 0 && bytes > r.maxBytes && bytes > r.size[seq] {
+			r.wanted = r.wanted[:i]
+			return nil
+		}
+		before = m.Timestamp
+	}
+	return nil
+}
+
+// gap is a run of wanted messages that the index lacks. before and after are the times of its neighbours in the order
+// of the range, zero where there is none.
+type gap struct {
+	seqs          []int
+	before, after time.Time
+}
+
+func (r *rangeReader) gapAt(i int, before time.Time) gap {
+	for j := i; j < len(r.wanted); j++ {
+		if m, ok := r.found[r.wanted[j]]; ok {
+			return gap{r.wanted[i:j], before, m.Timestamp}
+		}
+	}
+	return gap{r.wanted[i:], before, time.Time{}}
+}
+
+// fill reads a gap from the table. bytes is the size of the messages before it. With enough bytes it stops, and ends the
+// range after the last message that it found.
+func (r *rangeReader) fill(ctx context.Context, g gap, bytes int) error {
+	low, high := r.bounds(g)
+	left := len(g.seqs)
+	q := query{where: between(r.user, low, high), descending: r.descending}
+	for it, err := range r.db.query(ctx, "read messages", q) {
+		if err != nil {
+			return err
+		}
+		seq, ok := r.add(it)
+		if !ok {
+			continue
+		}
+		bytes += r.size[seq]
+		if left--; left == 0 {
+			break
+		}
+		if r.maxBytes > 0 && bytes >= r.maxBytes {
+			r.wanted = r.wanted[:slices.Index(r.wanted, seq)+1]
+			break
+		}
+	}
+	for _, seq := range g.seqs {
+		if _, ok := r.found[seq]; !ok {
+			r.missing[seq] = true
+		}
+	}
+	return nil
+}
+
+// bounds returns the sort keys between which the messages of a gap lie, without its neighbours.
+func (r *rangeReader) bounds(g gap) (low, high string) {
+	earlier, later := g.before, g.after
+	if r.descending {
+		earlier, later = later, earlier
+	}
+	if earlier.IsZero() {
+		earlier = r.session.StartedAt.Add(-time.Millisecond)
+	}
+	if later.IsZero() {
+		later = r.session.LastMessageAt.Add(time.Millisecond)
+	}
+	low, high = messageBounds(earlier.Add(time.Millisecond), later)
+	return low, max(low, high)
+}

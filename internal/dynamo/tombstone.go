@@ -1,0 +1,140 @@
+package dynamo
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+)
+
+// TombstoneStore keeps the records of deletions until they have been swept. It is safe for concurrent use.
+type TombstoneStore struct{ db *DB }
+
+var _ erasure.TombstoneStore = (*TombstoneStore)(nil)
+
+// NewTombstoneStore returns the tombstones of a DB.
+func NewTombstoneStore(db *DB) *TombstoneStore { return &TombstoneStore{db} }
+
+// encodeTombstone returns a tombstone's record. It holds where the deleted session or message was, and none of its
+// content.
+func encodeTombstone(t erasure.Tombstone, due time.Time) item {
+	k := key{partition(t.User), t.ID}
+	it := k.attributes()
+	it[attrGeneration] = intAttr(t.Generation)
+	it[attrEmptied] = boolAttr(t.Emptied)
+	it[attrSweeps] = intAttr(t.Sweeps)
+	it.setStrings(attrVectors, t.Vectors)
+	it[attrDueAt] = timeAttr(due)
+	it[attrDueShard] = intAttr(dueShard(k))
+	it.setTime(attrDeletedAt, t.DeletedAt)
+	if m := t.Message; m != nil {
+		sk, _ := sessionSK(m.Context, m.SessionID)
+		it[attrSessionSK] = stringAttr(sk)
+		it[attrSeq] = intAttr(m.Seq)
+		it.setTime(attrTimestamp, m.Timestamp)
+	}
+	if s := t.Session; s != nil {
+		sk, _ := sessionSK(s.Context, s.ID)
+		it[attrSessionSK] = stringAttr(sk)
+		it[attrCreatedAt] = timeAttr(s.CreatedAt)
+		it[attrMessageCount] = intAttr(s.MessageCount)
+		it.setTime(attrStartedAt, s.StartedAt)
+		it.setTime(attrLastMessageAt, s.LastMessageAt)
+	}
+	return it
+}
+
+func decodeTombstone(it item) (t erasure.Tombstone, ok bool) {
+	k := keyOf(it)
+	user, isUser := parsePartition(k.pk)
+	t = erasure.Tombstone{
+		User: user, ID: k.sk, Generation: it.int64(attrGeneration), Emptied: it.bool(attrEmptied),
+		Sweeps: int(it.int64(attrSweeps)), Vectors: it.strings(attrVectors), Namespace: k.sk == generationSK,
+		DeletedAt: it.time(attrDeletedAt),
+	}
+	context, id, inSession := parseSessionSK(it.string(attrSessionSK))
+	switch {
+	case inSession && it.int64(attrSeq) > 0:
+		t.Message = &conversation.Message{
+			Context: context, SessionID: id, Seq: int(it.int64(attrSeq)), Timestamp: it.time(attrTimestamp),
+			Generation: t.Generation,
+		}
+	case inSession:
+		t.Session = &conversation.Session{
+			ID: id, Context: context, CreatedAt: it.time(attrCreatedAt), Generation: t.Generation,
+			MessageCount: int(it.int64(attrMessageCount)), StartedAt: it.time(attrStartedAt),
+			LastMessageAt: it.time(attrLastMessageAt),
+		}
+	}
+	return t, isUser && isTombstone(k)
+}
+
+// isTombstone reports whether a key is of a tombstone. The generation of an erased user is one, too.
+func isTombstone(k key) bool { return k.sk == generationSK || strings.HasPrefix(k.sk, tombstonePrefix) }
+
+// SaveTombstone stores how far a deletion has come. It does nothing when the tombstone is gone, because the user was
+// erased.
+func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
+	u := expression.Set(field(attrSweeps), value(intAttr(t.Sweeps)))
+	for name, v := range encodeTombstone(t, due) {
+		switch name {
+		case attrPK, attrSK, attrGeneration, attrSweeps:
+		default:
+			u = u.Set(field(name), value(v))
+		}
+	}
+	return s.update(ctx, "save tombstone", t, u)
+}
+
+// SaveVectorTombstone stores the tombstone of vectors, on condition that the user's generation is still theirs.
+func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
+	t.ID = vectorTombstoneSK(t.Vectors)
+	tx := s.db.transaction()
+	tx.replace(encodeTombstone(t, due))
+	tx.check(generationKey(t.User), isGeneration(t.Generation))
+	_, err := s.db.commit(ctx, "save tombstone", tx, s.db.backoff())
+	return err
+}
+
+// DeleteTombstone deletes a tombstone that needs no further sweep. The user's generation stays and is no longer due.
+func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombstone) error {
+	const op = "delete tombstone"
+	if t.Namespace {
+		return s.update(ctx, op, t, removeDue(expression.UpdateBuilder{}))
+	}
+	err := s.db.deleteItem(ctx, key{partition(t.User), t.ID}, exists())
+	return failed(op, ignoreConditionFailed(err))
+}
+
+// update changes a tombstone on condition that it is of the same generation: another erasure has one of its own.
+func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u expression.UpdateBuilder) error {
+	_, err := s.db.updateItem(ctx, key{partition(t.User), t.ID}, u, field(attrGeneration).Equal(value(intAttr(t.Generation))))
+	return failed(op, ignoreConditionFailed(err))
+}
+
+// TombstonesDue lists the tombstones that are due, earliest first.
+func (s *TombstoneStore) TombstonesDue(ctx context.Context, at time.Time, limit int) ([]erasure.Tombstone, error) {
+	due, err := s.db.readDue(ctx, at, limit, isTombstone)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]key, len(due))
+	for i, it := range due {
+		keys[i] = keyOf(it)
+	}
+	records, err := s.db.read(ctx, "read tombstones", keys...)
+	if err != nil {
+		return nil, err
+	}
+	var out []erasure.Tombstone
+	for _, k := range keys {
+		if t, ok := decodeTombstone(records[k]); ok && !records[k].bool(attrErasing) {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
