@@ -22,7 +22,7 @@ func TestCalls(t *testing.T) {
 	const batch, query, update, write = "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"
 	var session conversation.Session
 	appendKey := func(key string) error {
-		_, err := warm.Append(t.Context(), alice, conversation.Append{
+		_, err := warm.Messages.Append(t.Context(), alice, conversation.Append{
 			SessionID:   "a",
 			Messages:    []conversation.NewMessage{{Role: conversation.User, Content: "q"}, {Role: conversation.Assistant, Content: "a"}},
 			Idempotency: conversation.Idempotency{Scope: "s", Key: key, BodyHash: "h"},
@@ -35,7 +35,7 @@ func TestCalls(t *testing.T) {
 		want []string
 	}{
 		{"create", func() error {
-			_, err := warm.CreateSession(t.Context(), alice, conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}, noKey)
+			_, err := warm.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}, noKey)
 			return err
 		}, []string{write}},
 		{"append warm", func() error { return appendKey("") }, []string{write}},
@@ -43,46 +43,46 @@ func TestCalls(t *testing.T) {
 		{"append again with the key", func() error { return appendKey("k") }, []string{write, batch, query}},
 		{"append cold", func() error { cold(); return appendKey("") }, []string{batch, write}},
 		{"turn", func() error {
-			turn, err := warm.BeginTurn(t.Context(), alice, conversation.Append{
+			turn, err := warm.Turns.BeginTurn(t.Context(), alice, conversation.Append{
 				SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "q"}},
 				Idempotency: conversation.Idempotency{Scope: "chat", Key: "k", BodyHash: "h"},
 			}, time.Minute)
 			if err == nil {
-				_, err = warm.FinishTurn(t.Context(), alice, turn, conversation.NewMessage{Role: conversation.Assistant, Content: "a"})
+				_, err = warm.Turns.FinishTurn(t.Context(), alice, turn, conversation.NewMessage{Role: conversation.Assistant, Content: "a"})
 			}
 			return err
 		}, []string{write, write}},
-		{"session by id", func() error { cold(); return second(warm.Session(t.Context(), alice, "a")) }, []string{batch}},
+		{"session by id", func() error { cold(); return second(warm.Sessions.Session(t.Context(), alice, "a")) }, []string{batch}},
 		{"open", func() (err error) {
-			session, _, err = warm.Open(t.Context(), alice, "coach_conversation", "a")
+			session, _, err = warm.PromptSource.Open(t.Context(), alice, "coach_conversation", "a")
 			return err
 		}, []string{batch}},
-		{"tail", func() error { return second(warm.Tail(t.Context(), alice, session, 5)) }, []string{query}},
-		{"messages after", func() error { return second(warm.MessagesAfter(t.Context(), alice, session, 2, 50)) }, []string{query}},
+		{"tail", func() error { return second(warm.PromptSource.Tail(t.Context(), alice, session, 5)) }, []string{query}},
+		{"messages after", func() error { return second(warm.Summaries.MessagesAfter(t.Context(), alice, session, 2, 50)) }, []string{query}},
 		{"messages", func() error {
-			_, _, err := warm.Messages(t.Context(), alice, "a", conversation.Page{Limit: 50})
+			_, _, err := warm.Messages.Messages(t.Context(), alice, "a", conversation.Page{Limit: 50})
 			return err
 		}, []string{batch, query}},
 		{"timeline", func() error {
-			_, _, err := warm.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 50})
+			_, _, err := warm.Messages.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 50})
 			return err
 		}, []string{query, batch}},
 		{"timeline for who knows the generation", func() error {
-			_, _, err := warm.Timeline(t.Context(), alice, conversation.Range{Unerased: true}, conversation.Page{Limit: 50})
+			_, _, err := warm.Messages.Timeline(t.Context(), alice, conversation.Range{Unerased: true}, conversation.Page{Limit: 50})
 			return err
 		}, []string{query}},
 		{"recent sessions", func() error {
-			return second(warm.RecentSessions(t.Context(), alice, storetest.Now.Add(-time.Hour), 10))
+			return second(warm.PromptSource.RecentSessions(t.Context(), alice, storetest.Now.Add(-time.Hour), 10))
 		}, []string{query, batch}},
-		{"long-term", func() error { return second(warm.LongTerm(t.Context(), alice)) }, []string{query}},
-		{"access", func() error { return second(warm.Access(t.Context(), alice)) }, []string{batch}},
+		{"long-term", func() error { return second(warm.PromptSource.LongTerm(t.Context(), alice)) }, []string{query}},
+		{"access", func() error { return second(warm.Recall.Access(t.Context(), alice)) }, []string{batch}},
 		{"change", func() error {
 			title := "t"
-			return second(warm.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title}))
+			return second(warm.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title}))
 		}, []string{batch, write}},
-		{"put profile", func() error { return second(warm.Profiles().Put(t.Context(), alice, longterm.Profile{})) }, []string{write}},
+		{"put profile", func() error { return second(warm.Profiles.Put(t.Context(), alice, longterm.Profile{})) }, []string{write}},
 		{"save summary", func() error {
-			return warm.SaveSummary(t.Context(), alice, session, summaryOf(session, 1))
+			return warm.Summaries.SaveSummary(t.Context(), alice, session, summaryOf(session, 1))
 		}, []string{write}},
 	}
 	for _, step := range steps {

@@ -24,7 +24,9 @@ type CollectionStore[T any] struct {
 var _ longterm.Collection[longterm.Goal] = (*CollectionStore[longterm.Goal])(nil)
 
 // NewGoalStore returns the goals of a DB. The active ones are live.
-func NewGoalStore(db *DB) *CollectionStore[longterm.Goal] { return &CollectionStore[longterm.Goal]{db, goals} }
+func NewGoalStore(db *DB) *CollectionStore[longterm.Goal] {
+	return &CollectionStore[longterm.Goal]{db, goals}
+}
 
 // NewCheckInStore returns the check-ins of a DB. The latest one is live.
 func NewCheckInStore(db *DB) *CollectionStore[longterm.CheckIn] {
@@ -37,7 +39,9 @@ func NewMemoryStore(db *DB) *CollectionStore[longterm.Memory] {
 }
 
 // NewTodoStore returns the todos of a DB. The pending ones, and those completed in the last 48 hours, are live.
-func NewTodoStore(db *DB) *CollectionStore[longterm.Todo] { return &CollectionStore[longterm.Todo]{db, todos} }
+func NewTodoStore(db *DB) *CollectionStore[longterm.Todo] {
+	return &CollectionStore[longterm.Todo]{db, todos}
+}
 
 // stored is a record as it is in the table.
 type stored[T any] struct {

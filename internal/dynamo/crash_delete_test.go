@@ -90,7 +90,7 @@ func (w *world) erase(patient bool) {
 		}
 		return err
 	}})
-	access, lookErr := w.plain.Access(w.t.Context(), w.user)
+	access, lookErr := w.plain.Recall.Access(w.t.Context(), w.user)
 	if lookErr != nil {
 		w.rt.Fatal(lookErr)
 	}

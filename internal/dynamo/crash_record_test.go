@@ -40,7 +40,7 @@ func (w *world) createRecord() {
 		w.ids["source/"+full] = content.session + "/" + content.text
 	}
 	do := func(ctx context.Context, p *process) error {
-		id, err := s.create(ctx, p.Store, w.user, e, idem)
+		id, err := s.create(ctx, p.Stores, w.user, e, idem)
 		if err == nil {
 			w.ids[full] = id
 		}
@@ -59,7 +59,7 @@ func (w *world) changeRecord() {
 	}
 	e := entry{live: s.kind == "check-in" || rapid.Bool().Draw(w.rt, "live")}
 	_, err := w.make(call{4, w.patient(), func(ctx context.Context, p *process) error {
-		return s.change(ctx, p.Store, w.user, w.ids[name], e)
+		return s.change(ctx, p.Stores, w.user, w.ids[name], e)
 	}})
 	w.acknowledged("change "+s.kind, err, func(v *view) { v.Records[name] = e.value() })
 }
@@ -71,7 +71,7 @@ func (w *world) removeRecord() {
 		return
 	}
 	again, err := w.make(call{3, w.patient(), func(ctx context.Context, p *process) error {
-		return s.remove(ctx, p.Store, w.user, w.ids[name])
+		return s.remove(ctx, p.Stores, w.user, w.ids[name])
 	}})
 	if again && fault.Is(err, fault.NotFound) {
 		err = nil // the try before was carried out
@@ -86,13 +86,13 @@ func (w *world) put() {
 	_, err := w.make(call{3, w.patient(), func(ctx context.Context, p *process) error {
 		switch what {
 		case "profile":
-			return second(p.Profiles().Put(ctx, w.user, longterm.Profile{Name: value}))
+			return second(p.Profiles.Put(ctx, w.user, longterm.Profile{Name: value}))
 		case "seed":
-			return second(p.Seeds().Put(ctx, w.user, longterm.Seed{Content: value}))
+			return second(p.Seeds.Put(ctx, w.user, longterm.Seed{Content: value}))
 		case "preferences":
-			return second(p.Preferences().Put(ctx, w.user, longterm.Preferences{Timezone: value}))
+			return second(p.Preferences.Put(ctx, w.user, longterm.Preferences{Timezone: value}))
 		}
-		return second(p.PutCoach(ctx, w.user, longterm.Coach{ID: strings.TrimPrefix(what, "coach/"), Name: value}))
+		return second(p.Coaches.PutCoach(ctx, w.user, longterm.Coach{ID: strings.TrimPrefix(what, "coach/"), Name: value}))
 	}})
 	w.acknowledged("put "+what, err, func(v *view) { v.Records[what] = value })
 }
@@ -103,7 +103,7 @@ func (w *world) removeCoach() {
 		return
 	}
 	again, err := w.make(call{2, w.patient(), func(ctx context.Context, p *process) error {
-		return p.DeleteCoach(ctx, w.user, strings.TrimPrefix(name, "coach/"))
+		return p.Coaches.DeleteCoach(ctx, w.user, strings.TrimPrefix(name, "coach/"))
 	}})
 	if again && fault.Is(err, fault.NotFound) {
 		err = nil

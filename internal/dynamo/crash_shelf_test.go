@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/storetest"
 )
@@ -13,9 +12,9 @@ import (
 // shelf is one collection as the test works on it: records that have a name, and are live or past.
 type shelf struct {
 	kind   string
-	create func(ctx context.Context, s *dynamo.Store, user conversation.UserID, r entry, idem conversation.Idempotency) (id string, err error)
-	change func(ctx context.Context, s *dynamo.Store, user conversation.UserID, id string, r entry) error
-	remove func(ctx context.Context, s *dynamo.Store, user conversation.UserID, id string) error
+	create func(ctx context.Context, s storetest.Stores, user conversation.UserID, r entry, idem conversation.Idempotency) (id string, err error)
+	change func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string, r entry) error
+	remove func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string) error
 	// look lists the records, and returns the names of the live ones in their order.
 	look func(w *world, record func(name, id, value string)) ([]string, error)
 }
@@ -45,7 +44,7 @@ func (e entry) value() string {
 // shelves are the collections; the check-ins, of which the newest alone is live, stand last.
 func shelves() []shelf {
 	return []shelf{
-		newShelf("goal", (*dynamo.Store).Goals, func(g *longterm.Goal) (*string, *string) { return &g.ID, &g.Title },
+		newShelf("goal", func(s storetest.Stores) longterm.Collection[longterm.Goal] { return s.Goals }, func(g *longterm.Goal) (*string, *string) { return &g.ID, &g.Title },
 			func(g *longterm.Goal, e entry) {
 				g.Status = longterm.GoalPaused
 				if e.live {
@@ -54,7 +53,7 @@ func shelves() []shelf {
 				g.CreatedAt = e.born(g.CreatedAt)
 			},
 			func(g longterm.Goal) bool { return g.Status == longterm.GoalActive }),
-		newShelf("todo", (*dynamo.Store).Todos, func(t *longterm.Todo) (*string, *string) { return &t.ID, &t.Content },
+		newShelf("todo", func(s storetest.Stores) longterm.Collection[longterm.Todo] { return s.Todos }, func(t *longterm.Todo) (*string, *string) { return &t.ID, &t.Content },
 			func(t *longterm.Todo, e entry) {
 				t.Status, t.CompletedAt = longterm.TodoCompleted, storetest.Now.Add(-longterm.WinWindow)
 				if e.live {
@@ -63,7 +62,7 @@ func shelves() []shelf {
 				t.CreatedAt = e.born(t.CreatedAt)
 			},
 			func(t longterm.Todo) bool { return t.Status == longterm.Pending }),
-		newShelf("memory", (*dynamo.Store).Memories, func(m *longterm.Memory) (*string, *string) { return &m.ID, &m.Content },
+		newShelf("memory", func(s storetest.Stores) longterm.Collection[longterm.Memory] { return s.Memories }, func(m *longterm.Memory) (*string, *string) { return &m.ID, &m.Content },
 			func(m *longterm.Memory, e entry) {
 				m.SupersededBy, m.CreatedAt = "another", e.born(m.CreatedAt)
 				if e.live {
@@ -74,16 +73,16 @@ func shelves() []shelf {
 				}
 			},
 			func(m longterm.Memory) bool { return m.SupersededBy == "" }),
-		newShelf("check-in", (*dynamo.Store).CheckIns, func(c *longterm.CheckIn) (*string, *string) { return &c.ID, &c.Note },
+		newShelf("check-in", func(s storetest.Stores) longterm.Collection[longterm.CheckIn] { return s.CheckIns }, func(c *longterm.CheckIn) (*string, *string) { return &c.ID, &c.Note },
 			func(c *longterm.CheckIn, e entry) { c.Timestamp = e.born(c.Timestamp) },
 			func(longterm.CheckIn) bool { return true }),
 	}
 }
 
-func newShelf[T any](kind string, of func(*dynamo.Store) longterm.Collection[T], fields func(*T) (id, name *string), set func(*T, entry), live func(T) bool) shelf {
+func newShelf[T any](kind string, of func(storetest.Stores) longterm.Collection[T], fields func(*T) (id, name *string), set func(*T, entry), live func(T) bool) shelf {
 	return shelf{
 		kind: kind,
-		create: func(ctx context.Context, s *dynamo.Store, user conversation.UserID, e entry, idem conversation.Idempotency) (string, error) {
+		create: func(ctx context.Context, s storetest.Stores, user conversation.UserID, e entry, idem conversation.Idempotency) (string, error) {
 			var v T
 			_, name := fields(&v)
 			*name = e.name
@@ -92,10 +91,10 @@ func newShelf[T any](kind string, of func(*dynamo.Store) longterm.Collection[T],
 			id, _ := fields(&stored)
 			return *id, err
 		},
-		change: func(ctx context.Context, s *dynamo.Store, user conversation.UserID, id string, e entry) error {
+		change: func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string, e entry) error {
 			return second(of(s).Update(ctx, user, id, func(v *T) error { set(v, e); return nil }))
 		},
-		remove: func(ctx context.Context, s *dynamo.Store, user conversation.UserID, id string) error {
+		remove: func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string) error {
 			return of(s).Delete(ctx, user, id)
 		},
 		look: func(w *world, record func(name, id, value string)) (names []string, err error) {

@@ -24,14 +24,14 @@ func (w *world) furnish() {
 		}
 	}
 	for id, context := range map[string]string{"a": "coach_conversation", "b": "workout_log"} {
-		_, err := w.plain.CreateSession(ctx, w.user, conversation.NewSession{ID: id, Context: context, CoachID: "c", Title: id}, none)
+		_, err := w.plain.Sessions.CreateSession(ctx, w.user, conversation.NewSession{ID: id, Context: context, CoachID: "c", Title: id}, none)
 		check(err)
 		w.want.Sessions[id] = sessionView{Context: context, Title: id, Status: conversation.Active}
 		in := conversation.Append{SessionID: id}
 		for i := range 3 {
 			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(id, i)})
 		}
-		a, err := w.plain.Append(ctx, w.user, in)
+		a, err := w.plain.Messages.Append(ctx, w.user, in)
 		check(err)
 		w.want.with(id, func(s *sessionView) {
 			for _, m := range a.Messages {
@@ -105,7 +105,7 @@ func (w *world) createSession() {
 	idem := w.key()
 	in := conversation.NewSession{ID: id, CoachID: "c", Title: w.name(), Context: rapid.SampledFrom([]string{"coach_conversation", "workout_log"}).Draw(w.rt, "context")}
 	do := func(ctx context.Context, p *process) error {
-		return second(p.CreateSession(ctx, w.user, in, idem))
+		return second(p.Sessions.CreateSession(ctx, w.user, in, idem))
 	}
 	_, err := w.make(call{2, idem.Set(), do})
 	if there {
@@ -124,7 +124,7 @@ func (w *world) patch() {
 	id, there := w.session()
 	title, status := w.name(), rapid.SampledFrom([]conversation.Status{conversation.Active, conversation.Completed}).Draw(w.rt, "status")
 	_, err := w.make(call{3, w.patient(), func(ctx context.Context, p *process) error {
-		return second(p.UpdateSession(ctx, w.user, id, conversation.SessionChange{
+		return second(p.Sessions.UpdateSession(ctx, w.user, id, conversation.SessionChange{
 			Title: &title, Status: &status, Attributes: map[string]any{"k": title},
 		}))
 	}})
@@ -144,7 +144,7 @@ func (w *world) append() {
 		in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(w.name(), ".", i)})
 	}
 	do := func(ctx context.Context, p *process) error {
-		a, err := p.Append(ctx, w.user, in)
+		a, err := p.Messages.Append(ctx, w.user, in)
 		for _, m := range a.Messages {
 			w.ids["message/"+m.Content] = m.ID
 		}
@@ -175,19 +175,19 @@ func (w *world) turn() {
 	renew, tried, answer := rapid.Bool().Draw(w.rt, "renew"), 0, ""
 	_, err := w.make(call{6, w.patient(), func(ctx context.Context, p *process) error {
 		tried++
-		turn, err := p.BeginTurn(ctx, w.user, in, time.Minute)
+		turn, err := p.Turns.BeginTurn(ctx, w.user, in, time.Minute)
 		if err != nil {
 			return err
 		}
 		w.ids["message/"+turn.Message.Content] = turn.Message.ID
 		if turn.Answer == nil {
 			if renew {
-				if err := p.RenewTurn(ctx, w.user, turn, time.Minute); err != nil {
+				if err := p.Turns.RenewTurn(ctx, w.user, turn, time.Minute); err != nil {
 					return err
 				}
 			}
 			m := conversation.NewMessage{Role: conversation.Assistant, Content: fmt.Sprint(w.name(), ", answer ", tried)}
-			said, err := p.FinishTurn(ctx, w.user, turn, m)
+			said, err := p.Turns.FinishTurn(ctx, w.user, turn, m)
 			if err != nil {
 				return err
 			}
@@ -225,7 +225,7 @@ func (w *world) summarize() {
 	if !there {
 		return
 	}
-	session, err := w.plain.Session(w.t.Context(), w.user, id)
+	session, err := w.plain.Sessions.Session(w.t.Context(), w.user, id)
 	if err != nil {
 		w.rt.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func (w *world) summarize() {
 		return
 	}
 	again, err := w.make(call{2, w.patient(), func(ctx context.Context, p *process) error {
-		return p.SaveSummary(ctx, w.user, session, sum)
+		return p.Summaries.SaveSummary(ctx, w.user, session, sum)
 	}})
 	if again && fault.Is(err, fault.Conflict) {
 		err = nil

@@ -12,12 +12,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // door decides what becomes of the remote calls of one process, to the table and to the index. A process that has
@@ -89,7 +88,7 @@ func (v vectors) ReindexNext(context.Context, conversation.UserID, conversation.
 
 // process is what runs until it crashes: a store that remembers what it has seen, and the deletions on it.
 type process struct {
-	*dynamo.Store
+	storetest.Stores
 	deletions *erasure.Sweeper
 	door      *door
 }
@@ -101,7 +100,7 @@ type world struct {
 	table string
 	user  conversation.UserID
 	clock *clock
-	plain *dynamo.Store
+	plain storetest.Stores
 	now   *process
 	want  view
 	// ids are those of messages and records, by their contents. Looking notes them from several goroutines.
@@ -124,9 +123,8 @@ func (w *world) start(drawn map[nth]int) (*process, context.Context) {
 	if w.now == nil {
 		d := &door{}
 		s := withSeam(w.t, w.table, seam{call: d.call, forgetful: w.forgetful}, w.clock.option())
-		w.now = &process{Store: s, door: d, deletions: erasure.NewSweeper(erasure.New(erasure.Deps{
-			Store: s, Memories: s.Memories(), Index: vectors{d}, Now: w.clock.time, Backups: erasure.DefaultBackups,
-		}), vectors{d})}
+		deletions := erasure.NewSweeper(s.Erasure(vectors{d}, w.clock.time), vectors{d})
+		w.now = &process{Stores: s, door: d, deletions: deletions}
 	}
 	ctx, die := context.WithCancel(w.t.Context())
 	w.t.Cleanup(die)
@@ -230,7 +228,7 @@ func TestCrashes(t *testing.T) {
 		clk := newClock()
 		w := &world{
 			t: t, rt: rt, table: table, user: conversation.UserID(fmt.Sprint("user", users)), clock: clk,
-			plain: dynamo.New(dynamodbtest.Client(t), table, clk.option()), want: newView(), ids: map[string]string{},
+			plain: dynamotest.Open(t, table, clk.option()), want: newView(), ids: map[string]string{},
 			forgetful: rapid.Bool().Draw(rt, "forgetful"),
 		}
 		w.furnish()

@@ -84,7 +84,7 @@ func (w *world) look() view {
 	}
 	var snap longterm.Snapshot
 	each(func() (err error) {
-		snap, err = w.plain.LongTerm(w.t.Context(), w.user)
+		snap, err = w.plain.PromptSource.LongTerm(w.t.Context(), w.user)
 		return err
 	})
 	wg.Wait()
@@ -97,13 +97,13 @@ func (w *world) look() view {
 
 func (w *world) lookAtSessions(got view) error {
 	ctx, page := w.t.Context(), conversation.Page{Limit: 200}
-	sessions, _, err := w.plain.Sessions(ctx, w.user, conversation.SessionFilter{}, page)
+	sessions, _, err := w.plain.Sessions.Sessions(ctx, w.user, conversation.SessionFilter{}, page)
 	if err != nil {
 		return err
 	}
 	all := 0
 	for _, s := range sessions {
-		messages, _, err := w.plain.Messages(ctx, w.user, s.ID, page)
+		messages, _, err := w.plain.Messages.Messages(ctx, w.user, s.ID, page)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (w *world) lookAtSessions(got view) error {
 		got.Sessions[s.ID] = v
 		all += len(messages)
 	}
-	line, _, err := w.plain.Timeline(ctx, w.user, conversation.Range{}, page)
+	line, _, err := w.plain.Messages.Timeline(ctx, w.user, conversation.Range{}, page)
 	if err == nil && len(line) != all {
 		return fmt.Errorf("the timeline has %d messages, the sessions have %d", len(line), all)
 	}
@@ -140,17 +140,17 @@ func (w *world) lookAtSingles(each func(func() error), record func(name, id, val
 			return err
 		})
 	}
-	single("profile", func() (string, error) { p, err := w.plain.Profiles().Get(ctx, w.user); return p.Name, err })
-	single("seed", func() (string, error) { p, err := w.plain.Seeds().Get(ctx, w.user); return p.Content, err })
+	single("profile", func() (string, error) { p, err := w.plain.Profiles.Get(ctx, w.user); return p.Name, err })
+	single("seed", func() (string, error) { p, err := w.plain.Seeds.Get(ctx, w.user); return p.Content, err })
 	single("preferences", func() (string, error) {
-		p, err := w.plain.Preferences().Get(ctx, w.user)
+		p, err := w.plain.Preferences.Get(ctx, w.user)
 		if p.Timezone == "UTC" {
 			return "", err
 		}
 		return p.Timezone, err
 	})
 	each(func() error {
-		coaches, _, err := w.plain.Coaches(ctx, w.user, conversation.Page{Limit: 200})
+		coaches, _, err := w.plain.Coaches.Coaches(ctx, w.user, conversation.Page{Limit: 200})
 		for _, c := range coaches {
 			record("coach/"+c.ID, c.ID, c.Name)
 		}

@@ -26,8 +26,8 @@ func TestAnErasureBeginsWhollyOrNotAtAll(t *testing.T) {
 	for made := range 3 {
 		t.Run(fmt.Sprint("after ", made), func(t *testing.T) {
 			table, calls := dynamotest.Table(t), 0
-			plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
-			if _, err := plain.Profiles().Put(t.Context(), alice, longterm.Profile{Name: "Ann"}); err != nil {
+			plain := dynamotest.Open(t, table, atNow())
+			if _, err := plain.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "Ann"}); err != nil {
 				t.Fatal(err)
 			}
 			ctx, die := context.WithCancel(t.Context())
@@ -39,12 +39,12 @@ func TestAnErasureBeginsWhollyOrNotAtAll(t *testing.T) {
 				}
 				return run()
 			}}, atNow())
-			_, held, err := s.BeginErasure(ctx, alice, storetest.Now.Add(time.Minute))
+			_, held, err := s.Erasures.BeginErasure(ctx, alice, storetest.Now.Add(time.Minute))
 			if held != (err == nil) || made == 0 && held {
 				t.Errorf("held %v, %v", held, err)
 			}
-			_, err = plain.Profiles().Get(t.Context(), alice)
-			snap, lookErr := plain.LongTerm(t.Context(), alice)
+			_, err = plain.Profiles.Get(t.Context(), alice)
+			snap, lookErr := plain.PromptSource.LongTerm(t.Context(), alice)
 			if lookErr != nil || fault.Is(err, fault.NotFound) != (snap.Profile == nil) {
 				t.Errorf("the profile reads %v, and %+v in a prompt, %v", err, snap.Profile, lookErr)
 			}
@@ -80,23 +80,23 @@ func (s *slowTable) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput
 // what it was deleting is deleted and counted, nothing else is begun, and that the time is over is no error.
 func TestErasingCountsWhatWasUnderWay(t *testing.T) {
 	table := dynamotest.Table(t)
-	plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
+	plain := dynamotest.Open(t, table, atNow())
 	newSession(t, plain, alice, "workout_log", "a", "1", "2")
 	newSession(t, plain, alice, "workout_log", "b")
-	if _, held, err := plain.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
+	if _, held, err := plain.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	slow := &slowTable{API: dynamodbtest.Client(t), prefix: "conversation#", over: make(chan struct{})}
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
-	done, err := dynamo.New(slow, table, atNow()).EraseRecords(t.Context(), alice, 1, storetest.Now.Add(2*time.Second), count)
+	done, err := dynamo.NewErasureStore(dynamo.New(slow, table, atNow())).EraseRecords(t.Context(), alice, 1, storetest.Now.Add(2*time.Second), count)
 	if err != nil || done {
 		t.Errorf("done %v, %v", done, err)
 	}
 	if diff := cmp.Diff(map[string]int{"session": 2}, got); diff != "" {
 		t.Errorf("deleted in time (-want +got):\n%s", diff)
 	}
-	if done, err = plain.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count); err != nil || !done {
+	if done, err = plain.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count); err != nil || !done {
 		t.Errorf("go on: done %v, %v", done, err)
 	}
 	if got["session"] != 2 || got["message"] != 2 {
@@ -107,10 +107,10 @@ func TestErasingCountsWhatWasUnderWay(t *testing.T) {
 // TestErasingCountsBesideAFailure fails one deletion: those beside it are counted, and the error is told.
 func TestErasingCountsBesideAFailure(t *testing.T) {
 	table := dynamotest.Table(t)
-	plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
+	plain := dynamotest.Open(t, table, atNow())
 	newSession(t, plain, alice, "workout_log", "a")
 	newSession(t, plain, alice, "workout_log", "b")
-	if _, held, err := plain.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
+	if _, held, err := plain.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	failing := &script{op: "DeleteItem", errs: []error{errNoAnswer}}
@@ -122,11 +122,11 @@ func TestErasingCountsBesideAFailure(t *testing.T) {
 	}}, atNow())
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
-	done, err := s.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
+	done, err := s.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
 	if done || !fault.Is(err, fault.Unavailable) {
 		t.Errorf("done %v, %v", done, err)
 	}
-	if done, err = plain.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count); err != nil || !done {
+	if done, err = plain.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count); err != nil || !done {
 		t.Errorf("go on: done %v, %v", done, err)
 	}
 	if got["session"] != 2 {

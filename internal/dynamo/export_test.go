@@ -12,13 +12,13 @@ var (
 	ParseMessageID = parseMessageID
 	NewShortID     = newShortID
 	PromptSK       = promptSK
-	PromptIDIn     = promptIDIn
+	ParsePromptSK  = parsePromptSK
 	SummarySK      = summarySK
-	MessageRange   = messageRange
+	MessageBounds  = messageBounds
 	KindOf         = kindOf
-	PlaceOf        = placeOf
+	ParseCursor    = parseMessageCursor
 	FromStream     = fromStream
 )
 
-// Position is where a page that ended with this place goes on.
-func (p place) Position() string { return string(p.position()) }
+// Position returns the cursor as the position of a page.
+func (c messageCursor) Position() string { return string(c.position()) }

@@ -10,9 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -21,8 +19,8 @@ import (
 // contents reads a whole session through a store of its own.
 func contents(t *testing.T, table, id string) []string {
 	t.Helper()
-	s := dynamo.New(dynamodbtest.Client(t), table, atNow())
-	messages, _, err := s.Messages(t.Context(), alice, id, conversation.Page{Limit: 200})
+	s := dynamotest.Open(t, table, atNow())
+	messages, _, err := s.Messages.Messages(t.Context(), alice, id, conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +56,12 @@ func TestAppendOnceWhateverTheAnswer(t *testing.T) {
 		}{{"", false}, {"k", false}, {"", true}, {"k", true}} {
 			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
 				table := dynamotest.Table(t)
-				plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
+				plain := dynamotest.Open(t, table, atNow())
 				newSession(t, plain, alice, "coach_conversation", "a", "before")
 				sc.op = "TransactWriteItems"
 				sc := sc
 				s := withSeam(t, table, seam{call: sc.call, forgetful: mode.forgetful}, atNow())
-				out, err := s.Append(t.Context(), alice, conversation.Append{
+				out, err := s.Messages.Append(t.Context(), alice, conversation.Append{
 					SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
 					Idempotency: conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"},
 				})
@@ -80,13 +78,13 @@ func TestAppendOnceWhateverTheAnswer(t *testing.T) {
 
 func TestLastingTroubleIsUnavailable(t *testing.T) {
 	table := dynamotest.Table(t)
-	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a", "x")
+	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 	for name, cause := range map[string]error{
 		"no answer": errNoAnswer, "throttled": &types.ThrottlingException{}, "server": &types.InternalServerError{},
 	} {
 		s := withSeam(t, table, seam{call: func(string, func() error) error { return cause }})
-		_, read := s.Session(t.Context(), alice, "a")
-		_, write := s.Profiles().Put(t.Context(), alice, longterm.Profile{Name: "x"})
+		_, read := s.Sessions.Session(t.Context(), alice, "a")
+		_, write := s.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "x"})
 		for op, err := range map[string]error{"read": read, "write": write} {
 			f := fault.From(err)
 			if f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 || !errors.Is(err, cause) {
@@ -95,14 +93,14 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 		}
 	}
 	s := withSeam(t, table, seam{call: func(string, func() error) error { return &types.ResourceNotFoundException{} }})
-	if _, err := s.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
+	if _, err := s.Sessions.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
 		t.Errorf("no table: %v", err)
 	}
 }
 
 func TestADeadlineEndsAnAppend(t *testing.T) {
 	table := dynamotest.Table(t)
-	newSession(t, dynamo.New(dynamodbtest.Client(t), table), alice, "coach_conversation", "a", "x")
+	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 	s := withSeam(t, table, seam{call: func(op string, run func() error) error {
 		if op == "TransactWriteItems" {
 			return cancelled("TransactionConflict")
@@ -111,7 +109,7 @@ func TestADeadlineEndsAnAppend(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := s.Append(ctx, alice, conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}}})
+	_, err := s.Messages.Append(ctx, alice, conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}}})
 	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append past its deadline: %v", err)
 	}

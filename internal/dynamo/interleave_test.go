@@ -8,9 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 )
 
@@ -86,7 +84,7 @@ func (c *client) run(t *testing.T, table string, user conversation.UserID, forge
 			// Each try is a process of its own, which knows nothing of the one before.
 			ctx, die := context.WithCancel(t.Context())
 			c.die = die
-			out, err := withSeam(t, table, seam{call: c.call, forgetful: forgetful}, atNow()).Append(ctx, user, in)
+			out, err := withSeam(t, table, seam{call: c.call, forgetful: forgetful}, atNow()).Messages.Append(ctx, user, in)
 			die()
 			if err == nil {
 				c.acked[n] = out.Messages
@@ -103,7 +101,7 @@ func TestInterleavings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		users++
 		user := conversation.UserID(fmt.Sprint("user", users))
-		plain := dynamo.New(dynamodbtest.Client(t), table, atNow())
+		plain := dynamotest.Open(t, table, atNow())
 		newSession(t, plain, user, "coach_conversation", "s")
 		forgetful := rapid.Bool().Draw(rt, "forgetful")
 		clients := make([]*client, rapid.IntRange(1, 3).Draw(rt, "clients"))
@@ -117,7 +115,7 @@ func TestInterleavings(t *testing.T) {
 			go clients[i].run(t, table, user, forgetful)
 		}
 		schedule(rt, clients)
-		messages, _, err := plain.Messages(t.Context(), user, "s", conversation.Page{Limit: 200})
+		messages, _, err := plain.Messages.Messages(t.Context(), user, "s", conversation.Page{Limit: 200})
 		if err != nil {
 			rt.Fatal(err)
 		}

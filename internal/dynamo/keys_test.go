@@ -69,12 +69,12 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("message id %q is built as %q", s, dynamo.MessageID("u", at, short))
 			}
 		}
-		if id, ok := dynamo.PromptIDIn(s); ok {
+		if id, ok := dynamo.ParsePromptSK(s); ok {
 			if sk, _ := dynamo.PromptSK(id); sk != s {
 				t.Errorf("prompt sk %q is built as %q", s, sk)
 			}
 		}
-		if p, err := dynamo.PlaceOf(conversation.Position(s)); err == nil && s != "" && p.Position() != s {
+		if p, err := dynamo.ParseCursor(conversation.Position(s)); err == nil && s != "" && p.Position() != s {
 			t.Errorf("position %q is built as %q", s, p.Position())
 		}
 	})
@@ -111,11 +111,11 @@ func TestKeysSortAsTimesDo(t *testing.T) {
 		if sk <= last {
 			t.Errorf("%q does not sort after %q", sk, last)
 		}
-		low, high := dynamo.MessageRange(at, at.Add(time.Millisecond))
+		low, high := dynamo.MessageBounds(at, at.Add(time.Millisecond))
 		if sk < low || sk > high {
 			t.Errorf("%q is not between %q and %q", sk, low, high)
 		}
-		if _, before := dynamo.MessageRange(time.Time{}, at); sk <= before {
+		if _, before := dynamo.MessageBounds(time.Time{}, at); sk <= before {
 			t.Errorf("%q lies before its own time %q", sk, before)
 		}
 		last = sk

@@ -80,7 +80,7 @@ func TestReadsUnderLag(t *testing.T) {
 	var ids []conversation.Message
 	for i := range n {
 		for _, id := range []string{"other", "s"} {
-			a, err := s.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{
+			a, err := s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{
 				Role: conversation.User, Content: fmt.Sprint(i), Timestamp: storetest.Now.Add(time.Duration(i-n) * time.Second),
 			}}})
 			if err != nil {
@@ -100,7 +100,7 @@ func TestReadsUnderLag(t *testing.T) {
 		l.mu.Lock()
 		l.hidden = func(sk string) bool { return hidden[sk] }
 		l.mu.Unlock()
-		session, err := s.Session(t.Context(), alice, "s")
+		session, err := s.Sessions.Session(t.Context(), alice, "s")
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -114,12 +114,12 @@ func TestReadsUnderLag(t *testing.T) {
 		}
 		checkRun(rt, "pages", all, 1, n)
 		k := rapid.IntRange(1, n).Draw(rt, "tail")
-		tail, err := s.Tail(t.Context(), alice, session, k)
+		tail, err := s.PromptSource.Tail(t.Context(), alice, session, k)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		checkRun(rt, "tail", tail, n-k+1, n)
-		after, err := s.MessagesAfter(t.Context(), alice, session, n-k, 7)
+		after, err := s.Summaries.MessagesAfter(t.Context(), alice, session, n-k, 7)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -127,10 +127,10 @@ func TestReadsUnderLag(t *testing.T) {
 	})
 }
 
-func allMessages(t *testing.T, s *dynamo.Store, id string, page conversation.Page) ([]conversation.Message, error) {
+func allMessages(t *testing.T, s storetest.Stores, id string, page conversation.Page) ([]conversation.Message, error) {
 	var all []conversation.Message
 	for {
-		some, next, err := s.Messages(t.Context(), alice, id, page)
+		some, next, err := s.Messages.Messages(t.Context(), alice, id, page)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range []int{1, 2, 4} {
-		if _, err := s.BuryMessage(t.Context(), alice, messages[i], nil, storetest.Now); err != nil {
+		if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[i], nil, storetest.Now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,15 +181,15 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 			}
 		}
 	}
-	g, err := s.BurySession(t.Context(), alice, "s", storetest.Now)
+	g, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "s", storetest.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, _, err := s.BuriedMessages(t.Context(), g, conversation.Page{Limit: 50})
+	left, _, err := s.SessionDeletion.RemainingMessages(t.Context(), g, conversation.Page{Limit: 50})
 	if err != nil || len(left) != 2 {
 		t.Fatalf("%d messages are left to delete, %v", len(left), err)
 	}
-	if err := s.DeleteMessages(t.Context(), alice, left); err != nil {
+	if err := s.SessionDeletion.DeleteMessages(t.Context(), alice, left); err != nil {
 		t.Fatal(err)
 	}
 	clk.advance(time.Millisecond)
@@ -198,7 +198,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
 		t.Errorf("a session made anew holds %v, %v", got, err)
 	}
-	if tail, err := s.Tail(t.Context(), alice, session, 9); err != nil || len(tail) != 1 {
+	if tail, err := s.PromptSource.Tail(t.Context(), alice, session, 9); err != nil || len(tail) != 1 {
 		t.Errorf("its tail is %v, %v", tail, err)
 	}
 }
@@ -218,7 +218,7 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 		var got []string
 		page := conversation.Page{Limit: limit}
 		for {
-			sessions, next, err := s.Sessions(t.Context(), alice, conversation.SessionFilter{}, page)
+			sessions, next, err := s.Sessions.Sessions(t.Context(), alice, conversation.SessionFilter{}, page)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		create := func() {
 			id := fmt.Sprint("s", len(ids))
 			in := conversation.NewSession{ID: id, Context: "workout_log", CoachID: "c"}
-			if _, err := s.CreateSession(t.Context(), user, in, noKey); err != nil {
+			if _, err := s.Sessions.CreateSession(t.Context(), user, in, noKey); err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, id)
@@ -280,7 +280,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		times := map[string]int{}
 		var last time.Time
 		for page := (conversation.Page{Limit: rapid.IntRange(1, 4).Draw(t, "limit")}); ; {
-			sessions, next, err := s.Sessions(t.Context(), user, conversation.SessionFilter{}, page)
+			sessions, next, err := s.Sessions.Sessions(t.Context(), user, conversation.SessionFilter{}, page)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,14 +318,14 @@ func TestPagesOfABusySession(t *testing.T) {
 		for i := range 50 {
 			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(i)})
 		}
-		if _, err := s.Append(t.Context(), alice, in); err != nil {
+		if _, err := s.Messages.Append(t.Context(), alice, in); err != nil {
 			t.Fatal(err)
 		}
 	}
 	page, pages := conversation.Page{Limit: 200}, 0
 	for {
 		c.take()
-		messages, next, err := s.Messages(t.Context(), alice, "s", page)
+		messages, next, err := s.Messages.Messages(t.Context(), alice, "s", page)
 		if err != nil || len(messages) != 200 {
 			t.Fatalf("page %d: %d messages, %v", pages, len(messages), err)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // seam stands between the store and the engine and decides what becomes of each remote call.
@@ -128,8 +130,8 @@ func cancelled(codes ...string) error {
 }
 
 // withSeam returns a store on an existing table behind a seam.
-func withSeam(t testing.TB, table string, seam seam, options ...dynamo.Option) *dynamo.Store {
+func withSeam(t testing.TB, table string, seam seam, options ...dynamo.Option) storetest.Stores {
 	t.Helper()
 	seam.api = dynamodbtest.Client(t)
-	return dynamo.New(&seam, table, options...)
+	return dynamotest.Stores(dynamo.New(&seam, table, options...))
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
@@ -46,23 +45,23 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func newSession(t testing.TB, s *dynamo.Store, user conversation.UserID, context, id string, contents ...string) conversation.Session {
+func newSession(t testing.TB, s storetest.Stores, user conversation.UserID, context, id string, contents ...string) conversation.Session {
 	t.Helper()
-	if _, err := s.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey); err != nil {
+	if _, err := s.Sessions.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey); err != nil {
 		t.Fatal(err)
 	}
 	return say(t, s, user, id, contents...)
 }
 
-func say(t testing.TB, s *dynamo.Store, user conversation.UserID, id string, contents ...string) conversation.Session {
+func say(t testing.TB, s storetest.Stores, user conversation.UserID, id string, contents ...string) conversation.Session {
 	t.Helper()
 	for _, c := range contents {
 		in := conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{Role: conversation.User, Content: c}}}
-		if _, err := s.Append(t.Context(), user, in); err != nil {
+		if _, err := s.Messages.Append(t.Context(), user, in); err != nil {
 			t.Fatal(err)
 		}
 	}
-	session, err := s.Session(t.Context(), user, id)
+	session, err := s.Sessions.Session(t.Context(), user, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Subject {
 		table := dynamotest.Table(t)
 		return storetest.Subject{
-			Store: dynamo.New(dynamodbtest.Client(t), table, dynamo.WithClock(now)),
+			Stores: dynamotest.Open(t, table, dynamo.WithClock(now)),
 			AppRecord: func(t *testing.T, user conversation.UserID) func() bool {
 				own := []string{"workout#1", "summary#the app's own", "conversation", "ltm", "zzz#1"}
 				for _, sk := range own {
@@ -101,11 +100,11 @@ func TestGoalsAtTheirCap(t *testing.T) {
 	const most = 50
 	for i := range most + 1 {
 		g := longterm.Goal{Status: longterm.GoalActive, CreatedAt: storetest.Now.Add(time.Duration(i) * time.Minute)}
-		if _, _, err := s.Goals().Create(t.Context(), alice, g, noKey); err != nil {
+		if _, _, err := s.Goals.Create(t.Context(), alice, g, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
-	snap, err := s.LongTerm(t.Context(), alice)
+	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
 	if err != nil || len(snap.Goals) != most {
 		t.Errorf("%d goals are live, %v", len(snap.Goals), err)
 	}
@@ -114,7 +113,7 @@ func TestGoalsAtTheirCap(t *testing.T) {
 			t.Error("the oldest goal is live, and a later one made room")
 		}
 	}
-	if all, _, err := s.Goals().List(t.Context(), alice, conversation.Page{Limit: 200}); err != nil || len(all) != most+1 {
+	if all, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 200}); err != nil || len(all) != most+1 {
 		t.Errorf("%d goals are listed, %v", len(all), err)
 	}
 }

@@ -26,7 +26,7 @@ func TestDeleteMessage(t *testing.T) {
 	if err := s.DeleteMessage(t.Context(), bob, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete another user's: %v", err)
 	}
-	before, err := s.store.Session(t.Context(), ann, "s")
+	before, err := s.store.Sessions.Session(t.Context(), ann, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestDeleteMessage(t *testing.T) {
 	}
 	// A summariser that had read the message before it was deleted comes too late.
 	late := s.summaryOf(before)
-	if err := s.store.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
+	if err := s.store.Summaries.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save a summary made of a deleted message: %v", err)
 	}
 	checkRoundsOfGraves(t, s, m[1])
@@ -86,7 +86,7 @@ func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
 			if err := remove(s, m[0]); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.store.StoredPrompt(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
+			if _, err := s.store.Prompts.StoredPrompt(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
 				t.Errorf("the session's own prompt: %v", err)
 			}
 			if !s.quotes(early) || s.quotes(after) {
@@ -107,11 +107,11 @@ func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
 
 func (s *stand) read(id string) (conversation.Session, []conversation.Message) {
 	s.t.Helper()
-	session, err := s.store.Session(s.t.Context(), ann, id)
+	session, err := s.store.Sessions.Session(s.t.Context(), ann, id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	messages, _, err := s.store.Messages(s.t.Context(), ann, id, conversation.Page{Limit: 200})
+	messages, _, err := s.store.Messages.Messages(s.t.Context(), ann, id, conversation.Page{Limit: 200})
 	if err != nil {
 		s.t.Fatal(err)
 	}

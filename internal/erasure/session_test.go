@@ -31,10 +31,10 @@ func TestDeleteSession(t *testing.T) {
 	if err := s.DeleteSession(t.Context(), ann, "gone"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Session(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.store.Sessions.Session(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the session after it was deleted: %v", err)
 	}
-	line, _, err := s.store.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 50})
+	line, _, err := s.store.Messages.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 50})
 	if err != nil || len(line) != 1 || line[0].ID != kept[0].ID {
 		t.Errorf("timeline %v, %v", line, err)
 	}
@@ -42,7 +42,7 @@ func TestDeleteSession(t *testing.T) {
 	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
 		t.Errorf("vectors (-want +got), deleted %s, %s:\n%s", only.ID, dead.ID(), diff)
 	}
-	if _, err := s.store.Memories().Get(t.Context(), ann, only.ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.store.Memories.Get(t.Context(), ann, only.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a fact drawn only from it: %v", err)
 	}
 	keys := s.keys(ann)
@@ -74,7 +74,7 @@ func checkRoundsOfGraves(t *testing.T, s *stand, m conversation.Message) {
 			t.Error("a vector that came late is still there")
 		}
 	}
-	if count(s.keys(ann), "control#grave#") != 0 {
+	if count(s.keys(ann), "control#tombstone#") != 0 {
 		t.Error("a grave is still there after its rounds")
 	}
 }
@@ -103,7 +103,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errTable) {
 				t.Fatalf("delete without a table: %v", err)
 			}
-			if _, err := s.store.Append(t.Context(), ann, conversation.Append{
+			if _, err := s.store.Messages.Append(t.Context(), ann, conversation.Append{
 				SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
 			}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("append while it is deleted: %v", err)
@@ -154,7 +154,7 @@ func TestDeletionsDoWithoutTheIndex(t *testing.T) {
 				}
 				s.advance(26 * time.Hour)
 			}
-			if keys := s.keys(ann); count(keys, "control#grave#") != 0 {
+			if keys := s.keys(ann); count(keys, "control#tombstone#") != 0 {
 				t.Errorf("left are %v", keys)
 			}
 		})

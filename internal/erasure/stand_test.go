@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -37,7 +38,7 @@ type stand struct {
 	*erasure.Sweeper
 	t        *testing.T
 	table    string
-	store    *dynamo.Store
+	store    storetest.Stores
 	records  *records
 	index    *index
 	embedded *embedder
@@ -46,9 +47,9 @@ type stand struct {
 	now time.Time
 }
 
-// records is the table, where the deletion of messages can be made to fail.
+// records deletes sessions, where the deletion of messages can be made to fail.
 type records struct {
-	*dynamo.Store
+	erasure.SessionStore
 	fail error
 }
 
@@ -56,7 +57,7 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 	if r.fail != nil {
 		return r.fail
 	}
-	return r.Store.DeleteMessages(ctx, user, messages)
+	return r.SessionStore.DeleteMessages(ctx, user, messages)
 }
 
 // index is the engine, where it can be made to fail.
@@ -95,12 +96,12 @@ func (e *embedder) Embed(_ context.Context, texts []string) ([][]float32, error)
 func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: pineconetest.Client(t, 2)}, embedded: &embedder{}, table: dynamotest.Table(t)}
-	s.store = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
-	s.records = &records{Store: s.store}
-	messages := memory.New(s.store, recall.NewIndexer(s.embedded, s.index, "m"))
-	s.Sweeper = erasure.NewSweeper(erasure.New(erasure.Deps{
-		Store: s.records, Memories: s.store.Memories(), Index: s.index, Now: s.clock, Backups: erasure.DefaultBackups,
-	}), messages)
+	s.store = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock))
+	s.records = &records{SessionStore: s.store.SessionDeletion}
+	stores := s.store
+	stores.SessionDeletion = s.records
+	messages := memory.New(s.store.Indexing, recall.NewIndexer(s.embedded, s.index, "m"))
+	s.Sweeper = erasure.NewSweeper(stores.Erasure(s.index, s.clock), messages)
 	return s
 }
 
@@ -120,14 +121,14 @@ func (s *stand) advance(d time.Duration) {
 func (s *stand) say(user conversation.UserID, session string, contents ...string) []conversation.Message {
 	s.t.Helper()
 	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
-	if _, err := s.store.Session(s.t.Context(), user, session); err != nil {
-		if _, err := s.store.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
+	if _, err := s.store.Sessions.Session(s.t.Context(), user, session); err != nil {
+		if _, err := s.store.Sessions.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	var stored []conversation.Message
 	for _, c := range contents {
-		a, err := s.store.Append(s.t.Context(), user, conversation.Append{
+		a, err := s.store.Messages.Append(s.t.Context(), user, conversation.Append{
 			SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.User, Content: c}},
 			Idempotency: conversation.Idempotency{Scope: session, Key: fmt.Sprint(user, c), BodyHash: "h"},
 		})
@@ -154,12 +155,12 @@ func (s *stand) indexed(user conversation.UserID, generation int64, ids ...strin
 // summarize stores the summary of a session as it stands, and its vector.
 func (s *stand) summarize(user conversation.UserID, id string) summary.Summary {
 	s.t.Helper()
-	session, err := s.store.Session(s.t.Context(), user, id)
+	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	sum := s.summaryOf(session)
-	if err := s.store.SaveSummary(s.t.Context(), user, session, sum); err != nil {
+	if err := s.store.Summaries.SaveSummary(s.t.Context(), user, session, sum); err != nil {
 		s.t.Fatal(err)
 	}
 	s.indexed(user, session.Generation, sum.ID())
@@ -206,7 +207,7 @@ func (s *stand) remember(source longterm.MemorySource, messages ...conversation.
 	for _, x := range messages {
 		m.MessageIDs = append(m.MessageIDs, x.ID)
 	}
-	stored, _, err := s.store.Memories().Create(s.t.Context(), ann, m, conversation.Idempotency{})
+	stored, _, err := s.store.Memories.Create(s.t.Context(), ann, m, conversation.Idempotency{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func (s *stand) remember(source longterm.MemorySource, messages ...conversation.
 func (s *stand) rename(user conversation.UserID, session string) {
 	s.t.Helper()
 	title := "another"
-	if _, err := s.store.UpdateSession(s.t.Context(), user, session, conversation.SessionChange{Title: &title}); err != nil {
+	if _, err := s.store.Sessions.UpdateSession(s.t.Context(), user, session, conversation.SessionChange{Title: &title}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -226,7 +227,7 @@ func (s *stand) rename(user conversation.UserID, session string) {
 func (s *stand) keepPrompt(session string) (id string) {
 	s.t.Helper()
 	s.advance(time.Millisecond)
-	access, err := s.store.Access(s.t.Context(), ann)
+	access, err := s.store.Recall.Access(s.t.Context(), ann)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func (s *stand) keepPrompt(session string) (id string) {
 		ID: fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
 		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"), Generation: access.Generation,
 	}
-	if err := s.store.SavePrompt(s.t.Context(), ann, k); err != nil {
+	if err := s.store.Prompts.SavePrompt(s.t.Context(), ann, k); err != nil {
 		s.t.Fatal(err)
 	}
 	return k.ID
@@ -243,7 +244,7 @@ func (s *stand) keepPrompt(session string) (id string) {
 // quotes reports whether a prompt that is kept has its text.
 func (s *stand) quotes(id string) bool {
 	s.t.Helper()
-	k, err := s.store.StoredPrompt(s.t.Context(), ann, id)
+	k, err := s.store.Prompts.StoredPrompt(s.t.Context(), ann, id)
 	if err != nil || len(k.Manifest) == 0 {
 		s.t.Errorf("prompt %s: %v, a manifest of %d bytes", id, err, len(k.Manifest))
 	}

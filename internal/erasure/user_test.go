@@ -28,17 +28,17 @@ func TestErase(t *testing.T) {
 	s.summarize(ann, "s0")
 	s.remember(longterm.Seeded)
 	s.keepPrompt("s1")
-	if _, err := s.store.Profiles().Put(t.Context(), ann, longterm.Profile{Name: "Ann"}); err != nil {
+	if _, err := s.store.Profiles.Put(t.Context(), ann, longterm.Profile{Name: "Ann"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Preferences().Put(t.Context(), ann, longterm.Preferences{Timezone: "UTC"}); err != nil {
+	if _, err := s.store.Preferences.Put(t.Context(), ann, longterm.Preferences{Timezone: "UTC"}); err != nil {
 		t.Fatal(err)
 	}
 	s.say(bob, "s0", "bob's")
 	dynamotest.Put(t, s.table, ann, "workout#1", nil)
 	dynamotest.Put(t, s.table, ann, "summary#the app's own", nil)
 	dynamotest.Put(t, s.table, ann, "conversation#legacy", map[string]types.AttributeValue{"messages": &types.AttributeValueMemberL{}})
-	session, err := s.store.Session(t.Context(), ann, "s1")
+	session, err := s.store.Sessions.Session(t.Context(), ann, "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestErase(t *testing.T) {
 	if diff := cmp.Diff([]string{"control#generation", "summary#the app's own", "workout#1"}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if messages, _, err := s.store.Messages(t.Context(), bob, "s0", conversation.Page{Limit: 9}); err != nil || len(messages) != 1 {
+	if messages, _, err := s.store.Messages.Messages(t.Context(), bob, "s0", conversation.Page{Limit: 9}); err != nil || len(messages) != 1 {
 		t.Errorf("another user's messages: %v, %v", messages, err)
 	}
 	checkNothingComesBack(t, s, session)
@@ -70,15 +70,15 @@ func TestErase(t *testing.T) {
 // checkNothingComesBack lets workers that were late write, and the user come back.
 func checkNothingComesBack(t *testing.T, s *stand, old conversation.Session) {
 	t.Helper()
-	if err := s.store.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
+	if err := s.store.Summaries.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a late summary: %v", err)
 	}
 	late := prompt.StoredPrompt{ID: "prompt_1770000000000_x", ExpiresAt: s.clock().Add(time.Hour)}
-	if err := s.store.SavePrompt(t.Context(), ann, late); !fault.Is(err, fault.Conflict) {
+	if err := s.store.Prompts.SavePrompt(t.Context(), ann, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a late prompt: %v", err)
 	}
 	for op, err := range map[string]error{
-		"rearm": s.store.Rearm(t.Context(), ann, old, s.clock()), "settle": s.store.Settle(t.Context(), ann, old),
+		"rearm": s.store.Summaries.Rearm(t.Context(), ann, old, s.clock()), "settle": s.store.Summaries.Settle(t.Context(), ann, old),
 	} {
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			t.Errorf("a late %s: %v", op, err)
@@ -119,7 +119,7 @@ func TestEraseInSteps(t *testing.T) {
 		t.Fatalf("erase without time: %+v, %v", out, err)
 	}
 	// While one call has the user, another tells how far it is.
-	if _, held, err := s.store.BeginErasure(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !held {
+	if _, held, err := s.store.Erasures.BeginErasure(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || out.Done || out.Counts["message"] != 30 {
@@ -170,7 +170,7 @@ func TestEraseCutsOffWhatTakesTooLong(t *testing.T) {
 }
 
 // forgetfulStore cannot save how far an erasure has come.
-type forgetfulStore struct{ erasure.Store }
+type forgetfulStore struct{ erasure.UserStore }
 
 func (forgetfulStore) SaveErasure(context.Context, conversation.UserID, erasure.Progress, time.Time) error {
 	return errIndex
@@ -181,7 +181,7 @@ func TestEraseTellsNoMoreThanIsSaved(t *testing.T) {
 	s := newStand(t)
 	s.say(ann, "s", "1", "2")
 	deps := s.Deps
-	deps.Store = forgetfulStore{deps.Store}
+	deps.Users = forgetfulStore{deps.Users}
 	out, err := erasure.New(deps).Erase(t.Context(), ann, s.clock().Add(time.Minute))
 	if !errors.Is(err, errIndex) || out.Done || out.Generation != 1 || len(out.Counts) != 0 {
 		t.Errorf("erase without saving: %+v, %v", out, err)
@@ -208,10 +208,10 @@ func TestEraseWhileWriting(t *testing.T) {
 				default:
 				}
 				in := conversation.Append{SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: fmt.Sprint(w, i)}}}
-				if _, err := s.store.Append(t.Context(), ann, in); err != nil && !fault.Is(err, fault.NotFound) {
+				if _, err := s.store.Messages.Append(t.Context(), ann, in); err != nil && !fault.Is(err, fault.NotFound) {
 					t.Errorf("append: %v", err)
 				}
-				_, err := s.store.CreateSession(t.Context(), ann, conversation.NewSession{ID: fmt.Sprint(w, ".", i), Context: "workout_log", CoachID: "c"}, conversation.Idempotency{})
+				_, err := s.store.Sessions.CreateSession(t.Context(), ann, conversation.NewSession{ID: fmt.Sprint(w, ".", i), Context: "workout_log", CoachID: "c"}, conversation.Idempotency{})
 				if err != nil {
 					t.Errorf("create: %v", err)
 				}
@@ -227,7 +227,7 @@ func TestEraseWhileWriting(t *testing.T) {
 	if n := count(s.keys(ann), "msg#"); n != 0 {
 		t.Errorf("%d messages are left", n)
 	}
-	sessions, _, err := s.store.Sessions(t.Context(), ann, conversation.SessionFilter{}, conversation.Page{Limit: 200})
+	sessions, _, err := s.store.Sessions.Sessions(t.Context(), ann, conversation.SessionFilter{}, conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
-func Recall(cfg config.Config, rt Runtime, store *dynamo.Store) (*recall.Service, error) {
+func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {
 	index, err := pinecone.New(cfg.Pinecone)
 	if err != nil {
 		return nil, err
 	}
-	return recall.New(store, openai.New(cfg.OpenAI), index, recall.Options{Log: rt.Log}), nil
+	return recall.New(dynamo.NewRecallSource(db), openai.New(cfg.OpenAI), index, recall.Options{Log: rt.Log}), nil
 }
 
 // Indexer builds what writes records to the vector index.
@@ -31,21 +31,25 @@ func Indexer(cfg config.Config) (*recall.Indexer, error) {
 }
 
 // Eraser builds the service that deletes messages, sessions and users, with everything derived from them.
-func Eraser(cfg config.Config, store *dynamo.Store) (*erasure.Service, error) {
+func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
 	index, err := pinecone.New(cfg.Pinecone)
 	if err != nil {
 		return nil, err
 	}
+	deletion := dynamo.NewDeletionStore(db)
 	return erasure.New(erasure.Deps{
-		Store: store, Memories: store.Memories(), Index: index, Now: time.Now, Backups: erasure.DefaultBackups,
+		Messages: deletion, Sessions: deletion, Sources: deletion, Prompts: dynamo.NewPromptStore(db),
+		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db), Memories: dynamo.NewMemoryStore(db),
+		Index: index, Now: time.Now, Backups: erasure.DefaultBackups,
 	}), nil
 }
 
 // LongTerm returns the stores of the user's long-term records.
-func LongTerm(store *dynamo.Store) httpapi.LongTerm {
+func LongTerm(db *dynamo.DB) httpapi.LongTerm {
 	return httpapi.LongTerm{
-		Profile: store.Profiles(), Seed: store.Seeds(), UserSummary: store.UserSummaries(),
-		Preferences: store.Preferences(), Coaches: store, Goals: store.Goals(), CheckIns: store.CheckIns(),
-		Memories: store.Memories(), Todos: store.Todos(),
+		Profile: dynamo.NewProfileStore(db), Seed: dynamo.NewSeedStore(db),
+		UserSummary: dynamo.NewUserSummaryStore(db), Preferences: dynamo.NewPreferencesStore(db),
+		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
+		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
 	}
 }

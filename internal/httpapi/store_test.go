@@ -46,13 +46,10 @@ func newRealStores(t *testing.T) stores {
 func newRealStoresAt(t *testing.T, now func() time.Time) stores {
 	t.Helper()
 	store := dynamotest.New(t, dynamo.WithClock(now))
-	eraser := erasure.New(erasure.Deps{
-		Store: store, Memories: store.Memories(), Index: pineconetest.Client(t, 2), Now: noon,
-		Backups: erasure.DefaultBackups,
-	})
-	return stores{store, store, eraser, &slowEraser{Eraser: eraser}, httpapi.LongTerm{
-		Profile: store.Profiles(), Seed: store.Seeds(), UserSummary: store.UserSummaries(), Preferences: store.Preferences(),
-		Coaches: store, Goals: store.Goals(), CheckIns: store.CheckIns(), Memories: store.Memories(), Todos: store.Todos(),
+	eraser := store.Erasure(pineconetest.Client(t, 2), noon)
+	return stores{store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser}, httpapi.LongTerm{
+		Profile: store.Profiles, Seed: store.Seeds, UserSummary: store.UserSummaries, Preferences: store.Preferences,
+		Coaches: store.Coaches, Goals: store.Goals, CheckIns: store.CheckIns, Memories: store.Memories, Todos: store.Todos,
 	}}
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -30,7 +30,7 @@ type fixture struct {
 	*recall.Service
 	t       *testing.T
 	now     time.Time
-	store   *dynamo.Store
+	store   storetest.Stores
 	index   *faultyIndex
 	embed   *faultyEmbedder
 	indexer *recall.Indexer
@@ -42,7 +42,7 @@ func newFixture(t *testing.T) *fixture {
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
 	s.index = &faultyIndex{Index: pineconetest.Client(t, dimensions)}
 	s.indexer = recall.NewIndexer(s.embed, s.index, "offline")
-	s.Service = recall.New(s.store, s.embed, s.index, recall.Options{
+	s.Service = recall.New(s.store.Recall, s.embed, s.index, recall.Options{
 		EmbedTimeout: 20 * time.Second, IndexTimeout: 20 * time.Second, Now: func() time.Time { return s.now },
 	})
 	return s
@@ -107,9 +107,9 @@ func (s *fixture) write(
 	user conversation.UserID, context, session string, age time.Duration, texts ...string,
 ) []conversation.Message {
 	s.t.Helper()
-	if _, err := s.store.SessionIn(s.t.Context(), user, context, session); err != nil {
+	if _, err := s.store.Summaries.SessionIn(s.t.Context(), user, context, session); err != nil {
 		in := conversation.NewSession{ID: session, Context: context, CoachID: "coach"}
-		if _, err := s.store.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
+		if _, err := s.store.Sessions.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -121,7 +121,7 @@ func (s *fixture) write(
 			Role: role, Content: text, Timestamp: at, Tokens: len(text) / 4,
 		})
 	}
-	appended, err := s.store.Append(s.t.Context(), user, in)
+	appended, err := s.store.Messages.Append(s.t.Context(), user, in)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (s *fixture) write(
 // summarise stores a summary of a session, and indexes it unless lag is set.
 func (s *fixture) summarise(user conversation.UserID, context, id, text string, lag bool) {
 	s.t.Helper()
-	session, err := s.store.SessionIn(s.t.Context(), user, context, id)
+	session, err := s.store.Summaries.SessionIn(s.t.Context(), user, context, id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (s *fixture) summarise(user conversation.UserID, context, id, text string, 
 		Text: text, Kind: conversation.ByModel, CoveredThrough: session.LastSeq, UpdatedAt: s.now,
 	}
 	record, _ := summary.Of(session)
-	if err := s.store.SaveSummary(s.t.Context(), user, session, record); err != nil {
+	if err := s.store.Summaries.SaveSummary(s.t.Context(), user, session, record); err != nil {
 		s.t.Fatal(err)
 	}
 	if lag {
@@ -155,7 +155,7 @@ func (s *fixture) prefer(user conversation.UserID, change func(p *preferences)) 
 	s.t.Helper()
 	p := defaults()
 	change(&p)
-	if _, err := s.store.Preferences().Put(s.t.Context(), user, p); err != nil {
+	if _, err := s.store.Preferences.Put(s.t.Context(), user, p); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // checkIn stores and indexes a check-in.
 func (s *fixture) checkIn(user conversation.UserID, c longterm.CheckIn) longterm.CheckIn {
 	s.t.Helper()
-	stored, _, err := s.store.CheckIns().Create(s.t.Context(), user, c, conversation.Idempotency{})
+	stored, _, err := s.store.CheckIns.Create(s.t.Context(), user, c, conversation.Idempotency{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (s *fixture) checkIn(user conversation.UserID, c longterm.CheckIn) longterm
 // remember stores and indexes a memory.
 func (s *fixture) remember(user conversation.UserID, m longterm.Memory) longterm.Memory {
 	s.t.Helper()
-	stored, _, err := s.store.Memories().Create(s.t.Context(), user, m, conversation.Idempotency{})
+	stored, _, err := s.store.Memories.Create(s.t.Context(), user, m, conversation.Idempotency{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -22,17 +22,17 @@ func (words) Count(text string) int { return len(strings.Fields(text)) }
 func TestTheStory(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	remember := memory.New(s.store, s.indexer)
+	remember := memory.New(s.store.Indexing, s.indexer)
 	summarise := summary.New(summary.Deps{
-		Store: s.store, Model: embedder(t), Index: s.indexer, Messages: remember, Tokens: words{}, Now: time.Now,
+		Store: s.store.Summaries, Model: embedder(t), Index: s.indexer, Messages: remember, Tokens: words{}, Now: time.Now,
 		Report:        func(_ context.Context, op string, err error) { t.Errorf("%s: %v", op, err) },
 		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: 20 * time.Second, Background: true,
 	})
 	deliver := func(surface, session string, texts ...string) {
-		before, err := s.store.SessionIn(t.Context(), "ann", surface, session)
+		before, err := s.store.Summaries.SessionIn(t.Context(), "ann", surface, session)
 		known := err == nil
 		stored := s.write("ann", surface, session, time.Minute, texts...)
-		after, err := s.store.SessionIn(t.Context(), "ann", surface, session)
+		after, err := s.store.Summaries.SessionIn(t.Context(), "ann", surface, session)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestTheStory(t *testing.T) {
 	if len(found) != 1 || !strings.Contains(found[0], "glute bridges") {
 		t.Errorf("recall brought %v", found)
 	}
-	session, err := s.store.SessionIn(t.Context(), "ann", "program_designer", "design")
+	session, err := s.store.Summaries.SessionIn(t.Context(), "ann", "program_designer", "design")
 	if err != nil || session.Uncovered() || session.Summary.Kind != conversation.ByModel {
 		t.Errorf("the designer's session is %+v, %v", session, err)
 	}

@@ -205,7 +205,7 @@ func TestQueryReadsItsSessionWhileItSearches(t *testing.T) {
 		return errors.New("down")
 	}
 	options := recall.Options{Now: func() time.Time { return s.now }}
-	service := recall.New(waitingStore{s.store, asked}, s.embed, s.index, options)
+	service := recall.New(waitingStore{s.store.Recall, asked}, s.embed, s.index, options)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: "squats"}

@@ -35,7 +35,7 @@ func testAppend(t *testing.T, s *fixture) {
 	if x.MessageCount != 2 || x.LastSeq != 2 || !x.StartedAt.Equal(Now) || !x.LastMessageAt.Equal(want.Timestamp) {
 		t.Errorf("session after: %+v", x)
 	}
-	got, err := allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func testAppendTimes(t *testing.T, s *fixture) {
 	ancient.Timestamp = time.Date(1912, 6, 23, 1, 2, 3, 456789000, time.FixedZone("", 3600))
 	createSession(t, s, alice, coach, "old")
 	appendMessages(t, s, alice, "old", ancient)
-	got, err := allMessages(t.Context(), s, alice, "old", conversation.Page{Limit: 1})
+	got, err := allMessages(t.Context(), s.Messages, alice, "old", conversation.Page{Limit: 1})
 	if err != nil || len(got) != 1 || !got[0].Timestamp.Equal(ancient.Timestamp.Truncate(time.Millisecond)) {
 		t.Errorf("a time before 1970: %v, %v", got, err)
 	}
@@ -117,17 +117,17 @@ func testInvalidAppends(t *testing.T, s *fixture) {
 		{"together", "", fault.TooLarge, userMessages(large, large, large, large, large)},
 	}
 	for _, c := range cases {
-		_, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "r", Messages: c.messages})
+		_, err := s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "r", Messages: c.messages})
 		if !fault.Is(err, c.code) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.code)
 		} else if c.field != "" {
 			checkField(t, err, c.field)
 		}
 	}
-	if _, err := s.Append(t.Context(), alice, newAppend("none", "x")); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Messages.Append(t.Context(), alice, newAppend("none", "x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to a missing session: %v", err)
 	}
-	if got, err := allMessages(t.Context(), s, alice, "r", conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
+	if got, err := allMessages(t.Context(), s.Messages, alice, "r", conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
 		t.Errorf("invalid appends stored %d messages, %v", len(got), err)
 	}
 }
@@ -144,7 +144,7 @@ func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 	for i := range n {
 		wg.Go(func() {
 			var err error
-			if answers[i], err = s.Append(t.Context(), alice, in); err != nil {
+			if answers[i], err = s.Messages.Append(t.Context(), alice, in); err != nil {
 				t.Errorf("repeat %d: %v", i, err)
 			}
 		})
@@ -160,7 +160,7 @@ func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 	if firsts != 1 {
 		t.Errorf("%d answers were not replays, want 1", firsts)
 	}
-	got, err := allMessages(t.Context(), s, alice, "k", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s.Messages, alice, "k", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +175,14 @@ func testConcurrentAppends(t *testing.T, s *fixture) {
 		wg.Go(func() {
 			for i := range each {
 				m := userMessages(fmt.Sprintf("%d/%d", w, i))
-				if _, err := s.Append(t.Context(), alice, conversation.Append{SessionID: "w", Messages: m}); err != nil {
+				if _, err := s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "w", Messages: m}); err != nil {
 					t.Errorf("writer %d, message %d: %v", w, i, err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	got, err := allMessages(t.Context(), s, alice, "w", conversation.Page{Limit: 200})
+	got, err := allMessages(t.Context(), s.Messages, alice, "w", conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func testConcurrentAppends(t *testing.T, s *fixture) {
 		}
 		next[w]++
 	}
-	x, err := s.Session(t.Context(), alice, "w")
+	x, err := s.Sessions.Session(t.Context(), alice, "w")
 	if err != nil || x.MessageCount != writers*each || x.LastSeq != writers*each {
 		t.Errorf("session counts %d, last %d, %v", x.MessageCount, x.LastSeq, err)
 	}
@@ -211,7 +211,7 @@ func testContentRoundTrip(t *testing.T, s *fixture) {
 	}
 	createSession(t, s, alice, coach, "c")
 	appendMessages(t, s, alice, "c", userMessages(contents...)...)
-	got, err := allMessages(t.Context(), s, alice, "c", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,34 +226,34 @@ func testContentRoundTrip(t *testing.T, s *fixture) {
 func testAppendReplays(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "i")
 	in := appendWithKey("i", "k")
-	first, err := s.Append(t.Context(), alice, in)
+	first, err := s.Messages.Append(t.Context(), alice, in)
 	if err != nil || first.Replayed {
 		t.Fatalf("first: replayed %v, %v", first.Replayed, err)
 	}
 	appendMessages(t, s, alice, "i", userMessages("three")...)
-	again, err := s.Append(t.Context(), alice, in)
+	again, err := s.Messages.Append(t.Context(), alice, in)
 	if err != nil || !again.Replayed {
 		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
 	}
 	checkSameAnswer(t, first, again)
 	other := in
 	other.Idempotency.BodyHash = "h2"
-	if _, err := s.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
+	if _, err := s.Messages.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
 		t.Errorf("another body: %v", err)
 	}
 	other.Idempotency.Key = "k2"
-	if a, err := s.Append(t.Context(), alice, other); err != nil || a.Replayed {
+	if a, err := s.Messages.Append(t.Context(), alice, other); err != nil || a.Replayed {
 		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
 	}
-	got, err := allMessages(t.Context(), s, alice, "i", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s.Messages, alice, "i", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkComplete(t, got, 5)
-	if _, err := s.BuryMessage(t.Context(), alice, first.Messages[1], nil, Now); err != nil {
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, Now); err != nil {
 		t.Fatal(err)
 	}
-	if again, err = s.Append(t.Context(), alice, in); err != nil || !again.Replayed {
+	if again, err = s.Messages.Append(t.Context(), alice, in); err != nil || !again.Replayed {
 		t.Fatalf("repeat after a message was deleted: replayed %v, %v", again.Replayed, err)
 	}
 	checkSameAnswer(t, first, again)
@@ -287,7 +287,7 @@ func appendWithKey(sessionID, key string) conversation.Append {
 }
 
 func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
-	if _, err := s.CreateSession(t.Context(), alice, conversation.NewSession{
+	if _, err := s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
 		ID: "i", Context: coach, CoachID: "c", Title: "first", Attributes: map[string]any{"week": "1", "gone": true},
 	}, noKey); err != nil {
 		t.Fatal(err)
@@ -302,17 +302,17 @@ func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
 	}
 	var answers []conversation.Appended
 	for i, edit := range edits {
-		first, err := s.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
+		first, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		answers = append(answers, first)
-		if _, err := s.UpdateSession(t.Context(), alice, "i", edit); err != nil {
+		if _, err := s.Sessions.UpdateSession(t.Context(), alice, "i", edit); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, first := range answers {
-		again, err := s.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
+		again, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
 		if err != nil || !again.Replayed {
 			t.Fatalf("repeat %d: replayed %v, %v", i, again.Replayed, err)
 		}
@@ -324,17 +324,17 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	create := func(title string) {
 		t.Helper()
 		in := conversation.NewSession{ID: "i", Context: coach, CoachID: "c", Title: title}
-		if _, err := s.CreateSession(t.Context(), alice, in, noKey); err != nil {
+		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
 	create("first")
-	first, err := s.Append(t.Context(), alice, appendWithKey("i", "k"))
+	first, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	title := "second"
-	if _, err := s.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title}); err != nil {
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.sweeper().DeleteSession(t.Context(), alice, "i"); err != nil {
@@ -343,22 +343,22 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	first.Session.Title = "" // the title was deleted with the session
 	checkReplay := func(when string) {
 		t.Helper()
-		again, err := s.Append(t.Context(), alice, appendWithKey("i", "k"))
+		again, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k"))
 		if err != nil || !again.Replayed {
 			t.Fatalf("repeat %s: replayed %v, %v", when, again.Replayed, err)
 		}
 		checkSameAnswer(t, first, again)
-		if _, err := s.Append(t.Context(), bob, appendWithKey("i", "k")); !fault.Is(err, fault.NotFound) {
+		if _, err := s.Messages.Append(t.Context(), bob, appendWithKey("i", "k")); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s, by another user: %v", when, err)
 		}
 	}
 	checkReplay("after the deletion")
-	if _, err := s.Append(t.Context(), alice, appendWithKey("i", "other")); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "other")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another key after the deletion: %v", err)
 	}
 	other := appendWithKey("i", "k")
 	other.Idempotency.BodyHash = "h2"
-	if _, err := s.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
+	if _, err := s.Messages.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
 		t.Errorf("another body after the deletion: %v", err)
 	}
 	s.advance(time.Second)

@@ -16,25 +16,25 @@ import (
 )
 
 func testCollections(t *testing.T, s *fixture) {
-	checkCollection(t, "goal", s.Goals(), func(g *longterm.Goal) *string { return &g.ID },
+	checkCollection(t, "goal", s.Goals, func(g *longterm.Goal) *string { return &g.ID },
 		longterm.Goal{Title: "Run", Status: longterm.GoalActive, GoalType: longterm.Habit, CreatedAt: Now, UpdatedAt: Now},
 		func(g *longterm.Goal) { g.Status = longterm.GoalCompleted })
-	checkCollection(t, "check-in", s.CheckIns(), func(c *longterm.CheckIn) *string { return &c.ID },
+	checkCollection(t, "check-in", s.CheckIns, func(c *longterm.CheckIn) *string { return &c.ID },
 		longterm.CheckIn{Timestamp: Now, Note: "slept", Tokens: 2}, func(c *longterm.CheckIn) { c.Note = "" })
-	checkCollection(t, "memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
+	checkCollection(t, "memory", s.Memories, func(m *longterm.Memory) *string { return &m.ID },
 		longterm.Memory{
 			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted,
 			Confidence: 0.75, Rated: true, MessageIDs: []string{"a", "b"}, ValidUntil: Now.Add(time.Hour),
 			CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
 		},
 		func(m *longterm.Memory) { m.SupersededBy, m.ValidUntil = "another", Now })
-	checkCollection(t, "unrated memory", s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
+	checkCollection(t, "unrated memory", s.Memories, func(m *longterm.Memory) *string { return &m.ID },
 		longterm.Memory{
 			Type: longterm.ProjectMemory, Content: "may move", Source: longterm.Seeded, Rated: true,
 			CreatedAt: Now, UpdatedAt: Now,
 		},
 		func(m *longterm.Memory) { m.Rated = false })
-	checkCollection(t, "todo", s.Todos(), func(t *longterm.Todo) *string { return &t.ID },
+	checkCollection(t, "todo", s.Todos, func(t *longterm.Todo) *string { return &t.ID },
 		longterm.Todo{Content: "call", CoachID: "c", Status: longterm.Pending, CreatedAt: Now, UpdatedAt: Now, Tokens: 1},
 		func(t *longterm.Todo) { t.Status, t.CompletedAt = longterm.TodoCompleted, Now })
 }
@@ -139,7 +139,7 @@ func testCollectionPages(t *testing.T, s *fixture) {
 		if i%2 == 1 {
 			g.Status = longterm.GoalPaused
 		}
-		stored, _, err := s.Goals().Create(t.Context(), alice, g, noKey)
+		stored, _, err := s.Goals.Create(t.Context(), alice, g, noKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,26 +147,26 @@ func testCollectionPages(t *testing.T, s *fixture) {
 	}
 	for _, limit := range []int{1, 3, 7, 50} {
 		var got []string
-		for _, g := range allRecords(t, s.Goals(), limit) {
+		for _, g := range allRecords(t, s.Goals, limit) {
 			got = append(got, g.ID)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
-	_, _, err := s.Goals().List(t.Context(), alice, conversation.Page{Limit: 1, After: "x"})
+	_, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 1, After: "x"})
 	checkField(t, err, "cursor")
 }
 
 func testConcurrentUpdates(t *testing.T, s *fixture) {
-	m, _, err := s.Memories().Create(t.Context(), alice, longterm.Memory{Content: "x", CreatedAt: Now}, noKey)
+	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", CreatedAt: Now}, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			_, err := s.Memories().Update(t.Context(), alice, m.ID, func(m *longterm.Memory) error {
+			_, err := s.Memories.Update(t.Context(), alice, m.ID, func(m *longterm.Memory) error {
 				m.MessageIDs = append(m.MessageIDs, fmt.Sprint(i))
 				m.ValidUntil = time.Time{}
 				if i%2 == 0 {
@@ -180,15 +180,15 @@ func testConcurrentUpdates(t *testing.T, s *fixture) {
 		})
 	}
 	wg.Wait()
-	if got, err := s.Memories().Get(t.Context(), alice, m.ID); err != nil || len(got.MessageIDs) != 8 {
+	if got, err := s.Memories.Get(t.Context(), alice, m.ID); err != nil || len(got.MessageIDs) != 8 {
 		t.Errorf("8 updates left %v, %v", got.MessageIDs, err)
 	}
 }
 
 // snapshot reads the live long-term records of alice, as a prompt does.
-func snapshot(t *testing.T, s Store) longterm.Snapshot {
+func snapshot(t *testing.T, s *fixture) longterm.Snapshot {
 	t.Helper()
-	snap, err := s.LongTerm(t.Context(), alice)
+	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func snapshot(t *testing.T, s Store) longterm.Snapshot {
 
 func testGoalsBecomePast(t *testing.T, s *fixture) {
 	in := longterm.Goal{Title: "x", Status: longterm.GoalActive, CreatedAt: Now, UpdatedAt: Now}
-	g, _, err := s.Goals().Create(t.Context(), alice, in, noKey)
+	g, _, err := s.Goals.Create(t.Context(), alice, in, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,13 +205,13 @@ func testGoalsBecomePast(t *testing.T, s *fixture) {
 		longterm.GoalPaused: 0, longterm.GoalActive: 1, longterm.GoalCompleted: 0, longterm.GoalAbandoned: 0,
 	} {
 		setStatus := func(g *longterm.Goal) error { g.Status = status; return nil }
-		if _, err := s.Goals().Update(t.Context(), alice, g.ID, setStatus); err != nil {
+		if _, err := s.Goals.Update(t.Context(), alice, g.ID, setStatus); err != nil {
 			t.Fatal(err)
 		}
 		if got := snapshot(t, s).Goals; len(got) != want {
 			t.Errorf("%d goals that are %s are live", len(got), status)
 		}
-		if got, err := s.Goals().Get(t.Context(), alice, g.ID); err != nil || got.Status != status {
+		if got, err := s.Goals.Get(t.Context(), alice, g.ID); err != nil || got.Status != status {
 			t.Errorf("a goal that is %s reads as %+v, %v", status, got, err)
 		}
 	}
@@ -220,7 +220,7 @@ func testGoalsBecomePast(t *testing.T, s *fixture) {
 func testTodosBecomePast(t *testing.T, s *fixture) {
 	add := func(status longterm.TodoStatus, completed time.Time) string {
 		t.Helper()
-		todo, _, err := s.Todos().Create(t.Context(), alice, longterm.Todo{
+		todo, _, err := s.Todos.Create(t.Context(), alice, longterm.Todo{
 			CoachID: "c", Content: "x", Status: status, CompletedAt: completed, CreatedAt: Now, UpdatedAt: Now,
 		}, noKey)
 		if err != nil {
@@ -235,10 +235,10 @@ func testTodosBecomePast(t *testing.T, s *fixture) {
 	checkTodos(t, s, open)
 	later := add(longterm.Pending, time.Time{})
 	checkTodos(t, s, open, later)
-	if all, _, err := s.Todos().List(t.Context(), alice, conversation.Page{Limit: 50}); err != nil || len(all) != 4 {
+	if all, _, err := s.Todos.List(t.Context(), alice, conversation.Page{Limit: 50}); err != nil || len(all) != 4 {
 		t.Errorf("%d todos are listed, %v", len(all), err)
 	}
-	_, err := s.Todos().Update(t.Context(), alice, won, func(t *longterm.Todo) error {
+	_, err := s.Todos.Update(t.Context(), alice, won, func(t *longterm.Todo) error {
 		t.Status, t.CompletedAt = longterm.Pending, time.Time{}
 		return nil
 	})
@@ -264,14 +264,14 @@ func checkTodos(t *testing.T, s *fixture, want ...string) {
 func testLatestCheckIn(t *testing.T, s *fixture) {
 	for _, d := range []time.Duration{-time.Hour, 0, -time.Minute, -40 * 365 * 24 * time.Hour * 2} {
 		c := longterm.CheckIn{Timestamp: Now.Add(d), Note: d.String(), Tokens: 3}
-		if _, _, err := s.CheckIns().Create(t.Context(), alice, c, noKey); err != nil {
+		if _, _, err := s.CheckIns.Create(t.Context(), alice, c, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := snapshot(t, s).LatestCheckIn; got == nil || got.Note != "0s" {
 		t.Fatalf("latest check-in %+v", got)
 	}
-	list, _, err := s.CheckIns().List(t.Context(), alice, conversation.Page{Limit: 10})
+	list, _, err := s.CheckIns.List(t.Context(), alice, conversation.Page{Limit: 10})
 	if err != nil || len(list) != 4 || list[0].Note != "0s" || list[1].Note != "-1m0s" {
 		t.Errorf("check-ins %+v, %v", list, err)
 	}
@@ -284,7 +284,7 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	create := func(m longterm.Memory) longterm.Memory {
 		t.Helper()
 		m.CreatedAt, m.UpdatedAt = Now, Now
-		stored, _, err := s.Memories().Create(t.Context(), alice, m, noKey)
+		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 		t.Errorf("%d memories are live, the pinned one %v, the seeded one %v", len(live), live[pinned.ID], live[seeded.ID])
 	}
 	for _, m := range extracted {
-		got, err := s.Memories().Get(t.Context(), alice, m.ID)
+		got, err := s.Memories.Get(t.Context(), alice, m.ID)
 		if err != nil {
 			t.Fatalf("a memory past the cap was lost: %v", err)
 		}
@@ -313,7 +313,7 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 			t.Fatalf("read back (-want +got):\n%s", diff)
 		}
 	}
-	if all := allRecords(t, s.Memories(), 75); len(all) != maxLiveMemories+2 {
+	if all := allRecords(t, s.Memories, 75); len(all) != maxLiveMemories+2 {
 		t.Errorf("%d memories are listed", len(all))
 	}
 }

@@ -28,9 +28,7 @@ func (emptyIndex) ReindexNext(context.Context, conversation.UserID, conversation
 
 // sweeper returns the service that deletes from the store.
 func (s *fixture) sweeper() *erasure.Sweeper {
-	return erasure.NewSweeper(erasure.New(erasure.Deps{
-		Store: s.Store, Memories: s.Memories(), Index: emptyIndex{}, Now: s.clock, Backups: erasure.DefaultBackups,
-	}), emptyIndex{})
+	return erasure.NewSweeper(s.Erasure(emptyIndex{}, s.clock), emptyIndex{})
 }
 
 // extractMemory stores a memory that was extracted from messages, and returns its id.
@@ -40,7 +38,7 @@ func (s *fixture) extractMemory(t *testing.T, messages ...conversation.Message) 
 	for _, x := range messages {
 		m.MessageIDs = append(m.MessageIDs, x.ID)
 	}
-	stored, _, err := s.Memories().Create(t.Context(), alice, m, noKey)
+	stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +70,10 @@ func seqs(messages []conversation.Message) []int {
 }
 
 // checkSeqs reads a session in both directions and compares the seq numbers of its messages.
-func checkSeqs(t *testing.T, s Store, id string, want ...int) {
+func checkSeqs(t *testing.T, s *fixture, id string, want ...int) {
 	t.Helper()
 	for _, limit := range []int{1, 50} {
-		got, err := allMessages(t.Context(), s, alice, id, conversation.Page{Limit: limit})
+		got, err := allMessages(t.Context(), s.Messages, alice, id, conversation.Page{Limit: limit})
 		if diff := cmp.Diff(want, seqs(got)); err != nil || diff != "" {
 			t.Errorf("%s, pages of %d (-want +got), %v:\n%s", id, limit, err, diff)
 		}
@@ -116,7 +114,7 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 	if x.Summary != nil || x.SummarizedSeq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
 		t.Errorf("the session is %+v", x)
 	}
-	if hits, err := s.Resolve(t.Context(), alice, 0, []string{sum.ID(), m[1].ID}); err != nil || len(hits) != 0 {
+	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{sum.ID(), m[1].ID}); err != nil || len(hits) != 0 {
 		t.Errorf("resolved %v, %v", hits, err)
 	}
 	checkDeletingEnds(t, s, m)
@@ -147,14 +145,14 @@ func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 
 func testMessageByID(t *testing.T, s *fixture) {
 	_, m := newSession(t, s, coach, "a", "1")
-	got, err := s.MessageOf(t.Context(), alice, "a", m[0].ID)
+	got, err := s.MessageDeletion.Message(t.Context(), alice, "a", m[0].ID)
 	if diff := cmp.Diff(m[0], got); err != nil || diff != "" {
 		t.Errorf("(-want +got), %v:\n%s", err, diff)
 	}
 	for name, err := range map[string]error{
-		"another session": errorOf(s.MessageOf(t.Context(), alice, "b", m[0].ID)),
-		"another user":    errorOf(s.MessageOf(t.Context(), bob, "a", m[0].ID)),
-		"no id":           errorOf(s.MessageOf(t.Context(), alice, "a", "msg")),
+		"another session": errorOf(s.MessageDeletion.Message(t.Context(), alice, "b", m[0].ID)),
+		"another user":    errorOf(s.MessageDeletion.Message(t.Context(), bob, "a", m[0].ID)),
+		"no id":           errorOf(s.MessageDeletion.Message(t.Context(), alice, "a", "msg")),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -165,15 +163,15 @@ func testMessageByID(t *testing.T, s *fixture) {
 func testSessionsOfMessages(t *testing.T, s *fixture) {
 	_, a := newSession(t, s, coach, "a", "1", "2")
 	_, b := newSession(t, s, "workout_log", "b", "3")
-	if _, err := s.BuryMessage(t.Context(), alice, a[1], nil, Now); err != nil {
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, Now); err != nil {
 		t.Fatal(err)
 	}
 	ids := []string{a[0].ID, a[1].ID, b[0].ID, "none", a[0].ID}
-	got, err := s.SessionsOf(t.Context(), alice, ids)
+	got, err := s.Sources.SessionsOf(t.Context(), alice, ids)
 	if diff := cmp.Diff(map[string]string{a[0].ID: "a", b[0].ID: "b"}, got); err != nil || diff != "" {
 		t.Errorf("(-want +got), %v:\n%s", err, diff)
 	}
-	if got, err := s.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
+	if got, err := s.Sources.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
 		t.Errorf("of another user's messages: %v, %v", got, err)
 	}
 }
@@ -184,10 +182,10 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	own, shared := newSummary(gone, 2, conversation.ByModel, true), newSummary(gone, 2, conversation.ByModel, true)
 	own.RecordType, shared.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
 	own.SubjectID, shared.SubjectID, shared.SessionID = "p1", "p2", "kept"
-	if err := s.SaveSummary(t.Context(), alice, gone, own); err != nil {
+	if err := s.Summaries.SaveSummary(t.Context(), alice, gone, own); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveSummary(t.Context(), alice, kept, shared); err != nil { // same record type, another session
+	if err := s.Summaries.SaveSummary(t.Context(), alice, kept, shared); err != nil { // same record type, another session
 		t.Fatal(err)
 	}
 	s.extractMemory(t, m...)
@@ -209,7 +207,7 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	if got := listPrompts(t, s, "", 50); len(got) != 1 || got[0].SessionID != "kept" {
 		t.Errorf("saved prompts are %v", promptIDs(got))
 	}
-	hits, err := s.Resolve(t.Context(), alice, 0, []string{own.ID(), shared.ID()})
+	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{own.ID(), shared.ID()})
 	if err != nil || len(hits) != 1 || hits[0].ID != shared.ID() {
 		t.Errorf("summaries resolve to %v, %v", hits, err)
 	}
@@ -224,12 +222,12 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 	t.Helper()
 	completed := conversation.Completed
 	for op, err := range map[string]error{
-		"read":     errorOf(s.Session(t.Context(), alice, id)),
-		"append":   errorOf(s.Append(t.Context(), alice, newAppend(id, "late"))),
-		"turn":     errorOf(s.BeginTurn(t.Context(), alice, newAppend(id, "late"), time.Minute)),
-		"change":   errorOf(s.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
-		"leave":    s.LeaveSession(t.Context(), alice, id, Now),
-		"messages": errorOf(allMessages(t.Context(), s, alice, id, conversation.Page{Limit: 10})),
+		"read":     errorOf(s.Sessions.Session(t.Context(), alice, id)),
+		"append":   errorOf(s.Messages.Append(t.Context(), alice, newAppend(id, "late"))),
+		"turn":     errorOf(s.Turns.BeginTurn(t.Context(), alice, newAppend(id, "late"), time.Minute)),
+		"change":   errorOf(s.Sessions.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
+		"leave":    s.Sessions.LeaveSession(t.Context(), alice, id, Now),
+		"messages": errorOf(allMessages(t.Context(), s.Messages, alice, id, conversation.Page{Limit: 10})),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s a deleted session: %v", op, err)
@@ -241,7 +239,7 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 		}
 	}
 	ids := idsOf(messages, func(m conversation.Message) string { return m.ID })
-	if hits, err := s.Resolve(t.Context(), alice, 0, ids); err != nil || len(hits) != 0 {
+	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, ids); err != nil || len(hits) != 0 {
 		t.Errorf("its messages resolve to %v, %v", hits, err)
 	}
 	for _, m := range timeline(t, s, conversation.Range{}, conversation.Page{Limit: 50}) {
@@ -256,19 +254,19 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 func testDeletionResumes(t *testing.T, s *fixture) {
 	_, old := newSession(t, s, coach, "a", "1", "2")
 	due := Now.Add(time.Hour)
-	g, err := s.BurySession(t.Context(), alice, "a", due)
+	deleted, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), alice, newAppend("a", "late")); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Messages.Append(t.Context(), alice, newAppend("a", "late")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to a deleted session: %v", err)
 	}
-	again, err := s.BurySession(t.Context(), alice, "a", due)
-	if err != nil || again.ID != g.ID || again.Session == nil {
+	again, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
+	if err != nil || again.ID != deleted.ID || again.Session == nil {
 		t.Errorf("delete it again: %+v, %v", again, err)
 	}
 	messages := func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
-		return s.BuriedMessages(t.Context(), again, p)
+		return s.SessionDeletion.RemainingMessages(t.Context(), again, p)
 	}
 	left := allPages(t, conversation.Page{Limit: 1}, messages)
 	if diff := cmp.Diff(old, left); diff != "" {
@@ -293,23 +291,23 @@ func testTombstones(t *testing.T, s *fixture) {
 	newSession(t, s, "workout_log", "b", "3")
 	var want []string
 	for i, minutes := range []int{3, 1} {
-		g, err := s.BuryMessage(t.Context(), alice, m[i], []string{m[i].ID}, Now.Add(time.Duration(minutes)*time.Minute))
-		if err != nil || cmp.Diff([]string{m[i].ID}, g.Vectors) != "" {
-			t.Fatalf("delete a message: %+v, %v", g, err)
+		deleted, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m[i], []string{m[i].ID}, Now.Add(time.Duration(minutes)*time.Minute))
+		if err != nil || cmp.Diff([]string{m[i].ID}, deleted.Vectors) != "" {
+			t.Fatalf("delete a message: %+v, %v", deleted, err)
 		}
-		want = append([]string{g.ID}, want...)
+		want = append([]string{deleted.ID}, want...)
 	}
-	if _, err := s.BurySession(t.Context(), alice, "b", Now.Add(10*time.Minute)); err != nil {
+	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "b", Now.Add(10*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	due := func(minutes, limit int) (ids []string, tombstones []erasure.Grave) {
+	due := func(minutes, limit int) (ids []string, tombstones []erasure.Tombstone) {
 		t.Helper()
-		tombstones, err := s.GravesBefore(t.Context(), Now.Add(time.Duration(minutes)*time.Minute), limit)
+		tombstones, err := s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Duration(minutes)*time.Minute), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range tombstones {
-			ids = append(ids, g.ID)
+		for _, deleted := range tombstones {
+			ids = append(ids, deleted.ID)
 		}
 		return ids, tombstones
 	}
@@ -320,16 +318,16 @@ func testTombstones(t *testing.T, s *fixture) {
 	}
 	_, tombstones := due(9, 9)
 	first := tombstones[0]
-	first.Emptied, first.Round = true, 1
-	if err := s.KeepGrave(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
+	first.Emptied, first.Sweeps = true, 1
+	if err := s.Tombstones.SaveTombstone(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	got, tombstones := due(9, 9)
-	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Round != 1 {
+	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Sweeps != 1 {
 		t.Errorf("due after one was postponed: %+v", tombstones)
 	}
 	for range 2 {
-		if err := s.CloseGrave(t.Context(), first); err != nil {
+		if err := s.Tombstones.DeleteTombstone(t.Context(), first); err != nil {
 			t.Error(err)
 		}
 	}
@@ -346,14 +344,14 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 		s.advance(time.Minute)
 		k := s.savePrompt(t, session)
 		k.Text = []byte("quoted")
-		if err := s.SavePrompt(t.Context(), alice, k); err != nil {
+		if err := s.Prompts.SavePrompt(t.Context(), alice, k); err != nil {
 			t.Fatal(err)
 		}
 		saved = append(saved, k)
 	}
 	for range 2 {
 		from, to := saved[1].CreatedAt, saved[3].CreatedAt.Add(time.Second)
-		if err := s.ForgetPrompts(t.Context(), alice, "a", from, to); err != nil {
+		if err := s.PromptDeletion.DeletePrompts(t.Context(), alice, "a", from, to); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -366,22 +364,22 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 
 // testVectorTombstones saves a tombstone of vectors twice, and one of a generation that the user does not have.
 func testVectorTombstones(t *testing.T, s *fixture) {
-	g := erasure.Grave{User: alice, Vectors: []string{"v1", "v2"}, Emptied: true, BuriedAt: Now}
-	other := g
+	deleted := erasure.Tombstone{User: alice, Vectors: []string{"v1", "v2"}, Emptied: true, DeletedAt: Now}
+	other := deleted
 	other.Generation, other.Vectors = 7, []string{"v3"}
-	for _, left := range []erasure.Grave{g, g, other} {
-		if err := s.LeaveGrave(t.Context(), left, Now); err != nil {
+	for _, left := range []erasure.Tombstone{deleted, deleted, other} {
+		if err := s.Tombstones.SaveVectorTombstone(t.Context(), left, Now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	due, err := s.GravesBefore(t.Context(), Now.Add(time.Hour), 10)
-	if err != nil || len(due) != 1 || !slices.Equal(due[0].Vectors, g.Vectors) || !due[0].Emptied || due[0].User != alice {
+	due, err := s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Hour), 10)
+	if err != nil || len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied || due[0].User != alice {
 		t.Fatalf("due are %+v, %v", due, err)
 	}
-	if err := s.CloseGrave(t.Context(), due[0]); err != nil {
+	if err := s.Tombstones.DeleteTombstone(t.Context(), due[0]); err != nil {
 		t.Fatal(err)
 	}
-	if due, err = s.GravesBefore(t.Context(), Now.Add(time.Hour), 10); err != nil || len(due) != 0 {
+	if due, err = s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Hour), 10); err != nil || len(due) != 0 {
 		t.Errorf("due after it was closed: %+v, %v", due, err)
 	}
 }

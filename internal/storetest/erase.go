@@ -29,18 +29,18 @@ func (s *fixture) storeEverything(t *testing.T, name string) {
 	s.extractMemory(t, messages...)
 	s.savePrompt(t, name)
 	active := longterm.Goal{Title: name, Status: longterm.GoalActive, CreatedAt: s.clock()}
-	_, _, goal := s.Goals().Create(ctx, alice, active, noKey)
+	_, _, goal := s.Goals.Create(ctx, alice, active, noKey)
 	active.Status = longterm.GoalPaused
-	_, _, paused := s.Goals().Create(ctx, alice, active, noKey)
-	_, _, checkIn := s.CheckIns().Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
+	_, _, paused := s.Goals.Create(ctx, alice, active, noKey)
+	_, _, checkIn := s.CheckIns.Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
 	pending := longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}
-	_, _, todo := s.Todos().Create(ctx, alice, pending, noKey)
+	_, _, todo := s.Todos.Create(ctx, alice, pending, noKey)
 	for what, err := range map[string]error{
-		"profile":      errorOf(s.Profiles().Put(ctx, alice, longterm.Profile{Name: name})),
-		"seed":         errorOf(s.Seeds().Put(ctx, alice, longterm.Seed{Content: name})),
-		"user summary": errorOf(s.UserSummaries().Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})),
-		"preferences":  errorOf(s.Preferences().Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})),
-		"coach":        errorOf(s.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})),
+		"profile":      errorOf(s.Profiles.Put(ctx, alice, longterm.Profile{Name: name})),
+		"seed":         errorOf(s.Seeds.Put(ctx, alice, longterm.Seed{Content: name})),
+		"user summary": errorOf(s.UserSummaries.Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})),
+		"preferences":  errorOf(s.Preferences.Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})),
+		"coach":        errorOf(s.Coaches.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})),
 		"goal":         goal, "paused goal": paused, "check-in": checkIn, "todo": todo,
 	} {
 		if err != nil {
@@ -62,27 +62,27 @@ func (s *fixture) visible(t *testing.T) map[string]int {
 			got[name] = n
 		}
 	}
-	messages, _, err := s.Timeline(ctx, alice, conversation.Range{}, page)
+	messages, _, err := s.Messages.Timeline(ctx, alice, conversation.Range{}, page)
 	some("timeline", len(messages), err)
-	sessions, _, err := s.Sessions(ctx, alice, conversation.SessionFilter{}, page)
+	sessions, _, err := s.Sessions.Sessions(ctx, alice, conversation.SessionFilter{}, page)
 	some("sessions", len(sessions), err)
-	recent, err := s.RecentSessions(ctx, alice, Now.Add(-farAhead), 10)
+	recent, err := s.PromptSource.RecentSessions(ctx, alice, Now.Add(-farAhead), 10)
 	some("recent sessions", len(recent), err)
 	for _, id := range []string{"old", "new"} {
-		messages, _, err := s.Messages(ctx, alice, id, page)
+		messages, _, err := s.Messages.Messages(ctx, alice, id, page)
 		some("messages of "+id, len(messages), err)
 	}
-	prompts, _, err := s.StoredPrompts(ctx, alice, "", page)
+	prompts, _, err := s.Prompts.StoredPrompts(ctx, alice, "", page)
 	some("prompts", len(prompts), err)
-	coaches, _, err := s.Coaches(ctx, alice, page)
+	coaches, _, err := s.Coaches.Coaches(ctx, alice, page)
 	some("coaches", len(coaches), err)
-	goals, _, err := s.Goals().List(ctx, alice, page)
+	goals, _, err := s.Goals.List(ctx, alice, page)
 	some("goals", len(goals), err)
-	checkIns, _, err := s.CheckIns().List(ctx, alice, page)
+	checkIns, _, err := s.CheckIns.List(ctx, alice, page)
 	some("check-ins", len(checkIns), err)
-	memories, _, err := s.Memories().List(ctx, alice, page)
+	memories, _, err := s.Memories.List(ctx, alice, page)
 	some("memories", len(memories), err)
-	todos, _, err := s.Todos().List(ctx, alice, page)
+	todos, _, err := s.Todos.List(ctx, alice, page)
 	some("todos", len(todos), err)
 	s.visibleSingletons(t, some)
 	return got
@@ -90,18 +90,18 @@ func (s *fixture) visible(t *testing.T) map[string]int {
 
 func (s *fixture) visibleSingletons(t *testing.T, some func(string, int, error)) {
 	t.Helper()
-	profile, err := s.Profiles().Get(t.Context(), alice)
+	profile, err := s.Profiles.Get(t.Context(), alice)
 	some("profile", len(profile.Name), err)
-	seed, err := s.Seeds().Get(t.Context(), alice)
+	seed, err := s.Seeds.Get(t.Context(), alice)
 	some("seed", len(seed.Content), err)
-	about, err := s.UserSummaries().Get(t.Context(), alice)
+	about, err := s.UserSummaries.Get(t.Context(), alice)
 	some("user summary", len(about.Wins), err)
-	snap, err := s.LongTerm(t.Context(), alice)
+	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
 	some("snapshot", len(snap.Coaches)+len(snap.Goals)+len(snap.Memories)+len(snap.Todos), err)
 	if snap.Profile != nil || snap.Seed != nil || snap.UserSummary != nil || snap.LatestCheckIn != nil {
 		some("snapshot's single records", 1, nil)
 	}
-	access, err := s.Access(t.Context(), alice)
+	access, err := s.Recall.Access(t.Context(), alice)
 	some("preferences", len(access.Preferences.Timezone)-len("UTC"), err)
 }
 
@@ -129,7 +129,7 @@ func testErase(t *testing.T, s *fixture) {
 	if !recordsExist() {
 		t.Error("the app's own record is gone")
 	}
-	if got, err := allMessages(t.Context(), s, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
+	if got, err := allMessages(t.Context(), s.Messages, bob, "bobs", conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
 		t.Errorf("another user's messages: %v, %v", got, err)
 	}
 	out, err = s.erase(t)
@@ -143,18 +143,18 @@ func testErase(t *testing.T, s *fixture) {
 func testErasureResumes(t *testing.T, s *fixture) {
 	s.storeEverything(t, "old")
 	until := s.clock().Add(time.Minute)
-	p, held, err := s.BeginErasure(t.Context(), alice, until)
+	p, held, err := s.Erasures.BeginErasure(t.Context(), alice, until)
 	if err != nil || !held || p.Done || p.Generation != 1 || !p.ErasedAt.Equal(s.clock()) {
 		t.Fatalf("begin: %+v, held %v, %v", p, held, err)
 	}
 	p.Counts, p.Vectors = map[string]int{"message": 7}, 3
-	if err := s.SaveErasure(t.Context(), alice, p, Now); err != nil {
+	if err := s.Erasures.SaveErasure(t.Context(), alice, p, Now); err != nil {
 		t.Fatal(err)
 	}
-	if got, held, err := s.BeginErasure(t.Context(), alice, until); err != nil || !held || cmp.Diff(p, got) != "" {
+	if got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until); err != nil || !held || cmp.Diff(p, got) != "" {
 		t.Errorf("continue: %+v, held %v, %v", got, held, err)
 	}
-	if got, held, err := s.BeginErasure(t.Context(), alice, until); err != nil || held || cmp.Diff(p, got) != "" {
+	if got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until); err != nil || held || cmp.Diff(p, got) != "" {
 		t.Errorf("begin while another caller holds the erasure: %+v, held %v, %v", got, held, err)
 	}
 	s.advance(time.Hour) // the lease has expired
@@ -162,7 +162,7 @@ func testErasureResumes(t *testing.T, s *fixture) {
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 9 || out.Vectors != 3 {
 		t.Errorf("to the end: %+v, %v", out, err)
 	}
-	if err := s.SaveErasure(t.Context(), alice, erasedBefore(p), Now); !fault.Is(err, fault.Conflict) {
+	if err := s.Erasures.SaveErasure(t.Context(), alice, erasedBefore(p), Now); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save another erasure: %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func erasedBefore(p erasure.Progress) erasure.Progress {
 func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
 	s.storeEverything(t, "old")
 	all := s.visible(t)
-	if _, held, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil || !held {
+	if _, held, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
@@ -209,7 +209,7 @@ func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
 // testTimelineDuringErasure reads pages that begin between messages of the erased generation.
 func testTimelineDuringErasure(t *testing.T, s *fixture) {
 	newSession(t, s, coach, "old", numbered("m", 20)...)
-	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
+	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(time.Second)
@@ -228,7 +228,7 @@ func testTimelineDuringErasure(t *testing.T, s *fixture) {
 // testSameIDDuringErasure creates a session with the id of one that is being erased.
 func testSameIDDuringErasure(t *testing.T, s *fixture) {
 	newSession(t, s, coach, "a", "1", "2")
-	if _, _, err := s.BeginErasure(t.Context(), alice, s.clock()); err != nil {
+	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(time.Minute)
@@ -253,16 +253,16 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "1")
 	m := s.extractMemory(t, messages...)
 	saved := s.savePrompt(t, "a")
-	p, _, err := s.BeginErasure(t.Context(), alice, s.clock())
+	p, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock())
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkRefused := func(when string) {
 		t.Helper()
-		if err := s.SavePrompt(t.Context(), alice, saved); !fault.Is(err, fault.Conflict) {
+		if err := s.Prompts.SavePrompt(t.Context(), alice, saved); !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s: save a prompt: %v", when, err)
 		}
-		_, err := s.Memories().Update(t.Context(), alice, m, func(m *longterm.Memory) error { m.Pinned = true; return nil })
+		_, err := s.Memories.Update(t.Context(), alice, m, func(m *longterm.Memory) error { m.Pinned = true; return nil })
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: change a memory: %v", when, err)
 		}
@@ -274,17 +274,17 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	}
 	checkRefused("afterwards")
 	for op, err := range map[string]error{
-		"save a summary": s.SaveSummary(t.Context(), alice, session, newSummary(session, 1, conversation.ByModel, true)),
-		"mark indexed":   s.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1),
-		"rearm":          s.Rearm(t.Context(), alice, session, s.clock()),
-		"append":         errorOf(s.Append(t.Context(), alice, newAppend("a", "late"))),
-		"delete":         errorOf(s.BurySession(t.Context(), alice, "a", Now)),
+		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, newSummary(session, 1, conversation.ByModel, true)),
+		"mark indexed":   s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1),
+		"rearm":          s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
+		"append":         errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
+		"delete":         errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	if err := s.Settle(t.Context(), alice, session); err != nil && !fault.Is(err, fault.NotFound) {
+	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil && !fault.Is(err, fault.NotFound) {
 		t.Errorf("settle: %v", err)
 	}
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
@@ -300,25 +300,25 @@ func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 	write := func() {
 		t.Helper()
 		in := conversation.NewSession{ID: "a", Context: coach, CoachID: "c"}
-		created, err := s.CreateSession(t.Context(), alice, in, idempotencyKey("sessions", "k"))
+		created, err := s.Sessions.CreateSession(t.Context(), alice, in, idempotencyKey("sessions", "k"))
 		if err != nil || created.Replayed {
 			t.Fatalf("create: replayed %v, %v", created.Replayed, err)
 		}
 		one, two := newAppend("a", "1"), newAppend("a", "2")
 		one.Idempotency, two.Idempotency = idempotencyKey("messages", "k"), idempotencyKey("chat", "k")
-		a, err := s.Append(t.Context(), alice, one)
+		a, err := s.Messages.Append(t.Context(), alice, one)
 		if err != nil || a.Replayed || a.Messages[0].Seq != 1 {
 			t.Fatalf("append: replayed %v, %v", a.Replayed, err)
 		}
-		turn, err := s.BeginTurn(t.Context(), alice, two, time.Minute)
+		turn, err := s.Turns.BeginTurn(t.Context(), alice, two, time.Minute)
 		if err != nil || turn.Answer != nil {
 			t.Fatalf("begin turn: %+v, %v", turn, err)
 		}
-		if m, err := s.FinishTurn(t.Context(), alice, turn, userMessages("3")[0]); err != nil || m.Seq != 3 {
+		if m, err := s.Turns.FinishTurn(t.Context(), alice, turn, userMessages("3")[0]); err != nil || m.Seq != 3 {
 			t.Fatalf("finish turn: %+v, %v", m, err)
 		}
 		g := longterm.Goal{Title: "x", CreatedAt: Now}
-		_, replayed, err := s.Goals().Create(t.Context(), alice, g, idempotencyKey("goals", "k"))
+		_, replayed, err := s.Goals.Create(t.Context(), alice, g, idempotencyKey("goals", "k"))
 		if err != nil || replayed {
 			t.Fatalf("create a goal: replayed %v, %v", replayed, err)
 		}

@@ -18,9 +18,8 @@ const (
 
 var noKey conversation.Idempotency
 
-// fixture is a store under test and its clock.
+// fixture is the stores under test and their clock.
 type fixture struct {
-	Store
 	Subject
 	mu  sync.Mutex
 	now time.Time
@@ -41,10 +40,10 @@ func (s *fixture) advance(d time.Duration) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-func createSession(t *testing.T, s Store, user conversation.UserID, context, id string) conversation.Session {
+func createSession(t *testing.T, s *fixture, user conversation.UserID, context, id string) conversation.Session {
 	t.Helper()
 	in := conversation.NewSession{ID: id, Context: context, CoachID: "c1"}
-	created, err := s.CreateSession(t.Context(), user, in, noKey)
+	created, err := s.Sessions.CreateSession(t.Context(), user, in, noKey)
 	if err != nil {
 		t.Fatalf("create session %s: %v", id, err)
 	}
@@ -65,10 +64,10 @@ func newAppend(sessionID string, contents ...string) conversation.Append {
 }
 
 func appendMessages(
-	t *testing.T, s Store, user conversation.UserID, id string, messages ...conversation.NewMessage,
+	t *testing.T, s *fixture, user conversation.UserID, id string, messages ...conversation.NewMessage,
 ) conversation.Appended {
 	t.Helper()
-	a, err := s.Append(t.Context(), user, conversation.Append{SessionID: id, Messages: messages})
+	a, err := s.Messages.Append(t.Context(), user, conversation.Append{SessionID: id, Messages: messages})
 	if err != nil {
 		t.Fatalf("append to %s: %v", id, err)
 	}
@@ -77,7 +76,7 @@ func appendMessages(
 
 // newSession creates a session of alice with messages, and returns both as stored.
 func newSession(
-	t *testing.T, s Store, context, id string, contents ...string,
+	t *testing.T, s *fixture, context, id string, contents ...string,
 ) (conversation.Session, []conversation.Message) {
 	t.Helper()
 	createSession(t, s, alice, context, id)
@@ -89,9 +88,9 @@ func newSession(
 }
 
 // readSession returns a session of alice.
-func readSession(t *testing.T, s Store, id string) conversation.Session {
+func readSession(t *testing.T, s *fixture, id string) conversation.Session {
 	t.Helper()
-	session, err := s.Session(t.Context(), alice, id)
+	session, err := s.Sessions.Session(t.Context(), alice, id)
 	if err != nil {
 		t.Fatalf("read session %s: %v", id, err)
 	}

@@ -13,18 +13,18 @@ import (
 )
 
 func testSingletons(t *testing.T, s *fixture) {
-	checkSingleton(t, s.Profiles(),
+	checkSingleton(t, s.Profiles,
 		longterm.Profile{Name: "Ann", Email: "a@b.c", CreatedAt: Now, About: "x"}, longterm.Profile{Name: "B"}, true)
-	checkSingleton(t, s.Seeds(), longterm.Seed{Content: "runs"}, longterm.Seed{Content: "swims"}, true)
-	checkSingleton(t, s.UserSummaries(),
+	checkSingleton(t, s.Seeds, longterm.Seed{Content: "runs"}, longterm.Seed{Content: "swims"}, true)
+	checkSingleton(t, s.UserSummaries,
 		longterm.UserSummary{Patterns: []string{"a", "b"}, Wins: []string{"c"}, LastUpdated: Now},
 		longterm.UserSummary{Struggles: []string{"d"}}, true)
-	checkSingleton(t, s.Preferences(),
+	checkSingleton(t, s.Preferences,
 		longterm.Preferences{
 			CrossContext: true, Unshared: map[string]bool{"workout_log": true}, Timezone: "Asia/Kolkata",
 		},
 		longterm.DefaultPreferences(), false)
-	snap, err := s.LongTerm(t.Context(), alice)
+	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T,
 func testPreferencesHaveDefaults(t *testing.T, s *fixture) {
 	check := func(user conversation.UserID, want longterm.Preferences) {
 		t.Helper()
-		got, err := s.Preferences().Get(t.Context(), user)
+		got, err := s.Preferences.Get(t.Context(), user)
 		if err != nil {
 			t.Fatal(err)
 		}
-		access, err := s.Access(t.Context(), user)
+		access, err := s.Recall.Access(t.Context(), user)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func testPreferencesHaveDefaults(t *testing.T, s *fixture) {
 	}
 	check(alice, longterm.DefaultPreferences())
 	set := longterm.Preferences{Timezone: "Pacific/Auckland"}
-	if _, err := s.Preferences().Put(t.Context(), alice, set); err != nil {
+	if _, err := s.Preferences.Put(t.Context(), alice, set); err != nil {
 		t.Fatal(err)
 	}
 	check(alice, set)
@@ -91,18 +91,18 @@ func testCoaches(t *testing.T, s *fixture) {
 	var c longterm.Coach
 	for _, id := range []string{"b", "c", "a"} {
 		c = longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}
-		if _, err := s.PutCoach(t.Context(), alice, c); err != nil {
+		if _, err := s.Coaches.PutCoach(t.Context(), alice, c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Coach(t.Context(), alice, "a")
+	got, err := s.Coaches.Coach(t.Context(), alice, "a")
 	if diff := cmp.Diff(c, got); diff != "" || err != nil {
 		t.Errorf("coach (-want +got):\n%s%v", diff, err)
 	}
 	for _, limit := range []int{1, 2, 3, 50} {
 		var ids []string
 		coaches := func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
-			return s.Coaches(t.Context(), alice, p)
+			return s.Coaches.Coaches(t.Context(), alice, p)
 		}
 		for _, c := range allPages(t, conversation.Page{Limit: limit}, coaches) {
 			ids = append(ids, c.ID)
@@ -119,29 +119,29 @@ func testCoaches(t *testing.T, s *fixture) {
 
 func checkCoachErrors(t *testing.T, s *fixture) {
 	t.Helper()
-	if _, err := s.Coach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Coaches.Coach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's coach: %v", err)
 	}
-	if err := s.DeleteCoach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
+	if err := s.Coaches.DeleteCoach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete another user's coach: %v", err)
 	}
-	if err := s.DeleteCoach(t.Context(), alice, "a"); err != nil {
+	if err := s.Coaches.DeleteCoach(t.Context(), alice, "a"); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteCoach(t.Context(), alice, "a"); !fault.Is(err, fault.NotFound) {
+	if err := s.Coaches.DeleteCoach(t.Context(), alice, "a"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete a coach twice: %v", err)
 	}
-	_, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "a#b"})
+	_, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "a#b"})
 	checkField(t, err, "coachId")
 	for i := range 98 { // b and c are there
-		if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)}); err != nil {
+		if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"}); !fault.Is(err, fault.Conflict) {
+	if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("one coach more than the cap: %v", err)
 	}
-	if _, err := s.PutCoach(t.Context(), alice, longterm.Coach{ID: "b", Name: "again"}); err != nil {
+	if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "b", Name: "again"}); err != nil {
 		t.Errorf("replace a coach at the cap: %v", err)
 	}
 }

@@ -20,12 +20,12 @@ func testPaging(t *testing.T, s *fixture) {
 		appendMessages(t, s, alice, "p", userMessages(numbered("m", min(50, n-i))...)...)
 	}
 	for _, limit := range []int{1, 7, 50, 107, 200} {
-		got, err := allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: limit})
+		got, err := allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkComplete(t, got, n)
-		got, err = allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: limit, Descending: true})
+		got, err = allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: limit, Descending: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,10 +33,10 @@ func testPaging(t *testing.T, s *fixture) {
 		checkComplete(t, got, n)
 	}
 	for _, bad := range []conversation.Position{"x", "1", "0@2026-02-05T18:30:00.000Z", "1@2026", "@"} {
-		_, _, err := s.Messages(t.Context(), alice, "p", conversation.Page{Limit: 1, After: bad})
+		_, _, err := s.Messages.Messages(t.Context(), alice, "p", conversation.Page{Limit: 1, After: bad})
 		checkField(t, err, "cursor")
 	}
-	if _, _, err := s.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1}); !fault.Is(err, fault.NotFound) {
+	if _, _, err := s.Messages.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("messages of a missing session: %v", err)
 	}
 }
@@ -57,9 +57,9 @@ func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {
 	}
 	for _, desc := range []bool{false, true} {
 		page := conversation.Page{Limit: 50, Descending: desc}
-		check(s.Messages(t.Context(), alice, "b", page))
-		check(s.Timeline(t.Context(), alice, conversation.Range{}, page))
-		got, err := allMessages(t.Context(), s, alice, "b", page)
+		check(s.Messages.Messages(t.Context(), alice, "b", page))
+		check(s.Messages.Timeline(t.Context(), alice, conversation.Range{}, page))
+		got, err := allMessages(t.Context(), s.Messages, alice, "b", page)
 		if err != nil || len(got) != n {
 			t.Errorf("all pages hold %d, %v", len(got), err)
 		}
@@ -82,7 +82,7 @@ func testPagingDuringWrites(t *testing.T, s *fixture) {
 		})
 	}
 	for _, desc := range []bool{true, false} {
-		got, err := allMessages(t.Context(), s, alice, "p", conversation.Page{Limit: 9, Descending: desc})
+		got, err := allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: 9, Descending: desc})
 		if err != nil {
 			t.Error(err)
 		}
@@ -109,10 +109,10 @@ func testPagingDuringWrites(t *testing.T, s *fixture) {
 }
 
 // timeline reads all pages of alice's timeline.
-func timeline(t *testing.T, s Store, r conversation.Range, page conversation.Page) []conversation.Message {
+func timeline(t *testing.T, s *fixture, r conversation.Range, page conversation.Page) []conversation.Message {
 	t.Helper()
 	return allPages(t, page, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
-		return s.Timeline(t.Context(), alice, r, p)
+		return s.Messages.Timeline(t.Context(), alice, r, p)
 	})
 }
 
@@ -154,6 +154,6 @@ func testTimeline(t *testing.T, s *fixture) {
 			}
 		}
 	}
-	_, _, err := s.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 1, After: "msg#x"})
+	_, _, err := s.Messages.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 1, After: "msg#x"})
 	checkField(t, err, "cursor")
 }

@@ -133,27 +133,27 @@ func (r listUser) nextID() string {
 func (r listUser) lists() []pagedList {
 	all := []pagedList{r.sessions(), r.timeline(), r.messages(), r.coaches(), r.prompts()}
 	return append(all,
-		collectionList(r, "goals", r.s.Goals(), func(g *longterm.Goal) *string { return &g.ID },
+		collectionList(r, "goals", r.s.Goals, func(g *longterm.Goal) *string { return &g.ID },
 			func(g *longterm.Goal, at time.Time) { g.Status, g.CreatedAt = longterm.GoalActive, at },
 			func(g *longterm.Goal) { g.Status = longterm.GoalPaused }),
-		collectionList(r, "memories", r.s.Memories(), func(m *longterm.Memory) *string { return &m.ID },
+		collectionList(r, "memories", r.s.Memories, func(m *longterm.Memory) *string { return &m.ID },
 			func(m *longterm.Memory, at time.Time) { m.Content, m.CreatedAt = "x", at },
 			func(m *longterm.Memory) { m.SupersededBy = "another" }),
-		collectionList(r, "check-ins", r.s.CheckIns(), func(c *longterm.CheckIn) *string { return &c.ID },
+		collectionList(r, "check-ins", r.s.CheckIns, func(c *longterm.CheckIn) *string { return &c.ID },
 			func(c *longterm.CheckIn, at time.Time) { c.Timestamp = at },
 			func(c *longterm.CheckIn) { c.Note = "changed" }),
 	)
 }
 
 func (r listUser) createSession(id string) error {
-	return errorOf(r.s.CreateSession(r.ctx, r.user, conversation.NewSession{ID: id, Context: coach, CoachID: "c"}, noKey))
+	return errorOf(r.s.Sessions.CreateSession(r.ctx, r.user, conversation.NewSession{ID: id, Context: coach, CoachID: "c"}, noKey))
 }
 
 // appendMessage appends one message to a session.
 func (r listUser) appendMessage(id string, at time.Time) (conversation.Message, error) {
 	m := userMessages("x")
 	m[0].Timestamp = at
-	a, err := r.s.Append(r.ctx, r.user, conversation.Append{SessionID: id, Messages: m})
+	a, err := r.s.Messages.Append(r.ctx, r.user, conversation.Append{SessionID: id, Messages: m})
 	if err != nil {
 		return conversation.Message{}, err
 	}
@@ -164,7 +164,7 @@ func (r listUser) sessions() pagedList {
 	return pagedList{
 		name: "sessions",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
-			sessions, next, err := r.s.Sessions(r.ctx, r.user, conversation.SessionFilter{}, page)
+			sessions, next, err := r.s.Sessions.Sessions(r.ctx, r.user, conversation.SessionFilter{}, page)
 			return idsOf(sessions, func(s conversation.Session) string { return s.ID }), next, err
 		},
 		add: func(at time.Time) (string, error) {
@@ -176,10 +176,10 @@ func (r listUser) sessions() pagedList {
 		},
 		change: func(id string) error {
 			title := r.nextID()
-			return errorOf(r.s.UpdateSession(r.ctx, r.user, id, conversation.SessionChange{Title: &title}))
+			return errorOf(r.s.Sessions.UpdateSession(r.ctx, r.user, id, conversation.SessionChange{Title: &title}))
 		},
 		move:   func(id string) error { return errorOf(r.appendMessage(id, time.Time{})) },
-		remove: func(id string) error { return errorOf(r.s.BurySession(r.ctx, r.user, id, Now)) },
+		remove: func(id string) error { return errorOf(r.s.SessionDeletion.DeleteSession(r.ctx, r.user, id, Now)) },
 	}
 }
 
@@ -188,7 +188,7 @@ func (r listUser) timeline() pagedList {
 	inSession := l.add
 	l.name = "timeline"
 	l.page = func(page conversation.Page) ([]string, conversation.Position, error) {
-		messages, next, err := r.s.Timeline(r.ctx, r.user, conversation.Range{}, page)
+		messages, next, err := r.s.Messages.Timeline(r.ctx, r.user, conversation.Range{}, page)
 		return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
 	}
 	// Every second message goes to a new session, so that its time may lie before those of other messages.
@@ -210,11 +210,11 @@ func (r listUser) messages() pagedList {
 	return pagedList{
 		name: "messages",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
-			messages, next, err := r.s.Messages(r.ctx, r.user, "s", page)
+			messages, next, err := r.s.Messages.Messages(r.ctx, r.user, "s", page)
 			return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
 		},
 		add: func(at time.Time) (string, error) {
-			if _, err := r.s.Session(r.ctx, r.user, "s"); err != nil {
+			if _, err := r.s.Sessions.Session(r.ctx, r.user, "s"); err != nil {
 				if err := r.createSession("s"); err != nil {
 					return "", err
 				}
@@ -224,32 +224,32 @@ func (r listUser) messages() pagedList {
 			return m.ID, err
 		},
 		remove: func(id string) error {
-			sessions, err := r.s.SessionsOf(r.ctx, r.user, []string{id})
+			sessions, err := r.s.Sources.SessionsOf(r.ctx, r.user, []string{id})
 			if err != nil {
 				return err
 			}
-			m, err := r.s.MessageOf(r.ctx, r.user, sessions[id], id)
+			m, err := r.s.MessageDeletion.Message(r.ctx, r.user, sessions[id], id)
 			if err != nil {
 				return err
 			}
-			return errorOf(r.s.BuryMessage(r.ctx, r.user, m, nil, Now))
+			return errorOf(r.s.MessageDeletion.DeleteMessage(r.ctx, r.user, m, nil, Now))
 		},
 	}
 }
 
 func (r listUser) coaches() pagedList {
 	put := func(id string) error {
-		return errorOf(r.s.PutCoach(r.ctx, r.user, longterm.Coach{ID: id, Name: r.nextID()}))
+		return errorOf(r.s.Coaches.PutCoach(r.ctx, r.user, longterm.Coach{ID: id, Name: r.nextID()}))
 	}
 	return pagedList{
 		name: "coaches",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
-			coaches, next, err := r.s.Coaches(r.ctx, r.user, page)
+			coaches, next, err := r.s.Coaches.Coaches(r.ctx, r.user, page)
 			return idsOf(coaches, func(c longterm.Coach) string { return c.ID }), next, err
 		},
 		add:    func(time.Time) (string, error) { id := r.nextID(); return id, put(id) },
 		change: put,
-		remove: func(id string) error { return r.s.DeleteCoach(r.ctx, r.user, id) },
+		remove: func(id string) error { return r.s.Coaches.DeleteCoach(r.ctx, r.user, id) },
 	}
 }
 
@@ -257,12 +257,12 @@ func (r listUser) prompts() pagedList {
 	return pagedList{
 		name: "prompts",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
-			saved, next, err := r.s.StoredPrompts(r.ctx, r.user, "", page)
+			saved, next, err := r.s.Prompts.StoredPrompts(r.ctx, r.user, "", page)
 			return promptIDs(saved), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			k := promptAt(at, r.nextID())
-			return k.ID, r.s.SavePrompt(r.ctx, r.user, k)
+			return k.ID, r.s.Prompts.SavePrompt(r.ctx, r.user, k)
 		},
 	}
 }

@@ -16,10 +16,10 @@ import (
 func testOpen(t *testing.T, s *fixture) {
 	want, _ := newSession(t, s, "program_designer", "a", "1")
 	p := longterm.Preferences{CrossContext: true, Timezone: "Pacific/Auckland"}
-	if _, err := s.Preferences().Put(t.Context(), alice, p); err != nil {
+	if _, err := s.Preferences.Put(t.Context(), alice, p); err != nil {
 		t.Fatal(err)
 	}
-	session, access, err := s.Open(t.Context(), alice, "program_designer", "a")
+	session, access, err := s.PromptSource.Open(t.Context(), alice, "program_designer", "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func testOpen(t *testing.T, s *fixture) {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
 	for _, at := range [][2]string{{"program_designer", "b"}, {coach, "a"}, {"none", "a"}} {
-		if _, _, err := s.Open(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
+		if _, _, err := s.PromptSource.Open(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
 			t.Errorf("open %v: %v", at, err)
 		}
-		if _, err := s.SessionIn(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
+		if _, err := s.Summaries.SessionIn(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
 			t.Errorf("session in %v: %v", at, err)
 		}
 	}
-	if _, _, err := s.Open(t.Context(), bob, "program_designer", "a"); !fault.Is(err, fault.NotFound) {
+	if _, _, err := s.PromptSource.Open(t.Context(), bob, "program_designer", "a"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("open another user's: %v", err)
 	}
 }
@@ -53,7 +53,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "silent")
 	sum := saveSummary(t, s, readSession(t, s, "s2"))
 	for _, limit := range []int{2, 10} {
-		got, err := s.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
+		got, err := s.PromptSource.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 	session := readSession(t, s, "a")
 	for _, after := range []int{0, 1, 99, 250, 350, 399, 490, 499, 500, 2000} {
 		for _, limit := range []int{1, 20, 100} {
-			got, err := s.MessagesAfter(t.Context(), alice, session, after, limit)
+			got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, after, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +99,11 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 			}
 		}
 	}
-	tail, err := s.Tail(t.Context(), alice, session, 10)
+	tail, err := s.PromptSource.Tail(t.Context(), alice, session, 10)
 	if err != nil || len(tail) != 10 || tail[0].Seq != n-9 || tail[9].Seq != n {
 		t.Errorf("tail of %d messages, %v", len(tail), err)
 	}
-	if none, err := s.Tail(t.Context(), alice, session, 0); err != nil || len(none) != 0 {
+	if none, err := s.PromptSource.Tail(t.Context(), alice, session, 0); err != nil || len(none) != 0 {
 		t.Errorf("a tail of length 0: %v, %v", none, err)
 	}
 }
@@ -116,7 +116,7 @@ func testResolve(t *testing.T, s *fixture) {
 		t.Helper()
 		m := longterm.Memory{Content: "fact", CreatedAt: Now, UpdatedAt: Now}
 		change(&m)
-		stored, _, err := s.Memories().Create(t.Context(), alice, m, noKey)
+		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,11 +126,11 @@ func testResolve(t *testing.T, s *fixture) {
 	superseded := memory(func(m *longterm.Memory) { m.SupersededBy = valid })
 	over := memory(func(m *longterm.Memory) { m.ValidUntil = Now })
 	slept := longterm.CheckIn{Timestamp: Now.Add(-time.Hour), Note: "slept"}
-	checkIn, _, err := s.CheckIns().Create(t.Context(), alice, slept, noKey)
+	checkIn, _, err := s.CheckIns.Create(t.Context(), alice, slept, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteMessages(t.Context(), alice, messages[1:]); err != nil {
+	if err := s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]); err != nil {
 		t.Fatal(err)
 	}
 	ids := []string{
@@ -139,7 +139,7 @@ func testResolve(t *testing.T, s *fixture) {
 	}
 	want := []string{valid + "#2", messages[0].ID, checkIn.ID + "#p1", sum.ID() + "#1"}
 	for user, want := range map[conversation.UserID][]string{alice: want, bob: nil} {
-		hits, err := s.Resolve(t.Context(), user, 0, ids)
+		hits, err := s.PromptSource.Resolve(t.Context(), user, 0, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func testResolve(t *testing.T, s *fixture) {
 			t.Errorf("resolved %+v", hits)
 		}
 	}
-	if hits, err := s.Resolve(t.Context(), alice, 1, ids); err != nil || len(hits) != 0 {
+	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 1, ids); err != nil || len(hits) != 0 {
 		t.Errorf("of another generation: %v, %v", hits, err)
 	}
 }
@@ -171,23 +171,23 @@ func promptAt(at time.Time, random string) prompt.StoredPrompt {
 func (s *fixture) savePrompt(t *testing.T, session string) prompt.StoredPrompt {
 	t.Helper()
 	s.advance(time.Millisecond)
-	access, err := s.Access(t.Context(), alice)
+	access, err := s.Recall.Access(t.Context(), alice)
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := promptAt(s.clock(), "r")
 	k.SessionID, k.Generation = session, access.Generation
-	if err := s.SavePrompt(t.Context(), alice, k); err != nil {
+	if err := s.Prompts.SavePrompt(t.Context(), alice, k); err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
 // listPrompts lists the saved prompts of a session, or of all sessions where session is empty.
-func listPrompts(t *testing.T, s Store, session string, limit int) []prompt.StoredPrompt {
+func listPrompts(t *testing.T, s *fixture, session string, limit int) []prompt.StoredPrompt {
 	t.Helper()
 	list := func(p conversation.Page) ([]prompt.StoredPrompt, conversation.Position, error) {
-		return s.StoredPrompts(t.Context(), alice, session, p)
+		return s.Prompts.StoredPrompts(t.Context(), alice, session, p)
 	}
 	return allPages(t, conversation.Page{Limit: limit}, list)
 }
@@ -199,12 +199,12 @@ func testSavedPrompts(t *testing.T, s *fixture) {
 	}
 	short := saved[4]
 	short.Text, short.ExpiresAt = []byte("text"), s.clock().Truncate(time.Second).Add(time.Hour)
-	if err := s.SavePrompt(t.Context(), alice, short); err != nil { // saving it again replaces it
+	if err := s.Prompts.SavePrompt(t.Context(), alice, short); err != nil { // saving it again replaces it
 		t.Fatal(err)
 	}
 	saved[4] = short
 	for _, want := range saved {
-		got, err := s.StoredPrompt(t.Context(), alice, want.ID)
+		got, err := s.Prompts.StoredPrompt(t.Context(), alice, want.ID)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("saved prompt (-want +got), %v:\n%s", err, diff)
 		}
@@ -218,18 +218,18 @@ func testSavedPrompts(t *testing.T, s *fixture) {
 		}
 	}
 	s.advance(time.Hour)
-	if _, err := s.StoredPrompt(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Prompts.StoredPrompt(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an expired prompt: %v", err)
 	}
 	if diff := cmp.Diff(saved[:4], listPrompts(t, s, "", 50)); diff != "" {
 		t.Errorf("listed after one expired (-want +got):\n%s", diff)
 	}
-	if _, err := s.StoredPrompt(t.Context(), bob, saved[0].ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Prompts.StoredPrompt(t.Context(), bob, saved[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another user's prompt: %v", err)
 	}
 	late := saved[0]
 	late.Generation = 1
-	if err := s.SavePrompt(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
+	if err := s.Prompts.SavePrompt(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save a prompt of another generation: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ func testCreate(t *testing.T, s *fixture) {
 		ID: "a.b:c-d_1", Context: "program_designer", CoachID: "c1", Title: "Plan",
 		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
 	}
-	created, err := s.CreateSession(t.Context(), alice, in, noKey)
+	created, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func testCreate(t *testing.T, s *fixture) {
 	if diff := cmp.Diff(want, created.Session); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
-	got, err := s.Session(t.Context(), alice, in.ID)
+	got, err := s.Sessions.Session(t.Context(), alice, in.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func testCreate(t *testing.T, s *fixture) {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
 	in = conversation.NewSession{Context: coach, CoachID: "c1"}
-	fresh, err := s.CreateSession(t.Context(), alice, in, noKey)
+	fresh, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
 	if err != nil || !conversation.ValidID(fresh.Session.ID) {
 		t.Errorf("without an id: %q, %v", fresh.Session.ID, err)
 	}
@@ -46,12 +46,12 @@ func testCreate(t *testing.T, s *fixture) {
 func testCreateReplays(t *testing.T, s *fixture) {
 	idem := conversation.Idempotency{Scope: "POST /v1/sessions", Key: "k#1", BodyHash: "h1"}
 	in := conversation.NewSession{Context: coach, CoachID: "c1"}
-	first, err := s.CreateSession(t.Context(), alice, in, idem)
+	first, err := s.Sessions.CreateSession(t.Context(), alice, in, idem)
 	if err != nil {
 		t.Fatal(err)
 	}
 	appendMessages(t, s, alice, first.Session.ID, userMessages("hello")...)
-	again, err := s.CreateSession(t.Context(), alice, in, idem)
+	again, err := s.Sessions.CreateSession(t.Context(), alice, in, idem)
 	if err != nil || !again.Replayed {
 		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
 	}
@@ -59,10 +59,10 @@ func testCreateReplays(t *testing.T, s *fixture) {
 		t.Errorf("the repeat answers %+v, the first call %+v", again.Session, first.Session)
 	}
 	idem.BodyHash = "h2"
-	if _, err := s.CreateSession(t.Context(), alice, in, idem); !fault.Is(err, fault.IdempotencyMismatch) {
+	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, idem); !fault.Is(err, fault.IdempotencyMismatch) {
 		t.Errorf("another body: %v", err)
 	}
-	other, err := s.CreateSession(t.Context(), bob, in, idem)
+	other, err := s.Sessions.CreateSession(t.Context(), bob, in, idem)
 	if err != nil || other.Replayed {
 		t.Errorf("another user's same key: replayed %v, %v", other.Replayed, err)
 	}
@@ -72,7 +72,7 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "one")
 	for _, context := range conversation.Contexts() {
 		in := conversation.NewSession{ID: "one", Context: context, CoachID: "c1"}
-		if _, err := s.CreateSession(t.Context(), alice, in, noKey); !fault.Is(err, fault.Conflict) {
+		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); !fault.Is(err, fault.Conflict) {
 			t.Errorf("the same id in %s: %v", context, err)
 		}
 	}
@@ -82,7 +82,7 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 		"coachId":   {ID: "x", Context: coach},
 	}
 	for field, in := range invalid {
-		_, err := s.CreateSession(t.Context(), alice, in, noKey)
+		_, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
 		checkField(t, err, field)
 	}
 	// Of many concurrent calls with one id, in any contexts, exactly one succeeds.
@@ -91,7 +91,7 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 	for i := range results {
 		wg.Go(func() {
 			in := conversation.NewSession{ID: "race", Context: conversation.Contexts()[i%5], CoachID: "c1"}
-			_, results[i] = s.CreateSession(t.Context(), alice, in, noKey)
+			_, results[i] = s.Sessions.CreateSession(t.Context(), alice, in, noKey)
 		})
 	}
 	wg.Wait()
@@ -125,22 +125,22 @@ func checkField(t *testing.T, err error, field string) {
 func testOtherUsersData(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "same")
 	appendMessages(t, s, alice, "same", userMessages("alice's secret")...)
-	if _, err := s.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Sessions.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("read another user's session: %v", err)
 	}
-	if _, err := s.Append(t.Context(), bob, newAppend("same", "x")); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Messages.Append(t.Context(), bob, newAppend("same", "x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to another user's session: %v", err)
 	}
-	if _, _, err := s.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10}); !fault.Is(err, fault.NotFound) {
+	if _, _, err := s.Messages.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("read another user's messages: %v", err)
 	}
 	createSession(t, s, bob, coach, "same")
 	appendMessages(t, s, bob, "same", userMessages("bob's word")...)
-	got, err := allMessages(t.Context(), s, bob, "same", conversation.Page{Limit: 10})
+	got, err := allMessages(t.Context(), s.Messages, bob, "same", conversation.Page{Limit: 10})
 	if err != nil || len(got) != 1 || got[0].Content != "bob's word" {
 		t.Errorf("bob reads %v, %v", got, err)
 	}
-	messages, _, err := s.Timeline(t.Context(), bob, conversation.Range{}, conversation.Page{Limit: 10})
+	messages, _, err := s.Messages.Timeline(t.Context(), bob, conversation.Range{}, conversation.Page{Limit: 10})
 	if err != nil || len(messages) != 1 || messages[0].Content != "bob's word" {
 		t.Errorf("bob's timeline is %v, %v", messages, err)
 	}
@@ -164,7 +164,7 @@ func testListSessions(t *testing.T, s *fixture) {
 		}
 	}
 	done := conversation.Completed
-	if _, err := s.UpdateSession(t.Context(), alice, "s03", conversation.SessionChange{Status: &done}); err != nil {
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "s03", conversation.SessionChange{Status: &done}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2)); diff != "" {
@@ -177,10 +177,10 @@ func testListSessions(t *testing.T, s *fixture) {
 }
 
 // listIDs lists the ids of alice's sessions in pages of at most limit.
-func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int) []string {
+func listIDs(t *testing.T, s *fixture, filter conversation.SessionFilter, limit int) []string {
 	t.Helper()
 	list := func(p conversation.Page) ([]conversation.Session, conversation.Position, error) {
-		return s.Sessions(t.Context(), alice, filter, p)
+		return s.Sessions.Sessions(t.Context(), alice, filter, p)
 	}
 	sessions := allPages(t, conversation.Page{Limit: limit}, list)
 	return idsOf(sessions, func(s conversation.Session) string { return s.ID })
@@ -188,12 +188,12 @@ func listIDs(t *testing.T, s Store, filter conversation.SessionFilter, limit int
 
 func testUpdateSession(t *testing.T, s *fixture) {
 	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
-	if _, err := s.CreateSession(t.Context(), alice, in, noKey); err != nil {
+	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
 		t.Fatal(err)
 	}
 	title, status := "Leg day", conversation.Completed
 	change := conversation.SessionChange{Title: &title, Status: &status, Attributes: map[string]any{"b": nil, "c": 3}}
-	got, err := s.UpdateSession(t.Context(), alice, "e", change)
+	got, err := s.Sessions.UpdateSession(t.Context(), alice, "e", change)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,9 +204,9 @@ func testUpdateSession(t *testing.T, s *fixture) {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 	bad := conversation.Status("paused")
-	_, err = s.UpdateSession(t.Context(), alice, "e", conversation.SessionChange{Status: &bad})
+	_, err = s.Sessions.UpdateSession(t.Context(), alice, "e", conversation.SessionChange{Status: &bad})
 	checkField(t, err, "status")
-	if _, err := s.UpdateSession(t.Context(), alice, "none", change); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "none", change); !fault.Is(err, fault.NotFound) {
 		t.Errorf("change a missing session: %v", err)
 	}
 	// Concurrent changes and appends are all stored.
@@ -214,14 +214,14 @@ func testUpdateSession(t *testing.T, s *fixture) {
 	for i := range 5 {
 		wg.Go(func() {
 			c := conversation.SessionChange{Attributes: map[string]any{fmt.Sprint("k", i): "v"}}
-			if _, err := s.UpdateSession(t.Context(), alice, "e", c); err != nil {
+			if _, err := s.Sessions.UpdateSession(t.Context(), alice, "e", c); err != nil {
 				t.Errorf("concurrent change: %v", err)
 			}
 		})
 		wg.Go(func() { appendMessages(t, s, alice, "e", userMessages("x")...) })
 	}
 	wg.Wait()
-	got, err = s.Session(t.Context(), alice, "e")
+	got, err = s.Sessions.Session(t.Context(), alice, "e")
 	if err != nil || got.MessageCount != 5 || len(got.Attributes) != 7 {
 		t.Errorf("afterwards: %d messages, attributes %v, %v", got.MessageCount, got.Attributes, err)
 	}
@@ -230,14 +230,14 @@ func testUpdateSession(t *testing.T, s *fixture) {
 func testLeaveSession(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "l")
 	at := Now.Add(-time.Minute)
-	if err := s.LeaveSession(t.Context(), alice, "l", at); err != nil {
+	if err := s.Sessions.LeaveSession(t.Context(), alice, "l", at); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Session(t.Context(), alice, "l")
+	got, err := s.Sessions.Session(t.Context(), alice, "l")
 	if err != nil || !got.LeftAt.Equal(at) {
 		t.Errorf("left at %v, %v", got.LeftAt, err)
 	}
-	if err := s.LeaveSession(t.Context(), bob, "l", at); !fault.Is(err, fault.NotFound) {
+	if err := s.Sessions.LeaveSession(t.Context(), bob, "l", at); !fault.Is(err, fault.NotFound) {
 		t.Errorf("leave another user's session: %v", err)
 	}
 }

@@ -18,31 +18,48 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// Store is all that the domain packages require of a store.
-type Store interface {
-	conversation.SessionStore
-	conversation.MessageStore
-	conversation.TurnStore
-	longterm.CoachStore
-	Profiles() longterm.Singleton[longterm.Profile]
-	Seeds() longterm.Singleton[longterm.Seed]
-	UserSummaries() longterm.Singleton[longterm.UserSummary]
-	Preferences() longterm.Singleton[longterm.Preferences]
-	Goals() longterm.Collection[longterm.Goal]
-	CheckIns() longterm.Collection[longterm.CheckIn]
-	Memories() longterm.Collection[longterm.Memory]
-	Todos() longterm.Collection[longterm.Todo]
-	summary.Store
-	memory.Store
-	recall.Store
-	prompt.Store
-	prompt.Archive
-	erasure.Store
+// Stores are the stores under test, one for each interface of the domain packages.
+type Stores struct {
+	Sessions conversation.SessionStore
+	Messages conversation.MessageStore
+	Turns    conversation.TurnStore
+
+	Profiles      longterm.Singleton[longterm.Profile]
+	Seeds         longterm.Singleton[longterm.Seed]
+	UserSummaries longterm.Singleton[longterm.UserSummary]
+	Preferences   longterm.Singleton[longterm.Preferences]
+	Coaches       longterm.CoachStore
+	Goals         longterm.Collection[longterm.Goal]
+	CheckIns      longterm.Collection[longterm.CheckIn]
+	Memories      longterm.Collection[longterm.Memory]
+	Todos         longterm.Collection[longterm.Todo]
+
+	Summaries    summary.Store
+	Indexing     memory.Store
+	Recall       recall.Store
+	PromptSource prompt.Store
+	Prompts      prompt.Archive
+
+	MessageDeletion erasure.MessageStore
+	SessionDeletion erasure.SessionStore
+	PromptDeletion  erasure.PromptStore
+	Tombstones      erasure.TombstoneStore
+	Erasures        erasure.UserStore
+	Sources         erasure.SourceStore
 }
 
-// Subject is an empty store that is safe for concurrent use, and a way to write beside it.
+// Erasure returns an erasure service on the stores.
+func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Service {
+	return erasure.New(erasure.Deps{
+		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
+		Users: s.Erasures, Sources: s.Sources, Memories: s.Memories,
+		Index: index, Now: now, Backups: erasure.DefaultBackups,
+	})
+}
+
+// Subject is a set of empty stores that are safe for concurrent use, and a way to write beside them.
 type Subject struct {
-	Store Store
+	Stores
 	// AppRecord writes records of the app itself to the place where the store keeps a user's records, and returns a
 	// function that reports whether they are still there. A store that shares no place with the app writes nothing and
 	// returns a function that reports true.
@@ -52,7 +69,7 @@ type Subject struct {
 // Now is the time at which the clock of each test begins.
 var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 
-// Run runs the suite. open returns an empty store that uses now as its clock.
+// Run runs the suite. open returns empty stores that use now as their clock.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	reducePropertyChecks(t)
 	all := map[string]func(*testing.T, *fixture){}
@@ -66,7 +83,6 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 			t.Parallel()
 			s := &fixture{now: Now}
 			s.Subject = open(t, s.clock)
-			s.Store = s.Subject.Store
 			test(t, s)
 		})
 	}

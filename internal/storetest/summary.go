@@ -24,10 +24,10 @@ func newSummary(s conversation.Session, covered int, kind conversation.SummaryKi
 }
 
 // saveSummary saves a summary by the model that covers the whole session.
-func saveSummary(t *testing.T, s Store, session conversation.Session) summary.Summary {
+func saveSummary(t *testing.T, s *fixture, session conversation.Session) summary.Summary {
 	t.Helper()
 	sum := newSummary(session, session.LastSeq, conversation.ByModel, true)
-	if err := s.SaveSummary(t.Context(), alice, session, sum); err != nil {
+	if err := s.Summaries.SaveSummary(t.Context(), alice, session, sum); err != nil {
 		t.Fatalf("save the summary of %s: %v", session.ID, err)
 	}
 	return sum
@@ -55,7 +55,7 @@ func testSaveSummary(t *testing.T, s *fixture) {
 		{3, model, true, fault.Conflict},
 	} {
 		sum := newSummary(session, step.covered, step.kind, step.inProgress)
-		err := s.SaveSummary(t.Context(), alice, session, sum)
+		err := s.Summaries.SaveSummary(t.Context(), alice, session, sum)
 		if step.want == "" && err != nil || step.want != "" && !fault.Is(err, step.want) {
 			t.Fatalf("step %d: %v, want %q", i, err, step.want)
 		}
@@ -69,7 +69,7 @@ func testSaveSummary(t *testing.T, s *fixture) {
 	}
 	silent := newSummary(session, 4, model, true)
 	silent.Text = ""
-	if err := s.SaveSummary(t.Context(), alice, session, silent); err != nil {
+	if err := s.Summaries.SaveSummary(t.Context(), alice, session, silent); err != nil {
 		t.Errorf("a watermark without text: %v", err)
 	}
 	checkSummary(t, s, newSummary(session, 3, model, false), 4)
@@ -81,7 +81,7 @@ func testSaveSummary(t *testing.T, s *fixture) {
 // checkSummary reads a summary both from its session and from its own record, and checks the session's watermark.
 func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int) {
 	t.Helper()
-	session, err := s.SessionIn(t.Context(), alice, want.Context, want.SessionID)
+	session, err := s.Summaries.SessionIn(t.Context(), alice, want.Context, want.SessionID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.SummarizedSeq, watermark, diff)
 	}
-	hits, err := s.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
+	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
 	if err != nil || len(hits) != 1 || hits[0].Summary == nil {
 		t.Fatalf("resolved %v, %v", hits, err)
 	}
@@ -110,15 +110,15 @@ func testLateSummaries(t *testing.T, s *fixture) {
 	for name, x := range map[string]conversation.Session{
 		"another generation": gone, "made anew": reborn, "none": {ID: "x", Context: "workout_log"},
 	} {
-		err := s.SaveSummary(t.Context(), alice, x, newSummary(session, 9, conversation.ByModel, false))
+		err := s.Summaries.SaveSummary(t.Context(), alice, x, newSummary(session, 9, conversation.ByModel, false))
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := s.BuryMessage(t.Context(), alice, messages[0], nil, Now); err != nil {
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now); err != nil {
 		t.Fatal(err)
 	}
-	err := s.SaveSummary(t.Context(), alice, session, newSummary(session, 2, conversation.ByModel, false))
+	err := s.Summaries.SaveSummary(t.Context(), alice, session, newSummary(session, 2, conversation.ByModel, false))
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("a summary made of a message that was deleted: %v", err)
 	}
@@ -131,7 +131,7 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, "workout_log", "a", "1", "2", "3")
 	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
 	mark := func(ref memory.SessionRef, from, through int) fault.Code {
-		if err := s.MarkIndexed(t.Context(), alice, ref, from, through); err != nil {
+		if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, from, through); err != nil {
 			return fault.CodeOf(err)
 		}
 		return ""
@@ -156,9 +156,9 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 }
 
 // listDue lists the sessions that are due at a time.
-func listDue(t *testing.T, s Store, at time.Time, limit int) []summary.Due {
+func listDue(t *testing.T, s *fixture, at time.Time, limit int) []summary.Due {
 	t.Helper()
-	due, err := s.DueBefore(t.Context(), at, limit)
+	due, err := s.Summaries.DueBefore(t.Context(), at, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func testDue(t *testing.T, s *fixture) {
 	if diff := cmp.Diff(want[:5], listDue(t, s, Now.Add(farAhead), 5)); diff != "" {
 		t.Errorf("due (-want +got):\n%s", diff)
 	}
-	if err := s.Rearm(t.Context(), alice, readSession(t, s, "s0"), Now.Add(2*farAhead)); err != nil {
+	if err := s.Summaries.Rearm(t.Context(), alice, readSession(t, s, "s0"), Now.Add(2*farAhead)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want[1:], listDue(t, s, Now.Add(farAhead), 50)); diff != "" {
@@ -195,7 +195,7 @@ func testDue(t *testing.T, s *fixture) {
 	}
 	gone := readSession(t, s, "s0")
 	gone.ID = "none"
-	if err := s.Rearm(t.Context(), alice, gone, Now); !fault.Is(err, fault.NotFound) {
+	if err := s.Summaries.Rearm(t.Context(), alice, gone, Now); !fault.Is(err, fault.NotFound) {
 		t.Errorf("rearm a missing session: %v", err)
 	}
 }
@@ -204,7 +204,7 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	settle := func(want int) {
 		t.Helper()
-		if err := s.Settle(t.Context(), alice, session); err != nil {
+		if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(listDue(t, s, Now.Add(farAhead), 50)); got != want {
@@ -215,12 +215,12 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	saveSummary(t, s, session)
 	settle(1)
 	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
-	if err := s.MarkIndexed(t.Context(), alice, ref, 1, 1); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	appendMessages(t, s, alice, "a", userMessages("in between")...)
 	settle(1)
-	if err := s.MarkIndexed(t.Context(), alice, ref, 2, 2); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 2, 2); err != nil {
 		t.Fatal(err)
 	}
 	saveSummary(t, s, readSession(t, s, "a"))
@@ -234,14 +234,14 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	if err := s.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Settle(t.Context(), alice, session); err != nil {
+	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {
 		t.Fatal(err)
 	}
 	completed := conversation.Completed
-	if _, err := s.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Status: &completed}); err != nil {
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Status: &completed}); err != nil {
 		t.Fatal(err)
 	}
 	if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1 || due[0].SessionID != "a" {

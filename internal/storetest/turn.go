@@ -21,34 +21,34 @@ func turnWithKey(key string) conversation.Append {
 
 func testTurn(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "t")
-	begun, err := s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
+	begun, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || begun.Lease == "" || begun.Message.Seq != 1 || begun.Session.LastSeq != 1 || begun.Answer != nil {
 		t.Fatalf("begin: %+v, %v", begun, err)
 	}
-	_, err = s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
+	_, err = s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if !fault.Is(err, fault.Conflict) || fault.From(err).RetryAfter <= 0 {
 		t.Errorf("a repeat while the turn runs: %v", err)
 	}
-	if err := s.RenewTurn(t.Context(), alice, begun, -time.Second); err != nil {
+	if err := s.Turns.RenewTurn(t.Context(), alice, begun, -time.Second); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
+	taken, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || taken.Lease == begun.Lease {
 		t.Fatalf("a repeat after the lease lapsed: %+v, %v", taken, err)
 	}
 	if diff := cmp.Diff(begun.Message, taken.Message); diff != "" {
 		t.Errorf("the message taken over (-first +second):\n%s", diff)
 	}
-	if err := s.RenewTurn(t.Context(), alice, begun, time.Minute); !fault.Is(err, fault.Conflict) {
+	if err := s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute); !fault.Is(err, fault.Conflict) {
 		t.Errorf("renew a lost lease: %v", err)
 	}
 	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "fine"}
-	done, err := s.FinishTurn(t.Context(), alice, taken, answer)
+	done, err := s.Turns.FinishTurn(t.Context(), alice, taken, answer)
 	if err != nil || done.Seq != 2 {
 		t.Fatalf("finish: %+v, %v", done, err)
 	}
 	answer.Content = "late"
-	late, err := s.FinishTurn(t.Context(), alice, begun, answer)
+	late, err := s.Turns.FinishTurn(t.Context(), alice, begun, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +58,9 @@ func testTurn(t *testing.T, s *fixture) {
 	checkFinished(t, s, begun.Message, done)
 }
 
-func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) {
+func checkFinished(t *testing.T, s *fixture, asked, answered conversation.Message) {
 	t.Helper()
-	replay, err := s.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
+	replay, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || replay.Answer == nil {
 		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
 	}
@@ -70,10 +70,10 @@ func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) 
 	}
 	other := turnWithKey("k")
 	other.Idempotency.BodyHash = "h2"
-	if _, err := s.BeginTurn(t.Context(), alice, other, time.Minute); !fault.Is(err, fault.IdempotencyMismatch) {
+	if _, err := s.Turns.BeginTurn(t.Context(), alice, other, time.Minute); !fault.Is(err, fault.IdempotencyMismatch) {
 		t.Errorf("another body: %v", err)
 	}
-	got, err := allMessages(t.Context(), s, alice, "t", conversation.Page{Limit: 50})
+	got, err := allMessages(t.Context(), s.Messages, alice, "t", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +83,18 @@ func checkFinished(t *testing.T, s Store, asked, answered conversation.Message) 
 func testTurnWithoutKey(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "t")
 	in := turnWithKey("")
-	begun, err := s.BeginTurn(t.Context(), alice, in, time.Minute)
+	begun, err := s.Turns.BeginTurn(t.Context(), alice, in, time.Minute)
 	if err != nil || begun.Lease != "" {
 		t.Fatalf("begin: %+v, %v", begun, err)
 	}
-	if err := s.RenewTurn(t.Context(), alice, begun, time.Minute); err != nil {
+	if err := s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0]); err != nil {
+	if _, err := s.Turns.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0]); err != nil {
 		t.Error(err)
 	}
 	in.Messages = userMessages("two", "at once")
-	if _, err := s.BeginTurn(t.Context(), alice, in, time.Minute); !fault.Is(err, fault.Invalid) {
+	if _, err := s.Turns.BeginTurn(t.Context(), alice, in, time.Minute); !fault.Is(err, fault.Invalid) {
 		t.Errorf("two messages: %v", err)
 	}
 	// Of many concurrent calls with one key, exactly one gets the lease.
@@ -102,7 +102,7 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			_, err := s.BeginTurn(t.Context(), alice, turnWithKey("race"), time.Minute)
+			_, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("race"), time.Minute)
 			if err == nil {
 				successes.Add(1)
 			} else if !fault.Is(err, fault.Conflict) {

@@ -53,7 +53,7 @@ type services struct {
 	tables    *dynamodb.Client      // like streams, the stack's own client without faults
 	streams   *dynamodbstreams.Client
 	streamARN string
-	store     *dynamo.Store
+	due       *dynamo.DueStore
 }
 
 // start starts the services and makes the table. DynamoDB takes by far the longest, so the others start beside it.
@@ -160,7 +160,7 @@ func (s *services) openTable(ctx context.Context) error {
 	if s.streamARN = aws.ToString(out.Table.LatestStreamArn); s.streamARN == "" {
 		return fmt.Errorf("table %s has no stream: enable one with new and old images", s.cfg.TableName)
 	}
-	s.store = dynamo.New(s.tables, s.cfg.TableName)
+	s.due = dynamo.NewDueStore(dynamo.New(s.tables, s.cfg.TableName))
 	return nil
 }
 

@@ -172,7 +172,7 @@ func (t *triggers) settle(ctx context.Context) Settled {
 func (t *triggers) countDue(ctx context.Context, last int) int {
 	ctx, cancel := context.WithTimeout(ctx, settleLook)
 	defer cancel()
-	sessions, err := t.services.store.DueBefore(ctx, time.Now(), dueLimit)
+	sessions, err := t.services.due.DueBefore(ctx, time.Now(), dueLimit)
 	if err != nil {
 		return last
 	}
@@ -188,7 +188,7 @@ func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
 			return 0, false
 		}
 	}
-	sessions, err := t.services.store.DueBefore(ctx, time.Now(), dueLimit)
+	sessions, err := t.services.due.DueBefore(ctx, time.Now(), dueLimit)
 	if err != nil {
 		t.logger.WarnContext(ctx, "look for due sessions", "error", err)
 		return 0, false

@@ -1,4 +1,4 @@
-// Package dynamotest gives tests a store on a fresh table of a real engine.
+// Package dynamotest gives tests stores on a new table of a real engine.
 package dynamotest
 
 import (
@@ -12,12 +12,35 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
-// New returns a store on a table of this test's own. The package's TestMain has to call dynamodbtest.Main.
-func New(t testing.TB, options ...dynamo.Option) *dynamo.Store {
+// New returns the stores of a table of this test's own. The package's TestMain has to call dynamodbtest.Main.
+func New(t testing.TB, options ...dynamo.Option) storetest.Stores {
 	t.Helper()
-	return dynamo.New(dynamodbtest.Client(t), Table(t), options...)
+	return Open(t, Table(t), options...)
+}
+
+// Open returns the stores of an existing table.
+func Open(t testing.TB, table string, options ...dynamo.Option) storetest.Stores {
+	t.Helper()
+	return Stores(dynamo.New(dynamodbtest.Client(t), table, options...))
+}
+
+// Stores returns all stores of a DB.
+func Stores(db *dynamo.DB) storetest.Stores {
+	deletion, prompts := dynamo.NewDeletionStore(db), dynamo.NewPromptStore(db)
+	return storetest.Stores{
+		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Turns: dynamo.NewTurnStore(db),
+		Profiles: dynamo.NewProfileStore(db), Seeds: dynamo.NewSeedStore(db),
+		UserSummaries: dynamo.NewUserSummaryStore(db), Preferences: dynamo.NewPreferencesStore(db),
+		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
+		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
+		Summaries: dynamo.NewSummarySource(db), Indexing: dynamo.NewMemorySource(db), Recall: dynamo.NewRecallSource(db),
+		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
+		MessageDeletion: deletion, SessionDeletion: deletion, PromptDeletion: prompts, Sources: deletion,
+		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
+	}
 }
 
 // Table creates a table for this test and returns its name.
@@ -31,7 +54,9 @@ func Keys(t testing.TB, table string, user conversation.UserID) []string {
 	t.Helper()
 	pages := dynamodb.NewQueryPaginator(dynamodbtest.Client(t), &dynamodb.QueryInput{
 		TableName: aws.String(table), ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "user#" + string(user)}},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":pk": &types.AttributeValueMemberS{Value: "user#" + string(user)},
+		},
 	})
 	var keys []string
 	for pages.HasMorePages() {
@@ -48,7 +73,7 @@ func Keys(t testing.TB, table string, user conversation.UserID) []string {
 	return keys
 }
 
-// Put stores a record as an app of its own would, beside what the store knows.
+// Put stores a record of the app's own.
 func Put(t testing.TB, table string, user conversation.UserID, sk string, attributes map[string]types.AttributeValue) {
 	t.Helper()
 	it := map[string]types.AttributeValue{

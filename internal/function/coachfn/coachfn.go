@@ -46,32 +46,34 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err := start.Wait(); err != nil {
 		return nil, err
 	}
-	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
-	service, err := chats(cfg, rt, store)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	service, err := chats(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	return lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
 		Base: httpapi.Base{Log: rt.Log}, Chat: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins,
-		Export: export(store),
+		Export: export(db),
 	})), nil
 }
 
-func export(store *dynamo.Store) httpapi.ExportDeps {
+func export(db *dynamo.DB) httpapi.ExportDeps {
 	return httpapi.ExportDeps{
-		Sessions: store, Messages: store, LongTerm: function.LongTerm(store), Spines: store,
-		Prompts: prompt.New(prompt.Deps{Archive: store}),
+		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db),
+		LongTerm: function.LongTerm(db), Spines: dynamo.NewLongTermStore(db),
+		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}),
 	}
 }
 
-func chats(cfg config.Config, rt function.Runtime, store *dynamo.Store) (*chat.Service, error) {
-	recaller, err := function.Recall(cfg, rt, store)
+func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*chat.Service, error) {
+	recaller, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	prompts := invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction)
 	return chat.New(chat.Deps{
-		Turns: store, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller, Archive: store,
+		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
+		Archive: dynamo.NewPromptStore(db),
 		Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),

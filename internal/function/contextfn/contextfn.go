@@ -22,8 +22,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
-	service, err := function.Recall(cfg, rt, store)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	service, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}

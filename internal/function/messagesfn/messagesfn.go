@@ -25,14 +25,15 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
-	eraser, err := function.Eraser(cfg, store)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err
 	}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
-		Base: httpapi.Base{Log: rt.Log}, Sessions: store, SessionRemover: eraser, Messages: store,
-		MessageRemover: eraser, LongTerm: function.LongTerm(store),
+		Base: httpapi.Base{Log: rt.Log}, Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
+		Messages: dynamo.NewMessageStore(db),
+		MessageRemover: eraser, LongTerm: function.LongTerm(db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: token.New(), Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil

@@ -37,15 +37,15 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 }
 
 func prompts(cfg config.Config, rt function.Runtime) (*prompt.Service, error) {
-	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
-	search, err := function.Recall(cfg, rt, store)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	search, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	tokens := token.New()
 	tokens.Warm()
 	return prompt.New(prompt.Deps{
-		Store: store, Search: search, Counter: tokens, Archive: store, Now: time.Now, NewID: rand.Text,
+		Store: dynamo.NewPromptSource(db), Search: search, Counter: tokens, Archive: dynamo.NewPromptStore(db), Now: time.Now, NewID: rand.Text,
 		Log: rt.Log, Observe: observe, StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 	}), nil
 }

@@ -26,6 +26,6 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	service := memory.New(dynamo.New(function.DynamoDB(cfg), cfg.TableName), index)
+	service := memory.New(dynamo.NewMemorySource(dynamo.New(function.DynamoDB(cfg), cfg.TableName)), index)
 	return function.Measured(rt.Recorder("remember"), stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
 }

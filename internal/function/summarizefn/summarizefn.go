@@ -33,15 +33,15 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	store := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
-	messages := memory.New(store, index)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	messages := memory.New(dynamo.NewMemorySource(db), index)
 	service := summary.New(summary.Deps{
-		Store: store, Model: openai.New(cfg.OpenAI), Index: index, Messages: messages,
+		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI), Index: index, Messages: messages,
 		Tokens: token.New(), Now: time.Now, Report: function.Report(rt.Log),
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
 	})
-	eraser, err := function.Eraser(cfg, store)
+	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err
 	}

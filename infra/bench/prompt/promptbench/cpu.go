@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -48,8 +49,8 @@ type Usage struct {
 // measureCPU measures a recipe's prompts, and their floors, on answers that were recorded from the services.
 func (s *services) measureCPU(ctx context.Context, h *history, recipe string, repeats int) (CPU, error) {
 	out := CPU{Recipe: recipe}
-	live := s.store(s.client, h)
-	decoded := s.prompter(&cachedStore{Store: live}, &cachedSearch{Searcher: s.search(live, s.vectors, h)}, h)
+	live := s.db(s.client, h)
+	decoded := s.prompter(&cachedStore{Store: dynamo.NewPromptSource(live)}, &cachedSearch{Searcher: s.search(live, s.vectors, h)}, h)
 	built, err := h.build(ctx, decoded, recipe)
 	if err != nil {
 		return out, err
@@ -60,9 +61,10 @@ func (s *services) measureCPU(ctx context.Context, h *history, recipe string, re
 		out.Characters += utf8.RuneCountInString(text)
 	}
 	answers := &recorder{next: http.DefaultTransport}
-	recorded := s.store(s.dynamoClient(answers), h)
-	search := recall.New(recorded, &cachedEmbedder{Embedder: s.embedder}, &cachedIndex{Index: s.vectors}, searchOptions(h))
-	encoded := s.prompter(recorded, search, h)
+	recorded := s.db(s.dynamoClient(answers), h)
+	search := recall.New(dynamo.NewRecallSource(recorded), &cachedEmbedder{Embedder: s.embedder},
+		&cachedIndex{Index: s.vectors}, searchOptions(h))
+	encoded := s.prompter(dynamo.NewPromptSource(recorded), search, h)
 	for _, p := range []*prompt.Service{decoded, encoded} {
 		if err := s.warmUp(ctx, p, h, recipe); err != nil {
 			return out, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -67,9 +68,9 @@ func (s *services) writeLength(ctx context.Context, messages int) (*historyLengt
 	if err != nil {
 		return nil, err
 	}
-	store := s.store(s.meter, h)
+	db := s.db(s.meter, h)
 	// The local index compares a query with every vector, which Pinecone does not: it is queried once.
-	p := s.prompter(store, s.search(store, &cachedIndex{Index: s.vectors}, h), h)
+	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, &cachedIndex{Index: s.vectors}, h), h)
 	l := &historyLength{services: s, history: h, prompts: p, out: Growth{Messages: messages}}
 	return l, s.warmUp(ctx, p, h, prompt.Unified)
 }

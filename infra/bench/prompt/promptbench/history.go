@@ -76,7 +76,7 @@ func (h *history) build(ctx context.Context, p *prompt.Service, recipe string) (
 func (s *services) writeHistory(ctx context.Context, user string, sizes []int, now time.Time) (*history, error) {
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
-		services: s, history: h, store: dynamo.New(batchingAPI{s.meter}, s.table),
+		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.table),
 		indexer: recall.NewIndexer(randomEmbedder{}, s.vectors, "random"),
 	}
 	work, workCtx := errgroup.WithContext(ctx)
@@ -96,7 +96,7 @@ func (s *services) writeHistory(ctx context.Context, user string, sizes []int, n
 type historyWriter struct {
 	*services
 	*history
-	store   *dynamo.Store
+	db      *dynamo.DB
 	indexer *recall.Indexer
 }
 
@@ -111,7 +111,7 @@ func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 	in := conversation.NewSession{
 		ID: fmt.Sprintf("session-%d", ago), Context: surfaces[ago%len(surfaces)], CoachID: coach,
 	}
-	if _, err := w.store.CreateSession(ctx, w.user, in, conversation.Idempotency{}); err != nil {
+	if _, err := dynamo.NewSessionStore(w.db).CreateSession(ctx, w.user, in, conversation.Idempotency{}); err != nil {
 		return err
 	}
 	batch := make([]conversation.NewMessage, size)
@@ -122,7 +122,7 @@ func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 			Tokens: w.tokens.Count(text), Timestamp: began.Add(time.Duration(i) * 20 * time.Second),
 		}
 	}
-	stored, err := w.store.Append(ctx, w.user, conversation.Append{SessionID: in.ID, Messages: batch})
+	stored, err := dynamo.NewMessageStore(w.db).Append(ctx, w.user, conversation.Append{SessionID: in.ID, Messages: batch})
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (w historyWriter) writeSummary(ctx context.Context, of conversation.Session
 		return err
 	}
 	text := "The user and the coach spoke about this: " + sampleText(of.LastSeq+7)
-	return w.store.SaveSummary(ctx, w.user, of, summary.Summary{
+	return dynamo.NewSummaryStore(w.db).SaveSummary(ctx, w.user, of, summary.Summary{
 		RecordType: surface.Writes, SubjectID: of.ID, SessionID: of.ID, Context: of.Context, CoachID: of.CoachID, Text: text,
 		Tokens: w.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: of.LastSeq, OccurredAt: of.LastMessageAt,
 		UpdatedAt: w.now,
@@ -149,15 +149,15 @@ const coach = "coach-strength"
 
 func (w historyWriter) writeLongTerm(ctx context.Context) error {
 	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach."}
-	if _, err := w.store.PutCoach(ctx, w.user, mia); err != nil {
+	if _, err := dynamo.NewCoachStore(w.db).PutCoach(ctx, w.user, mia); err != nil {
 		return err
 	}
 	ann := longterm.Profile{Name: "Ann", About: "Trains at home, three evenings a week."}
-	if _, err := w.store.Profiles().Put(ctx, w.user, ann); err != nil {
+	if _, err := dynamo.NewProfileStore(w.db).Put(ctx, w.user, ann); err != nil {
 		return err
 	}
 	seed := longterm.Seed{Content: "Ann came back to training after a long break."}
-	if _, err := w.store.Seeds().Put(ctx, w.user, seed); err != nil {
+	if _, err := dynamo.NewSeedStore(w.db).Put(ctx, w.user, seed); err != nil {
 		return err
 	}
 	for i := range longTermRecords {
@@ -172,14 +172,14 @@ func (w historyWriter) writeLongTerm(ctx context.Context) error {
 const longTermRecords = 12
 
 func (w historyWriter) writeRecords(ctx context.Context, i int) error {
-	_, _, err := w.store.Goals().Create(ctx, w.user, longterm.Goal{
+	_, _, err := dynamo.NewGoalStore(w.db).Create(ctx, w.user, longterm.Goal{
 		Title: fmt.Sprintf("Goal number %d", i), Status: longterm.GoalActive, GoalType: longterm.Habit,
 	}, conversation.Idempotency{})
 	if err != nil {
 		return err
 	}
 	fact := fmt.Sprintf("Fact %d: likes the %s before the %s.", i, words[i], words[i+1])
-	_, _, err = w.store.Memories().Create(ctx, w.user, longterm.Memory{
+	_, _, err = dynamo.NewMemoryStore(w.db).Create(ctx, w.user, longterm.Memory{
 		Type: longterm.ProfileMemory, Content: fact, Confidence: 0.9, Rated: true, Pinned: i == 0,
 		Tokens: w.tokens.Count(fact),
 	}, conversation.Idempotency{})
@@ -187,7 +187,7 @@ func (w historyWriter) writeRecords(ctx context.Context, i int) error {
 		return err
 	}
 	todo := fmt.Sprintf("Try the %s with a lighter %s.", words[i+2], words[i+3])
-	_, _, err = w.store.Todos().Create(ctx, w.user, longterm.Todo{
+	_, _, err = dynamo.NewTodoStore(w.db).Create(ctx, w.user, longterm.Todo{
 		CoachID: coach, Content: todo, Status: longterm.Pending, Tokens: w.tokens.Count(todo),
 	}, conversation.Idempotency{})
 	return err
@@ -199,7 +199,7 @@ func (w historyWriter) writeCurrentMessage(ctx context.Context) error {
 	in := conversation.NewMessage{
 		Role: conversation.User, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now,
 	}
-	stored, err := w.store.Append(ctx, w.user, conversation.Append{
+	stored, err := dynamo.NewMessageStore(w.db).Append(ctx, w.user, conversation.Append{
 		SessionID: "session-0", Messages: []conversation.NewMessage{in},
 	})
 	if err != nil {

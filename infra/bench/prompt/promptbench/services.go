@@ -117,14 +117,14 @@ func (s *services) transport(latency time.Duration) http.RoundTripper {
 	return transport{s.link(latency), &http.Transport{MaxIdleConnsPerHost: 32}}
 }
 
-// store returns a store on an API, at the history's time.
-func (s *services) store(api dynamo.API, h *history) *dynamo.Store {
+// db returns a DB on an API, at the history's time.
+func (s *services) db(api dynamo.API, h *history) *dynamo.DB {
 	return dynamo.New(api, s.table, dynamo.WithClock(h.clock))
 }
 
 // search returns production's search over a store and an index.
-func (s *services) search(store *dynamo.Store, vectors recall.Index, h *history) *recall.Service {
-	return recall.New(store, s.embedder, index{vectors, s.link(s.latency.Pinecone)}, searchOptions(h))
+func (s *services) search(db *dynamo.DB, vectors recall.Index, h *history) *recall.Service {
+	return recall.New(dynamo.NewRecallSource(db), s.embedder, index{vectors, s.link(s.latency.Pinecone)}, searchOptions(h))
 }
 
 func searchOptions(h *history) recall.Options {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -27,8 +28,8 @@ type Wall struct {
 
 // measureWall builds prompts over links with their latencies.
 func (s *services) measureWall(ctx context.Context, h *history, recipe string, repeats int) (Wall, error) {
-	store := s.store(s.client, h)
-	p := s.prompter(store, s.search(store, s.vectors, h), h)
+	db := s.db(s.client, h)
+	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, s.vectors, h), h)
 	if err := s.warmUp(ctx, p, h, recipe); err != nil {
 		return Wall{}, err
 	}

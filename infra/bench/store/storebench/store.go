@@ -31,7 +31,7 @@ type storeContender struct {
 	user, bareUser conversation.UserID
 
 	length int // of a new session
-	store  *dynamo.Store
+	db     *dynamo.DB
 	api    *recordingAPI
 	now    time.Time
 	keys   int
@@ -49,19 +49,19 @@ func (s *setup) newStore(name string, length int, keyed, cold bool) *storeConten
 		c.bareUser = s.newUser()
 	}
 	c.api = &recordingAPI{Meter: s.Meter}
-	c.store = c.fresh()
+	c.db = c.fresh()
 	return c
 }
 
-// fresh returns a store with empty caches, as in a function that has just started.
-func (c *storeContender) fresh() *dynamo.Store {
+// fresh returns a DB with an empty cache, as in a function that has just started.
+func (c *storeContender) fresh() *dynamo.DB {
 	return dynamo.New(c.api, c.table, dynamo.WithClock(func() time.Time { return c.now }))
 }
 
 // begin makes a new session of the contender's length, without any time passing.
 func (c *storeContender) begin(ctx context.Context) error {
 	in := conversation.NewSession{Context: surface, CoachID: coach}
-	made, err := c.store.CreateSession(ctx, c.user, in, conversation.Idempotency{})
+	made, err := dynamo.NewSessionStore(c.db).CreateSession(ctx, c.user, in, conversation.Idempotency{})
 	if err != nil {
 		return fmt.Errorf("begin session: %w", err)
 	}
@@ -72,7 +72,7 @@ func (c *storeContender) begin(ctx context.Context) error {
 	for left := c.length; left > 0; {
 		n := min(left, conversation.MaxMessagesPerCall)
 		in := conversation.Append{SessionID: c.session, Messages: c.texts.Messages(n)}
-		if _, err := c.store.Append(ctx, c.user, in); err != nil {
+		if _, err := dynamo.NewMessageStore(c.db).Append(ctx, c.user, in); err != nil {
 			return fmt.Errorf("fill session: %w", err)
 		}
 		if err := c.repeatBare(ctx); err != nil {
@@ -105,12 +105,12 @@ func (c *storeContender) turn(ctx context.Context) (meter.Usage, error) {
 		}
 	}
 	c.now = c.now.Add(turnInterval)
-	in, store := c.nextAppend(), c.store
+	in, db := c.nextAppend(), c.db
 	if c.cold {
-		store = c.fresh()
+		db = c.fresh()
 	}
 	used, err := c.Measure(ctx, func(ctx context.Context) error {
-		_, err := store.Append(ctx, c.user, in)
+		_, err := dynamo.NewMessageStore(db).Append(ctx, c.user, in)
 		return err
 	})
 	c.grown += turnMessages
@@ -135,11 +135,11 @@ func (c *storeContender) nextAppend() conversation.Append {
 
 // page measures the read of one page.
 func (c *storeContender) page(
-	ctx context.Context, store *dynamo.Store, page conversation.Page,
+	ctx context.Context, db *dynamo.DB, page conversation.Page,
 ) (meter.Usage, int, error) {
 	n := 0
 	used, err := c.Measure(ctx, func(ctx context.Context) error {
-		messages, _, err := store.Messages(ctx, c.user, c.session, page)
+		messages, _, err := dynamo.NewMessageStore(db).Messages(ctx, c.user, c.session, page)
 		n = len(messages)
 		return err
 	})
@@ -160,7 +160,7 @@ func (c *storeContender) pageThrough(ctx context.Context, limit int) (paging, er
 	var p paging
 	next := 1
 	for page := (conversation.Page{Limit: limit}); ; {
-		messages, cursor, err := c.store.Messages(ctx, c.user, c.session, page)
+		messages, cursor, err := dynamo.NewMessageStore(c.db).Messages(ctx, c.user, c.session, page)
 		if err != nil {
 			return p, fmt.Errorf("page through session: %w", err)
 		}

@@ -171,12 +171,12 @@ func (r *round) pages(p paging) []step {
 		r.page(Newest, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
 			return c.barePage(ctx, PageMessages, time.Time{})
 		}),
-		r.page(Newest, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.store, newest) }),
+		r.page(Newest, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.db, newest) }),
 		r.page(Newest, Cold, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.fresh(), newest) }),
 		r.page(Last, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
 			return c.barePage(ctx, PageMessages, p.after)
 		}),
-		r.page(Last, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.store, last) }),
+		r.page(Last, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.db, last) }),
 		r.page(Last, Cold, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.fresh(), last) }),
 	}
 	if r.array != nil {
