@@ -74,7 +74,7 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*chat.Service
 	return chat.New(chat.Deps{
 		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Archive: dynamo.NewPromptStore(db),
-		Tokens: token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
+		Tokens:  token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),
 	}), nil
