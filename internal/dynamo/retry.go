@@ -98,9 +98,12 @@ func isConflict(err error) bool {
 }
 
 const (
-	// Waits after a conflict with another writer. Twenty writers of one session leave each other room at the longest.
-	firstConflictWait   = 10 * time.Millisecond
-	longestConflictWait = 320 * time.Millisecond
+	// Waits after a conflict with another writer are in proportion to the time that an attempt takes, so that writers
+	// leave each other room on a slow table too. The bound doubles maxDoublings times. More doublings would make writers
+	// that have lost often wait much longer than those that have just come.
+	minConflictWait = 5 * time.Millisecond
+	maxConflictWait = 4 * time.Second
+	maxDoublings    = 3
 
 	// Waits after a throttle or a missing answer, of which one operation accepts maxFailures. Conflicts are not
 	// counted: an append never fails only because others append.
@@ -113,14 +116,16 @@ const (
 type backoff struct {
 	random              io.Reader
 	conflicts, failures int
+	took                time.Duration // by the last attempt
 }
 
 func (db *DB) backoff() *backoff { return &backoff{random: db.random} }
 
 // afterConflict waits after another writer came first. It returns the context's error when that ends.
 func (b *backoff) afterConflict(ctx context.Context) error {
+	bound := max(b.took, minConflictWait) << min(b.conflicts, maxDoublings)
 	b.conflicts++
-	return b.wait(ctx, firstConflictWait, b.conflicts, longestConflictWait)
+	return delay.Sleep(ctx, b.jitter(min(bound, maxConflictWait)))
 }
 
 // afterFailure waits after a call that failed with err. It returns err, joined with that of the context, when the call
@@ -140,7 +145,8 @@ func (b *backoff) afterThrottle(ctx context.Context, err error) error {
 	if b.failures++; b.failures >= maxFailures {
 		return err
 	}
-	return joinNonNil(b.wait(ctx, firstFailureWait, b.failures, longestFailureWait), err)
+	bound := min(firstFailureWait<<(b.failures-1), longestFailureWait)
+	return joinNonNil(delay.Sleep(ctx, b.jitter(bound)), err)
 }
 
 // joinNonNil returns nil where there is no waitErr, and both errors otherwise.
@@ -149,15 +155,6 @@ func joinNonNil(waitErr, err error) error {
 		return nil
 	}
 	return errors.Join(waitErr, err)
-}
-
-// wait pauses before the attempt of that number.
-func (b *backoff) wait(ctx context.Context, first time.Duration, attempt int, longest time.Duration) error {
-	bound := longest
-	if doublings := attempt - 1; doublings < 16 {
-		bound = min(first<<doublings, longest)
-	}
-	return delay.Sleep(ctx, b.jitter(bound))
 }
 
 // jitter draws a duration from zero to the bound.

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -168,7 +169,9 @@ func (db *DB) commit(ctx context.Context, op string, t *transaction, b *backoff)
 	wasAmbiguous := false
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: t.items, ClientRequestToken: db.newToken()}
 	for {
+		start := time.Now()
 		_, err := db.client.TransactWriteItems(ctx, in)
+		b.took = time.Since(start)
 		if err == nil {
 			return nil, nil
 		}

@@ -46,7 +46,7 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("a fact drawn only from it: %v", err)
 	}
 	keys := s.keys(ann)
-	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 || count(keys, "described#") != 1 {
+	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 || count(keys, "description#") != 1 {
 		t.Errorf("left are %v", keys)
 	}
 	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
