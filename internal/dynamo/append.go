@@ -17,17 +17,17 @@ func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in 
 	if err != nil {
 		return conversation.Appended{}, err
 	}
-	a := appender{db: s.db, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	if in.Idempotency.Set() {
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
-			record := s.db.idempotencyRecord(user, in.Idempotency, done.Session.Generation)
+			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, now)
 			recordAppend(record, k, done)
-			return t.put(record, s.db.idempotencyKeyIsFree(done.Session.Generation))
+			return t.put(record, isFreeKey(done.Session.Generation, now))
 		}
 	}
 	out, existing, err := a.append(ctx)
 	if fault.Is(err, fault.NotFound) && in.Idempotency.Set() {
-		existing, err = s.db.readIdempotencyRecord(ctx, user, in.Idempotency)
+		existing, err = s.readIdempotencyRecord(ctx, user, in.Idempotency)
 	}
 	if err != nil || existing == nil {
 		return out, err
@@ -35,12 +35,13 @@ func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in 
 	if err := checkSameBody(existing, in.Idempotency); err != nil {
 		return conversation.Appended{}, err
 	}
-	return s.db.replayAppend(ctx, user, in, existing)
+	return s.replayAppend(ctx, user, in, existing)
 }
 
 // appender appends messages to one session.
 type appender struct {
 	db        *DB
+	sessions  *SessionReader
 	user      conversation.UserID
 	sessionID string
 	messages  []conversation.NewMessage
@@ -62,7 +63,7 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 	defer cancel()
 	session, ok := a.db.cache.session(a.user, a.sessionID)
 	if !ok {
-		if session, err = a.db.session(ctx, a.user, a.sessionID); err != nil {
+		if session, err = a.sessions.Session(ctx, a.user, a.sessionID); err != nil {
 			return out, nil, err
 		}
 	}
@@ -113,7 +114,7 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 		return try, errInvalidKey
 	}
 	k := key{partition(a.user), sk}
-	try.sessionPlace = try.tx.update(k, a.db.setDueIfNone(setCounters(after), k), isUnchanged(session))
+	try.sessionPlace = try.tx.update(k, setDueIfNone(setCounters(after), k, a.db.dueAfterIdle()), isUnchanged(session))
 	for i := range messages {
 		at := messages[i].Timestamp
 		messages[i].ID = messageID(a.user, at, newShortID(at, newRandomDigits(a.db.random)))
@@ -164,5 +165,5 @@ func (a *appender) currentSession(ctx context.Context, try appendAttempt, failur
 	if it != nil { // the app's own record, which is not migrated
 		return conversation.Session{}, fault.Missing("session")
 	}
-	return a.db.session(ctx, a.user, a.sessionID)
+	return a.sessions.Session(ctx, a.user, a.sessionID)
 }

@@ -93,10 +93,10 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 	}
 	w.generationPlace = w.tx.check(generationKey(user), isGeneration(change.generation))
 	if change.idem.Set() {
-		record := s.db.idempotencyRecord(user, change.idem, change.generation)
+		record := newIdempotencyRecord(user, change.idem, change.generation, s.db.now())
 		record[attrCreatedAt] = timeAttr(change.at)
 		record[attrRecordID] = stringAttr(*s.kind.id(&change.to))
-		w.idemPlace = w.tx.put(record, s.db.idempotencyKeyIsFree(change.generation))
+		w.idemPlace = w.tx.put(record, isFreeKey(change.generation, s.db.now()))
 	}
 	return w
 }

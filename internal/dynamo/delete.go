@@ -13,7 +13,11 @@ import (
 )
 
 // DeletionStore deletes messages and sessions. It is safe for concurrent use.
-type DeletionStore struct{ db *DB }
+type DeletionStore struct {
+	db       *DB
+	sessions *SessionReader
+	messages *MessageStore
+}
 
 var (
 	_ erasure.MessageStore = (*DeletionStore)(nil)
@@ -22,7 +26,7 @@ var (
 )
 
 // NewDeletionStore returns what deletes messages and sessions of a DB.
-func NewDeletionStore(db *DB) *DeletionStore { return &DeletionStore{db} }
+func NewDeletionStore(db *DB) *DeletionStore { return &DeletionStore{db, NewSessionReader(db), NewMessageStore(db)} }
 
 // Message reads a message of a session, consistently.
 func (s *DeletionStore) Message(ctx context.Context, user conversation.UserID, sessionID, messageID string,
@@ -96,7 +100,7 @@ type messageDeletion struct {
 func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone erasure.Tombstone, due time.Time,
 ) (messageDeletion, error) {
 	user, m := tombstone.User, *tombstone.Message
-	before, err := s.db.sessionIn(ctx, user, m.Context, m.SessionID)
+	before, err := s.sessions.SessionIn(ctx, user, m.Context, m.SessionID)
 	if err != nil {
 		return messageDeletion{}, err
 	}
@@ -159,7 +163,7 @@ func (s *DeletionStore) endsWithout(ctx context.Context, user conversation.UserI
 		to         **conversation.Message
 	}{{false, &first}, {true, &last}} {
 		r := messageRange{session: session, limit: 1, descending: end.descending}
-		messages, _, _, err := s.db.readMessages(ctx, user, r)
+		messages, _, _, err := s.messages.readRange(ctx, user, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -178,7 +182,7 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	for b := s.db.backoff(); ; {
-		session, err := s.db.session(ctx, user, id)
+		session, err := s.sessions.Session(ctx, user, id)
 		if fault.Is(err, fault.NotFound) {
 			return s.UnfinishedDeletion(ctx, user, id)
 		}

@@ -21,7 +21,7 @@ func NewDueStore(db *DB) *DueStore { return &DueStore{db} }
 
 // DueBefore lists sessions whose dueAt has passed, earliest first.
 func (s *DueStore) DueBefore(ctx context.Context, at time.Time, limit int) ([]summary.Due, error) {
-	records, err := s.db.readDue(ctx, at, limit, func(k key) bool {
+	records, err := s.readDue(ctx, at, limit, func(k key) bool {
 		_, _, ok := parseSessionSK(k.sk)
 		return ok
 	})
@@ -35,12 +35,12 @@ func (s *DueStore) DueBefore(ctx context.Context, at time.Time, limit int) ([]su
 }
 
 // readDue reads all shards of the due index side by side and returns the earliest records that are wanted.
-func (db *DB) readDue(ctx context.Context, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
+func (s *DueStore) readDue(ctx context.Context, at time.Time, limit int, wanted func(key) bool) ([]item, error) {
 	shards := make([][]item, dueShards)
 	g, ctx := errgroup.WithContext(ctx)
 	for n := range shards {
 		g.Go(func() (err error) {
-			shards[n], err = db.readDueShard(ctx, n, at, limit, wanted)
+			shards[n], err = s.readDueShard(ctx, n, at, limit, wanted)
 			return err
 		})
 	}
@@ -52,12 +52,12 @@ func (db *DB) readDue(ctx context.Context, at time.Time, limit int, wanted func(
 	return all[:min(limit, len(all))], nil
 }
 
-func (db *DB) readDueShard(ctx context.Context, shard int, at time.Time, limit int, wanted func(key) bool,
+func (s *DueStore) readDueShard(ctx context.Context, shard int, at time.Time, limit int, wanted func(key) bool,
 ) ([]item, error) {
 	where := expression.Key(attrDueShard).Equal(value(intAttr(shard))).
 		And(expression.Key(attrDueAt).LessThanEqual(value(timeAttr(at))))
 	var due []item
-	for it, err := range db.query(ctx, "list what is due", query{index: DueIndex, where: where, page: limit}) {
+	for it, err := range s.db.query(ctx, "list what is due", query{index: DueIndex, where: where, page: limit}) {
 		if err != nil {
 			return nil, err
 		}
@@ -75,6 +75,16 @@ func (db *DB) readDueShard(ctx context.Context, shard int, at time.Time, limit i
 func setDue(u expression.UpdateBuilder, k key, at time.Time) expression.UpdateBuilder {
 	return u.Set(field(attrDueAt), value(timeAttr(at))).Set(field(attrDueShard), value(intAttr(dueShard(k))))
 }
+
+// setDueIfNone makes a record that is not in the due index fall due.
+func setDueIfNone(u expression.UpdateBuilder, k key, at time.Time) expression.UpdateBuilder {
+	return u.
+		Set(field(attrDueAt), field(attrDueAt).IfNotExists(value(timeAttr(at)))).
+		Set(field(attrDueShard), field(attrDueShard).IfNotExists(value(intAttr(dueShard(k)))))
+}
+
+// dueAfterIdle returns when a session falls due whose first message without a summary is stored now.
+func (db *DB) dueAfterIdle() time.Time { return conversation.Milliseconds(db.now().Add(db.idle)) }
 
 // removeDue removes a record from the due index.
 func removeDue(u expression.UpdateBuilder) expression.UpdateBuilder {

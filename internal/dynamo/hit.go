@@ -20,7 +20,7 @@ func NewHitStore(db *DB) *HitStore { return &HitStore{db} }
 
 // RecallSource is what recall reads.
 type RecallSource struct {
-	*SessionStore
+	*SessionReader
 	*MessageStore
 	*HitStore
 }
@@ -29,12 +29,12 @@ var _ recall.Store = RecallSource{}
 
 // NewRecallSource returns the stores that recall reads.
 func NewRecallSource(db *DB) RecallSource {
-	return RecallSource{NewSessionStore(db), NewMessageStore(db), NewHitStore(db)}
+	return RecallSource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db)}
 }
 
 // MemorySource is what the memory service reads and writes: the records to index, and how far they are indexed.
 type MemorySource struct {
-	*SessionStore
+	*SessionReader
 	*MessageStore
 	*HitStore
 	db *DB
@@ -44,7 +44,7 @@ var _ memory.Store = MemorySource{}
 
 // NewMemorySource returns the stores of the memory service.
 func NewMemorySource(db *DB) MemorySource {
-	return MemorySource{NewSessionStore(db), NewMessageStore(db), NewHitStore(db), db}
+	return MemorySource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db}
 }
 
 // MarkIndexed raises the session's indexedSeq to through, on condition that it is from-1.

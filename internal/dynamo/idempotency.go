@@ -20,10 +20,10 @@ const (
 	stateRunning = "running"
 )
 
-// idempotencyRecord returns the record of a call with an idempotency key. It says what the call wrote, by keys and
+// newIdempotencyRecord returns the record of a call with an idempotency key. It says what the call wrote, by keys and
 // counters, and holds no content.
-func (db *DB) idempotencyRecord(user conversation.UserID, idem conversation.Idempotency, generation int64) item {
-	now := db.now()
+func newIdempotencyRecord(user conversation.UserID, idem conversation.Idempotency, generation int64, now time.Time,
+) item {
 	it := key{partition(user), idempotencySK(idem)}.attributes()
 	it[attrBodyHash] = stringAttr(idem.BodyHash)
 	it[attrState] = stringAttr(stateDone)
@@ -33,20 +33,20 @@ func (db *DB) idempotencyRecord(user conversation.UserID, idem conversation.Idem
 	return it
 }
 
-// idempotencyKeyIsFree is the condition that no call has used the key: the record is absent, has expired, or is from
+// isFreeKey is the condition that no call has used the key: the record is absent, has expired, or is from
 // before the user was erased.
-func (db *DB) idempotencyKeyIsFree(generation int64) expression.ConditionBuilder {
+func isFreeKey(generation int64, now time.Time) expression.ConditionBuilder {
 	return notExists().
-		Or(field(TTLAttribute).LessThanEqual(value(intAttr(db.now().Unix()))),
+		Or(field(TTLAttribute).LessThanEqual(value(intAttr(now.Unix()))),
 			field(attrGeneration).LessThan(value(intAttr(generation))))
 }
 
 // readIdempotencyRecord reads the record of an append to a session that is gone, because a repeat is answered even
 // then. It returns a NotFound error where there is none.
-func (db *DB) readIdempotencyRecord(ctx context.Context, user conversation.UserID, idem conversation.Idempotency,
+func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversation.UserID, idem conversation.Idempotency,
 ) (item, error) {
 	k := key{partition(user), idempotencySK(idem)}
-	records, err := db.readCurrent(ctx, "read idempotency record", user, k)
+	records, err := s.db.readCurrent(ctx, "read idempotency record", user, k)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,9 @@ func recordAppend(it item, sessionKey key, a conversation.Appended) {
 
 // replayAppend answers a repeated append as the first call was answered, from the content of the repeat and the keys in
 // the idempotency record. Messages that were deleted since are in the answer, and stay deleted.
-func (db *DB) replayAppend(ctx context.Context, user conversation.UserID, in conversation.Append, record item,
+func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserID, in conversation.Append, record item,
 ) (conversation.Appended, error) {
-	session, err := db.sessionOfRecord(ctx, user, record)
+	session, err := s.sessionOfRecord(ctx, user, record)
 	if err != nil {
 		return conversation.Appended{}, err
 	}
@@ -104,11 +104,11 @@ func (db *DB) replayAppend(ctx context.Context, user conversation.UserID, in con
 
 // sessionOfRecord returns the session as it was after the append of an idempotency record. Title and attributes are
 // empty when the session is gone, or is a later one of the same id.
-func (db *DB) sessionOfRecord(ctx context.Context, user conversation.UserID, record item,
+func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.UserID, record item,
 ) (conversation.Session, error) {
-	session, err := db.sessionAt(ctx, user, key{partition(user), record.string(attrSessionSK)})
+	session, err := s.sessions.sessionAt(ctx, user, key{partition(user), record.string(attrSessionSK)})
 	if err == nil && session.CreatedAt.UnixMilli() == record.int64(attrSessionCreatedAt) {
-		session, err = db.withDescriptionAt(ctx, user, session, record.int64(attrVersion))
+		session, err = s.withDescriptionAt(ctx, user, session, record.int64(attrVersion))
 		return withCountersOf(session, record), err
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -131,7 +131,7 @@ func withCountersOf(s conversation.Session, record item) conversation.Session {
 
 // addDescription saves the title and attributes that a change of a session replaces. A repeat of an earlier append
 // answers with them, and idempotency records hold no content.
-func (db *DB) addDescription(t *transaction, k key, before, after conversation.Session) {
+func addDescription(t *transaction, k key, before, after conversation.Session, now time.Time) {
 	same := before.Title == after.Title && reflect.DeepEqual(before.Attributes, after.Attributes)
 	if same || before.LastSeq == 0 {
 		return
@@ -142,17 +142,17 @@ func (db *DB) addDescription(t *transaction, k key, before, after conversation.S
 		t.err = err
 	}
 	it[attrGeneration] = intAttr(before.Generation)
-	it[TTLAttribute] = intAttr(db.now().Add(idempotencyLife).Unix())
+	it[TTLAttribute] = intAttr(now.Add(idempotencyLife).Unix())
 	t.replace(it)
 }
 
 // withDescriptionAt returns the session with the title and attributes that it had at a version.
-func (db *DB) withDescriptionAt(ctx context.Context, user conversation.UserID, session conversation.Session,
+func (s *MessageStore) withDescriptionAt(ctx context.Context, user conversation.UserID, session conversation.Session,
 	version int64,
 ) (conversation.Session, error) {
 	sk, _ := sessionSK(session.Context, session.ID)
 	low, high := descriptionSK(sk, session, version), afterPrefix(descriptionsOf(sk, session))
-	for it, err := range db.query(ctx, "read description", query{where: between(user, low, high), page: 1}) {
+	for it, err := range s.db.query(ctx, "read description", query{where: between(user, low, high), page: 1}) {
 		if err != nil {
 			return conversation.Session{}, err
 		}

@@ -12,18 +12,21 @@ import (
 )
 
 // MessageStore appends and reads messages. It is safe for concurrent use.
-type MessageStore struct{ db *DB }
+type MessageStore struct {
+	db       *DB
+	sessions *SessionReader
+}
 
 var _ conversation.MessageStore = (*MessageStore)(nil)
 
 // NewMessageStore returns the messages of a DB.
-func NewMessageStore(db *DB) *MessageStore { return &MessageStore{db} }
+func NewMessageStore(db *DB) *MessageStore { return &MessageStore{db, NewSessionReader(db)} }
 
 // Messages returns one page of a session's messages by seq. The index that orders them may lag. The session's record,
 // read consistently, says which messages there are, and those that the index lacks are read from the table.
 func (s *MessageStore) Messages(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
-	session, err := s.db.session(ctx, user, sessionID)
+	session, err := s.sessions.Session(ctx, user, sessionID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -36,7 +39,7 @@ func (s *MessageStore) Messages(ctx context.Context, user conversation.UserID, s
 		descending: page.Descending,
 	}
 	for {
-		messages, last, more, err := s.db.readMessages(ctx, user, r)
+		messages, last, more, err := s.readRange(ctx, user, r)
 		switch {
 		case err != nil:
 			return nil, "", err
@@ -55,7 +58,7 @@ func (s *MessageStore) Tail(ctx context.Context, user conversation.UserID, sessi
 	if n < 1 {
 		return nil, nil
 	}
-	messages, _, _, err := s.db.readMessages(ctx, user, messageRange{session: session, limit: n, descending: true})
+	messages, _, _, err := s.readRange(ctx, user, messageRange{session: session, limit: n, descending: true})
 	slices.Reverse(messages)
 	return messages, err
 }
@@ -75,7 +78,7 @@ func (s *MessageStore) MessagesAfter(ctx context.Context, user conversation.User
 		return messages[:min(limit, len(messages))], err
 	}
 	r := messageRange{session: session, after: messageCursor{seq: after}, limit: limit}
-	messages, _, _, err := s.db.readMessages(ctx, user, r)
+	messages, _, _, err := s.readRange(ctx, user, r)
 	return messages, err
 }
 

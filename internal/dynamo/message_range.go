@@ -37,9 +37,9 @@ func (r messageRange) seqs() []int {
 	return out
 }
 
-// readMessages returns the messages of a range in order, the cursor after the last of them, and whether the session has
+// readRange returns the messages of a range in order, the cursor after the last of them, and whether the session has
 // more.
-func (db *DB) readMessages(ctx context.Context, user conversation.UserID, in messageRange,
+func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, in messageRange,
 ) (messages []conversation.Message, last messageCursor, more bool, err error) {
 	seqs := in.seqs()
 	if len(seqs) == 0 {
@@ -47,7 +47,7 @@ func (db *DB) readMessages(ctx context.Context, user conversation.UserID, in mes
 	}
 	sk, _ := sessionSK(in.session.Context, in.session.ID)
 	r := &rangeReader{
-		messageRange: in, db: db, user: user, source: sourceID(user, sk), wanted: seqs,
+		messageRange: in, db: s.db, user: user, source: sourceID(user, sk), wanted: seqs,
 		found: make(map[int]conversation.Message, len(seqs)), size: make(map[int]int, len(seqs)), missing: map[int]bool{},
 	}
 	if err := r.readIndex(ctx); err != nil {

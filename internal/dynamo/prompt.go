@@ -16,7 +16,7 @@ import (
 
 // PromptSource is what prompts are built from.
 type PromptSource struct {
-	*SessionStore
+	*SessionReader
 	*MessageStore
 	*LongTermStore
 	*HitStore
@@ -26,7 +26,7 @@ var _ prompt.Store = PromptSource{}
 
 // NewPromptSource returns the stores that prompts are built from.
 func NewPromptSource(db *DB) PromptSource {
-	return PromptSource{NewSessionStore(db), NewMessageStore(db), NewLongTermStore(db), NewHitStore(db)}
+	return PromptSource{NewSessionReader(db), NewMessageStore(db), NewLongTermStore(db), NewHitStore(db)}
 }
 
 // PromptStore keeps prompts that were built. It is safe for concurrent use.

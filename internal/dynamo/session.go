@@ -12,58 +12,50 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// SessionStore creates, reads and changes sessions, and reads what a user may access. It is safe for concurrent use.
-type SessionStore struct{ db *DB }
+// SessionReader reads single sessions, and what a user may access. It is safe for concurrent use.
+type SessionReader struct{ db *DB }
 
-var _ conversation.SessionStore = (*SessionStore)(nil)
-
-// NewSessionStore returns the sessions of a DB.
-func NewSessionStore(db *DB) *SessionStore { return &SessionStore{db} }
+// NewSessionReader returns what reads the sessions of a DB.
+func NewSessionReader(db *DB) *SessionReader { return &SessionReader{db} }
 
 // Session reads a session by its id alone, consistently, in one call. An id is in one context at most, so the keys of
 // all contexts are asked for together. Where the cache knows the context, that key is asked for first.
-func (s *SessionStore) Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error) {
-	return s.db.session(ctx, user, id)
-}
-
-// SessionIn reads a session of a known context, consistently.
-func (s *SessionStore) SessionIn(ctx context.Context, user conversation.UserID, context, id string,
+func (r *SessionReader) Session(ctx context.Context, user conversation.UserID, id string,
 ) (conversation.Session, error) {
-	return s.db.sessionIn(ctx, user, context, id)
-}
-
-func (db *DB) session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error) {
 	if !conversation.ValidID(id) {
 		return conversation.Session{}, fault.Missing("session")
 	}
-	if cached, ok := db.cache.session(user, id); ok {
-		session, err := db.sessionIn(ctx, user, cached.Context, id)
+	if cached, ok := r.db.cache.session(user, id); ok {
+		session, err := r.SessionIn(ctx, user, cached.Context, id)
 		if !fault.Is(err, fault.NotFound) {
 			return session, err
 		}
-		db.cache.removeSession(user, id)
+		r.db.cache.removeSession(user, id)
 	}
-	return db.sessionAt(ctx, user, sessionKeys(user, id)...)
+	return r.sessionAt(ctx, user, sessionKeys(user, id)...)
 }
 
-func (db *DB) sessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error) {
+// SessionIn reads a session of a known context, consistently.
+func (r *SessionReader) SessionIn(ctx context.Context, user conversation.UserID, context, id string,
+) (conversation.Session, error) {
 	sk, ok := sessionSK(context, id)
 	if !ok {
 		return conversation.Session{}, fault.Missing("session")
 	}
-	return db.sessionAt(ctx, user, key{partition(user), sk})
+	return r.sessionAt(ctx, user, key{partition(user), sk})
 }
 
 // sessionAt returns the session that is at one of the keys.
-func (db *DB) sessionAt(ctx context.Context, user conversation.UserID, keys ...key) (conversation.Session, error) {
-	records, err := db.readCurrent(ctx, "read session", user, keys...)
+func (r *SessionReader) sessionAt(ctx context.Context, user conversation.UserID, keys ...key,
+) (conversation.Session, error) {
+	records, err := r.db.readCurrent(ctx, "read session", user, keys...)
 	if err != nil {
 		return conversation.Session{}, err
 	}
 	for _, k := range keys {
 		it, _ := records.current(user, k)
 		if session, ok := decodeSession(it); ok {
-			db.cache.saveSession(user, session)
+			r.db.cache.saveSession(user, session)
 			return session, nil
 		}
 	}
@@ -71,8 +63,8 @@ func (db *DB) sessionAt(ctx context.Context, user conversation.UserID, keys ...k
 }
 
 // Access reads the user's preferences and generation, consistently, in one call.
-func (s *SessionStore) Access(ctx context.Context, user conversation.UserID) (longterm.Access, error) {
-	records, err := s.db.readCurrent(ctx, "read preferences", user, preferencesKey(user))
+func (r *SessionReader) Access(ctx context.Context, user conversation.UserID) (longterm.Access, error) {
+	records, err := r.db.readCurrent(ctx, "read preferences", user, preferencesKey(user))
 	if err != nil {
 		return longterm.Access{}, err
 	}
@@ -81,14 +73,14 @@ func (s *SessionStore) Access(ctx context.Context, user conversation.UserID) (lo
 
 // Open reads a session of a known context together with the user's preferences and generation, consistently, in one
 // call.
-func (s *SessionStore) Open(ctx context.Context, user conversation.UserID, context, sessionID string,
+func (r *SessionReader) Open(ctx context.Context, user conversation.UserID, context, sessionID string,
 ) (conversation.Session, longterm.Access, error) {
 	sk, ok := sessionSK(context, sessionID)
 	if !ok {
 		return conversation.Session{}, longterm.Access{}, fault.Missing("session")
 	}
 	k := key{partition(user), sk}
-	records, err := s.db.readCurrent(ctx, "open session", user, k, preferencesKey(user))
+	records, err := r.db.readCurrent(ctx, "open session", user, k, preferencesKey(user))
 	if err != nil {
 		return conversation.Session{}, longterm.Access{}, err
 	}
@@ -109,6 +101,16 @@ func accessIn(records recordSet, user conversation.UserID) longterm.Access {
 	}
 	return a
 }
+
+// SessionStore creates, lists and changes sessions. It is safe for concurrent use.
+type SessionStore struct {
+	*SessionReader
+}
+
+var _ conversation.SessionStore = (*SessionStore)(nil)
+
+// NewSessionStore returns the sessions of a DB.
+func NewSessionStore(db *DB) *SessionStore { return &SessionStore{NewSessionReader(db)} }
 
 // UpdateSession changes a session. When another writer came first, it applies the change to the session as that writer
 // left it. A session that is completed falls due, so that the sweep writes its last summary even when the stream's
@@ -163,11 +165,11 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 	u = setOrRemove(u, attrTitle, stringAttr(after.Title), after.Title != "")
 	u = setOrRemove(u, attrAttributes, doc[attrAttributes], doc.has(attrAttributes))
 	if after.Status == conversation.Completed && before.Status != conversation.Completed && after.LastSeq > 0 {
-		u = s.db.setDueIfNone(u, k)
+		u = setDueIfNone(u, k, s.db.dueAfterIdle())
 	}
 	t := s.db.transaction()
 	t.update(k, u, isUnchanged(before))
-	s.db.addDescription(t, k, before, after)
+	addDescription(t, k, before, after, s.db.now())
 	return t, nil
 }
 
@@ -178,14 +180,6 @@ func setOrRemove(u expression.UpdateBuilder, name string, v types.AttributeValue
 	return u.Remove(field(name))
 }
 
-// setDueIfNone makes a session that is not in the due index fall due one idle time from now.
-func (db *DB) setDueIfNone(u expression.UpdateBuilder, k key) expression.UpdateBuilder {
-	at := conversation.Milliseconds(db.now().Add(db.idle))
-	return u.
-		Set(field(attrDueAt), field(attrDueAt).IfNotExists(value(timeAttr(at)))).
-		Set(field(attrDueShard), field(attrDueShard).IfNotExists(value(intAttr(dueShard(k)))))
-}
-
 // LeaveSession records that the user navigated away. The stream tells the summarizer of the change. The version stays
 // the same, because no append depends on it.
 func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserID, id string, at time.Time) error {
@@ -193,8 +187,8 @@ func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserI
 	if err != nil {
 		return err
 	}
-	return s.db.updateSession(ctx, "leave session", user, session,
-		expression.Set(field(attrLeftAt), value(timeAttr(at))))
+	u := expression.Set(field(attrLeftAt), value(timeAttr(at)))
+	return s.db.updateSession(ctx, "leave session", user, session, u)
 }
 
 // updateSession changes a session's record on condition that it is still the same session. A session that is gone is a

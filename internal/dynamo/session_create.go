@@ -25,7 +25,7 @@ func (s *SessionStore) CreateSession(ctx context.Context, user conversation.User
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	c := creation{db: s.db, user: user, session: s.db.newSession(in), idem: idem}
+	c := creation{db: s.db, user: user, session: s.newSession(in), idem: idem}
 	failures, err := s.db.commitAtGeneration(ctx, op, user, s.db.backoff(), c.build)
 	if err != nil {
 		return conversation.Created{}, err
@@ -37,10 +37,10 @@ func (s *SessionStore) CreateSession(ctx context.Context, user conversation.User
 	return conversation.Created{Session: c.session}, nil
 }
 
-func (db *DB) newSession(in conversation.NewSession) conversation.Session {
-	now := conversation.Milliseconds(db.now())
+func (s *SessionStore) newSession(in conversation.NewSession) conversation.Session {
+	now := conversation.Milliseconds(s.db.now())
 	if in.ID == "" {
-		in.ID = conversation.NewID(sessionIDKind, now, db.random)
+		in.ID = conversation.NewID(sessionIDKind, now, s.db.random)
 	}
 	return conversation.Session{
 		ID: in.ID, Context: in.Context, CoachID: in.CoachID, Mode: in.Mode, Title: in.Title,
@@ -78,10 +78,10 @@ func (c *creation) build(generation int64) (*transaction, int) {
 	place := t.check(generationKey(c.user), isGeneration(generation))
 	t.replace(freshMark(own, c.session))
 	if c.idem.Set() {
-		record := c.db.idempotencyRecord(c.user, c.idem, generation)
+		record := newIdempotencyRecord(c.user, c.idem, generation, c.db.now())
 		record[attrSessionSK] = stringAttr(own.sk)
 		record[attrCreatedAt] = timeAttr(c.session.CreatedAt)
-		c.idemPlace = t.put(record, c.db.idempotencyKeyIsFree(generation))
+		c.idemPlace = t.put(record, isFreeKey(generation, c.db.now()))
 	}
 	return t, place
 }

@@ -36,9 +36,9 @@ func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, f
 
 // RecentSessions returns the sessions with a message since then, latest first, with their summaries. The index may not
 // show a session yet whose first message is a few seconds old. Its messages are in the timeline.
-func (s *SessionStore) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int,
+func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int,
 ) ([]conversation.Session, error) {
-	l := sessionList{db: s.db, user: user, limit: limit, maxRows: limit, since: since}
+	l := sessionList{db: r.db, user: user, limit: limit, maxRows: limit, since: since}
 	from := since.UTC().Truncate(conversation.ActivityStep)
 	q := query{
 		index: Recent, where: inPartition(user).And(expression.Key(attrActiveAt).GreaterThanEqual(value(timeAttr(from)))),

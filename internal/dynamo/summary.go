@@ -19,7 +19,7 @@ func NewSummaryStore(db *DB) *SummaryStore { return &SummaryStore{db} }
 
 // SummarySource is what the summary service reads and writes.
 type SummarySource struct {
-	*SessionStore
+	*SessionReader
 	*MessageStore
 	*SummaryStore
 	*DueStore
@@ -29,7 +29,7 @@ var _ summary.Store = SummarySource{}
 
 // NewSummarySource returns the stores of the summary service.
 func NewSummarySource(db *DB) SummarySource {
-	return SummarySource{NewSessionStore(db), NewMessageStore(db), NewSummaryStore(db), NewDueStore(db)}
+	return SummarySource{NewSessionReader(db), NewMessageStore(db), NewSummaryStore(db), NewDueStore(db)}
 }
 
 // SaveSummary stores a summary and the session's copy of it in one transaction. It raises the watermark when the model

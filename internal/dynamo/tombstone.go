@@ -118,7 +118,7 @@ func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombst
 
 // TombstonesDue lists the tombstones that are due, earliest first.
 func (s *TombstoneStore) TombstonesDue(ctx context.Context, at time.Time, limit int) ([]erasure.Tombstone, error) {
-	due, err := s.db.readDue(ctx, at, limit, isTombstone)
+	due, err := NewDueStore(s.db).readDue(ctx, at, limit, isTombstone)
 	if err != nil {
 		return nil, err
 	}

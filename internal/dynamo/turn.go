@@ -12,12 +12,15 @@ import (
 
 // TurnStore keeps chat turns: a question, the lease of the request that answers it, and the answer. Both messages are
 // stored as appends are. It is safe for concurrent use.
-type TurnStore struct{ db *DB }
+type TurnStore struct {
+	db       *DB
+	sessions *SessionReader
+}
 
 var _ conversation.TurnStore = (*TurnStore)(nil)
 
 // NewTurnStore returns the turns of a DB.
-func NewTurnStore(db *DB) *TurnStore { return &TurnStore{db} }
+func NewTurnStore(db *DB) *TurnStore { return &TurnStore{db, NewSessionReader(db)} }
 
 // maxRetryAfter bounds how long a repeat is told to wait for a running turn. Most turns end before their leases do.
 const maxRetryAfter = 2 * time.Second
@@ -35,16 +38,16 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 		return conversation.Turn{}, fault.InvalidField("messages", "must hold one message")
 	}
 	turn := conversation.Turn{Idempotency: in.Idempotency}
-	a := appender{db: s.db, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	if in.Idempotency.Set() {
 		turn.Lease = newRandomDigits(s.db.random)
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
-			record := s.db.idempotencyRecord(user, in.Idempotency, done.Session.Generation)
+			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.now())
 			recordAppend(record, k, done)
 			record[attrState] = stringAttr(stateRunning)
 			record[attrLease] = stringAttr(turn.Lease)
 			record[attrLeaseUntil] = timeAttr(s.db.now().Add(lease))
-			return t.put(record, s.db.idempotencyKeyIsFree(done.Session.Generation))
+			return t.put(record, isFreeKey(done.Session.Generation, s.db.now()))
 		}
 	}
 	out, existing, err := a.append(ctx)
@@ -187,7 +190,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if err != nil {
 		return conversation.Message{}, err
 	}
-	a := appender{db: s.db, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
@@ -213,7 +216,7 @@ func (s *TurnStore) recordAnswer(user conversation.UserID, idem conversation.Ide
 		sk, _ := parseMessageID(user, done.Messages[0].ID)
 		u := expression.Set(field(attrState), value(stringAttr(stateDone))).
 			Set(field(attrAnswerSK), value(stringAttr(sk)))
-		for name, v := range s.db.idempotencyRecord(user, idem, done.Session.Generation) {
+		for name, v := range newIdempotencyRecord(user, idem, done.Session.Generation, s.db.now()) {
 			if name != attrPK && name != attrSK && name != attrState {
 				u = u.Set(field(name), field(name).IfNotExists(value(v)))
 			}
