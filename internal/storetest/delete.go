@@ -114,7 +114,10 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 	if x.Summary != nil || x.SummarizedSeq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
 		t.Errorf("the session is %+v", x)
 	}
-	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{sum.ID(), m[1].ID}); err != nil || len(hits) != 0 {
+	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{
+		sum.ID(),
+		m[1].ID,
+	}); err != nil || len(hits) != 0 {
 		t.Errorf("resolved %v, %v", hits, err)
 	}
 	checkDeletingEnds(t, s, m)
@@ -291,7 +294,8 @@ func testTombstones(t *testing.T, s *fixture) {
 	newSession(t, s, "workout_log", "b", "3")
 	var want []string
 	for i, minutes := range []int{3, 1} {
-		deleted, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m[i], []string{m[i].ID}, Now.Add(time.Duration(minutes)*time.Minute))
+		deleted, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m[i], []string{m[i].ID},
+			Now.Add(time.Duration(minutes)*time.Minute))
 		if err != nil || cmp.Diff([]string{m[i].ID}, deleted.Vectors) != "" {
 			t.Fatalf("delete a message: %+v, %v", deleted, err)
 		}
@@ -373,7 +377,8 @@ func testVectorTombstones(t *testing.T, s *fixture) {
 		}
 	}
 	due, err := s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Hour), 10)
-	if err != nil || len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied || due[0].User != alice {
+	if err != nil || len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied ||
+		due[0].User != alice {
 		t.Fatalf("due are %+v, %v", due, err)
 	}
 	if err := s.Tombstones.DeleteTombstone(t.Context(), due[0]); err != nil {

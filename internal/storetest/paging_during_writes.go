@@ -146,7 +146,8 @@ func (r listUser) lists() []pagedList {
 }
 
 func (r listUser) createSession(id string) error {
-	return errorOf(r.s.Sessions.CreateSession(r.ctx, r.user, conversation.NewSession{ID: id, Context: coach, CoachID: "c"}, noKey))
+	in := conversation.NewSession{ID: id, Context: coach, CoachID: "c"}
+	return errorOf(r.s.Sessions.CreateSession(r.ctx, r.user, in, noKey))
 }
 
 // appendMessage appends one message to a session.

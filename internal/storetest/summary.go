@@ -234,14 +234,16 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1,
+		1); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {
 		t.Fatal(err)
 	}
 	completed := conversation.Completed
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Status: &completed}); err != nil {
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a",
+		conversation.SessionChange{Status: &completed}); err != nil {
 		t.Fatal(err)
 	}
 	if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1 || due[0].SessionID != "a" {

@@ -50,7 +50,8 @@ type Usage struct {
 func (s *services) measureCPU(ctx context.Context, h *history, recipe string, repeats int) (CPU, error) {
 	out := CPU{Recipe: recipe}
 	live := s.db(s.client, h)
-	decoded := s.prompter(&cachedStore{Store: dynamo.NewPromptSource(live)}, &cachedSearch{Searcher: s.search(live, s.vectors, h)}, h)
+	decoded := s.prompter(&cachedStore{Store: dynamo.NewPromptSource(live)},
+		&cachedSearch{Searcher: s.search(live, s.vectors, h)}, h)
 	built, err := h.build(ctx, decoded, recipe)
 	if err != nil {
 		return out, err
