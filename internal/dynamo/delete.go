@@ -26,7 +26,9 @@ var (
 )
 
 // NewDeletionStore returns what deletes messages and sessions of a DB.
-func NewDeletionStore(db *DB) *DeletionStore { return &DeletionStore{db, NewSessionReader(db), NewMessageStore(db)} }
+func NewDeletionStore(db *DB) *DeletionStore {
+	return &DeletionStore{db, NewSessionReader(db), NewMessageStore(db)}
+}
 
 // Message reads a message of a session, consistently.
 func (s *DeletionStore) Message(ctx context.Context, user conversation.UserID, sessionID, messageID string,
