@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -117,7 +120,8 @@ func requestKey(r *http.Request, body []byte) string {
 	return fmt.Sprintf("%s %d %x", r.Header.Get("X-Amz-Target"), len(body), sum)
 }
 
-// bareDecoder makes the SDK decode recorded answers and do little else: its requests are minimal and are not signed.
+// bareDecoder makes the SDK decode recorded answers into plain records and do little else: its requests are minimal and
+// are not signed.
 type bareDecoder struct {
 	client *dynamodb.Client
 	answer recording
@@ -134,29 +138,61 @@ func (d *bareDecoder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return d.answer.reply(request), nil
 }
 
+// plainRecord is a record as an app would declare it for the SDK's attributevalue package: the attributes of a message,
+// which are nearly all that a long history is made of.
+type plainRecord struct {
+	PK         string         `dynamodbav:"pk"`
+	SK         string         `dynamodbav:"sk"`
+	MessageID  string         `dynamodbav:"messageId"`
+	Seq        int            `dynamodbav:"seq"`
+	Role       string         `dynamodbav:"role"`
+	Content    string         `dynamodbav:"content"`
+	Tokens     int            `dynamodbav:"tokens"`
+	Timestamp  time.Time      `dynamodbav:"timestamp"`
+	Context    string         `dynamodbav:"sourceContext"`
+	SourceID   string         `dynamodbav:"sourceId"`
+	CoachID    string         `dynamodbav:"coachId"`
+	AgentID    string         `dynamodbav:"agentId"`
+	Mode       string         `dynamodbav:"mode"`
+	Generation int64          `dynamodbav:"generation"`
+	Metadata   map[string]any `dynamodbav:"metadata"`
+}
+
 // decode decodes the answers one after another.
 func (d *bareDecoder) decode(ctx context.Context, answers []recording) error {
-	table := aws.String("table")
-	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "key"}}
 	for _, d.answer = range answers {
-		var err error
-		switch d.answer.operation {
-		case "Query":
-			_, err = d.client.Query(ctx, &dynamodb.QueryInput{TableName: table})
-		case "GetItem":
-			_, err = d.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key})
-		case "BatchGetItem":
-			_, err = d.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-				*table: {Keys: []map[string]types.AttributeValue{key}},
-			}})
-		default:
-			err = fmt.Errorf("the operation %q is not known", d.answer.operation)
+		items, err := d.items(ctx)
+		if err == nil {
+			err = attributevalue.UnmarshalListOfMaps(items, &[]plainRecord{})
 		}
 		if err != nil {
 			return fmt.Errorf("decode recorded answer: %w", err)
 		}
 	}
 	return nil
+}
+
+// items returns the items of the answer whose turn it is.
+func (d *bareDecoder) items(ctx context.Context) ([]map[string]types.AttributeValue, error) {
+	table := aws.String("table")
+	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "key"}}
+	switch d.answer.operation {
+	case "Query":
+		out, err := d.client.Query(ctx, &dynamodb.QueryInput{TableName: table})
+		if err != nil {
+			return nil, err
+		}
+		return out.Items, nil
+	case "BatchGetItem":
+		out, err := d.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			*table: {Keys: []map[string]types.AttributeValue{key}},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return slices.Concat(slices.Collect(maps.Values(out.Responses))...), nil
+	}
+	return nil, fmt.Errorf("the operation %q is not known", d.answer.operation)
 }
 
 // cachedStore answers a prompt's reads with the decoded records of the first reads.
