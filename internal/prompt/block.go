@@ -50,7 +50,7 @@ type entry struct {
 	tokens int
 	fields []field
 	note   string
-	// trusted marks text of Throughline's own. It is written as it is, without a guard.
+	// trusted marks text of Throughline's own and text that only the app can write. It is written verbatim.
 	trusted bool
 	// constant marks trusted text that is the same in every prompt of a recipe, so that it is counted once.
 	constant bool

@@ -33,7 +33,7 @@ func TestContributing(t *testing.T) {
 	if !strings.HasSuffix(p.System, want) || len(p.Messages) != 4 {
 		t.Errorf("system %s, messages %q", p.System, p.Messages)
 	}
-	checkStructure(t, p, storedTexts(w.user("u")))
+	checkStructure(t, p, storedTexts(w.user("u"), r))
 }
 
 func readFile(t *testing.T, path string) string {

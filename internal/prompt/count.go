@@ -59,8 +59,9 @@ func (t tokenCounter) constant(text string) int {
 	return n
 }
 
-// slashReserve is what a slash at the beginning of a line may add, because it joins the line feed before it.
-const slashReserve = 2
+// joinReserve is what a slash or white space at the beginning of a text may add, because it joins the line feed before
+// it.
+const joinReserve = 2
 
 // shortBody is the length in bytes up to which counting a body again is cheaper than counting its edges.
 const shortBody = 96
@@ -72,8 +73,8 @@ func (t tokenCounter) framed(prefix, body, suffix string, stored int) int {
 	switch {
 	case prefix != "":
 		space, tokens = " ", t.constant(prefix)
-	case suffix != "" && strings.HasPrefix(body, "/"):
-		tokens = slashReserve
+	case suffix != "" && joinsLineFeed(body):
+		tokens = joinReserve
 	}
 	first, last := 0, len(body)
 	if space != "" {
@@ -86,6 +87,12 @@ func (t tokenCounter) framed(prefix, body, suffix string, stored int) int {
 		return tokens + t.count(space+body+suffix)
 	}
 	return tokens + stored + t.added(space, body[:first], "") + t.added("", body[last:], suffix)
+}
+
+// joinsLineFeed reports whether a text's first character may join a line feed before it.
+func joinsLineFeed(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return first == '/' || unicode.IsSpace(first)
 }
 
 // added is what text before and after an edge of a body adds to the body's count. The edge ends at a boundary.

@@ -27,15 +27,33 @@
 //
 // # What rendering guarantees
 //
-// Users, the model's own answers, summaries and memories drawn from them, and the app's records are not trusted with a
-// prompt's structure. Stored text is data, in every recipe:
+// What decides whether a text is trusted is who can write it. What only the app can write stands verbatim in every
+// recipe. Everything that a user or a model can write is stored text, and so is what is derived from it:
+//
+//	text                                       who can write it                     written
+//	persona (coaches)                          the app: scope throughline/app       verbatim
+//	systemRole (POST /v1/prompts)              the app: scope throughline/app       verbatim
+//	coach's name                               the app: scope throughline/app       in one line, behind "Your name is"
+//	expertise modules, rules, instructions,    the source code                      verbatim
+//	headings, labels, tools
+//	messages                                   the user, the model                  guarded; see below for role messages
+//	session titles, modes, attributes          the user                             guarded
+//	summaries, their tags and fields, spine    the model, from messages             guarded
+//	memories, todos, goals, check-in notes     the user, or the model               guarded
+//	profile, seed, user summary                the user                             guarded
+//	the current message                        the user                             verbatim, as a message of the user
+//
+// Stored text is data, in every recipe:
 //
 //   - It opens no section, closes no tag, begins no item and speaks for no other role. A line of content that begins
 //     like the format's structure gets a backslash. The tagged format escapes angle brackets and ampersands. Items of
 //     lists are folded into one line each.
+//   - A control token of a chat template, such as <|im_start|> or [INST], gets a backslash behind its first bracket:
+//     <\|im_start|>. It stays readable, and no server takes it for the token.
 //   - Invisible characters that could mislead are removed: control characters, bidirectional overrides and isolates,
 //     tag characters, byte-order marks. Every kind of line break becomes a line feed.
 //   - Stored system messages never enter a prompt.
+//   - A message that is told as a role message has no structure around it: only its invisible characters are removed.
 //   - The current message is the user's own turn. It reaches the model unchanged, as a message of its role. In the one
 //     payload of context-format it is guarded like stored text.
 //

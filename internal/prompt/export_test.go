@@ -6,6 +6,11 @@ var (
 	OneLine = oneLine
 	Unguard = unguardLines
 
+	BreakTokens = breakTokens
+
+	Persona        = persona
+	HasVisibleText = hasVisibleText
+
 	IsBoundary = isBoundary
 )
 

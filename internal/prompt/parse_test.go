@@ -25,6 +25,35 @@ var readers = map[*prompt.Format]func(failer, prompt.Prompt) map[string][]string
 	prompt.SystemMessages: readMessages,
 }
 
+// withoutRole checks that the role text stands verbatim in its place, and replaces it by a plain word, because the app
+// may write what looks like the recipe's structure.
+func withoutRole(t failer, p prompt.Prompt, role string) prompt.Prompt {
+	t.Helper()
+	const heading, plain = "SYSTEM ROLE:\n", "the role"
+	switch recipeNamed(p.Recipe).Format {
+	case prompt.SystemMessages:
+		i := slices.Index(p.Messages, prompt.Message{Role: "system", Content: role})
+		if i < 0 {
+			t.Fatalf("%s: no system message is %q:\n%q", p.Recipe, role, p.Messages)
+		}
+		p.Messages = slices.Clone(p.Messages)
+		p.Messages[i].Content = plain
+	case prompt.PlainText:
+		rest, found := strings.CutPrefix(p.Text, heading+role+"\n\n")
+		if !found {
+			t.Fatalf("%s: the text does not begin with %q:\n%s", p.Recipe, role, p.Text)
+		}
+		p.Text = heading + plain + "\n\n" + rest
+	default:
+		rest, found := strings.CutPrefix(p.System, role)
+		if !found || rest != "" && !strings.HasPrefix(rest, "\n\n") {
+			t.Fatalf("%s: the prompt does not begin with %q:\n%s", p.Recipe, role, p.System)
+		}
+		p.System = plain + rest
+	}
+	return p
+}
+
 func recipeNamed(name string) prompt.Recipe {
 	i := slices.IndexFunc(prompt.Recipes, func(r prompt.Recipe) bool { return r.Name == name })
 	return prompt.Recipes[i]

@@ -95,7 +95,7 @@ func TestEveryLifeInEveryRecipe(t *testing.T) {
 						t.Fatal(err)
 					}
 					fits++
-					checkSense(t, name, p, r, storedTexts(w.user("u")))
+					checkSense(t, name, p, r, storedTexts(w.user("u"), r))
 				}
 				if fits < 5 {
 					t.Errorf("only %d budgets are enough", fits)

@@ -10,7 +10,7 @@ import (
 )
 
 // Format is how a recipe's prompt is written. Guard makes stored text safe in the format: its result can't be mistaken
-// for the format's structure.
+// for the format's structure. Control tokens are broken before.
 type Format struct {
 	Guard func(text string) string
 	// Group returns what is written before and after the messages of one conversation, each part ending in a line
@@ -160,7 +160,7 @@ func (r renderer) body(s *Style, e *entry) string {
 	if len(e.fields) > 0 {
 		lines := make([]string, len(e.fields))
 		for i, f := range e.fields {
-			lines[i] = s.Field(r.format.Guard(f.label), r.format.Guard(oneLine(clean(f.value))))
+			lines[i] = s.Field(r.guard(f.label), r.guard(oneLine(clean(f.value))))
 		}
 		return strings.Join(lines, "\n")
 	}
@@ -170,15 +170,18 @@ func (r renderer) body(s *Style, e *entry) string {
 	case s.Message:
 		return clean(text)
 	case s.OneLine:
-		text = r.format.Guard(oneLine(clean(text)))
+		text = r.guard(oneLine(clean(text)))
 	default:
-		text = r.format.Guard(strings.TrimSpace(clean(text)))
+		text = r.guard(strings.TrimSpace(clean(text)))
 	}
 	if s.Wrap != nil {
 		text = s.Wrap(text, e.note)
 	}
 	return text
 }
+
+// guard makes stored text safe: it contains no control token and can't be mistaken for the format's structure.
+func (r renderer) guard(text string) string { return r.format.Guard(breakTokens(text)) }
 
 // groupCost is the cost of a conversation's frame.
 func (r renderer) groupCost(g *group) cost {

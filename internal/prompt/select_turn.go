@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
@@ -70,9 +72,9 @@ func scalar(value any) (string, bool) {
 }
 
 // selectRole selects the role text (the request's, else the recipe's, else the coach's persona) and the recipe's
-// rules.
+// rules. Only the app can write a role text, so it is written verbatim.
 func selectRole(sel *selection, _ *Slot) []*entry {
-	role := &entry{kind: "role", id: sel.CoachID, text: sel.SystemRole}
+	role := &entry{kind: "role", id: sel.CoachID, text: sel.SystemRole, trusted: true}
 	if !hasVisibleText(role.text) {
 		role.text = sel.recipe.Role
 	}
@@ -87,9 +89,10 @@ func selectRole(sel *selection, _ *Slot) []*entry {
 	return entries
 }
 
-// persona is a coach's text with its name.
+// persona is a coach's text, verbatim, with its name in front if the text does not have it. A text that begins with
+// structure of its own, such as a heading, begins a paragraph.
 func persona(c longterm.Coach) string {
-	text := strings.TrimSpace(c.Persona)
+	text := c.Persona
 	if !hasVisibleText(text) {
 		text = longterm.DefaultCoach.Persona
 	}
@@ -100,7 +103,11 @@ func persona(c longterm.Coach) string {
 	if !strings.HasSuffix(name, ".") { // as "Dr. K." does
 		name += "."
 	}
-	return "Your name is " + name + " " + text
+	separator := " "
+	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsLetter(first) {
+		separator = "\n\n"
+	}
+	return "Your name is " + name + separator + text
 }
 
 // selectCurrent selects the current message.

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -19,7 +20,7 @@ import (
 func checkStructure(t failer, p prompt.Prompt, stored texts) {
 	t.Helper()
 	recipe := recipeNamed(p.Recipe)
-	got := readers[recipe.Format](t, p)
+	got := readers[recipe.Format](t, withoutRole(t, p, stored.role(recipe)))
 	for _, b := range p.Manifest.Blocks {
 		items, in := got[b.Name], included(b)
 		if (b.Name == "current_message" || b.Name == "recent_messages") && items == nil {
@@ -82,6 +83,8 @@ type texts struct {
 	lines map[string]bool
 	// others are all texts, white space folded.
 	others []string
+	// role returns the role text of a recipe's prompt, which the app wrote.
+	role func(prompt.Recipe) string
 }
 
 // check fails unless a block's item is a stored text: in transcripts to the letter, elsewhere but for white space, and
@@ -94,7 +97,7 @@ func (s texts) check(t failer, recipe prompt.Recipe, block, item string) {
 			item = item[1 : len(item)-1] // its quotes
 		}
 	}
-	text := prompt.Unguard(item)
+	text := joinTokens(prompt.Unguard(item))
 	if block == "thread_history" {
 		if !s.lines[text] {
 			t.Fatalf("%s: %s reads %q, which was never stored", recipe.Name, block, text)
@@ -110,18 +113,42 @@ func (s texts) check(t failer, recipe prompt.Recipe, block, item string) {
 	}
 }
 
+// brokenToken matches the backslash of a broken control token, and what stands before it.
+var brokenToken = regexp.MustCompile(`([<＜﹤‹〈⟨\[［][\s\p{Cf}\p{Mn}]*)\\`)
+
+// joinTokens takes the backslashes out of broken control tokens, also those that were in the stored text.
+func joinTokens(text string) string { return brokenToken.ReplaceAllString(text, "$1") }
+
+// roleText is the role text that a request's prompt has, which is the app's own and stands verbatim.
+func roleText(p *person, r prompt.Request, recipe prompt.Recipe) string {
+	coach, ok := p.snapshot.Coaches[r.CoachID]
+	if !ok {
+		coach = longterm.DefaultCoach
+	}
+	text := prompt.Persona(coach)
+	if recipe.Role != "" {
+		text = recipe.Role
+	}
+	if prompt.HasVisibleText(r.SystemRole) {
+		text = r.SystemRole
+	}
+	return strings.TrimRight(text, "\n")
+}
+
 func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func storedTexts(p *person) texts {
-	s := texts{said: map[prompt.Message]bool{}, lines: map[string]bool{}}
+func storedTexts(p *person, r prompt.Request) texts {
+	s := texts{said: map[prompt.Message]bool{}, lines: map[string]bool{}, role: func(recipe prompt.Recipe) string {
+		return roleText(p, r, recipe)
+	}}
 	for _, m := range p.messages {
 		for _, text := range []string{m.Content, firstRunes(m.Content, 800), cutTo(m.Content, 800)} {
-			s.lines[strings.TrimSpace(prompt.Clean(text))] = true
+			s.lines[strings.TrimSpace(joinTokens(prompt.Clean(text)))] = true
 			s.said[prompt.Message{Role: string(m.Role), Content: prompt.Clean(text)}] = true
 		}
 	}
 	for _, text := range p.everyText() {
-		s.others = append(s.others, fold(prompt.Clean(text)))
+		s.others = append(s.others, fold(joinTokens(prompt.Clean(text))))
 	}
 	return s
 }
@@ -184,11 +211,14 @@ func TestStructureHolds(t *testing.T) {
 				w := newFixture()
 				r := drawUser(t, w.user("u"))
 				r.Recipe, r.Budget = recipe.Name, &prompt.Budget{Tokens: rapid.IntRange(2000, 30_000).Draw(t, "budget")}
+				if rapid.Bool().Draw(t, "own role") {
+					r.SystemRole = drawText(t, "role", 20)
+				}
 				p, err := w.service(now).Build(t.Context(), "u", r)
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkStructure(t, p, storedTexts(w.user("u")))
+				checkStructure(t, p, storedTexts(w.user("u"), r))
 			})
 		})
 	}
@@ -222,7 +252,7 @@ func FuzzStructure(f *testing.F) {
 			if !built {
 				continue
 			}
-			checkStructure(t, p, storedTexts(w.user("u")))
+			checkStructure(t, p, storedTexts(w.user("u"), r))
 			if real := realTokens(p); real > p.Tokens.Total {
 				t.Fatalf("%s: %d real tokens, %d accounted", recipe.Name, real, p.Tokens.Total)
 			}
