@@ -16,11 +16,12 @@ ENV      ?= dev
 FUNCTION ?= messages
 EVENT    ?= infra/events/$(FUNCTION).json
 BASE     ?= http://127.0.0.1:8080
+EXAMPLES ?= 15
 
 .PHONY: help
 help: ## List the targets
 	@echo "Throughline: one memory for every AI surface of an app"; echo
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- Run
 
@@ -54,6 +55,12 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	@tools/need go java npm
 	@go list ./... | grep -e /infra/rie -e /infra/e2e | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
+
+.PHONY: openapi-check
+openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running stack: make openapi-check [EXAMPLES=n]
+	@tools/need go java
+	@go build -o bin/local ./infra/local
+	@$(VENV)/bin/python tools/openapi/check.py bin/local $(EXAMPLES)
 
 .PHONY: bench-store
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
@@ -124,7 +131,7 @@ $(BIN)/strict: $(wildcard tools/strict/*.go)
 
 $(VENV)/.stamp: tools/requirements.txt
 	@tools/need python
-	@echo "installing the SAM CLI and cfn-lint"
+	@echo "installing the SAM CLI, cfn-lint and schemathesis"
 	@rm -rf $(VENV) && python3 -m venv $(VENV)
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tools/requirements.txt
 	@touch $@

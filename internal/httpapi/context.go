@@ -25,7 +25,7 @@ type contextBody struct {
 }
 
 type recallBody struct {
-	Query            string        `json:"query" minLength:"1" maxLength:"8192"`
+	Query            searchText    `json:"query"`
 	SessionID        id            `json:"sessionId,omitempty" doc:"The current session."`
 	ExcludeSessionID id            `json:"excludeSessionId,omitempty" doc:"Leaves this session out."`
 	Contexts         []contextName `json:"contexts,omitempty" maxItems:"50" doc:"Only these contexts, and no check-ins."`
@@ -99,7 +99,7 @@ func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]
 		return nil, err
 	}
 	found, err := s.recaller.Messages(ctx, c.User, recall.MessageQuery{
-		Query: b.Query, SessionID: string(b.SessionID), ExcludeSessionID: string(b.ExcludeSessionID),
+		Query: string(b.Query), SessionID: string(b.SessionID), ExcludeSessionID: string(b.ExcludeSessionID),
 		Contexts: toStrings(b.Contexts), From: from, To: to, Limit: b.Limit, Tokens: b.Tokens,
 	})
 	if err != nil {

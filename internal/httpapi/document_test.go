@@ -171,6 +171,35 @@ func TestDocumentListsRecipesAndAgents(t *testing.T) {
 	}
 }
 
+// TestValuesThatCannotBeStoredAreInTheDocument checks that the limits of the store are limits of the schemas too.
+func TestValuesThatCannotBeStoredAreInTheDocument(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore(noon)
+	h := allFunctions(t, stores{store, store, store, &fakeEraser{}, newLongTerm()})
+	for _, test := range []struct {
+		path, field, body string
+		limit             string
+	}{
+		{"/v1/memories", "confidence", `{"type":"PEOPLE","content":"x","confidence":1e-300}`, `"minimum":1e-125`},
+		{"/v1/recall", "query", `{"query":" \n"}`, `"pattern":"\\S"`},
+		{"/v1/sessions", "attributes", `{"context":"workout_log","coachId":"c","attributes":{"":1}}`, `"minLength":1`},
+		{"/v1/todos", "completedAt", `{"content":"x","coachId":"c","completedAt":"2026-01-01T00:00:00Z"}`, `"anyOf":[{`},
+	} {
+		expectProblem(t, h, 422, "invalid", test.field, call{method: "POST", path: test.path, user: "ann", body: test.body})
+		var d struct {
+			Components struct{ Schemas map[string]json.RawMessage }
+		}
+		expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).decode(t, &d)
+		found := false
+		for _, name := range []string{"NewMemory", "RecallBody", "NewSession", "NewTodo"} {
+			found = found || strings.Contains(string(d.Components.Schemas[name]), test.limit)
+		}
+		if !found {
+			t.Errorf("%s: the document does not have the limit %s of %s", test.path, test.limit, test.field)
+		}
+	}
+}
+
 // TestChatEventsAreInTheDocument checks one event of each kind against the schema of the stream.
 func TestChatEventsAreInTheDocument(t *testing.T) {
 	t.Parallel()

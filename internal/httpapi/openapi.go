@@ -32,8 +32,8 @@ method_not_allowed, conflict, too_large, idempotency_mismatch, rate_limited, una
 another user are not_found. A body that is not application/json is 415.
 
 A list is a page of items and a nextCursor, which is bound to its user, path and query. An Idempotency-Key makes a POST
-repeatable for 24 hours: a repeat gets the first answer, with Idempotency-Replayed: true. X-Request-Id is echoed, or
-generated.`
+repeatable for 24 hours: a repeat gets the first answer, with Idempotency-Replayed: true, even if the record was changed
+or deleted since. X-Request-Id is echoed, or generated.`
 
 // document returns the OpenAPI document of the operations of all functions.
 func document() *huma.OpenAPI {

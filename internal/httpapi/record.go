@@ -95,14 +95,14 @@ type memory struct {
 }
 
 type newMemory struct {
-	Type         string     `json:"type" enum:"PROFILE,PEOPLE,PROJECT"`
-	Content      string     `json:"content" minLength:"1" maxLength:"8000"`
-	Pinned       bool       `json:"pinned,omitempty" doc:"Whether it is in every prompt, as injuries and allergies are."`
-	Source       string     `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
-	Confidence   *float64   `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"How certain it is."`
-	MessageIDs   []source   `json:"messageIds,omitempty" maxItems:"100" doc:"The messages that it was drawn from."`
-	ValidUntil   *timestamp `json:"validUntil,omitempty"`
-	SupersededBy string     `json:"supersededBy,omitempty" maxLength:"1024"`
+	Type         string      `json:"type" enum:"PROFILE,PEOPLE,PROJECT"`
+	Content      string      `json:"content" minLength:"1" maxLength:"8000"`
+	Pinned       bool        `json:"pinned,omitempty" doc:"Whether it is in every prompt, as injuries and allergies are."`
+	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
+	Confidence   *confidence `json:"confidence,omitempty" doc:"How certain it is."`
+	MessageIDs   []source    `json:"messageIds,omitempty" maxItems:"100" doc:"The messages that it was drawn from."`
+	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
+	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024"`
 }
 
 // source is the id of a message that a memory was drawn from.
@@ -112,14 +112,14 @@ type source string
 func (source) Schema(huma.Registry) *huma.Schema { return textSchema(512) }
 
 type changedMemory struct {
-	Type         *string             `json:"type,omitempty" enum:"PROFILE,PEOPLE,PROJECT"`
-	Content      *string             `json:"content,omitempty" minLength:"1" maxLength:"8000"`
-	Pinned       *bool               `json:"pinned,omitempty"`
-	Source       *string             `json:"source,omitempty" enum:"seeded,extracted"`
-	Confidence   optional[float64]   `json:"confidence,omitzero" minimum:"0" maximum:"1" doc:"null removes it."`
-	MessageIDs   *[]source           `json:"messageIds,omitempty" maxItems:"100"`
-	ValidUntil   optional[timestamp] `json:"validUntil,omitzero" doc:"null makes it valid again."`
-	SupersededBy optional[string]    `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`
+	Type         *string              `json:"type,omitempty" enum:"PROFILE,PEOPLE,PROJECT"`
+	Content      *string              `json:"content,omitempty" minLength:"1" maxLength:"8000"`
+	Pinned       *bool                `json:"pinned,omitempty"`
+	Source       *string              `json:"source,omitempty" enum:"seeded,extracted"`
+	Confidence   optional[confidence] `json:"confidence,omitzero" doc:"null removes it."`
+	MessageIDs   *[]source            `json:"messageIds,omitempty" maxItems:"100"`
+	ValidUntil   optional[timestamp]  `json:"validUntil,omitzero" doc:"null makes it valid again."`
+	SupersededBy optional[string]     `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`
 }
 
 func memories(
@@ -168,9 +168,9 @@ func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens Counter
 }
 
 // setConfidence sets a memory's confidence. Nil removes it.
-func setConfidence(m *longterm.Memory, confidence *float64) {
-	m.Confidence, m.Rated = 0, confidence != nil
-	assign(confidence, &m.Confidence)
+func setConfidence(m *longterm.Memory, c *confidence) {
+	m.Confidence, m.Rated = 0, c != nil
+	assign((*float64)(c), &m.Confidence)
 }
 
 func toMemory(m longterm.Memory) memory {
@@ -200,6 +200,19 @@ type newTodo struct {
 	CoachID     id         `json:"coachId"`
 	Status      string     `json:"status,omitempty" enum:"PENDING,COMPLETED" default:"PENDING"`
 	CompletedAt *timestamp `json:"completedAt,omitempty" doc:"Only with COMPLETED. Default: now."`
+}
+
+// TransformSchema adds the rule that only a completed todo has a completion time. It is for the document:
+// checkCompletion checks it, with the name of the field.
+func (newTodo) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Extensions = map[string]any{"anyOf": []any{
+		map[string]any{
+			"required":   []string{"status"},
+			"properties": map[string]any{"status": map[string]any{"enum": []string{string(longterm.TodoCompleted)}}},
+		},
+		map[string]any{"properties": map[string]any{"completedAt": map[string]any{"type": "null"}}},
+	}}
+	return s
 }
 
 type changedTodo struct {

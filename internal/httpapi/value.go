@@ -65,8 +65,9 @@ func (timestamp) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Extensions: map[string]any{"format": "date-time"}, PatternDescription: timeRule,
 		Description: strings.ToUpper(timeRule[:1]) + timeRule[1:] + ".",
-		Pattern:     `^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`,
-		Examples:    []any{"2026-02-05T18:30:00.000Z"},
+		Pattern: `^(000[1-9]|00[1-9]\d|0[1-9]\d\d|[1-9]\d{3})-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?` +
+			`([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`,
+		Examples: []any{"2026-02-05T18:30:00.000Z"},
 	}
 }
 
@@ -123,14 +124,26 @@ func (o *object) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Schema accepts any object.
-func (object) Schema(huma.Registry) *huma.Schema {
+// Schema accepts any object with names that are not empty. The limits that a schema cannot express are in its
+// description, and the domain checks them.
+func (object) Schema(r huma.Registry) *huma.Schema {
+	const name = "Value"
+	values := "#/components/schemas/" + name
+	r.Map()[name] = &huma.Schema{Description: "Any JSON value.", Extensions: map[string]any{
+		"type":  []string{"null", huma.TypeBoolean, huma.TypeNumber, huma.TypeString, huma.TypeArray, huma.TypeObject},
+		"items": map[string]any{"$ref": values}, "propertyNames": nameSchema,
+		"additionalProperties": map[string]any{"$ref": values},
+	}}
 	return &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: fmt.Sprintf("Any JSON object, at most %d levels deep, with numbers that a double holds exactly.",
-			conversation.MaxDocumentDepth),
+		Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Ref: values},
+		Extensions: map[string]any{"propertyNames": nameSchema},
+		Description: fmt.Sprintf("Any JSON object, at most %d levels deep, with names of 1 to 255 bytes and numbers "+
+			"that a double holds exactly, from 1e-125 to 1e126.", conversation.MaxDocumentDepth),
 	}
 }
+
+// nameSchema is the schema of the names in an object.
+var nameSchema = map[string]any{"minLength": 1, "maxLength": 255}
 
 // contextName is the name of a registered context.
 type contextName string
@@ -223,6 +236,28 @@ func (age) Schema(huma.Registry) *huma.Schema {
 			`([1-9]\d{0,5}(\.\d{1,9})?h)?([1-9]\d{0,6}(\.\d{1,9})?m)?([1-9]\d{0,8}(\.\d{1,9})?s)?$`,
 		Description: strings.ToUpper(ageRule[:1]) + ageRule[1:] + ".",
 	}
+}
+
+// searchText is a text to search for.
+type searchText string
+
+// Schema refuses blank texts.
+func (searchText) Schema(huma.Registry) *huma.Schema {
+	least, most := 1, 8192
+	return &huma.Schema{
+		Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: `\S`, PatternDescription: "a text to search for",
+	}
+}
+
+// confidence is how certain a memory is.
+type confidence float64
+
+// Schema leaves out numbers near zero that DynamoDB cannot store.
+func (confidence) Schema(huma.Registry) *huma.Schema {
+	least, most := 0.0, 1.0
+	return &huma.Schema{Type: huma.TypeNumber, Minimum: &least, Maximum: &most, Extensions: map[string]any{
+		"anyOf": []any{map[string]any{"maximum": 0}, map[string]any{"minimum": 1e-125}},
+	}}
 }
 
 // textSchema returns the schema of a text of at most so many characters.
