@@ -23,26 +23,28 @@ import (
 func TestRoutesGoToTheMostSpecific(t *testing.T) {
 	t.Parallel()
 	routes := []template.Route{
-		{Method: "ANY", Path: "/v1/{proxy+}"},
+		{Method: "GET", Path: "/v1/{proxy+}"},
+		{Method: "PUT", Path: "/v1/{proxy+}"},
+		{Method: "POST", Path: "/v1/{proxy+}"},
 		{Method: "GET", Path: "/v1/prompts/{id}"},
-		{Method: "ANY", Path: "/v1/prompts/latest"},
+		{Method: "PUT", Path: "/v1/prompts/latest"},
 		{Method: "GET", Path: "/v1/prompts/latest"},
 		{Method: "POST", Path: "/v1/sessions/{id}/messages"},
 		{Method: "GET", Path: "/docs"},
 	}
 	cases := []struct{ request, route string }{
-		{"GET /v1/anything/at/all", "ANY /v1/{proxy+}"},
+		{"GET /v1/anything/at/all", "GET /v1/{proxy+}"},
 		{"GET /v1/prompts/7", "GET /v1/prompts/{id}"},
-		{"PUT /v1/prompts/7", "ANY /v1/{proxy+}"},
+		{"PUT /v1/prompts/7", "PUT /v1/{proxy+}"},
 		{"GET /v1/prompts/latest", "GET /v1/prompts/latest"},
-		{"PUT /v1/prompts/latest", "ANY /v1/prompts/latest"},
+		{"PUT /v1/prompts/latest", "PUT /v1/prompts/latest"},
 		{"POST /v1/sessions/a/messages", "POST /v1/sessions/{id}/messages"},
-		{"POST /v1/sessions/a/messages/b", "ANY /v1/{proxy+}"},
+		{"POST /v1/sessions/a/messages/b", "POST /v1/{proxy+}"},
 		{"GET /docs", "GET /docs"},
-		{"HEAD /v1/prompts/latest", "ANY /v1/prompts/latest"},
+		{"HEAD /v1/prompts/latest", "PUT /v1/prompts/latest"},
 		{"HEAD /docs", "GET /docs"},
 		{"PROPFIND /docs", "GET /docs"},
-		{"OPTIONS /v1/sessions/a/messages", "ANY /v1/{proxy+}"},
+		{"OPTIONS /v1/sessions/a/messages", "POST /v1/sessions/{id}/messages"},
 		{"GET /docs/x", ""},
 		{"GET /v1", ""},
 		{"GET /v1/", ""},
@@ -67,7 +69,7 @@ func TestRoutesGoToTheMostSpecific(t *testing.T) {
 
 func TestRequestBecomesAnEvent(t *testing.T) {
 	t.Parallel()
-	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
+	h := start(t, []template.Route{{Method: "POST", Path: "/v1/{proxy+}"}})
 	h.do(t, "POST", "/v1/a%20b%2Fc?x=1&y=a%20b&x=2", strings.NewReader(`{"a":"ü"}`), http.Header{
 		"Content-Type": {"application/json; charset=utf-8"}, "Cookie": {"one=1; two=2"}, "X-Two": {"a", "b"},
 		"X-Request-Id": {"req-1"}, "User-Agent": {"test"},
@@ -90,7 +92,7 @@ func TestRequestBecomesAnEvent(t *testing.T) {
 		delete(got.Headers, name)
 	}
 	want := events.APIGatewayV2HTTPRequest{
-		Version: "2.0", RouteKey: "ANY /v1/{proxy+}", RawPath: "/v1/a b/c", RawQueryString: "x=1&y=a%20b&x=2",
+		Version: "2.0", RouteKey: "POST /v1/{proxy+}", RawPath: "/v1/a b/c", RawQueryString: "x=1&y=a%20b&x=2",
 		Cookies: []string{"one=1", "two=2"}, Body: `{"a":"ü"}`,
 		Headers: map[string]string{
 			"content-type": "application/json; charset=utf-8", "content-length": "10", "x-two": "a,b", "user-agent": "test",
@@ -98,7 +100,7 @@ func TestRequestBecomesAnEvent(t *testing.T) {
 		},
 		QueryStringParameters: map[string]string{"x": "1,2", "y": "a b"}, PathParameters: map[string]string{"proxy": "a b/c"},
 		RequestContext: events.APIGatewayV2HTTPRequestContext{
-			RouteKey: "ANY /v1/{proxy+}", AccountID: "000000000000", Stage: "$default", APIID: "local", DomainPrefix: "local",
+			RouteKey: "POST /v1/{proxy+}", AccountID: "000000000000", Stage: "$default", APIID: "local", DomainPrefix: "local",
 			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
 				Method: "POST", Path: "/v1/a b/c", Protocol: "HTTP/1.1", SourceIP: "127.0.0.1", UserAgent: "test",
 			},
@@ -111,7 +113,7 @@ func TestRequestBecomesAnEvent(t *testing.T) {
 
 func TestBodiesThatAreNoText(t *testing.T) {
 	t.Parallel()
-	h := start(t, []template.Route{{Method: "ANY", Path: "/v1/{proxy+}"}})
+	h := start(t, []template.Route{{Method: "POST", Path: "/v1/{proxy+}"}})
 	for _, c := range []struct{ kind, body string }{
 		{"application/octet-stream", "abc"}, {"application/json", "{\"a\":\"\xff\"}"}, {"", "abc"},
 	} {
@@ -145,7 +147,7 @@ func TestAnswers(t *testing.T) {
 		{"inferred", `{"a":1}`, map[string]int{"a": 1}, 200, http.Header{"Content-Type": {"application/json"}}},
 		{"no content", "", events.APIGatewayV2HTTPResponse{StatusCode: 204}, 204, nil},
 	}
-	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+	h := start(t, []template.Route{{Method: "GET", Path: "/{proxy+}"}})
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			h.answer = func() (any, error) { return c.answer, nil }
@@ -165,7 +167,7 @@ func TestAnswers(t *testing.T) {
 
 func TestFunctionsThatFail(t *testing.T) {
 	t.Parallel()
-	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+	h := start(t, []template.Route{{Method: "GET", Path: "/{proxy+}"}})
 	for name, answer := range map[string]func() (any, error){
 		"error": func() (any, error) { return nil, errors.New("secret detail") },
 		"panic": func() (any, error) { panic("secret detail") },
@@ -188,7 +190,7 @@ func TestFunctionsCutOffByAStop(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/x", "/v1/chat"} {
 		t.Run(path, func(t *testing.T) {
-			h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+			h := start(t, []template.Route{{Method: "POST", Path: "/{proxy+}"}})
 			begun, release, stopped := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 			go func() {
 				<-begun
@@ -219,7 +221,7 @@ func TestFunctionsCutOffByAStop(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}"}})
+	h := start(t, []template.Route{{Method: "POST", Path: "/{proxy+}"}})
 	for name, size := range map[string]int{
 		"more than the gateway takes": 10<<20 + 1, "more than the function takes": 7 << 20,
 	} {

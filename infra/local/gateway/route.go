@@ -6,12 +6,6 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// anyMethod and defaultPath are the method and path of routes that take every method or every path.
-const (
-	anyMethod   = "ANY"
-	defaultPath = "$default"
-)
-
 // route is one route of the API and its function.
 type route struct {
 	template.Route
@@ -24,41 +18,27 @@ func newRoute(r template.Route, function string) route {
 }
 
 // key is the route's name in events: "POST /v1/prompts".
-func (r route) key() string {
-	if r.Path == defaultPath {
-		return defaultPath
-	}
-	return r.Method + " " + r.Path
-}
+func (r route) key() string { return r.Method + " " + r.Path }
 
-// match finds the most specific route, as the service does. A fixed segment is more specific than a parameter, a
-// parameter more than a greedy one, and $default is the least specific. Of equal paths the route with the method wins.
-// If the path has routes but none with the method, the service answers not found. Here the path's function answers 405.
+// match finds the most specific route for the method and the path, as the service does. A fixed segment is more
+// specific than a parameter, and a parameter more than a greedy one. If no route of the path has the method, the
+// service answers not found. Here the function of the path's most specific route answers 405.
 func match(routes []route, method, path string) (best route, parameters map[string]string, ok bool) {
-	best, parameters, ok = mostSpecific(routes, path, func(r route) string {
-		switch {
-		case r.Method == method:
-			return "a"
-		case r.Method == anyMethod || r.Path == defaultPath:
-			return "b"
-		}
-		return ""
-	})
+	best, parameters, ok = mostSpecific(routes, path, func(r route) bool { return r.Method == method })
 	if !ok {
-		best, parameters, ok = mostSpecific(routes, path, func(route) string { return "a" })
+		best, parameters, ok = mostSpecific(routes, path, func(route) bool { return true })
 	}
 	return best, parameters, ok
 }
 
-// mostSpecific finds the matching route of the lowest rank. It leaves out routes for which rankMethod returns "".
+// mostSpecific finds the matching route of the lowest rank among the routes for which include is true.
 func mostSpecific(
-	routes []route, path string, rankMethod func(route) string,
+	routes []route, path string, include func(route) bool,
 ) (best route, parameters map[string]string, ok bool) {
 	bestRank := ""
 	for _, r := range routes {
-		method := rankMethod(r)
 		rank, found, matches := r.matchPath(path)
-		if rank += method; method == "" || !matches || ok && rank >= bestRank {
+		if !matches || !include(r) || ok && rank >= bestRank {
 			continue
 		}
 		best, bestRank, parameters, ok = r, rank, found, true
@@ -71,14 +51,10 @@ const (
 	rankFixed     = "1"
 	rankParameter = "2"
 	rankGreedy    = "3"
-	rankDefault   = "4"
 )
 
 // matchPath compares a path with the route. The rank has one character for each segment.
 func (r route) matchPath(path string) (rank string, parameters map[string]string, ok bool) {
-	if r.Path == defaultPath {
-		return rankDefault, nil, true
-	}
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, segment := range r.segments {
 		name, isParameter := strings.CutPrefix(strings.TrimSuffix(segment, "}"), "{")

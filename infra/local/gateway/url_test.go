@@ -14,7 +14,7 @@ import (
 
 func TestFunctionURLStreams(t *testing.T) {
 	t.Parallel()
-	h := start(t, []template.Route{{Method: "ANY", Path: "/{proxy+}", Authorized: true}})
+	h := start(t, []template.Route{{Method: "POST", Path: "/{proxy+}", Authorized: true}})
 	pieces := make(chan string)
 	h.stream = func(_ context.Context, in *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
 		if in.RawPath != "/v1/chat" || in.RawQueryString != "a=1" || in.Body != "{}" || in.Headers["authorization"] != "x" ||
