@@ -44,7 +44,8 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.retry.sleep = sleep }
 }
 
-// New builds a client; it makes no call. An embedding side that is not configured is the chat side's service.
+// New builds a client and makes no call. Without an embedding service of their own, embeddings come from the chat
+// service.
 func New(cfg config.OpenAI, opts ...Option) *Client {
 	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
 	for _, apply := range opts {
@@ -69,8 +70,8 @@ func side(doer openai.HTTPDoer, baseURL, key string) *openai.Client {
 	return openai.NewClientWithConfig(cfg)
 }
 
-// newTransport keeps idle connections for a batch's parallel calls. It has no time limit for a whole call: that is
-// the context's, and a streamed answer may take minutes.
+// newTransport keeps enough idle connections for the parallel calls of a batch. It has no time limit for a whole call,
+// because a streamed answer may take minutes. The context has the limit.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

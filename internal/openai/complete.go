@@ -73,8 +73,9 @@ func (c *Client) request(r llm.Request) openai.ChatCompletionRequest {
 	return limited(out, r.MaxTokens)
 }
 
-// limited sets the limit of the answer under the name that the model knows: reasoning models refuse max_tokens, which
-// OpenAI calls deprecated, and other services do not know max_completion_tokens. The library knows which is which.
+// limited sets the limit of the answer in the field that the model accepts. Reasoning models refuse max_tokens, which
+// OpenAI has deprecated, and services other than OpenAI's do not know max_completion_tokens. The library knows the
+// reasoning models.
 func limited(r openai.ChatCompletionRequest, tokens int) openai.ChatCompletionRequest {
 	old := r
 	old.MaxTokens = tokens //nolint:staticcheck // the only name that services other than OpenAI's know

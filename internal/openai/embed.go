@@ -1,19 +1,20 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
-// Limits of one embeddings request: 2,048 inputs and 300,000 tokens together, 8,192 tokens each. A token is at least
-// one byte, so that counting bytes is safe for every text and needs no tokenizer.
+// The service's limits of one embeddings request are 2,048 inputs, 300,000 tokens together and 8,192 tokens each. No
+// token is shorter than one byte, so counting bytes stays within them and needs no tokenizer.
 const (
 	maxInputs       = 2048
 	maxRequestBytes = 300_000
@@ -21,9 +22,9 @@ const (
 	parallelBatches = 4
 )
 
-// Embed returns one normalised vector for each text, in their order, in as few requests as the service's limits
-// allow. A text of more than 8,000 bytes is embedded by its beginning. Its errors are RateLimited, Unavailable or
-// Internal; one that fails leaves none.
+// Embed returns one vector of length 1 for each text, in their order, in as few requests as the service's limits
+// allow. Of a text of more than 8,000 bytes only the beginning is embedded. Its errors are RateLimited, Unavailable or
+// Internal. When one request fails, Embed returns no vectors.
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	inputs := make([]string, len(texts))
 	for i, text := range texts {
@@ -41,18 +42,13 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, nil
 }
 
-// input is the text as the service takes it: not empty, and not too long.
+// input returns the beginning of a text that the service accepts. The service refuses an empty input, so a space
+// replaces it.
 func input(text string) string {
-	if len(text) > maxInputBytes {
-		text = strings.ToValidUTF8(text[:maxInputBytes], "")
-	}
-	if text == "" {
-		return " "
-	}
-	return text
+	return cmp.Or(truncate.Bytes(text, maxInputBytes), " ")
 }
 
-// batches yields the bounds of each request's share of the inputs.
+// batches yields the bounds of the inputs of each request.
 func batches(inputs []string) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		from, bytes := 0, 0
@@ -81,11 +77,12 @@ func (c *Client) embedBatch(ctx context.Context, inputs []string, vectors [][]fl
 	if err != nil {
 		return err
 	}
-	return c.place(answer.Data, vectors)
+	return c.fill(vectors, answer.Data)
 }
 
-// place puts each vector where its index says, and holds the service to the number and the width that were asked for.
-func (c *Client) place(data []openai.Embedding, vectors [][]float32) error {
+// fill stores each vector of an answer at its index. It returns an error when the answer has another number of vectors
+// than the request has texts, or another number of dimensions than is configured.
+func (c *Client) fill(vectors [][]float32, data []openai.Embedding) error {
 	for _, e := range data {
 		if e.Index < 0 || e.Index >= len(vectors) || vectors[e.Index] != nil {
 			return fault.Wrap(fault.Unavailable, "embed texts", fmt.Errorf("unexpected index %d of %d", e.Index, len(vectors)))
@@ -102,7 +99,7 @@ func (c *Client) place(data []openai.Embedding, vectors [][]float32) error {
 	return nil
 }
 
-// normalise scales a vector to length 1, so that a product is a cosine; the index's metric is the product.
+// normalise scales a vector to length 1. The index's metric is the dot product, which is then the cosine.
 func normalise(v []float32) []float32 {
 	var squares float64
 	for _, x := range v {

@@ -25,8 +25,8 @@ func (r serviceError) Error() string {
 	return fmt.Sprintf("model service answered %d (type %q, code %q, parameter %q)", r.status, r.kind, r.code, r.param)
 }
 
-// failure gives an error of the library a fault code: RateLimited and Unavailable may succeed later, and Internal has
-// to be fixed by somebody. errors.Is still finds a cancelled context.
+// failure gives an error of the library a fault code. RateLimited and Unavailable may succeed later, and Internal needs
+// a change to the program or its configuration. errors.Is still finds a cancelled context.
 func failure(op string, err error, advice advice) *fault.Error {
 	out := fault.Wrap(fault.Unavailable, op, err)
 	if r, ok := asServiceError(err); ok {
@@ -55,8 +55,8 @@ func asServiceError(err error) (serviceError, bool) {
 	return serviceError{}, false
 }
 
-// codeOf sorts the service's answers. A quota that is used up answers 429 too, and an error event inside a stream has
-// no status.
+// codeOf returns the fault code of a service's error. A used-up quota is answered with 429 too, and an error event
+// inside a stream has no status.
 func codeOf(r serviceError) fault.Code {
 	switch {
 	case r.status == http.StatusTooManyRequests || r.kind == "insufficient_quota":
@@ -79,8 +79,8 @@ func retryable(err *fault.Error) bool {
 	return err.Code == fault.RateLimited || err.Code == fault.Unavailable
 }
 
-// transportError keeps the kind of an error that is not the service's answer. Errors of the network say nothing of
-// the content; errors of decoding may quote it.
+// transportError returns a network error unchanged, because it never quotes content. Of any other error, such as one of
+// decoding, which may quote what was sent or answered, it keeps only the type.
 func transportError(err error) error {
 	var network interface{ Timeout() bool }
 	if errors.As(err, &network) {

@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 )
 
-// offline is a client of the local stack's model, which checks requests as the service does.
+// offline returns a client of the local stack's model, which checks requests as the service does.
 func offline(t *testing.T) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
@@ -24,7 +24,8 @@ func offline(t *testing.T) *openai.Client {
 	})
 }
 
-func TestEveryRequestIsOneThatTheServiceTakes(t *testing.T) {
+func TestServiceAcceptsEveryRequest(t *testing.T) {
+	t.Parallel()
 	client := offline(t)
 	request := llm.Request{
 		Messages: []llm.Message{
@@ -61,7 +62,8 @@ func TestEveryRequestIsOneThatTheServiceTakes(t *testing.T) {
 	}
 }
 
-func TestEmbeddingsOfTheService(t *testing.T) {
+func TestEmbedWithTheOfflineModel(t *testing.T) {
+	t.Parallel()
 	vectors, err := offline(t).Embed(t.Context(), []string{"glute bridges", "", strings.Repeat("glute bridges ", 5000)})
 	if err != nil || len(vectors) != 3 {
 		t.Fatalf("%d vectors, %v", len(vectors), err)

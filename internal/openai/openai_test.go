@@ -22,7 +22,7 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 )
 
-// service is a model service that answers as each test says.
+// service returns a client of a model service that answers with the given handler, and the waits between its attempts.
 func service(t *testing.T, answer http.HandlerFunc) (*openai.Client, *[]time.Duration) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -38,7 +38,7 @@ func service(t *testing.T, answer http.HandlerFunc) (*openai.Client, *[]time.Dur
 	return client, &waits
 }
 
-func refuse(w http.ResponseWriter, status int, kind, code string) {
+func sendError(w http.ResponseWriter, status int, kind, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"error":{"message":"you said: my secret","type":%q,"code":%q,"param":null}}`, kind, code)
@@ -48,7 +48,8 @@ const plainAnswer = `{"id":"x","object":"chat.completion","model":"answering-mod
 	"message":{"role":"assistant","content":"{\"summary\":\"short\"}"},"finish_reason":"stop"}],
 	"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}`
 
-func TestCompleteSendsTheSchemaAndReadsTheAnswer(t *testing.T) {
+func TestComplete(t *testing.T) {
+	t.Parallel()
 	var sent map[string]any
 	client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Authorization"); got != "Bearer chat-key" {
@@ -89,9 +90,13 @@ func TestCompleteSendsTheSchemaAndReadsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestLimitOfTheAnswerIsNamedAsTheModelKnowsIt(t *testing.T) {
-	for model, field := range map[string]string{"gpt-4o-mini": "max_tokens", "o3-mini": "max_completion_tokens", "llama3": "max_tokens"} {
+func TestMaxTokensFieldByModel(t *testing.T) {
+	t.Parallel()
+	for model, field := range map[string]string{
+		"gpt-4o-mini": "max_tokens", "o3-mini": "max_completion_tokens", "llama3": "max_tokens",
+	} {
 		t.Run(model, func(t *testing.T) {
+			t.Parallel()
 			client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
 				var sent map[string]any
 				if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || sent[field] != 5.0 {
@@ -107,26 +112,33 @@ func TestLimitOfTheAnswerIsNamedAsTheModelKnowsIt(t *testing.T) {
 	}
 }
 
-func TestRefusalsBecomeCodes(t *testing.T) {
+func TestErrorsHaveCodes(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		status   int
 		kind     string
+		code     string
 		want     fault.Code
 		attempts int32
 	}{
-		"malformed request": {400, "invalid_request_error", fault.Internal, 1},
-		"wrong key":         {401, "invalid_request_error", fault.Internal, 1},
-		"unknown model":     {404, "invalid_request_error", fault.Internal, 1},
-		"too many requests": {429, "requests", fault.RateLimited, 3},
-		"quota used up":     {429, "insufficient_quota", fault.RateLimited, 1},
-		"broken":            {500, "server_error", fault.Unavailable, 3},
-		"overloaded":        {503, "server_error", fault.Unavailable, 3},
+		"malformed request":   {400, "invalid_request_error", "", fault.Internal, 1},
+		"wrong key":           {401, "invalid_request_error", "", fault.Internal, 1},
+		"unknown model":       {404, "invalid_request_error", "", fault.Internal, 1},
+		"timeout":             {408, "server_error", "", fault.Unavailable, 3},
+		"conflict":            {409, "server_error", "", fault.Unavailable, 3},
+		"too many requests":   {429, "requests", "", fault.RateLimited, 3},
+		"quota used up":       {429, "insufficient_quota", "", fault.RateLimited, 1},
+		"quota, by its code":  {429, "requests", "insufficient_quota", fault.RateLimited, 1},
+		"quota, other status": {403, "insufficient_quota", "", fault.RateLimited, 1},
+		"broken":              {500, "server_error", "", fault.Unavailable, 3},
+		"overloaded":          {503, "server_error", "", fault.Unavailable, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var attempts atomic.Int32
 			client, _ := service(t, func(w http.ResponseWriter, _ *http.Request) {
 				attempts.Add(1)
-				refuse(w, tt.status, tt.kind, "")
+				sendError(w, tt.status, tt.kind, tt.code)
 			})
 			_, err := client.Complete(t.Context(), llm.Request{Messages: []llm.Message{{Role: "user", Content: "my secret"}}})
 			if fault.CodeOf(err) != tt.want || attempts.Load() != tt.attempts {
@@ -139,16 +151,65 @@ func TestRefusalsBecomeCodes(t *testing.T) {
 	}
 }
 
-func TestRetryFollowsTheServicesAdvice(t *testing.T) {
+func TestRetryBacksOff(t *testing.T) {
+	t.Parallel()
+	client, waits := service(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)) // ignored: it is past
+		sendError(w, 503, "server_error", "")
+	})
+	_, err := client.Complete(t.Context(), llm.Request{})
+	if !fault.Is(err, fault.Unavailable) || fault.From(err).RetryAfter != 0 {
+		t.Errorf("error %v, want unavailable without a delay", err)
+	}
+	if len(*waits) != 2 {
+		t.Fatalf("waits %v, want 2", *waits)
+	}
+	for i, limit := range []time.Duration{200 * time.Millisecond, 400 * time.Millisecond} {
+		if wait := (*waits)[i]; wait < limit/2 || wait > limit {
+			t.Errorf("wait %d is %s, want %s to %s", i+1, wait, limit/2, limit)
+		}
+	}
+}
+
+func TestRetryEndsWhenTheWaitIsCancelled(t *testing.T) {
+	t.Parallel()
+	var attempts atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		attempts.Add(1)
+		sendError(w, 503, "server_error", "")
+	}))
+	t.Cleanup(server.Close)
+	cancelled := func(context.Context, time.Duration) error { return context.Canceled }
+	client := openai.New(config.OpenAI{BaseURL: server.URL + "/v1"}, openai.WithSleep(cancelled))
+	_, err := client.Complete(t.Context(), llm.Request{})
+	if !fault.Is(err, fault.Unavailable) || attempts.Load() != 1 {
+		t.Errorf("error %v after %d attempts, want unavailable after 1", err, attempts.Load())
+	}
+}
+
+func TestRetryAfterDate(t *testing.T) {
+	t.Parallel()
+	client, waits := service(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+		sendError(w, 429, "requests", "")
+	})
+	_, err := client.Complete(t.Context(), llm.Request{})
+	if got := fault.From(err).RetryAfter; got < 59*time.Minute || got > time.Hour || len(*waits) != 0 {
+		t.Errorf("retry after %s with %d waits, want an hour with none", got, len(*waits))
+	}
+}
+
+func TestRetryWaitsAsTheServiceAsks(t *testing.T) {
+	t.Parallel()
 	var attempts atomic.Int32
 	client, waits := service(t, func(w http.ResponseWriter, _ *http.Request) {
 		switch attempts.Add(1) {
 		case 1:
 			w.Header().Set("Retry-After", "2")
-			refuse(w, 429, "requests", "")
+			sendError(w, 429, "requests", "")
 		case 2:
 			w.Header().Set("Retry-After-Ms", "150")
-			refuse(w, 503, "server_error", "")
+			sendError(w, 503, "server_error", "")
 		default:
 			io.WriteString(w, plainAnswer)
 		}
@@ -161,10 +222,11 @@ func TestRetryFollowsTheServicesAdvice(t *testing.T) {
 	}
 }
 
-func TestAdviceThatDoesNotFitIsPassedOn(t *testing.T) {
+func TestRetryAfterThatIsTooLongIsReturned(t *testing.T) {
+	t.Parallel()
 	client, waits := service(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "60")
-		refuse(w, 429, "requests", "")
+		sendError(w, 429, "requests", "")
 	})
 	_, err := client.Complete(t.Context(), llm.Request{})
 	if got := fault.From(err).RetryAfter; got != time.Minute || len(*waits) != 0 {
@@ -174,17 +236,19 @@ func TestAdviceThatDoesNotFitIsPassedOn(t *testing.T) {
 	defer cancel()
 	client, waits = service(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3")
-		refuse(w, 429, "requests", "")
+		sendError(w, 429, "requests", "")
 	})
 	if _, err := client.Complete(ctx, llm.Request{}); err == nil || len(*waits) != 0 {
-		t.Errorf("error %v with %d waits: three seconds do not fit into one", err, len(*waits))
+		t.Errorf("error %v with %d waits, want an error without waits", err, len(*waits))
 	}
 }
 
-func TestCancelledCallsStayCancelled(t *testing.T) {
+func TestCancelledCallIsNotRetried(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	client, waits := service(t, func(_ http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil { // the server sees a client leave once the body is read
+		// The server notices that a client has left only after it has read the body.
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -195,7 +259,8 @@ func TestCancelledCallsStayCancelled(t *testing.T) {
 	}
 }
 
-func TestAnswersThatCannotBeReadAreNotQuoted(t *testing.T) {
+func TestMalformedAnswerIsNotQuoted(t *testing.T) {
+	t.Parallel()
 	client, _ := service(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"choices": my secret`) })
 	_, err := client.Complete(t.Context(), llm.Request{})
 	if !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), "secret") {
@@ -210,7 +275,8 @@ func embeddings(t *testing.T, answer func(inputs []string) string) (*openai.Clie
 			Model      string
 			Dimensions int
 		}
-		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || sent.Model != "embedding-model" || sent.Dimensions != 2 {
+		err := json.NewDecoder(r.Body).Decode(&sent)
+		if err != nil || sent.Model != "embedding-model" || sent.Dimensions != 2 {
 			t.Errorf("sent %+v (%v)", sent, err)
 		}
 		if got := r.Header.Get("Authorization"); got != "Bearer embedding-key" {
@@ -221,6 +287,7 @@ func embeddings(t *testing.T, answer func(inputs []string) string) (*openai.Clie
 }
 
 func TestEmbedNormalisesAndOrdersByIndex(t *testing.T) {
+	t.Parallel()
 	client, _ := embeddings(t, func([]string) string {
 		return `{"data":[{"index":1,"embedding":[0,5]},{"index":0,"embedding":[3,4]}]}`
 	})
@@ -233,7 +300,8 @@ func TestEmbedNormalisesAndOrdersByIndex(t *testing.T) {
 	}
 }
 
-func TestEmbedKeepsWithinTheServicesLimits(t *testing.T) {
+func TestEmbedKeepsTheServiceLimits(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int32
 	client, _ := embeddings(t, func(inputs []string) string {
 		requests.Add(1)
@@ -262,7 +330,7 @@ func TestEmbedKeepsWithinTheServicesLimits(t *testing.T) {
 	for i, v := range got {
 		sent := float64(min(max(len(texts[i]), 1), 8000))
 		if want := sent / math.Hypot(sent, 1); math.Abs(float64(v[0])-want) > 1e-6 {
-			t.Fatalf("vector %d is another text's: %v, want %v", i, v[0], want)
+			t.Fatalf("vector %d belongs to another text: %v, want %v", i, v[0], want)
 		}
 	}
 	if n := requests.Load(); n < 70 || n > 140 {
@@ -270,17 +338,19 @@ func TestEmbedKeepsWithinTheServicesLimits(t *testing.T) {
 	}
 }
 
-func TestEmbedHoldsTheServiceToItsWidth(t *testing.T) {
+func TestEmbedChecksTheAnswer(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		answer string
 		want   fault.Code
 	}{
-		"another width": {`{"data":[{"index":0,"embedding":[1,2,3]}]}`, fault.Internal},
-		"one missing":   {`{"data":[]}`, fault.Unavailable},
-		"one too many":  {`{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1,2]}]}`, fault.Unavailable},
-		"one twice":     {`{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,2]}]}`, fault.Unavailable},
+		"other dimensions": {`{"data":[{"index":0,"embedding":[1,2,3]}]}`, fault.Internal},
+		"one missing":      {`{"data":[]}`, fault.Unavailable},
+		"one too many":     {`{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1,2]}]}`, fault.Unavailable},
+		"one twice":        {`{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,2]}]}`, fault.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			client, _ := embeddings(t, func([]string) string { return tt.answer })
 			if _, err := client.Embed(t.Context(), []string{"text"}); !fault.Is(err, tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
@@ -289,7 +359,8 @@ func TestEmbedHoldsTheServiceToItsWidth(t *testing.T) {
 	}
 }
 
-func TestEmbedNothingCallsNothing(t *testing.T) {
+func TestEmbedNothingMakesNoCall(t *testing.T) {
+	t.Parallel()
 	client, _ := service(t, func(http.ResponseWriter, *http.Request) { t.Error("a call for no texts") })
 	if got, err := client.Embed(t.Context(), nil); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)

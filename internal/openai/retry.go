@@ -9,12 +9,12 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// A call is tried at most three times, and waits at most five seconds for another try: longer advice is passed on to
-// the caller.
 const (
-	maxAttempts = 3
-	firstWait   = 200 * time.Millisecond
-	maxWait     = 5 * time.Second
+	maxAttempts  = 3
+	firstBackoff = 200 * time.Millisecond
+	// maxWait is the longest wait between two attempts. When the service asks for more, the call fails, and the caller
+	// gets the service's advice.
+	maxWait = 5 * time.Second
 )
 
 type retry struct {
@@ -22,17 +22,18 @@ type retry struct {
 	jitter func() float64
 }
 
-// do calls until it succeeds, the error is not worth another try, or the time that is left is too short for one.
+// do makes up to maxAttempts calls. It returns an error at once when another attempt can't succeed, or when the wait
+// for it is longer than maxWait or than the time until the deadline.
 func (r retry) do(ctx context.Context, op string, call func(ctx context.Context) error) error {
 	for attempt := 1; ; attempt++ {
-		seen := &advice{}
-		err := call(context.WithValue(ctx, adviceKey{}, seen))
+		given := &advice{}
+		err := call(context.WithValue(ctx, adviceKey{}, given))
 		if err == nil {
 			return nil
 		}
-		failed := failure(op, err, *seen)
+		failed := failure(op, err, *given)
 		wait := r.wait(attempt, failed)
-		if attempt == maxAttempts || !retryable(failed) || !fits(ctx, wait) {
+		if attempt == maxAttempts || !retryable(failed) || !waitFits(ctx, wait) {
 			return failed
 		}
 		if r.sleep(ctx, wait) != nil {
@@ -41,26 +42,28 @@ func (r retry) do(ctx context.Context, op string, call func(ctx context.Context)
 	}
 }
 
-// wait is the service's advice where it gave one, else an exponential back-off with full jitter.
+// wait returns the delay that the service asked for, if it did, and otherwise an exponential backoff with jitter over
+// its second half.
 func (r retry) wait(attempt int, failed *fault.Error) time.Duration {
 	if failed.RetryAfter > 0 {
 		return failed.RetryAfter
 	}
-	backoff := firstWait << (attempt - 1)
+	backoff := firstBackoff << (attempt - 1)
 	return backoff/2 + time.Duration(r.jitter()*float64(backoff/2))
 }
 
-func fits(ctx context.Context, wait time.Duration) bool {
+func waitFits(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return wait <= maxWait && (!ok || time.Until(deadline) > wait)
 }
 
-// advice is when the service said that the call may be tried again; the library drops the headers of an error.
+// advice holds how long the service asks to wait before the next attempt. The library drops the headers of an error
+// response, so adviceTransport reads them.
 type advice struct{ after time.Duration }
 
 type adviceKey struct{}
 
-// adviceTransport stores the Retry-After of an error in the advice of the request's context.
+// adviceTransport stores the Retry-After of an error response in the advice of the request's context.
 type adviceTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -69,13 +72,14 @@ func (t adviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || response.StatusCode < http.StatusBadRequest {
 		return response, err
 	}
-	if seen, ok := r.Context().Value(adviceKey{}).(*advice); ok {
-		seen.after = retryAfter(response.Header, time.Now())
+	if given, ok := r.Context().Value(adviceKey{}).(*advice); ok {
+		given.after = retryAfter(response.Header, time.Now())
 	}
 	return response, nil
 }
 
-// retryAfter reads the header in its two forms, seconds and a date, and OpenAI's own in milliseconds.
+// retryAfter reads OpenAI's own header, which is in milliseconds, and Retry-After, which is in seconds or a date. It
+// returns 0 when neither has a positive value.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(ms * float64(time.Millisecond))

@@ -11,12 +11,12 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// errCut is a stream that ended without saying how: the library reports a lost connection as an ordinary end.
-var errCut = errors.New("stream ended without a finish reason")
+// errNoFinishReason is the error of a stream that ended without a finish reason. The library reports a lost connection
+// as an ordinary end of the stream.
+var errNoFinishReason = errors.New("stream ended without a finish reason")
 
-// Stream asks for one answer and emits its text as it arrives; the completion is the whole. Opening the stream is
-// tried again as Complete is, but nothing is once the answer has begun. On an error, which emit's own is too, the
-// completion holds what had arrived.
+// Stream asks for one answer, emits its text as it arrives, and returns the whole answer. It retries to open the stream
+// as Complete does, but not to read it. When reading or emit fails, it returns the error and what had arrived.
 func (c *Client) Stream(ctx context.Context, r llm.Request, emit func(delta string) error) (llm.Completion, error) {
 	request := c.request(r)
 	request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
@@ -28,7 +28,7 @@ func (c *Client) Stream(ctx context.Context, r llm.Request, emit func(delta stri
 	if err != nil {
 		return llm.Completion{}, err
 	}
-	defer func() { _ = stream.Close() }() // what was read of it is complete, or an error already
+	defer func() { _ = stream.Close() }() // receive reports what matters
 	return receive(stream, emit)
 }
 
@@ -40,7 +40,7 @@ func receive(stream *openai.ChatCompletionStream, emit func(delta string) error)
 			return got.completion(), nil
 		}
 		if errors.Is(err, io.EOF) {
-			err = errCut
+			err = errNoFinishReason
 		}
 		if err != nil {
 			return got.completion(), failure("read chat stream", err, advice{})
@@ -53,13 +53,13 @@ func receive(stream *openai.ChatCompletionStream, emit func(delta string) error)
 	}
 }
 
-// received puts an answer together from its chunks.
+// received is an answer that is put together from its chunks.
 type received struct {
 	out  llm.Completion
 	text strings.Builder
 }
 
-// add takes one chunk and returns the text in it.
+// add adds one chunk and returns the text in it.
 func (r *received) add(chunk openai.ChatCompletionStreamResponse) string {
 	if chunk.Model != "" {
 		r.out.Model = chunk.Model
@@ -68,7 +68,7 @@ func (r *received) add(chunk openai.ChatCompletionStreamResponse) string {
 		r.out.Usage = usage(*chunk.Usage)
 	}
 	if len(chunk.Choices) == 0 {
-		return "" // the last chunk carries the usage alone
+		return "" // the last chunk has only the usage
 	}
 	choice := chunk.Choices[0]
 	if choice.FinishReason != "" {
@@ -82,8 +82,8 @@ func (r *received) add(chunk openai.ChatCompletionStreamResponse) string {
 	return delta
 }
 
-// addCall adds a piece of a tool call: the first piece of each index has its id and name, the others more of its
-// arguments. A service that gives no index sends each call whole.
+// addCall adds a piece of a tool call. The first piece of each index has the call's id and name, and later ones have
+// more of its arguments. A service that gives no index sends each call in one piece.
 func (r *received) addCall(call openai.ToolCall) {
 	at := len(r.out.ToolCalls)
 	if call.Index != nil {
@@ -95,10 +95,10 @@ func (r *received) addCall(call openai.ToolCall) {
 	if at == len(r.out.ToolCalls) {
 		r.out.ToolCalls = append(r.out.ToolCalls, llm.ToolCall{})
 	}
-	kept := &r.out.ToolCalls[at]
-	kept.ID += call.ID
-	kept.Name += call.Function.Name
-	kept.Arguments += call.Function.Arguments
+	whole := &r.out.ToolCalls[at]
+	whole.ID += call.ID
+	whole.Name += call.Function.Name
+	whole.Arguments += call.Function.Arguments
 }
 
 func (r *received) completion() llm.Completion {

@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 )
 
-// streaming answers with these lines as server-sent events, and ends the response.
+// streaming returns a client of a service that answers with these server-sent events and ends the response.
 func streaming(t *testing.T, events ...string) *openai.Client {
 	client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -40,80 +40,89 @@ func collect(client *openai.Client, t *testing.T) (string, llm.Completion, error
 }
 
 const (
-	begun    = `{"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Glute "}}]}`
-	more     = `{"model":"m","choices":[{"index":0,"delta":{"content":"bridges."}}]}`
-	stopped  = `{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-	metered  = `{"model":"m","choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`
-	allSent  = `[DONE]`
-	answered = "Glute bridges."
+	firstEvent  = `{"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Glute "}}]}`
+	secondEvent = `{"model":"m","choices":[{"index":0,"delta":{"content":"bridges."}}]}`
+	finishEvent = `{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	usageEvent  = `{"model":"m","choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`
+	doneEvent   = `[DONE]`
+	wholeAnswer = "Glute bridges."
 )
 
 func TestStream(t *testing.T) {
-	emitted, got, err := collect(streaming(t, begun, more, stopped, metered, allSent), t)
+	t.Parallel()
+	emitted, got, err := collect(streaming(t, firstEvent, secondEvent, finishEvent, usageEvent, doneEvent), t)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := llm.Completion{
-		Text: answered, Model: "m", FinishReason: "stop",
+		Text: wholeAnswer, Model: "m", FinishReason: "stop",
 		Usage: llm.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7},
 	}
-	if diff := cmp.Diff(want, got); diff != "" || emitted != answered {
+	if diff := cmp.Diff(want, got); diff != "" || emitted != wholeAnswer {
 		t.Errorf("emitted %q (-want +got)\n%s", emitted, diff)
 	}
 }
 
-func TestStreamPutsToolCallsTogether(t *testing.T) {
+func TestStreamJoinsToolCalls(t *testing.T) {
+	t.Parallel()
 	_, got, err := collect(streaming(t,
-		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"search","arguments":""}}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","type":"function",`+
+			`"function":{"name":"search","arguments":""}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"query\":"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"search","arguments":"{}"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"hips\"}"}}]}}]}`,
-		`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`, allSent), t)
+		`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`, doneEvent), t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []llm.ToolCall{{ID: "a", Name: "search", Arguments: `{"query":"hips"}`}, {ID: "b", Name: "search", Arguments: "{}"}}
+	want := []llm.ToolCall{
+		{ID: "a", Name: "search", Arguments: `{"query":"hips"}`}, {ID: "b", Name: "search", Arguments: "{}"},
+	}
 	if diff := cmp.Diff(want, got.ToolCalls); diff != "" || got.FinishReason != "tool_calls" {
 		t.Errorf("finished by %q (-want +got)\n%s", got.FinishReason, diff)
 	}
 }
 
-func TestStreamThatIsCutIsAnErrorWithWhatArrived(t *testing.T) {
+func TestBrokenStreamReturnsAnErrorAndWhatArrived(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string][]string{
-		"connection lost":       {begun, more},
-		"done without a reason": {begun, more, allSent},
-		"error event":           {begun, more, `{"error":{"message":"my secret","type":"server_error"}}`},
-		"malformed event":       {begun, more, `{"choices": my secret`},
+		"connection lost":       {firstEvent, secondEvent},
+		"done without a reason": {firstEvent, secondEvent, doneEvent},
+		"error event":           {firstEvent, secondEvent, `{"error":{"message":"my secret","type":"server_error"}}`},
+		"malformed event":       {firstEvent, secondEvent, `{"choices": my secret`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			emitted, got, err := collect(streaming(t, tt...), t)
 			if !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("error %v, want unavailable without the content", err)
 			}
-			if got.Text != answered || emitted != answered {
-				t.Errorf("kept %q, emitted %q, want %q", got.Text, emitted, answered)
+			if got.Text != wholeAnswer || emitted != wholeAnswer {
+				t.Errorf("returned %q, emitted %q, want %q", got.Text, emitted, wholeAnswer)
 			}
 		})
 	}
 }
 
-func TestStreamEndsWithEmitsError(t *testing.T) {
+func TestStreamReturnsTheErrorOfEmit(t *testing.T) {
+	t.Parallel()
 	gone := errors.New("client gone")
-	client := streaming(t, begun, more, stopped, allSent)
+	client := streaming(t, firstEvent, secondEvent, finishEvent, doneEvent)
 	got, err := client.Stream(t.Context(), llm.Request{}, func(string) error { return gone })
 	if !errors.Is(err, gone) || got.Text != "Glute " {
 		t.Errorf("%q, %v", got.Text, err)
 	}
 }
 
-func TestStreamIsOpenedAgainButNeverContinued(t *testing.T) {
+func TestStreamRetriesOnlyToOpen(t *testing.T) {
+	t.Parallel()
 	var attempts atomic.Int32
 	client, _ := service(t, func(w http.ResponseWriter, _ *http.Request) {
 		if attempts.Add(1) == 1 {
-			refuse(w, 503, "server_error", "")
+			sendError(w, 503, "server_error", "")
 			return
 		}
-		io.WriteString(w, "data: "+begun+"\n\n")
+		io.WriteString(w, "data: "+firstEvent+"\n\n")
 	})
 	emitted, _, err := collect(client, t)
 	if !fault.Is(err, fault.Unavailable) || emitted != "Glute " || attempts.Load() != 2 {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // throttleDelay is how long a caller should wait after a throttled call. The service gives no advice of its own.
@@ -17,8 +18,8 @@ const throttleDelay = time.Second
 // maxMessage is how many bytes of the service's message an error has. The message may quote a value.
 const maxMessage = 200
 
-// failure gives a gRPC error a fault code: NotFound, RateLimited, Unavailable for errors that may pass, and Internal
-// for those that somebody has to fix.
+// failure gives a gRPC error a fault code: NotFound, RateLimited, Unavailable when the call may succeed later, and
+// Internal when the program or its configuration has to change.
 func failure(op string, err error) error {
 	if err == nil {
 		return nil
@@ -55,8 +56,8 @@ type cause struct {
 // Error names the status and the beginning of the service's message.
 func (c cause) Error() string {
 	message := c.status.Message()
-	if len(message) > maxMessage {
-		message = message[:maxMessage] + "…"
+	if short := truncate.Bytes(message, maxMessage); short != message {
+		message = short + "…"
 	}
 	return fmt.Sprintf("pinecone answered %s: %q", c.status.Code(), message)
 }

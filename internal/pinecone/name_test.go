@@ -13,6 +13,7 @@ import (
 const hashOfAnna = "~ugfPGRNZtNh5tSazXqi2Lgz8Sfat7dwIyLmpGGvuu5I"
 
 func TestNamespace(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		user       conversation.UserID
 		generation int64
@@ -20,17 +21,18 @@ func TestNamespace(t *testing.T) {
 	}{
 		"first generation":                  {"auth0|anna", 0, "auth0|anna"},
 		"later generation":                  {"auth0|anna", 3, "auth0|anna.3"},
-		"ends as a generation does":         {"anna.3", 0, "anna.3.0"},
-		"ends so, and is erased":            {"anna.3", 1, "anna.3.1"},
+		"ends like a generation":            {"anna.3", 0, "anna.3.0"},
+		"ends like a generation, erased":    {"anna.3", 1, "anna.3.1"},
 		"ends in a dot":                     {"anna.", 0, "anna."},
 		"digits without a dot":              {"anna3", 0, "anna3"},
 		"the service's default namespace":   {"__default__", 0, "~Ly2d418l4sGB4FleanwNcHki-iC1IvZ2NdI1nBn2b3U"},
 		"not ASCII":                         {"änna", 0, hashOfAnna},
 		"not ASCII, later generation":       {"änna", 2, hashOfAnna + ".2"},
-		"begins as a hash does":             {"~anna", 0, "~tGwicVPTChXx8IxUceLRLndC42q7jho64x_LVSy5NLw"},
+		"begins like a hash":                {"~anna", 0, "~tGwicVPTChXx8IxUceLRLndC42q7jho64x_LVSy5NLw"},
 		"a space, which tools may not show": {"anna b", 0, "~TN_9nYzQNQmlE3V4odmH9CaJNp3L2rNYq9tsaIwbRNg"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if got := pinecone.Namespace(tt.user, tt.generation); got != tt.want {
 				t.Errorf("Namespace(%q, %d) = %q, want %q", tt.user, tt.generation, got, tt.want)
 			}
@@ -38,7 +40,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// owner is a user and a generation, drawn from what could be taken for one another.
+// owner draws a user and a generation, often ones whose names are easily confused.
 func owner(t *rapid.T, label string) (conversation.UserID, int64) {
 	user := rapid.OneOf(
 		rapid.StringOfN(rapid.RuneFrom([]rune("a.01~_é ")), 1, 6, -1),
@@ -48,7 +50,8 @@ func owner(t *rapid.T, label string) (conversation.UserID, int64) {
 	return conversation.UserID(user), rapid.Int64Range(0, 12).Draw(t, label+" generation")
 }
 
-func TestNamespacesNeverMeet(t *testing.T) {
+func TestNamespacesAreUnique(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, m := owner(t, "one")
 		b, n := owner(t, "other")

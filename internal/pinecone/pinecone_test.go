@@ -50,7 +50,8 @@ func upsert(t *testing.T, c *pinecone.Client, user conversation.UserID, generati
 	}
 }
 
-func TestUsersAndGenerationsAreApart(t *testing.T) {
+func TestUsersAndGenerationsAreSeparate(t *testing.T) {
+	t.Parallel()
 	c := pineconetest.Client(t, 2)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	upsert(t, c, "anna", 1, record("m2", 1, 0))
@@ -69,6 +70,7 @@ func TestUsersAndGenerationsAreApart(t *testing.T) {
 }
 
 func TestHybridQueryWithFilter(t *testing.T) {
+	t.Parallel()
 	c := pineconetest.Client(t, 2)
 	dense := record("dense", 1, 0)
 	lexical := record("lexical", 0.6, 0.8)
@@ -95,7 +97,8 @@ func TestHybridQueryWithFilter(t *testing.T) {
 	}
 }
 
-func TestIDsThatTheServiceRefusesComeBackWhole(t *testing.T) {
+func TestIDsThatTheServiceRefuses(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 600)
 	for _, user := range []conversation.UserID{"anna", "änna"} {
 		c := pineconetest.Client(t, 2)
@@ -117,9 +120,11 @@ func TestIDsThatTheServiceRefusesComeBackWhole(t *testing.T) {
 	}
 }
 
-func TestUpsertKeepsWithinTheServicesLimits(t *testing.T) {
+func TestUpsertKeepsTheServiceLimits(t *testing.T) {
+	t.Parallel()
 	for name, textLength := range map[string]int{"by count": 1, "by size": 1000} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := pineconetest.Client(t, 2)
 			records := make([]vector.Record, 2500)
 			for i := range records {
@@ -144,6 +149,7 @@ func TestUpsertKeepsWithinTheServicesLimits(t *testing.T) {
 }
 
 func TestDropAndDeleteOfNothing(t *testing.T) {
+	t.Parallel()
 	c := pineconetest.Client(t, 2)
 	if held, err := c.Drop(t.Context(), "anna", 7); held != 0 || err != nil {
 		t.Errorf("drop: %d, %v", held, err)
@@ -159,7 +165,8 @@ func TestDropAndDeleteOfNothing(t *testing.T) {
 	}
 }
 
-func TestStatusesBecomeCodes(t *testing.T) {
+func TestErrorsHaveCodes(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[codes.Code]struct {
 		code     fault.Code
 		attempts int32
@@ -171,30 +178,39 @@ func TestStatusesBecomeCodes(t *testing.T) {
 		codes.InvalidArgument:   {fault.Internal, 1},
 	} {
 		t.Run(code.String(), func(t *testing.T) {
+			t.Parallel()
 			var attempts atomic.Int32
 			c := pineconetest.Client(t, 2, func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) {
 				attempts.Add(1)
-				return nil, status.Error(code, strings.Repeat("no ", 200))
+				return nil, status.Error(code, "x"+strings.Repeat("é", 300))
 			})
 			_, err := c.Query(t.Context(), "anna", 0, east)
 			if fault.CodeOf(err) != want.code || attempts.Load() != want.attempts {
 				t.Errorf("error %v after %d attempts, want %s after %d", err, attempts.Load(), want.code, want.attempts)
 			}
 			if len(err.Error()) > 400 {
-				t.Errorf("the service's message was not cut: %d bytes", len(err.Error()))
+				t.Errorf("the service's message was not shortened: %d bytes", len(err.Error()))
+			}
+			if after := fault.From(err).RetryAfter; (after > 0) != (want.code == fault.RateLimited) {
+				t.Errorf("retry after %s, want a delay only when throttled", after)
+			}
+			if text := err.Error(); !strings.Contains(text, "xéé") || !strings.Contains(text, `é…"`) {
+				t.Errorf("the service's message was not shortened between two characters: %s", text)
 			}
 		})
 	}
 }
 
-func TestAnUpsertIsTriedAgain(t *testing.T) {
+func TestUpsertIsRetried(t *testing.T) {
+	t.Parallel()
 	var attempts atomic.Int32
-	c := pineconetest.Client(t, 2, func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	firstFails := func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if attempts.Add(1) == 1 {
 			return nil, status.Error(codes.Unavailable, "busy")
 		}
 		return next(ctx, r)
-	})
+	}
+	c := pineconetest.Client(t, 2, firstFails)
 	large := record("m1", 1, 0)
 	large.Metadata["text"] = strings.Repeat("x", 30_000)
 	records := make([]vector.Record, 60)
@@ -208,19 +224,20 @@ func TestAnUpsertIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsOursToMend(t *testing.T) {
+func TestInvalidValuesAreInternalErrors(t *testing.T) {
+	t.Parallel()
 	c := pineconetest.Client(t, 2)
 	odd := record("m1", 1, 0)
 	odd.Metadata["seq"] = 7
 	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
-		t.Errorf("a field of a type that the service has not: %v", err)
+		t.Errorf("a field of a type that the service does not have: %v", err)
 	}
 	if _, err := c.Query(t.Context(), "anna", -1, east); !fault.Is(err, fault.Internal) {
 		t.Errorf("a negative generation: %v", err)
 	}
 	for _, host := range []string{"", "http://", "ftp://index", "http://a b", "http://index/path", "::"} {
 		if _, err := pinecone.New(config.Pinecone{IndexHost: host}); err == nil {
-			t.Errorf("host %q was taken", host)
+			t.Errorf("host %q was accepted", host)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package token counts texts in the tokens of the target model's family, o200k, exactly as the models' own tokenizer
-// does. Counting costs about 0.1 µs a character, so text is counted once, when it is stored; building the
-// vocabulary costs about 15 ms, once a process.
+// Package token counts the tokens of a text exactly as the tokenizer of the target models, o200k, does. Counting takes
+// about 0.1 µs a character, so text is counted once, when it is stored. Building the vocabulary takes about 15 ms, once
+// in a process.
 package token
 
 import (
@@ -18,23 +18,23 @@ type Counter struct {
 	ranks  map[string]int
 }
 
-// New returns a counter that has built nothing yet.
+// New returns a counter. It does not build the vocabulary.
 func New() *Counter { return &Counter{} }
 
-// Warm builds the vocabulary, so that no later call has to. It may run beside Count.
+// Warm builds the vocabulary, so that the first Count does not have to.
 func (c *Counter) Warm() {
 	c.build.Do(func() { c.codec = codec.NewO200kBase() })
 }
 
-// Count returns how many tokens the text is. Its time is linear in the text, whatever the text: a quarter of a
-// mebibyte of anything takes well under a second.
+// Count returns how many tokens the text has. Its time is linear in the length of every text. A quarter of a mebibyte
+// takes well under a second.
 func (c *Counter) Count(text string) int {
 	if text == "" {
 		return 0
 	}
 	c.Warm()
-	// The library's splitting passes over DEL. Start of text is counted in its place: it is of the same class, and a
-	// token by itself and of no other.
+	// The library does not count DEL. The character STX replaces it: it is in the same class, and it is a token by itself
+	// and part of no other.
 	text = strings.ReplaceAll(text, "\x7f", "\x02")
 	total, done := 0, 0
 	for {
@@ -47,18 +47,18 @@ func (c *Counter) Count(text string) int {
 	}
 }
 
-// plain counts a text that has no mixed run, as the library does.
+// plain counts a text without mixed white space. The library counts such a text correctly.
 func (c *Counter) plain(text string) int {
 	if text == "" {
 		return 0
 	}
 	n, err := c.codec.Count(text)
 	if err != nil {
-		// This can't happen, because the splitting expression has no time limit. The bound never exceeds a budget.
+		// This can't happen, because the splitting expression has no time limit. An upper bound is safe for budgets.
 		return AtMost(text)
 	}
 	return n
 }
 
-// AtMost returns a number that Count never exceeds, without counting: no token is shorter than a byte.
+// AtMost returns an upper bound of Count without counting: no token is shorter than one byte.
 func AtMost(text string) int { return len(text) }

@@ -10,14 +10,14 @@ import (
 )
 
 // The tokenizer takes white space up to its last line break as one piece: `\s*[\r\n]+`. The library's expression ends
-// such a piece at the first group of line breaks instead, so a blank line that holds spaces counts too high, and a long
-// run of them takes time quadratic in its length. Those runs, here called mixed, are counted in this file.
+// such a piece at the first group of line breaks. It therefore counts too many tokens for a blank line with spaces, and
+// its time for many such lines is quadratic. This file counts those runs, which it calls mixed.
 
-// maxPiece bounds the piece that is merged at once. Longer runs of mixed white space are no text, and are merged in
-// parts, which keeps the time linear.
+// maxPiece is the longest piece, in bytes, that is merged at once. Longer runs of mixed white space are merged in
+// parts, which keeps the time linear. Their count is then not exact, but text has no such runs.
 const maxPiece = 128
 
-// mixedRun returns the bounds of the first piece of mixed white space at or after from, and -1 where there is none.
+// mixedRun returns the bounds of the first piece of mixed white space at or after from, or -1 and -1.
 func mixedRun(text string, from int) (start, end int) {
 	for at := from; ; {
 		i := strings.IndexAny(text[at:], "\r\n")
@@ -35,8 +35,8 @@ func mixedRun(text string, from int) (start, end int) {
 	}
 }
 
-// lineBreaks walks the white space that begins with the line break at first. It returns the end of its last line
-// break, its own end, and whether other white space stands between two line breaks.
+// lineBreaks reads the white space that begins with the line break at first. It returns the end of its last line break,
+// its own end, and whether there is other white space between two line breaks.
 func lineBreaks(text string, first int) (last, end int, mixed bool) {
 	end, last = first, first
 	for end < len(text) {
@@ -53,14 +53,15 @@ func lineBreaks(text string, first int) (last, end int, mixed bool) {
 	return last, end, mixed
 }
 
-// isMixed reports whether white space that ends in a line break has other white space behind its first line break.
+// isMixed reports whether white space that ends in a line break has other white space after its first line break.
 func isMixed(run string) bool {
 	first := strings.IndexAny(run, "\r\n")
 	return first >= 0 && strings.Trim(run[first:], "\r\n") != ""
 }
 
-// pieceStart returns where the piece that holds the line break at first begins: at the white space before it, or,
-// right behind a symbol, behind the line breaks that the symbol's own piece takes along.
+// pieceStart returns the start of the piece with the line break at first. The piece includes the white space before
+// that line break. If it directly follows a symbol, it starts after the line breaks that belong to the symbol's own
+// piece.
 func pieceStart(text string, from, first int) int {
 	start := max(len(strings.TrimRightFunc(text[:first], unicode.IsSpace)), from)
 	if start < first || start == 0 {
@@ -121,8 +122,8 @@ var spaceBytes = func() (set [256]bool) {
 	return set
 }()
 
-// merge returns into how many tokens byte-pair encoding merges a piece: again and again, the leftmost of the adjacent
-// pairs of lowest rank becomes one.
+// merge returns how many tokens byte-pair encoding makes of a piece. It repeatedly joins the leftmost of the adjacent
+// pairs with the lowest rank.
 func merge(piece string, ranks map[string]int) int {
 	if _, whole := ranks[piece]; whole {
 		return 1

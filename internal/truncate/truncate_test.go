@@ -55,7 +55,8 @@ func TestTruncateKeepsCharacters(t *testing.T) {
 			len(last) < min(n-utf8.UTFMax+1, len(text)) {
 			t.Errorf("LastBytes: %q", last)
 		}
-		if want := min(n, utf8.RuneCountInString(text)); !strings.HasPrefix(text, runes) || utf8.RuneCountInString(runes) != want {
+		want := min(n, utf8.RuneCountInString(text))
+		if !strings.HasPrefix(text, runes) || utf8.RuneCountInString(runes) != want {
 			t.Errorf("Runes: %q", runes)
 		}
 	})

@@ -10,19 +10,21 @@ import (
 	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
+
+	"github.com/throughline/throughline/internal/truncate"
 )
 
-// MaxTerms is how many different terms a sparse vector keeps, the heaviest first: below the 2,048 non-zero values
-// that Pinecone allows.
+// MaxTerms is how many different terms a sparse vector has at most. It keeps the heaviest. Pinecone allows 2,048
+// values.
 const MaxTerms = 1000
 
-// maxTermLength shortens terms that are no words, such as encoded data.
+// maxTermLength is the longest term, in bytes. Longer ones are not words, such as encoded data, and are cut.
 const maxTermLength = 64
 
-// Encode returns the sparse vector of a text: one index for each stemmed term that is not a stop word, valued by
-// 1 + log(frequency), and the whole normalised to length 1. The product of two of them is their cosine, between 0 and
-// 1 as the product of two normalised dense vectors is, so that both can be added (see Hybrid). It is deterministic;
-// a text without terms gives an empty vector.
+// Encode returns the sparse vector of a text. It has one index for each term of the text (see Terms), with the value 1
+// + log(frequency), and is normalised to length 1. The dot product of two such vectors is their cosine, as it is for
+// normalised dense vectors, so the two can be added (see Hybrid). Encode is deterministic. A text without terms gives
+// an empty vector.
 func Encode(text string) Sparse {
 	counts := make(map[uint32]int)
 	for _, term := range Terms(text) {
@@ -35,9 +37,9 @@ func Encode(text string) Sparse {
 	return normalised(heaviest(weights))
 }
 
-// Terms cuts a text into what is compared between texts: runs of letters, digits and marks, in lower case, stemmed
-// as English, without stop words, in their order. Words of other languages pass as they are, mostly; scripts without
-// spaces give one term for each character.
+// Terms splits a text into the terms by which texts are compared: runs of letters, digits and marks, in lower case,
+// stemmed as English, without stop words, in their order. Stemming leaves most words of other languages unchanged.
+// Scripts without spaces give one term for each character.
 func Terms(text string) []string {
 	var terms []string
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), isSeparator) {
@@ -119,10 +121,7 @@ func significant(word string) (string, bool) {
 }
 
 func stem(word string) string {
-	if len(word) > maxTermLength {
-		word = strings.ToValidUTF8(word[:maxTermLength], "")
-	}
-	return english.Stem(word, false)
+	return english.Stem(truncate.Bytes(word, maxTermLength), false)
 }
 
 // ideographic reports whether a run of text has no spaces between its words.
@@ -144,8 +143,8 @@ func isASCII(word string) bool {
 	return true
 }
 
-// index returns a 32-bit hash of a term. Two terms with one hash count as one; among 100,000 terms that is about one
-// pair.
+// index returns a 32-bit hash of a term. Two terms with the same hash count as one. Among 100,000 terms, about one pair
+// has the same hash.
 func index(term string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(term))
@@ -180,7 +179,7 @@ func normalised(weights []weight) Sparse {
 	return out
 }
 
-// Dot is the product of two sparse vectors: the sum over the indices that both have.
+// Dot returns the dot product of two sparse vectors.
 func (s Sparse) Dot(t Sparse) float64 {
 	var sum float64
 	for i, j := 0, 0; i < len(s.Indices) && j < len(t.Indices); {
@@ -197,13 +196,13 @@ func (s Sparse) Dot(t Sparse) float64 {
 	return sum
 }
 
-// DenseShare is the weight of the dense side in a hybrid score, and 1 - DenseShare that of the sparse side. The
-// service adds the two products, so the share is applied to the query: a convex combination, whose best score is 1.
-// Half and half lets a name or an exercise that is literally there (sparse) compete with a paraphrase (dense).
+// DenseShare is the weight of the dense vector in a hybrid score. The weight of the sparse vector is 1 - DenseShare, so
+// the best score is 1. The service adds the two dot products, so the weights are applied to the query. With one half,
+// an exact name or word (sparse) competes with a paraphrase (dense).
 const DenseShare = 0.5
 
-// Hybrid weighs the two sides of a query by DenseShare and leaves those of the records as they are. Without a sparse
-// side the dense one counts alone, and is not weighed down.
+// Hybrid scales the two vectors of a query by their weights. The vectors of records are not scaled. A query without a
+// sparse vector keeps its dense vector unchanged.
 func Hybrid(dense []float32, sparse Sparse) ([]float32, Sparse) {
 	if len(sparse.Indices) == 0 {
 		return dense, Sparse{}

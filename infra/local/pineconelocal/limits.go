@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -200,7 +201,7 @@ func metadataSize(md *structpb.Struct) int {
 func excerpt(v *structpb.Value, n int) string {
 	b := asJSON(v.AsInterface())
 	if len(b) > n {
-		return strings.ToValidUTF8(string(b[:n]), "") + "..."
+		return truncate.Bytes(string(b), n) + "..."
 	}
 	return string(b)
 }
