@@ -45,13 +45,13 @@ func prompts(cfg config.Config, rt function.Runtime) (*prompt.Service, error) {
 	tokens := token.New()
 	tokens.Warm()
 	return prompt.New(prompt.Deps{
-		Store: dynamo.NewPromptSource(db), Search: search, Counter: tokens, Archive: dynamo.NewPromptStore(db), Now: time.Now, NewID: rand.Text,
-		Log: rt.Log, Observe: observe, StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		Store: dynamo.NewPromptSource(db), Search: search, Counter: tokens, Archive: dynamo.NewPromptStore(db),
+		Now: time.Now, NewID: rand.Text, Log: rt.Log, Observe: observe,
+		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 	}), nil
 }
 
-// observe counts what a prompt came to: its tokens, its sources' times, and one metric for each source that was
-// missing, so that degradation is seen without a log search.
+// observe adds metrics of a prompt: its tokens, the time of each source, and one for each source that was missing.
 func observe(ctx context.Context, o prompt.Observation) {
 	metric.Add(ctx, "PromptTokens", float64(o.Tokens.Total), metric.Count)
 	metric.Add(ctx, "PromptOwnTime", float64(o.Own.Microseconds())/1000, metric.Milliseconds)
@@ -63,7 +63,7 @@ func observe(ctx context.Context, o prompt.Observation) {
 	}
 }
 
-// direct answers api 5: the body of POST /v1/prompts with the user added.
+// direct answers a direct invocation. Its payload is the body of POST /v1/prompts and the user.
 func direct(service *prompt.Service) function.Payload {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		var in prompt.Invocation
