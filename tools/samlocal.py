@@ -11,7 +11,7 @@ import boto3
 import tomlkit
 from botocore.exceptions import BotoCoreError, ClientError
 
-# The variables that name resources, with the outputs that hold the names.
+# The environment variables that name resources, and the stack outputs with the names.
 VARIABLES = {"TABLE_NAME": "TableName", "PROMPT_FUNCTION": "PromptFunctionName"}
 
 
