@@ -14,6 +14,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // The engine's package. The checksum is the npm registry's own "integrity" of that version, so that a mirror or a cache
@@ -46,11 +49,11 @@ func install(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", fmt.Errorf("make cache folder: %w", err)
 	}
-	unlock, err := lock(ctx, dir+".lock")
-	if err != nil {
+	lock := flock.New(dir + ".lock")
+	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
 		return "", fmt.Errorf("lock cache folder: %w", err)
 	}
-	defer unlock()
+	defer func() { _ = lock.Close() }()
 	if exists(jar(dir)) {
 		return dir, nil
 	}
