@@ -23,7 +23,7 @@ type Result interface {
 	Text() string
 	// Markdown renders it as a section of a document.
 	Markdown() string
-	// Bars returns what has to hold.
+	// Bars returns the values that have limits.
 	Bars() []report.Bar
 }
 
@@ -40,7 +40,7 @@ type Command struct {
 	Measure func(ctx context.Context, endpoint string, progress func(string)) (Result, error)
 }
 
-// Main parses the flags of the command line, runs the command, and exits with 1 where that fails or a bar is not held.
+// Main parses the flags of the command line, runs the command, and exits with 1 if it fails or a bar is not met.
 func (c Command) Main() {
 	numbers := flag.String("json", "", "file to write the results to as JSON")
 	docs := flag.String("docs", "", "folder of the documents to write the results into")

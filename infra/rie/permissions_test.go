@@ -18,9 +18,9 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// permissionCheck stands in front of the table and checks permissions as IAM does. It lets one function do what its
-// role in the template allows, and refuses the rest as the service would. DynamoDB Local itself allows everything, so
-// without the check a missing permission would first show in AWS.
+// permissionCheck is a proxy of the table that checks permissions as IAM does. It lets one function do what its role in
+// the template allows, and refuses the rest as the service would. DynamoDB Local itself allows everything, so without
+// the check a missing permission would first show in AWS.
 type permissionCheck struct {
 	t        *testing.T
 	function string

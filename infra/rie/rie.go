@@ -1,6 +1,6 @@
-// Package rie runs a function's binary as Lambda does, without Docker, under the Runtime Interface Emulator that
-// comes with the SAM CLI. So it tests what a call of a handler does not: that the binary starts, speaks the runtime
-// interface and reads its environment.
+// Package rie runs a function's binary as Lambda does, without Docker, under the Runtime Interface Emulator that comes
+// with the SAM CLI. Unlike a call of a handler, this tests that the binary starts, speaks the runtime interface and
+// reads its environment.
 package rie
 
 import (

@@ -1,6 +1,6 @@
 // Package meter counts what operations use of DynamoDB: calls, capacity units by the rules of package capacity, and
-// time. It is between a store and the client. Every write to its tables goes through it, so it knows what each record
-// held before a write.
+// time. It wraps the client of a store. Every write to its tables goes through it, so it knows each record as it was
+// before a write.
 package meter
 
 import (

@@ -1,7 +1,7 @@
-// Command prompt measures prompts: their wall time over the slowest chain of remote calls, the process's own CPU
-// time, calls and capacity over the length of the history, the remote calls of whole chat turns, and the start-up
-// times of the functions. It prints tables, writes JSON and a section of a document where flags name them, and fails
-// when a bar is not held.
+// Command prompt measures prompts: their wall time over the slowest chain of remote calls, the process's own CPU time,
+// calls and capacity over the length of the history, the remote calls of whole chat turns, and the start-up times of
+// the functions. It prints tables, writes JSON and a section of a document to the paths in its flags, and fails when a
+// bar is not met.
 //
 //	go run ./infra/bench/prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-turns 20] \
 //		[-json file] [-docs folder]

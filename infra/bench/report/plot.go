@@ -43,7 +43,7 @@ const (
 	plotHeight vg.Length = 420
 )
 
-// lineColors are told apart by people who do not see all colors, too.
+// lineColors can be told apart with the common forms of color blindness.
 var lineColors = []color.Color{
 	color.RGBA{0x2a, 0x78, 0xd6, 0xff}, color.RGBA{0xeb, 0x68, 0x34, 0xff}, color.RGBA{0x1b, 0x9e, 0x77, 0xff},
 }

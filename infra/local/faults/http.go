@@ -71,7 +71,7 @@ func (f Failure) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, f.Body)
 }
 
-// discardWriter takes an answer that is to be lost.
+// discardWriter discards an answer that is to be lost.
 type discardWriter struct{ header http.Header }
 
 func (w *discardWriter) Header() http.Header         { return w.header }

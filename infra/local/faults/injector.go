@@ -25,7 +25,7 @@ type Rates struct {
 	Latency time.Duration
 }
 
-// Injector decides for each request whether it is disturbed. It may be used concurrently.
+// Injector decides for each request whether it is delayed, refused or loses its answer. It may be used concurrently.
 type Injector struct {
 	mu     sync.Mutex
 	rates  Rates

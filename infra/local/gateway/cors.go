@@ -9,7 +9,7 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// anyOrigin is how a configuration allows every origin.
+// anyOrigin allows every origin in a configuration.
 const anyOrigin = "*"
 
 // CORS applies an API's CORS configuration as the service does. It answers preflight requests itself, before any

@@ -41,7 +41,7 @@ func TestFunctionURLStreams(t *testing.T) {
 	}
 	lines := bufio.NewReader(resp.Body)
 	for _, piece := range []string{"event: token\n", "event: done\n"} {
-		pieces <- piece // the next piece is not made before this one was read
+		pieces <- piece // each piece is sent only after the one before it was read
 		if got, err := lines.ReadString('\n'); err != nil || got != piece {
 			t.Fatalf("read %q, %v; want %q", got, err, piece)
 		}

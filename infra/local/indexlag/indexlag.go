@@ -2,8 +2,8 @@
 // DynamoDB Local it does so at once.
 //
 // While a lag is set, a copy of the table follows the table's stream with that delay, and queries of an index are sent
-// to the copy. So the engine itself evaluates key conditions, filters and pages, on the items as they were then: later
-// writes are not there yet, and items that were deleted later still are. Reads of the table itself are not changed.
+// to the copy. The engine itself therefore evaluates key conditions, filters and pages, on the items as they were then:
+// without later writes, and with the items that have been deleted since. Reads of the table itself are not changed.
 package indexlag
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// maxBody is more bytes than the request of a query has.
+// maxBody is a limit in bytes that no query's request reaches.
 const maxBody = 4 << 20
 
 // Options name the table whose indexes lag.

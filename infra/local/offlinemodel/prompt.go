@@ -32,8 +32,8 @@ type prompt struct {
 	searched bool // a tool was called for this query
 }
 
-// ownMark begins every answer of this model. A text with this mark is never quoted, because an answer must not rest on
-// an earlier answer.
+// ownMark begins every answer of this model. A text with this mark is never quoted, because an answer must not be based
+// on an earlier answer.
 const ownMark = "(throughline-offline)"
 
 // sectionTrust is the trust in passages by the heading of their section. The first that matches decides.

@@ -4,7 +4,7 @@
 //
 // It is deterministic: the same request gets the same answer, apart from the time of its creation. Embeddings place
 // texts by their words, word forms and small fields of meaning. Chat answers quote the parts of the prompt that they
-// rest on, so that a person sees the memory work. Summaries and extractions are made of the sentences in the request.
+// use, so that a person sees the memory work. Summaries and extractions consist of sentences of the request.
 //
 // It is not a language model. It understands nothing, invents nothing, follows no instruction in a prompt, and speaks
 // English only. It calls itself [ModelID] in every response.

@@ -259,7 +259,8 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// FuzzContents puts any text where a prompt's author, a user and a tool speak; every kind of answer must stay whole.
+// FuzzContents uses any text as a system prompt, a user's message and a tool's result. Every kind of answer must stay
+// well-formed.
 func FuzzContents(f *testing.F) {
 	f.Add(coachPrompt, "Did I tell you where I live?", `{"messages":[{"content":"Porto"}]}`)
 	f.Add("<a b=\"c\">\n[x]: y</a>", "Previous summary:\nThe user said: a; b.\nuser: I'll book it, my wife Ana too",

@@ -16,7 +16,7 @@ import (
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 )
 
-// longest is the largest history that a recipe brings , in characters.
+// longest is the length in characters of the longest history that a recipe renders.
 const longest = 120_000
 
 // fill repeats a text up to the longest prompt; %d in it becomes a number of its own each time.
@@ -28,8 +28,9 @@ func fill(pattern string) string {
 	return b.String()[:longest]
 }
 
-// The model answers within 2 s to prompts of 120,000 characters (it takes about 0.2 s). A time says little on a busy
-// machine, so what is held is what makes it so: four times the text takes about four times the processor, not sixteen.
+// The model answers prompts of 120,000 characters within 2 s (it takes about 0.2 s). The test does not measure this,
+// because times vary on a busy machine. It checks that the time is linear: four times the text takes about four times
+// the CPU time, and not sixteen.
 const (
 	long        = longest / 3
 	short       = long / 4
@@ -37,8 +38,8 @@ const (
 	leastEffort = 10 * time.Millisecond // below that the fixed part of a call hides the rest
 )
 
-// effort is the least processor time, of two runs, that a call takes.
-func effort(t *testing.T, call func()) time.Duration {
+// leastCPUTime returns the CPU time of a call, the smaller of two runs.
+func leastCPUTime(t *testing.T, call func()) time.Duration {
 	t.Helper()
 	least := time.Duration(1<<63 - 1)
 	for range 2 {
@@ -60,9 +61,9 @@ func processor(t *testing.T) time.Duration {
 
 func wantLinear(t *testing.T, call func(length int)) {
 	t.Helper()
-	little, much := effort(t, func() { call(short) }), effort(t, func() { call(long) })
-	if growth := float64(much) / float64(little); growth > mostGrowth {
-		t.Errorf("four times the text takes %.1f times the processor (%v, %v)", growth, little, much)
+	shortTime, longTime := leastCPUTime(t, func() { call(short) }), leastCPUTime(t, func() { call(long) })
+	if growth := float64(longTime) / float64(shortTime); growth > mostGrowth {
+		t.Errorf("four times the text takes %.1f times the CPU time (%v, %v)", growth, shortTime, longTime)
 	}
 }
 

@@ -51,8 +51,8 @@ func marshalText(value any) string {
 	return strings.TrimRight(out.String(), "\n")
 }
 
-// hints returns a function that gives a text to each required property for which there is no wish: a summary of what
-// the request says. Other types get their least value.
+// hints returns a function that gives a text to each required property that the wish does not have: a summary of what
+// the request says. Properties of other types get their smallest value.
 func (c *composer) hints(request *chatRequest, t transcript) func(string, *schema) any {
 	const textBytes = 300
 	if len(t.turns) == 0 && t.previous == "" {

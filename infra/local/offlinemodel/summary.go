@@ -38,8 +38,8 @@ type unit struct {
 	stems    map[string]bool
 }
 
-// summarize repeats the most telling sentences of the summary so far and of the new messages, in their order. It then
-// lists the terms for which the sentences had no room. The same transcript always gives the same summary.
+// summarize repeats the most informative sentences of the summary so far and of the new messages, in their order. It
+// then lists terms from the sentences that did not fit. The same transcript always gives the same summary.
 func (s *summarizer) summarize(t transcript) string {
 	old, carried := s.previousUnits(t.previous)
 	recent := s.turnUnits(t.turns)

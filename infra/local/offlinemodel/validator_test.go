@@ -26,7 +26,7 @@ func checkAgainst(t *testing.T, schemaText, text string) {
 	}
 }
 
-// violation says what of the value the schema forbids. It is empty where there is nothing.
+// violation describes how the value breaks the schema. It is empty if the value is valid.
 func violation(schema map[string]any, value any, path string) string {
 	checks := []string{typeViolation(schema, value)}
 	switch v := value.(type) {

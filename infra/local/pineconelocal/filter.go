@@ -29,7 +29,7 @@ func parseFilter(filter *structpb.Struct) (predicate, error) {
 	return conjunction(all), nil
 }
 
-// requireFilter is parseFilter for calls that may not match every record by accident.
+// requireFilter is parseFilter for calls that must not match every record because a filter is missing.
 func requireFilter(filter *structpb.Struct) (predicate, error) {
 	if len(filter.GetFields()) == 0 {
 		return nil, invalid("A non-empty metadata filter must be given")

@@ -101,7 +101,7 @@ func (x *index) apply(c change) {
 	}
 }
 
-// canonical returns the one name under which a namespace is kept.
+// canonical returns the name under which a namespace is stored.
 func canonical(name string) string {
 	if name == "" {
 		return defaultNamespace

@@ -108,7 +108,7 @@ func (m message) putInto(name protoreflect.Name, key string) message {
 	return message{m.Mutable(m.field(name)).Map().Mutable(protoreflect.ValueOfString(key).MapKey()).Message()}
 }
 
-// setReadUnits tells what the call cost.
+// setReadUnits sets what the call cost.
 func (m message) setReadUnits(n int) {
 	m.mutable("usage").set("read_units", uint32(n))
 }

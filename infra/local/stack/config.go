@@ -67,7 +67,7 @@ type Config struct {
 	Out     io.Writer    `env:"-"`
 }
 
-// dataPath returns a place in the data folder. It is empty where nothing is kept.
+// dataPath returns a path in the data folder, or "" if nothing is stored.
 func (c Config) dataPath(name string) string {
 	if c.DataDir == "" {
 		return ""
@@ -75,7 +75,7 @@ func (c Config) dataPath(name string) string {
 	return filepath.Join(c.DataDir, name)
 }
 
-// where tells a person where data is kept.
+// where describes to the user where data is stored.
 func (c Config) where() string {
 	if c.DataDir == "" {
 		return "in memory"

@@ -41,9 +41,9 @@ func newRoutes(s *Stack) *routes {
 	return rt
 }
 
-// handler serves the stack's own routes, and passes everything else to the gateway. It looks at the path itself,
-// because a ServeMux in front of the API would redirect paths that the API has to refuse. Web pages may use the stack's
-// own routes as they may use the API, for they need a token.
+// handler serves the stack's own routes, and passes everything else to the gateway. It compares the path itself,
+// because a ServeMux in front of the API would redirect paths that the API has to refuse. CORS applies to the stack's
+// own routes as it does to the API, because web pages need them to get a token.
 func (rt *routes) handler() http.Handler {
 	own := gateway.CORS(rt.stack.template.CORS, http.HandlerFunc(rt.serveOwn))
 	api := rt.ready(func(w http.ResponseWriter, r *http.Request) { rt.stack.gateway.Load().ServeHTTP(w, r) })

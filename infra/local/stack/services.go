@@ -29,9 +29,8 @@ import (
 
 const tableTimeout = 30 * time.Second
 
-// service says where a dependency of the functions is. Tests and tools use its direct address, the functions the
-// injected one, which passes the fault injector. A service that no injector can stand in front of has none, and both
-// addresses are the same.
+// service has the addresses of a dependency. Tests and tools use the direct one. The functions use the injected one,
+// which goes through the fault injector. If the service has no injector, both addresses are the same.
 type service struct {
 	direct, injected string
 	injector         *faults.Injector

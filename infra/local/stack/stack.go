@@ -48,7 +48,7 @@ type Stack struct {
 }
 
 // Start starts everything and returns when it is ready. ctx bounds the start only; Stop ends the stack. The error is
-// one line, which says what to do where the user can do something. Nothing is left running then.
+// one line, and says what to do if the user can fix it. After an error nothing is left running.
 func Start(ctx context.Context, cfg Config) (*Stack, error) {
 	s := newStack(cfg)
 	if err := s.start(ctx); err != nil {
@@ -88,7 +88,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.openDataDir(); err != nil {
 		return err
 	}
-	// The API's port comes first, because nothing else need start where it is taken.
+	// The API's port comes first: if it is taken, nothing else has to start.
 	api, err := listen(ctx, "PORT", s.cfg.Port)
 	if err != nil {
 		return err

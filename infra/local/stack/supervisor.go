@@ -54,7 +54,7 @@ func (s *supervisor) fail(err error) {
 
 // serve answers on l until the stack stops. A server that ends before fails the stack.
 func (s *supervisor) serve(l net.Listener, handler http.Handler) {
-	// Connections that a fault injector cuts are no news.
+	// Connections that a fault injector closes are not worth a log line.
 	quiet := log.New(io.Discard, "", 0)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ErrorLog: quiet}
 	s.mu.Lock()

@@ -20,12 +20,12 @@ import (
 const sweepName = "sweep"
 
 const (
-	// settleLook is how long one look at an idle stack may take, because its consumers ask their streams rarely. A
-	// caller who does not want to wait waits that long all the same, so that the answer is true.
+	// settleLook is the time that one check of an idle stack may take. The consumers of an idle stream read it rarely, so
+	// even a caller that does not want to wait waits this long for a true answer.
 	settleLook = time.Second
-	// settleInterval is between two looks at work that is not done.
+	// settleInterval is the time between two checks while work is not done.
 	settleInterval = 50 * time.Millisecond
-	// dueLimit is how many due sessions a look counts at most.
+	// dueLimit is how many due sessions a check counts at most.
 	dueLimit = 1000
 )
 
@@ -168,7 +168,7 @@ func (t *triggers) settle(ctx context.Context) Settled {
 	return out
 }
 
-// countDue counts the due sessions for a caller whose time is over. Where that fails it returns the last count.
+// countDue counts the due sessions for a caller whose context has ended. If counting fails, it returns the last count.
 func (t *triggers) countDue(ctx context.Context, last int) int {
 	ctx, cancel := context.WithTimeout(ctx, settleLook)
 	defer cancel()
@@ -179,8 +179,8 @@ func (t *triggers) countDue(ctx context.Context, last int) int {
 	return len(sessions)
 }
 
-// settleOnce looks once. It is not enough that the consumers have caught up with a moment: functions that ran meanwhile
-// may have written. So no function may have run between that moment and now.
+// settleOnce checks once. The consumers being caught up with a moment is not enough, because functions that ran
+// meanwhile may have written. So no function may have run between that moment and now.
 func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
 	since, before := time.Now(), t.invocations()
 	for _, p := range t.pollers {

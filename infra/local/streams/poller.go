@@ -2,8 +2,8 @@
 // does: filters, batches, partial batch responses, retries with backoff, bisection, retry limits, dead letters.
 //
 // It guarantees what DynamoDB guarantees, and no more: the records of one item arrive in order, those of different
-// items are interleaved, and any record may arrive again. DynamoDB Local has one shard and so a total order, which no
-// deployed table has. Therefore the records are spread over workers by the key of their item, as Lambda's
+// items are interleaved, and any record may arrive again. DynamoDB Local has one shard and therefore a total order,
+// unlike a deployed table. The records are therefore spread over workers by the key of their item, as Lambda's
 // ParallelizationFactor spreads a shard.
 package streams
 

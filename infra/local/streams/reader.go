@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// The stream is read at busyInterval until busyFor after the last record, and then at idleInterval, which costs
-	// next to no CPU.
+	// The stream is read every busyInterval until busyFor has passed since the last record, and then every idleInterval,
+	// which takes almost no CPU time.
 	busyInterval  = 20 * time.Millisecond
 	idleInterval  = 100 * time.Millisecond
 	busyFor       = 2 * time.Second

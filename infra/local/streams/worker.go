@@ -17,7 +17,7 @@ import (
 const (
 	// maxPayload is Lambda's limit of an event, in bytes.
 	maxPayload = 6 << 20
-	// envelopeSize is more than {"Records":[]} and the other parts of an event without records take.
+	// envelopeSize is an upper bound of the size of an event without records, such as {"Records":[]}.
 	envelopeSize = 1 << 10
 	// maxDoublings bounds the growth of the backoff.
 	maxDoublings = 6

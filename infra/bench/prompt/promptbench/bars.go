@@ -8,7 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// The limits. Those of times are ratios to a floor of the same run; docs/adr/0010 says which numbers they are of.
+// The limits. Limits of times are ratios to a floor of the same run. docs/adr/0010 describes the ratios.
 const (
 	medianOverCritical   = 1.05
 	p99OverCritical      = 1.2

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// operation says what a remote call was: the function that made it, the service that answered, and the operation's
-// name. All three are empty where one process makes calls of one kind.
+// operation identifies a kind of remote call: the function that made it, the service that answered, and the operation's
+// name. All three are empty if one process makes calls of one kind only.
 type operation struct{ function, service, name string }
 
 // call is one remote call, from the request's first byte to the answer's last.

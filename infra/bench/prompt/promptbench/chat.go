@@ -29,7 +29,7 @@ type Chat struct {
 	// first token.
 	Calls int `json:"calls"`
 	Depth int `json:"depth"`
-	// First and FirstDepth are the same of the session's first turn, which is not in the other numbers.
+	// First and FirstDepth are the same numbers for the session's first turn, which the other fields leave out.
 	First      int `json:"firstTurnCalls"`
 	FirstDepth int `json:"firstTurnDepth"`
 	// Behind is the mean number of calls behind a turn.

@@ -15,8 +15,8 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// CPU is what one prompt of a recipe takes of the process itself: CPU time, as medians over batches of prompts, and
-// memory. The CPU time includes the garbage collector's.
+// CPU is what one prompt of a recipe costs the process: CPU time, as medians over batches of prompts, and memory. The
+// CPU time includes that of the garbage collector.
 type CPU struct {
 	Recipe     string `json:"recipe"`
 	Tokens     int    `json:"tokens"`

@@ -40,8 +40,8 @@ func cached[T any](c *cache, key string, call func() (T, error)) (T, error) {
 	return answer, err
 }
 
-// recorder answers a request with the bytes that the same request brought before. What is left of a call is its
-// signing, its encoding and its decoding.
+// recorder answers a request with the bytes of the first answer to the same request. Of a call, only its signing,
+// encoding and decoding are left.
 type recorder struct {
 	cache
 	next http.RoundTripper

@@ -16,7 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// arrayContender is what users come from: a conversation with all its messages in one item.
+// arrayContender is the design that users replace: a conversation with all its messages in one item.
 type arrayContender struct {
 	*setup
 	item  capacity.Item // with its messages

@@ -17,9 +17,9 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
-// bareItems returns the part of a transaction that no store can do without: the messages, the session's counters and
-// the idempotency record, written without conditions. They are for bareUser, whose id is as long as the user's, so
-// that all sizes are the same. Whatever else the transaction holds counts against the store.
+// bareItems returns the part of a transaction that every store has to write: the messages, the session's counters and
+// the idempotency record, without conditions. They are for bareUser, whose id is as long as the user's, so that all
+// sizes are the same. Everything else in the transaction is a cost of the store.
 func bareItems(items []types.TransactWriteItem, user, bareUser conversation.UserID) []types.TransactWriteItem {
 	var out []types.TransactWriteItem
 	for _, i := range items {

@@ -91,8 +91,8 @@ func (c *storeContender) repeatBare(ctx context.Context) error {
 	return c.transact(ctx, bareItems(c.api.last, c.user, c.bareUser))
 }
 
-// full reports whether the session has grown by a tenth, so that the next turn needs a new session to be one at the
-// contender's length.
+// full reports whether the session has grown by a tenth. The next turn then needs a new session of the contender's
+// length.
 func (c *storeContender) full() bool {
 	return c.session == "" || c.grown+turnMessages > max(turnMessages, c.length/10)
 }

@@ -1,6 +1,6 @@
-// Package storebench measures the message store beside what users come from, a message array inside one item, and
-// beside what no store can do without: the bare transaction of the same items and the bare query. The contenders do
-// the same work, by turns, in one run on one engine.
+// Package storebench measures the message store. It compares the store with a message array inside one item, which is
+// the design that users replace, and with the calls that every store has to make: the bare transaction of the same
+// items and the bare query. The contenders take turns at the same work, in one run on one engine.
 package storebench
 
 import (
