@@ -41,12 +41,16 @@ func TestBuildPrompt(t *testing.T) {
 			user:   "ann",
 			body: `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
 		"coachId":"c","agentId":"motivator","message":"hi","messageId":"m","timezone":"Asia/Kolkata",
-		"budget":{"tokens":256},"systemRole":"r"}`,
+		"budget":{"tokens":256},"systemRole":"r",
+		"scoping":{"strategy":"token-window","maxMessages":200,"agentIds":["coach","motivator"]}}`,
 		},
 	)
 	want := prompt.Request{
 		Recipe: "tiered-history", Context: "workout_log", SessionID: "s1", CoachID: "c", AgentID: "motivator", Message: "hi",
 		MessageID: "m", Timezone: "Asia/Kolkata", Budget: &prompt.Budget{Tokens: 256}, SystemRole: "r",
+		Scoping: &prompt.Scoping{
+			Strategy: prompt.TokenWindow, MaxMessages: new(200), AgentIDs: []string{"coach", "motivator"},
+		},
 	}
 	if diff := cmp.Diff(want, l.got); diff != "" || l.user != "ann" {
 		t.Errorf("request of %s (-want +got):\n%s", l.user, diff)
@@ -57,6 +61,10 @@ func TestBuildPrompt(t *testing.T) {
 		required + `,"message":"x","budget":{"tokens":255}}`:              "budget.tokens",
 		required + `,"message":"x","skipSave":true}`:                      "skipSave",
 		required + `,"message":"` + strings.Repeat("x", 256<<10+1) + `"}`: "message",
+		required + `,"message":"x","scoping":{"strategy":"first-n","maxMessages":0,"agentIds":["nobody"]}}`: "scoping." +
+			"agentIds[0] scoping.maxMessages scoping.strategy",
+		required + `,"message":"x","scoping":{"maxMessages":201,"agentIds":[],"relevant":"all"}}`: "scoping.agentIds " +
+			"scoping.maxMessages scoping.relevant",
 		required + `,"message":"","budget":{"tokens":1.5,"chars":1},"userId":"mallory"}`: "budget.chars budget.tokens " +
 			"message userId",
 	} {
@@ -69,6 +77,29 @@ func TestBuildPrompt(t *testing.T) {
 	} {
 		c.user, c.scopes = "ann", "throughline/user"
 		expectProblem(t, h, 403, "forbidden", "", c)
+	}
+}
+
+// TestScopingNamesItsValues checks that a refused scoping says which values are allowed, and the OpenAPI document too.
+func TestScopingNamesItsValues(t *testing.T) {
+	t.Parallel()
+	h, _ := newPrompts(t)
+	for field, values := range map[string][]string{
+		`"strategy":"x"`: {"last-n", "token-window", "compaction"}, `"agentIds":["x"]`: {"coach", "patternAnalyst"},
+		`"maxMessages":0`: {"1"}, `"maxMessages":500`: {"200"},
+	} {
+		body := `{"context":"workout_log","sessionId":"s1","message":"x","scoping":{` + field + `}}`
+		answer := expect(t, h, 422, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
+		for _, value := range values {
+			if !strings.Contains(string(answer.body), value) {
+				t.Errorf("%s: no %q in %s", field, value, answer.body)
+			}
+		}
+	}
+	h, _, _ = newMessages(t)
+	document := expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body
+	if !strings.Contains(string(document), `"enum":["last-n","token-window","compaction",null]`) {
+		t.Error("the document does not list the strategies")
 	}
 }
 

@@ -30,10 +30,29 @@ type promptBody struct {
 	Timezone   zoneName    `json:"timezone,omitempty" doc:"An IANA name. Default: the user's preference."`
 	Budget     *budget     `json:"budget,omitempty" doc:"Default: the recipe's budget."`
 	SystemRole string      `json:"systemRole,omitempty" minLength:"1" maxLength:"65536" doc:"Replaces the role text."`
+	Scoping    *scoping    `json:"scoping,omitempty" doc:"Which of the session's messages are told. Default: by agent."`
 }
 
 type budget struct {
 	Tokens int `json:"tokens" minimum:"256" maximum:"2000000"`
+}
+
+type scoping struct {
+	Strategy    strategyName `json:"strategy,omitempty"`
+	MaxMessages *int         `json:"maxMessages,omitempty" minimum:"1" maximum:"200" doc:"Default: the agent's number."`
+	AgentIDs    []scopedID   `json:"agentIds,omitempty" minItems:"1" maxItems:"50" doc:"Only messages of these agents."`
+}
+
+// request returns the scoping of a prompt request.
+func (s *scoping) request() *prompt.Scoping {
+	if s == nil {
+		return nil
+	}
+	out := &prompt.Scoping{Strategy: string(s.Strategy), MaxMessages: s.MaxMessages}
+	for _, id := range s.AgentIDs {
+		out.AgentIDs = append(out.AgentIDs, string(id))
+	}
+	return out
 }
 
 type (
@@ -60,7 +79,9 @@ func (p prompts) register() {
 	register(p.server, operation{
 		method: http.MethodPost, path: "/v1/prompts", id: "buildPrompt", tag: tag, scope: ScopeApp,
 		summary: "Build a prompt", errors: []int{http.StatusNotFound},
-		detail: "The messages end with the current message. A message that does not fit the budget is invalid, and the " +
+		detail: "Scoping says which of the session's messages are told. Its filter by agent runs over the session's last " +
+			"1,000 messages before the last maxMessages of them are taken. " +
+			"The messages end with the current message. A message that does not fit the budget is invalid, and the " +
 			"error names the budget and the need. The manifest says for every item whether it is included, and why.",
 	}, p.build)
 	register(p.server, operation{
@@ -81,7 +102,7 @@ func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (*promptO
 	r := prompt.Request{
 		Recipe: string(b.Recipe), Context: string(b.Context), SessionID: string(b.SessionID), CoachID: string(b.CoachID),
 		AgentID: string(b.AgentID), Message: b.Message, MessageID: b.MessageID, Timezone: string(b.Timezone),
-		SystemRole: b.SystemRole,
+		SystemRole: b.SystemRole, Scoping: b.Scoping.request(),
 	}
 	if b.Budget != nil {
 		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}

@@ -197,6 +197,28 @@ func (agentID) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
+// scopedID is the id of an agent whose messages are selected.
+type scopedID string
+
+// Schema lists the agents.
+func (scopedID) Schema(r huma.Registry) *huma.Schema {
+	s := agentID("").Schema(r)
+	s.Description = "An agent. Messages without one are the coach's."
+	return s
+}
+
+// strategyName is the name of a scoping strategy.
+type strategyName string
+
+// Schema lists the strategies.
+func (strategyName) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: "How messages are selected. Default: the recipe's strategy."}
+	for _, name := range prompt.Strategies() {
+		s.Enum = append(s.Enum, name)
+	}
+	return s
+}
+
 // recipeName is the name of a recipe.
 type recipeName string
 

@@ -72,8 +72,8 @@ func expertiseText(name string) string {
 // MessageScopingStrategy selects which of a session's own messages an agent sees (working-context-builder, Technical
 // Decisions 3). A recipe names one. To add one, add an entry to strategies.
 type MessageScopingStrategy interface {
-	// Reach is how many of the session's last messages the strategy needs.
-	Reach(agent Agent) int
+	// Reach is how many of the session's last relevant messages the strategy needs.
+	Reach(config ScopingConfig) int
 	// SelectMessages returns the selected messages, oldest first, and a text that stands for older ones, empty for
 	// none. messages are oldest first, and only the user's and the assistant's.
 	SelectMessages(messages []*conversation.Message, config ScopingConfig) (chosen []*conversation.Message, older string)
@@ -81,9 +81,11 @@ type MessageScopingStrategy interface {
 
 // ScopingConfig is what a strategy selects by.
 type ScopingConfig struct {
-	// MaxMessages is the agent's number of messages, MaxTokens the limit of their tokens together.
-	MaxMessages, MaxTokens int
-	// Relevant, if set, reports whether a message may be selected.
+	// MaxMessages is the request's or the agent's number of messages.
+	MaxMessages int
+	// MaxTokens limits the tokens of a token window, WindowMessages its messages. 0 does not limit.
+	MaxTokens, WindowMessages int
+	// Relevant, if set, reports whether a message may be selected. It filters the messages before they are limited.
 	Relevant func(*conversation.Message) bool
 	// Summary is the session's summary so far, or nil.
 	Summary *conversation.SessionSummary
@@ -102,13 +104,46 @@ func StrategyOf(name string) (MessageScopingStrategy, bool) {
 	return s, ok
 }
 
-// strategy returns the strategy that a recipe names.
-func (r Recipe) strategy() MessageScopingStrategy {
-	s, ok := StrategyOf(r.Scoping)
+// Strategies returns the names of the strategies.
+func Strategies() []string { return []string{LastN, TokenWindow, Compaction} }
+
+// strategy returns the strategy that the request names, else the recipe's.
+func (o checkedRequest) strategy() MessageScopingStrategy {
+	name := o.recipe.Scoping
+	if o.Scoping != nil {
+		name = cmp.Or(o.Scoping.Strategy, name)
+	}
+	s, ok := StrategyOf(name)
 	if !ok {
-		panic(fmt.Sprintf("recipe %s: no scoping strategy %q", r.Name, r.Scoping)) // a mistake in the program
+		panic(fmt.Sprintf("recipe %s: no scoping strategy %q", o.recipe.Name, name)) // a mistake in the program
 	}
 	return s
+}
+
+// scopingConfig is what the strategy selects by: the agent's configuration, in which the request replaces what it
+// names.
+func (o checkedRequest) scopingConfig() ScopingConfig {
+	c := ScopingConfig{
+		MaxMessages: o.agent.Messages, MaxTokens: o.budget.tokens / 2, WindowMessages: windowMessages,
+		Relevant: o.agent.Relevant,
+	}
+	if o.Scoping == nil {
+		return c
+	}
+	if n := o.Scoping.MaxMessages; n != nil {
+		c.MaxMessages, c.WindowMessages = *n, *n
+	}
+	if agents := o.Scoping.AgentIDs; agents != nil {
+		c.Relevant = func(m *conversation.Message) bool {
+			return slices.Contains(agents, cmp.Or(m.AgentID, DefaultAgent))
+		}
+	}
+	return c
+}
+
+// tailSize is how many of the session's own messages the prompt may need.
+func (o checkedRequest) tailSize() int {
+	return o.strategy().Reach(o.scopingConfig()) + 1 // the current message may be stored already
 }
 
 var strategies = map[string]MessageScopingStrategy{
@@ -120,7 +155,7 @@ var strategies = map[string]MessageScopingStrategy{
 // lastN selects the last messages, as many as the agent sees. It is the specification's default.
 type lastN struct{}
 
-func (lastN) Reach(agent Agent) int { return reachOf(agent, agent.Messages) }
+func (lastN) Reach(config ScopingConfig) int { return config.MaxMessages }
 
 func (lastN) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
 	relevant := filterMessages(messages, config.Relevant)
@@ -130,10 +165,10 @@ func (lastN) SelectMessages(messages []*conversation.Message, config ScopingConf
 // tokenWindow selects as many of the last messages as the token limit holds, and always the last one.
 type tokenWindow struct{}
 
-// windowReach is how many messages tokenWindow reads.
-const windowReach = 50
+// windowMessages is how many messages a token window has at most if the request does not say it.
+const windowMessages = 50
 
-func (tokenWindow) Reach(Agent) int { return windowReach }
+func (tokenWindow) Reach(config ScopingConfig) int { return config.WindowMessages }
 
 func (tokenWindow) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message,
 	string,
@@ -142,7 +177,8 @@ func (tokenWindow) SelectMessages(messages []*conversation.Message, config Scopi
 	from, tokens := len(relevant), 0
 	for from > 0 {
 		tokens += max(relevant[from-1].Tokens, 1)
-		if config.MaxTokens > 0 && tokens > config.MaxTokens && from < len(relevant) {
+		full := config.MaxTokens > 0 && tokens > config.MaxTokens && from < len(relevant)
+		if full || config.WindowMessages > 0 && len(relevant)-from >= config.WindowMessages {
 			break
 		}
 		from--
@@ -154,7 +190,7 @@ func (tokenWindow) SelectMessages(messages []*conversation.Message, config Scopi
 // selects the messages between the two, as far as they were read, so that nothing is missing.
 type compaction struct{}
 
-func (compaction) Reach(agent Agent) int { return reachOf(agent, 2*agent.Messages) }
+func (compaction) Reach(config ScopingConfig) int { return 2 * config.MaxMessages }
 
 func (compaction) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message,
 	string,
@@ -175,14 +211,6 @@ func (compaction) SelectMessages(messages []*conversation.Message, config Scopin
 		return relevant[from:], "" // nothing is older than what is told
 	}
 	return relevant[from:], config.Summary.Text
-}
-
-// reachOf reads further back for an agent that leaves messages out.
-func reachOf(agent Agent, n int) int {
-	if agent.Relevant != nil {
-		return 2 * n
-	}
-	return n
 }
 
 func filterMessages(messages []*conversation.Message, keep func(*conversation.Message) bool) []*conversation.Message {
@@ -224,9 +252,9 @@ var toolJSON = func() map[string]string {
 	return sent
 }()
 
-// recipeTools returns the definitions of a recipe's tools.
+// recipeTools returns the definitions of a recipe's tools, an empty list if it has none.
 func recipeTools(r Recipe) []llm.Tool {
-	var list []llm.Tool
+	list := []llm.Tool{}
 	for _, name := range r.Tools {
 		list = append(list, tools[name])
 	}

@@ -43,6 +43,8 @@ type gathered struct {
 	// separates contexts.
 	memorySources map[string]memorySource
 	degraded      []recall.Degradation
+	// warnings say which bound ended a read.
+	warnings []string
 	// currentSeq is the current message's seq, or 0 if it is not stored.
 	currentSeq int
 	// messageTokens is the token count of the current message.

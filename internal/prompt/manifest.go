@@ -76,7 +76,7 @@ const warnShare = 80
 func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation) Manifest {
 	m := Manifest{
 		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),
-		Warnings: []string{}, Timings: map[string]float64{},
+		Warnings: append([]string{}, got.warnings...), Timings: map[string]float64{},
 	}
 	system := 0
 	for _, b := range blocks {

@@ -47,7 +47,7 @@ type Recipe struct {
 	// Format writes the prompt.
 	Format *Format
 	// Scoping names the strategy that selects recent_messages: LastN, TokenWindow or Compaction; empty means LastN.
-	// Slots with a Select of their own, as in context-format, do not use it.
+	// A request may name another one. Slots with a Select of their own, as in context-format, use only the request's.
 	Scoping string
 	// Reads is how much the recipe reads from the sources.
 	Reads Reads

@@ -178,11 +178,15 @@ func selectTagged(sel *selection, slot *Slot) []*entry {
 }
 
 // selectExchanges selects the session's last exchanges, chronologically. An exchange is a message of the user and its
-// answer.
+// answer. A request's scoping limits the messages of which they are the last.
 func selectExchanges(sel *selection, slot *Slot) []*entry {
+	messages := sel.ownMessages
+	if sel.Scoping != nil {
+		messages, _ = sel.scope()
+	}
 	var exchanges []*group
 	var entries []*entry
-	for i, m := range sel.ownMessages {
+	for i, m := range messages {
 		e := messageEntry(m)
 		e.position = i
 		if len(exchanges) == 0 || speakerName(m.Role) == "User" {

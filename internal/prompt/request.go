@@ -21,6 +21,24 @@ type Budget struct {
 // MinBudget is the smallest budget that a request may name.
 const MinBudget = 256
 
+// MaxScopedMessages is the greatest MaxMessages of a request.
+const MaxScopedMessages = 200
+
+// Scoping is the configuration of one call (working-context-builder, MessageScopingConfig and selectMessages): which of
+// the session's messages are told as recent_messages. What it does not name stays as the recipe and the agent have it.
+type Scoping struct {
+	// Strategy is LastN, TokenWindow or Compaction; empty means the recipe's.
+	Strategy string `json:"strategy,omitempty"`
+	// MaxMessages is how many messages are selected, 1 to MaxScopedMessages; nil means the agent's number, and for a
+	// token window as many as fit.
+	MaxMessages *int `json:"maxMessages,omitempty"`
+	// AgentIDs is the relevance filter: only messages of these agents are selected, the user's messages to them
+	// included. A message without an agent is the default agent's. As in the specification, the filter runs over the
+	// session's messages first, and the last MaxMessages of those that it lets through are taken. It looks through the
+	// session's last MaxFiltered messages. Nil means the agent's own filter.
+	AgentIDs []string `json:"agentIds,omitempty"`
+}
+
 // Request asks for one prompt. It is the body of POST /v1/prompts.
 type Request struct {
 	// Recipe names the way to build the prompt; empty means Unified.
@@ -43,6 +61,8 @@ type Request struct {
 	Budget *Budget `json:"budget,omitempty"`
 	// SystemRole replaces the recipe's or the coach's own role text.
 	SystemRole string `json:"systemRole,omitempty"`
+	// Scoping replaces the recipe's and the agent's scoping of the session's messages; nil leaves it as it is.
+	Scoping *Scoping `json:"scoping,omitempty"`
 
 	// SkipSave leaves saving the prompt to the caller, who encodes it with NewStoredPrompt. HTTP callers can't set it.
 	SkipSave bool `json:"-"`
@@ -74,15 +94,16 @@ type Tokens struct {
 // Prompt is one model call's prompt, with the record of how it was built. Messages ends with the current message,
 // which it contains once.
 type Prompt struct {
-	ID        string     `json:"promptId"`
-	SessionID string     `json:"sessionId"`
-	Recipe    string     `json:"recipe"`
-	System    string     `json:"system"`
-	Messages  []Message  `json:"messages"`
-	Text      string     `json:"text,omitempty"`
-	Tools     []llm.Tool `json:"tools,omitempty"`
-	Tokens    Tokens     `json:"tokens"`
-	Manifest  Manifest   `json:"manifest"`
+	ID        string    `json:"promptId"`
+	SessionID string    `json:"sessionId"`
+	Recipe    string    `json:"recipe"`
+	System    string    `json:"system"`
+	Messages  []Message `json:"messages"`
+	Text      string    `json:"text,omitempty"`
+	// Tools are what the model is offered, an empty list for none.
+	Tools    []llm.Tool `json:"tools"`
+	Tokens   Tokens     `json:"tokens"`
+	Manifest Manifest   `json:"manifest"`
 	// Model is the chat model that the coach's record names; empty means the configured one.
 	Model string `json:"model,omitempty"`
 }
@@ -133,6 +154,7 @@ func check(r Request) (checkedRequest, error) {
 			refuse("timezone", "must be an IANA time zone such as Europe/Berlin")
 		}
 	}
+	checkScoping(r.Scoping, refuse)
 	o.budget = o.recipe.Budget
 	if r.Budget != nil {
 		o.budget.tokens = r.Budget.Tokens
@@ -145,6 +167,27 @@ func check(r Request) (checkedRequest, error) {
 		return checkedRequest{}, fault.InvalidFields(wrong...)
 	}
 	return o, nil
+}
+
+// checkScoping refuses unknown strategies and agents, and a number of messages out of bounds.
+func checkScoping(s *Scoping, refuse func(field, format string, args ...any)) {
+	if s == nil {
+		return
+	}
+	if _, ok := StrategyOf(s.Strategy); !ok {
+		refuse("scoping.strategy", "must be one of %s", strings.Join(Strategies(), ", "))
+	}
+	if n := s.MaxMessages; n != nil && (*n < 1 || *n > MaxScopedMessages) {
+		refuse("scoping.maxMessages", "must be from 1 to %d", MaxScopedMessages)
+	}
+	if s.AgentIDs != nil && len(s.AgentIDs) == 0 {
+		refuse("scoping.agentIds", "must name at least one agent")
+	}
+	for i, id := range s.AgentIDs {
+		if _, ok := findAgent(id); !ok || id == "" {
+			refuse(fmt.Sprintf("scoping.agentIds[%d]", i), "must be one of %s", agentNames())
+		}
+	}
 }
 
 // CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe or

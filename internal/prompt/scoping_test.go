@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -125,11 +126,12 @@ func TestRecipesWithCompaction(t *testing.T) {
 	}
 }
 
-// With a token window in its entry, a recipe tells as many of the last messages as half of the budget holds.
+// With a token window in its entry, a recipe tells as many of the last messages as half of the budget holds, at
+// most 50.
 func TestRecipesWithTokenWindow(t *testing.T) {
 	defer scope(prompt.TokenWindow)()
 	for _, recipe := range []string{prompt.WorkingContext, prompt.Unified, prompt.BlockMap} {
-		for budget, size := range map[int]int{400: 10, 4000: 51} {
+		for budget, size := range map[int]int{400: 10, 4000: 50} {
 			w := newFixture()
 			r := talkative(w, 80, "motivator")
 			for i := range w.user("u").messages {
@@ -159,6 +161,136 @@ func TestAgentsFilterWhatIsRelevant(t *testing.T) {
 	if got := ownMessages(p); !slices.Equal(got,
 		[]string{"message 23", "message 25", "message 27", "message 29", "next"}) {
 		t.Errorf("the listener hears %q", got)
+	}
+}
+
+// scoped builds a prompt of a session of n messages with a request's scoping. Every third message is the motivator's.
+func scoped(t *testing.T, n int, recipe string, s prompt.Scoping, lag int) prompt.Prompt {
+	t.Helper()
+	w := newFixture()
+	r := talkative(w, n, "motivator")
+	p := w.user("u")
+	for i := range p.messages {
+		if i%3 == 0 {
+			p.messages[i].AgentID = "motivator"
+		}
+	}
+	summarize(&p.sessions[0], "They compared bands.").Summary.CoveredThrough = n / 2
+	w.timelineLag = lag
+	r.Recipe, r.Scoping, r.Budget = recipe, &s, &prompt.Budget{Tokens: 30_000}
+	return build(t, w.service(now), "u", r)
+}
+
+// toldNumbers are the numbers of the session's messages that a prompt tells as role messages.
+func toldNumbers(t *testing.T, p prompt.Prompt) []int {
+	t.Helper()
+	var numbers []int
+	for _, content := range ownMessages(p)[:len(ownMessages(p))-1] {
+		var n int
+		if _, err := fmt.Sscanf(content, "message %d", &n); err != nil {
+			t.Fatalf("%q: %v", content, err)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// A request scopes the session's messages for its call, with each strategy, in each recipe that has recent messages.
+func TestRequestsScopeTheirMessages(t *testing.T) {
+	t.Parallel()
+	type scoping = prompt.Scoping
+	motivator := []string{"motivator"}
+	for name, tt := range map[string]struct {
+		scoping     scoping
+		first, size int
+		step        int
+		older       bool
+	}{
+		"maxMessages":                {scoping{MaxMessages: new(200)}, 201, 200, 1, false},
+		"one message":                {scoping{MaxMessages: new(1)}, 400, 1, 1, false},
+		"the agent's own number":     {scoping{Strategy: prompt.LastN}, 396, 5, 1, false},
+		"a token window":             {scoping{Strategy: prompt.TokenWindow}, 351, 50, 1, false},
+		"a window of a number":       {scoping{Strategy: prompt.TokenWindow, MaxMessages: new(120)}, 281, 120, 1, false},
+		"compaction":                 {scoping{Strategy: prompt.Compaction, MaxMessages: new(150)}, 201, 200, 1, true},
+		"an agent":                   {scoping{MaxMessages: new(30), AgentIDs: motivator}, 313, 30, 3, false},
+		"an agent in a window":       {scoping{Strategy: prompt.TokenWindow, AgentIDs: motivator}, 253, 50, 3, false},
+		"an agent's whole share":     {scoping{MaxMessages: new(200), AgentIDs: motivator}, 1, 134, 3, false},
+		"an agent that said nothing": {scoping{AgentIDs: []string{"goalArchitect"}}, 0, 0, 1, false},
+	} {
+		for _, recipe := range []string{prompt.WorkingContext, prompt.Unified, prompt.BlockMap} {
+			for _, lag := range []int{0, 1} {
+				p := scoped(t, 400, recipe, tt.scoping, lag)
+				var want []int
+				for i := range tt.size {
+					want = append(want, tt.first+i*tt.step)
+				}
+				if got := toldNumbers(t, p); !slices.Equal(got, want) {
+					t.Errorf("%s, %s, lag %d: %d messages %v, want %v", name, recipe, lag, len(got), got, want)
+				}
+				older := strings.Contains(p.System, "## Earlier In This Conversation\nThey compared bands.")
+				if recipe == prompt.WorkingContext && older != tt.older {
+					t.Errorf("%s: the summary stands for the older messages: %v", name, older)
+				}
+			}
+		}
+	}
+}
+
+// A message without an agent is the default agent's.
+func TestMessagesWithoutAnAgentAreTheCoachs(t *testing.T) {
+	t.Parallel()
+	p := scoped(t, 12, prompt.WorkingContext, prompt.Scoping{AgentIDs: []string{prompt.DefaultAgent}}, 0)
+	if got := toldNumbers(t, p); !slices.Equal(got, []int{6, 8, 9, 11, 12}) {
+		t.Errorf("tells %v", got)
+	}
+}
+
+// context-format tells the last exchanges of the scoped messages.
+func TestExchangesAreScoped(t *testing.T) {
+	t.Parallel()
+	p := scoped(t, 12, prompt.ContextFormat, prompt.Scoping{MaxMessages: new(1)}, 0)
+	if !strings.Contains(p.Text, "RECENT CONVERSATION:\nAssistant: message 12\n\nCURRENT") {
+		t.Errorf("text: %s", p.Text)
+	}
+}
+
+// The filter looks through a bounded number of messages, and the manifest says when that ended it.
+func TestFilterIsBounded(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{prompt.MaxFiltered: 0, prompt.MaxFiltered + 1: 1} {
+		w := newFixture()
+		r := talkative(w, n, "coach")
+		w.user("u").messages[0].AgentID = "motivator"
+		r.Scoping = &prompt.Scoping{AgentIDs: []string{"motivator"}}
+		p := build(t, w.service(now), "u", r)
+		if len(p.Manifest.Warnings) != want || len(ownMessages(p)) != 2-want {
+			t.Errorf("%d messages: warnings %q, tells %q", n, p.Manifest.Warnings, ownMessages(p))
+		}
+	}
+}
+
+// A scoping that names what there is not is refused, with the values that are allowed.
+func TestScopingIsChecked(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	for want, s := range map[string]prompt.Scoping{
+		"scoping.strategy must be one of last-n, token-window, compaction": {Strategy: "first-n"},
+		"scoping.maxMessages must be from 1 to 200":                        {MaxMessages: new(0)},
+		"scoping.agentIds must name at least one agent":                    {AgentIDs: []string{}},
+		"scoping.agentIds[1] must be one of coach, goalArchitect, patternAnalyst, motivator, accountabilityPartner": {
+			AgentIDs: []string{"coach", "x"},
+		},
+		"scoping.agentIds[0] must be one of coach, goalArchitect, patternAnalyst, motivator, accountabilityPartner": {
+			AgentIDs: []string{""},
+		},
+	} {
+		r := talkative(w, 1, "coach")
+		r.Scoping = &s
+		_, err := w.service(now).Build(t.Context(), "u", r)
+		fields := fault.From(err).Fields
+		if len(fields) != 1 || fields[0].Field+" "+fields[0].Message != want {
+			t.Errorf("%+v, want %q", fields, want)
+		}
 	}
 }
 

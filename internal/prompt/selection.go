@@ -319,13 +319,11 @@ func (sel *selection) lastMessage() time.Time {
 // messageKey is the dedupe key of a message.
 func messageKey(id string) dedupeKey { return dedupeKey{kindMessage, id} }
 
-// scope returns the session's own messages that the recipe's strategy selects, and the text that stands for older
-// ones.
+// scope returns the session's own messages that the strategy selects, and the text that stands for older ones.
 func (sel *selection) scope() (chosen []*conversation.Message, older string) {
-	return sel.recipe.strategy().SelectMessages(sel.ownMessages, ScopingConfig{
-		MaxMessages: sel.agent.Messages, MaxTokens: sel.budget.tokens / 2, Relevant: sel.agent.Relevant,
-		Summary: sel.session.Summary,
-	})
+	config := sel.scopingConfig()
+	config.Summary = sel.session.Summary
+	return sel.strategy().SelectMessages(sel.ownMessages, config)
 }
 
 // reads reports whether this context reads what another one writes. It reads its own, and those that its registry

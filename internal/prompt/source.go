@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -117,11 +118,6 @@ func queryText(message string) string {
 	return truncate.Bytes(message, queryBytes/2) + "\n" + truncate.LastBytes(message, queryBytes/2)
 }
 
-// tailSize is how many of the session's own messages the recipe may need.
-func (g *gatherer) tailSize() int {
-	return g.recipe.strategy().Reach(g.agent) + 1 // the current message may be stored already
-}
-
 // needsTail reports whether the timeline lacks some of the session's last messages: because they are older than what
 // it returned, because its index lags, or because the session is not in the shared store yet.
 func (g *gatherer) needsTail() bool {
@@ -132,29 +128,61 @@ func (g *gatherer) needsTail() bool {
 	if s.Placement == conversation.Embedded || s.Placement == conversation.Dual {
 		return true
 	}
-	own := map[int]conversation.Role{}
+	own := map[int]*conversation.Message{}
 	for _, m := range g.got.timeline {
 		if m.SessionID == s.ID {
-			own[m.Seq] = m.Role
+			own[m.Seq] = m
 		}
 	}
-	found := 0
-	for seq := s.LastSeq; seq > 0 && found < g.tailSize(); seq-- {
-		role, known := own[seq]
-		if !known && !s.Deleted.Contains(seq) {
+	found, needed := 0, g.tailSize()
+	for seq := s.LastSeq; seq > 0 && found < needed; seq-- {
+		m := own[seq]
+		if m == nil && !s.Deleted.Contains(seq) {
 			return true
 		}
-		if isConversational(role) {
+		if m != nil && g.isRelevant(m) {
 			found++
 		}
 	}
 	return false
 }
 
+// isRelevant reports whether the scoping strategy may select a message.
+func (g *gatherer) isRelevant(m *conversation.Message) bool {
+	relevant := g.scopingConfig().Relevant
+	return isConversational(m.Role) && (relevant == nil || relevant(m))
+}
+
+// MaxFiltered is how many of a session's last messages are looked through for the ones that a filter lets through.
+const MaxFiltered = 1000
+
+// readTail reads the session's last messages. It reads further back while too few of them are relevant.
 func (g *gatherer) readTail(ctx context.Context) error {
-	messages, err := g.Store.Tail(ctx, g.user, g.got.session, g.tailSize())
-	g.got.tail = pointers(messages)
-	return err
+	needed := g.tailSize()
+	if g.MessageID == "" {
+		needed-- // the current message is not stored
+	}
+	for n := g.tailSize(); ; n = min(4*n, MaxFiltered) {
+		messages, err := g.Store.Tail(ctx, g.user, g.got.session, n)
+		if err != nil {
+			return err
+		}
+		g.got.tail = pointers(messages)
+		found := 0
+		for _, m := range g.got.tail {
+			if g.isRelevant(m) {
+				found++
+			}
+		}
+		if found >= needed || len(messages) < n || messages[0].Seq <= 1 {
+			return nil
+		}
+		if n >= MaxFiltered {
+			g.got.warnings = append(g.got.warnings,
+				fmt.Sprintf("only the last %d messages of the session were looked through", MaxFiltered))
+			return nil
+		}
+	}
 }
 
 // pointers lets long histories be passed on without copying the messages, which nothing changes.

@@ -94,8 +94,8 @@ func TestWorkingContextInjection(t *testing.T) {
 			t.Errorf("the system prompt tells %q", not)
 		}
 	}
-	if got.Tools != nil {
-		t.Errorf("tools %v", got.Tools)
+	if got.Tools == nil || len(got.Tools) != 0 {
+		t.Errorf("tools %v, want an empty list", got.Tools)
 	}
 }
 
