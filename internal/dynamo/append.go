@@ -38,6 +38,9 @@ func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in 
 	return s.replayAppend(ctx, user, in, existing)
 }
 
+// attemptsPerWait is how many attempts an append makes without a wait. Four writers seldom need more.
+const attemptsPerWait = 8
+
 // appender appends messages to one session.
 type appender struct {
 	db        *DB
@@ -54,13 +57,18 @@ type appender struct {
 // record of an earlier call with the same key.
 //
 // Every attempt is for the session as this process knows it. When another writer came first, the failed condition
-// returns the session as it is now, which makes the next attempt right. That attempt is made at once. A wait follows
-// only every other conflict, because the session may change during the wait: the attempt after it then serves as a
-// read. With a wait after each conflict, the writer that won last would keep winning.
+// returns the session as it is now, and the next attempt is made with that at once. After attemptsPerWait of them, the
+// writer waits to leave others room. With a wait after each conflict, the session would change during the wait, the
+// next attempt would fail for sure, and the writer that won last would keep winning.
 func (a *appender) append(ctx context.Context) (out conversation.Appended, existing item, err error) {
 	const op = "append messages"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	unlock, err := a.db.locks.lock(ctx, cacheKey{a.user, a.sessionID})
+	if err != nil {
+		return out, nil, failed(op, err)
+	}
+	defer unlock()
 	session, ok := a.db.cache.session(a.user, a.sessionID)
 	if !ok {
 		if session, err = a.sessions.Session(ctx, a.user, a.sessionID); err != nil {
@@ -88,7 +96,7 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
 			return out, nil, failed(op, err)
 		}
-		if conflicts%2 == 0 {
+		if conflicts%attemptsPerWait == 0 {
 			if err := b.afterConflict(ctx); err != nil {
 				return out, nil, failed(op, err)
 			}

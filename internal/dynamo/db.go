@@ -33,6 +33,7 @@ type DB struct {
 	random io.Reader
 	idle   time.Duration
 	cache  *sessionCache
+	locks  *keyedMutex // of the sessions that are being appended to
 }
 
 // Option changes how a DB works.
@@ -59,7 +60,7 @@ const (
 func New(client API, table string, options ...Option) *DB {
 	db := &DB{
 		client: client, table: table, now: time.Now, random: rand.Reader, idle: defaultIdle,
-		cache: newSessionCache(cachedSessions),
+		cache: newSessionCache(cachedSessions), locks: newKeyedMutex(),
 	}
 	for _, o := range options {
 		o(db)

@@ -92,9 +92,17 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 			}
 		}
 	}
-	s := withSeam(t, table, seam{call: func(string, func() error) error { return &types.ResourceNotFoundException{} }})
+	calls := 0
+	s := withSeam(t, table, seam{call: func(string, func() error) error {
+		calls++
+		return &types.ResourceNotFoundException{}
+	}})
 	if _, err := s.Sessions.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
 		t.Errorf("no table: %v", err)
+	}
+	calls = 0
+	if _, err := s.Profiles.Put(t.Context(), alice, longterm.Profile{}); !fault.Is(err, fault.Internal) || calls != 1 {
+		t.Errorf("write without a table: %v after %d calls, want 1 call", err, calls)
 	}
 }
 

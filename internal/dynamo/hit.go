@@ -48,7 +48,8 @@ func NewMemorySource(db *DB) MemorySource {
 }
 
 // MarkIndexed raises the session's indexedSeq to through, on condition that it is from-1.
-func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef, from, through int,
+func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef,
+	from, through int,
 ) error {
 	sk, ok := sessionSK(ref.Context, ref.SessionID)
 	if !ok {

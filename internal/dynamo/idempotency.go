@@ -43,7 +43,8 @@ func isFreeKey(generation int64, now time.Time) expression.ConditionBuilder {
 
 // readIdempotencyRecord reads the record of an append to a session that is gone, because a repeat is answered even
 // then. It returns a NotFound error where there is none.
-func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversation.UserID, idem conversation.Idempotency,
+func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversation.UserID,
+	idem conversation.Idempotency,
 ) (item, error) {
 	k := key{partition(user), idempotencySK(idem)}
 	records, err := s.db.readCurrent(ctx, "read idempotency record", user, k)

@@ -105,8 +105,8 @@ func parseSourceID(source string) (user conversation.UserID, context, id string,
 	return conversation.UserID(source[:start]), context, id, ok
 }
 
-// A short id is 2 digits for the millisecond within the second and 10 random ones. The id of a message holds its time in
-// seconds only, so both together give the time in its sk.
+// A short id is 2 digits for the millisecond within the second and 10 random ones. The id of a message holds its time
+// in seconds only, so both together give the time in its sk.
 const (
 	shortMillis = 2
 	shortRandom = 10
@@ -298,8 +298,8 @@ func dueShard(k key) int {
 	return int(h.Sum32() % dueShards)
 }
 
-// kindOf names the kind of a record by its sk, for receipts. ok is false for records that are not Throughline's, and for
-// the generation, which stays when a user is erased.
+// kindOf names the kind of a record by its sk, for receipts. ok is false for records that are not Throughline's, and
+// for the generation, which stays when a user is erased.
 func kindOf(sk string) (kind string, ok bool) {
 	if sk == generationSK {
 		return "", false

@@ -52,7 +52,9 @@ func encodePreferences(p longterm.Preferences) item {
 			unshared = append(unshared, context)
 		}
 	}
-	it := item{attrCrossContext: boolAttr(p.CrossContext), attrMemory: boolAttr(p.Memory), attrTimezone: stringAttr(p.Timezone)}
+	it := item{
+		attrCrossContext: boolAttr(p.CrossContext), attrMemory: boolAttr(p.Memory), attrTimezone: stringAttr(p.Timezone),
+	}
 	it.setStrings(attrUnshared, unshared)
 	return it
 }
@@ -87,7 +89,10 @@ func decodeCoach(id string, it item) longterm.Coach {
 }
 
 func encodeGoal(g longterm.Goal) item {
-	it := item{attrTitle: stringAttr(g.Title), attrStatus: stringAttr(string(g.Status)), attrGoalType: stringAttr(string(g.GoalType))}
+	it := item{
+		attrTitle: stringAttr(g.Title), attrStatus: stringAttr(string(g.Status)),
+		attrGoalType: stringAttr(string(g.GoalType)),
+	}
 	it.setTime(attrCreatedAt, g.CreatedAt)
 	it.setTime(attrUpdatedAt, g.UpdatedAt)
 	return it

@@ -180,8 +180,8 @@ func (r *rangeReader) gapAt(i int, before time.Time) gap {
 	return gap{r.wanted[i:], before, time.Time{}}
 }
 
-// fill reads a gap from the table. bytes is the size of the messages before it. With enough bytes it stops, and ends the
-// range after the last message that it found.
+// fill reads a gap from the table. bytes is the size of the messages before it. With enough bytes it stops, and ends
+// the range after the last message that it found.
 func (r *rangeReader) fill(ctx context.Context, g gap, bytes int) error {
 	low, high := r.bounds(g)
 	left := len(g.seqs)

@@ -43,8 +43,8 @@ func NewPromptStore(db *DB) *PromptStore { return &PromptStore{db} }
 // maxPromptBytes leaves room for the other attributes in DynamoDB's 400 KB. A longer text is not stored.
 const maxPromptBytes = 380 << 10
 
-// SavePrompt stores a prompt on condition that the user's generation is still that of the prompt. Otherwise it returns a
-// Conflict.
+// SavePrompt stores a prompt on condition that the user's generation is still that of the prompt. Otherwise it
+// returns a Conflict.
 func (s *PromptStore) SavePrompt(ctx context.Context, user conversation.UserID, p prompt.StoredPrompt) error {
 	const op = "save prompt"
 	sk, ok := promptSK(p.ID)
@@ -72,7 +72,8 @@ func (s *PromptStore) SavePrompt(ctx context.Context, user conversation.UserID, 
 }
 
 // StoredPrompt returns one prompt by its id.
-func (s *PromptStore) StoredPrompt(ctx context.Context, user conversation.UserID, id string) (prompt.StoredPrompt, error) {
+func (s *PromptStore) StoredPrompt(ctx context.Context, user conversation.UserID, id string,
+) (prompt.StoredPrompt, error) {
 	sk, ok := promptSK(id)
 	if !ok {
 		return prompt.StoredPrompt{}, fault.Missing("prompt")
@@ -91,7 +92,8 @@ func (s *PromptStore) StoredPrompt(ctx context.Context, user conversation.UserID
 }
 
 // StoredPrompts lists prompts, newest first. With a sessionID it lists those of that session only.
-func (s *PromptStore) StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page,
+func (s *PromptStore) StoredPrompts(ctx context.Context, user conversation.UserID, sessionID string,
+	page conversation.Page,
 ) ([]prompt.StoredPrompt, conversation.Position, error) {
 	isPrompt := func(sk string) bool {
 		_, ok := parsePromptSK(sk)

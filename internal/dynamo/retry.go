@@ -98,12 +98,11 @@ func isConflict(err error) bool {
 }
 
 const (
-	// Waits after a conflict with another writer are in proportion to the time that an attempt takes, so that writers
-	// leave each other room on a slow table too. The bound doubles maxDoublings times. More doublings would make writers
-	// that have lost often wait much longer than those that have just come.
+	// A wait after a conflict with another writer is up to conflictWait times as long as an attempt takes, so that
+	// writers leave each other room on a slow table too. It does not grow with the number of conflicts: a writer that has
+	// lost often must not wait longer than one that has just come.
+	conflictWait    = 16
 	minConflictWait = 5 * time.Millisecond
-	maxConflictWait = 4 * time.Second
-	maxDoublings    = 3
 
 	// Waits after a throttle or a missing answer, of which one operation accepts maxFailures. Conflicts are not
 	// counted: an append never fails only because others append.
@@ -112,20 +111,18 @@ const (
 	maxFailures        = 8
 )
 
-// backoff waits between the attempts of one operation. Each wait is drawn between zero and a bound that doubles.
+// backoff waits between the attempts of one operation. Each wait is drawn between zero and a bound.
 type backoff struct {
-	random              io.Reader
-	conflicts, failures int
-	took                time.Duration // by the last attempt
+	random   io.Reader
+	failures int
+	took     time.Duration // by the last attempt
 }
 
 func (db *DB) backoff() *backoff { return &backoff{random: db.random} }
 
 // afterConflict waits after another writer came first. It returns the context's error when that ends.
 func (b *backoff) afterConflict(ctx context.Context) error {
-	bound := max(b.took, minConflictWait) << min(b.conflicts, maxDoublings)
-	b.conflicts++
-	return delay.Sleep(ctx, b.jitter(min(bound, maxConflictWait)))
+	return delay.Sleep(ctx, b.jitter(conflictWait*max(b.took, minConflictWait)))
 }
 
 // afterFailure waits after a call that failed with err. It returns err, joined with that of the context, when the call

@@ -10,9 +10,9 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new message, a
-// memory or a check-in. A record of one of these that can't be decoded is an error. DecodeChange does not panic,
-// whatever the record holds.
+// DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new
+// message, a memory or a check-in. A record of one of these that can't be decoded is an error. DecodeChange does not
+// panic, whatever the record holds.
 func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
 	keys, err := fromStream(r.Change.Keys)
 	if err != nil {
@@ -32,9 +32,10 @@ func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool,
 	return longtermChange(c, keys.string(attrSK), r.Change)
 }
 
-// longtermChange returns the id of the memory or check-in. The content of the images is not used, because records of one
-// item may be handled late: the reader asks the table what the item is now.
-func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
+// longtermChange returns the id of the memory or check-in. The content of the images is not used, because records of
+// one item may be handled late: the reader asks the table what the item is now.
+func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord,
+) (conversation.Change, bool, error) {
 	for _, kind := range []string{memoryKind, checkInKind} {
 		id, _, ok := parseRecordSK(sk, kind)
 		if !ok {

@@ -112,7 +112,8 @@ func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombston
 
 // update changes a tombstone on condition that it is of the same generation: another erasure has one of its own.
 func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u expression.UpdateBuilder) error {
-	_, err := s.db.updateItem(ctx, key{partition(t.User), t.ID}, u, field(attrGeneration).Equal(value(intAttr(t.Generation))))
+	isSame := field(attrGeneration).Equal(value(intAttr(t.Generation)))
+	_, err := s.db.updateItem(ctx, key{partition(t.User), t.ID}, u, isSame)
 	return failed(op, ignoreConditionFailed(err))
 }
 

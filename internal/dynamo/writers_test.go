@@ -102,7 +102,7 @@ func BenchmarkCrowd(b *testing.B) {
 			for b.Loop() {
 				table := dynamotest.Table(b)
 				newSession(b, dynamotest.Open(b, table), alice, "coach_conversation", "a")
-				w := writers{count: count, appends: 100}
+				w := writers{count: count, appends: 50}
 				start := time.Now()
 				w.run(b, table)
 				n := len(w.durations)

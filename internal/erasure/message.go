@@ -8,9 +8,9 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// DeleteMessage deletes one message, its vectors, the memories drawn only from it, the stored prompts that may quote it,
-// and the session's summary if that covers it. The sweep writes another summary from what is left. It also indexes the
-// next message again, whose vector holds the end of this one.
+// DeleteMessage deletes one message, its vectors, the memories drawn only from it, the stored prompts that may quote
+// it, and the session's summary if that covers it. The sweep writes another summary from what is left. It also
+// indexes the next message again, whose vector holds the end of this one.
 func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error {
 	m, err := s.Messages.Message(ctx, user, sessionID, messageID)
 	if err != nil {
@@ -36,7 +36,8 @@ const memoryPage = 200
 
 // deleteMemories deletes the extracted memories all of whose messages are deleted or gone, and returns their ids.
 // isDeleted says whether a message that exists is being deleted.
-func (s *Service) deleteMemories(ctx context.Context, index *vectorDeleter, isDeleted func(message, session string) bool,
+func (s *Service) deleteMemories(ctx context.Context, index *vectorDeleter,
+	isDeleted func(message, session string) bool,
 ) ([]string, error) {
 	var ids []string
 	for page := (conversation.Page{Limit: memoryPage}); ; {

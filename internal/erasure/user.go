@@ -19,8 +19,9 @@ const (
 	saveReserve = 8 * time.Second
 )
 
-// Erase goes on with erasing a user until it is done or until then. It raises the generation first: from then on nothing
-// of an earlier generation can be written. While another call erases the user, it returns that one's progress.
+// Erase goes on with erasing a user until it is done or until then. It raises the generation first: from then on
+// nothing of an earlier generation can be written. While another call erases the user, it returns that one's
+// progress.
 //
 // An error with a Receipt that has a Generation says why this call came no further. The erasure has begun all the same.
 // The Receipt says how far it is, and a repeat goes on from there.
