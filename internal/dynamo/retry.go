@@ -103,6 +103,7 @@ const (
 	// lost often must not wait longer than one that has just come.
 	conflictWait    = 16
 	minConflictWait = 5 * time.Millisecond
+	maxConflictWait = time.Second
 
 	// Waits after a throttle or a missing answer, of which one operation accepts maxFailures. Conflicts are not
 	// counted: an append never fails only because others append.
@@ -122,7 +123,7 @@ func (db *DB) backoff() *backoff { return &backoff{random: db.random} }
 
 // afterConflict waits after another writer came first. It returns the context's error when that ends.
 func (b *backoff) afterConflict(ctx context.Context) error {
-	return delay.Sleep(ctx, b.jitter(conflictWait*max(b.took, minConflictWait)))
+	return delay.Sleep(ctx, b.jitter(min(conflictWait*max(b.took, minConflictWait), maxConflictWait)))
 }
 
 // afterFailure waits after a call that failed with err. It returns err, joined with that of the context, when the call

@@ -64,10 +64,8 @@ func oneMessage(content string) conversation.Append {
 // messages of each writer are stored in order, and none needs too many transactions: of four writers, as a chat may
 // have, about 8 are usual, and of twenty about 60.
 func TestWritersInManyProcesses(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ writers, appends, maxTransactions int }{{4, 25, 40}, {20, 10, 250}} {
 		t.Run(fmt.Sprint(c.writers), func(t *testing.T) {
-			t.Parallel()
 			table := dynamotest.Table(t)
 			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a")
 			w := writers{count: c.writers, appends: c.appends}
