@@ -46,7 +46,7 @@ type StoredPrompt struct {
 	SessionID string
 	Recipe    string
 	CreatedAt time.Time
-	// ExpiresAt is when it is gone (design 3: 7 days by default).
+	// ExpiresAt is when the store deletes it, by default after 7 days.
 	ExpiresAt  time.Time
 	Generation int64
 	// Manifest is the compressed JSON of the answer of GET /v1/prompts/{promptId} without the text, at most

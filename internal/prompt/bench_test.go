@@ -13,8 +13,8 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// The prompt's own CPU time with 120,000 characters of history, from decoded records to the rendered prompt
-// (design 6: 2 ms at the median).
+// The prompt's own CPU time with 120,000 characters of history, from decoded records to the rendered prompt. It should
+// be about 2 ms at the median.
 func BenchmarkBuild(b *testing.B) {
 	for _, recipe := range prompt.Recipes {
 		b.Run(recipe.Name, func(b *testing.B) {

@@ -30,7 +30,7 @@ var (
 		`|thank you|ok(?:ay)?|bye|great|cool|yo)\b`)
 	pastWords = regexp.MustCompile(`(?i)\b(?:remember|did (?:i|we|you)|have (?:i|we)|when did|what did` +
 		`|last (?:time|week|month)|yesterday|earlier|previously)\b`)
-	aboutWorld = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are)|who(?:'s| is| are)|how (?:do|does|is|are` +
+	generalWords = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are)|who(?:'s| is| are)|how (?:do|does|is|are` +
 		`|many|much)|why (?:do|does|is|are)|define|explain)\b`)
 	aboutUser = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our)\b`)
 )
@@ -42,7 +42,7 @@ func typeOf(message string) queryType {
 		return greeting
 	case RefersBack(text) || pastWords.MatchString(text):
 		return lookingBack
-	case aboutWorld.MatchString(text) && !aboutUser.MatchString(text):
+	case generalWords.MatchString(text) && !aboutUser.MatchString(text):
 		return general
 	default:
 		return personal

@@ -14,7 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// abundant is a user with more of everything than the table of design 4.4 lets unified tell.
+// abundant is a user with more of everything than the caps of the recipe unified allow.
 func abundant(w *fixture) prompt.Request {
 	p := w.user("u")
 	long := strings.Repeat("long words of many kinds ", 100)
@@ -65,7 +65,7 @@ func abundant(w *fixture) prompt.Request {
 	}
 }
 
-// The table of design 4.4: how many of each block are told where there is room for everything, and how much of each.
+// The caps of the recipe unified: how many items each block has when the budget is large enough, and how long they are.
 func TestUnifiedTable(t *testing.T) {
 	t.Parallel()
 	agents := map[string]int{
