@@ -37,18 +37,8 @@ type recallBody struct {
 
 // recalled is a message and its score.
 type recalled struct {
-	MessageID string    `json:"messageId"`
-	Seq       int       `json:"seq"`
-	SessionID string    `json:"sessionId"`
-	Context   string    `json:"context"`
-	CoachID   string    `json:"coachId"`
-	AgentID   string    `json:"agentId,omitempty"`
-	Role      string    `json:"role" enum:"user,assistant,system"`
-	Content   string    `json:"content"`
-	Timestamp timestamp `json:"timestamp"`
-	Mode      string    `json:"mode"`
-	Metadata  object    `json:"metadata,omitempty"`
-	Score     float64   `json:"score" doc:"Similarity to the query. Higher is more relevant."`
+	Message
+	Score float64 `json:"score" doc:"Similarity to the query. Higher is more relevant."`
 }
 
 type recallAnswer struct {
@@ -107,11 +97,7 @@ func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]
 	}
 	out := recallAnswer{Messages: make([]recalled, len(found.Messages)), Degraded: found.Degraded}
 	for i, m := range found.Messages {
-		v := toMessage(m.Message)
-		out.Messages[i] = recalled{
-			v.MessageID, v.Seq, v.SessionID, v.Context, v.CoachID, v.AgentID, v.Role, v.Content, v.Timestamp, v.Mode,
-			v.Metadata, m.Score,
-		}
+		out.Messages[i] = recalled{toMessage(m.Message), m.Score}
 	}
 	return &docOutput[recallAnswer]{Body: out}, nil
 }

@@ -19,7 +19,10 @@ type document struct {
 		Summary     string
 		Tags        []string
 		Security    []map[string][]string
-		Parameters  []struct{ Name, In string }
+		Parameters  []struct {
+			Name, In string
+			Schema   schema
+		}
 		RequestBody *struct {
 			Content map[string]struct{ Schema schema }
 		}
@@ -45,7 +48,8 @@ type schema struct {
 	Items                *schema
 	AdditionalProperties *additional
 	Minimum, Maximum     *float64
-	MaxLength, MaxItems  *int
+	MinLength, MaxLength *int
+	MaxItems             *int
 	Description          string
 	OneOf                []schema
 	ContentSchema        *schema

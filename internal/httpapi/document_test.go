@@ -238,20 +238,24 @@ func TestChatEventsAreInTheDocument(t *testing.T) {
 	}
 }
 
-func TestPathsOfCoachesAreInTheDocument(t *testing.T) {
+func TestParametersAreInTheDocument(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	text := expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body
-	var d struct {
-		Paths map[string]map[string]struct {
-			Parameters []struct {
-				Name   string
-				Schema schema
+	d := serveDocument(t, h)
+	keys := 0
+	for path, operations := range d.Paths {
+		for _, p := range operations["post"].Parameters {
+			if p.Name != "Idempotency-Key" {
+				continue
+			}
+			keys++
+			if p.Schema.MinLength == nil || *p.Schema.MinLength != 1 || p.Schema.MaxLength == nil || *p.Schema.MaxLength != 128 {
+				t.Errorf("POST %s: the key's schema is %+v", path, p.Schema)
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
+	if keys != 7 {
+		t.Errorf("%d operations take an Idempotency-Key", keys)
 	}
 	if p := d.Paths["/v1/coaches/{coachId}"]["put"].Parameters; len(p) != 1 || p[0].Schema.Pattern == "" {
 		t.Errorf("parameters of PUT /v1/coaches/{coachId}: %+v", p)

@@ -22,8 +22,8 @@ type Counter interface {
 	Count(text string) int
 }
 
-// message is conversation.Message as the API shows it.
-type message struct {
+// Message is conversation.Message as the API shows it. It is exported so that huma finds its fields in recalled.
+type Message struct {
 	MessageID string    `json:"messageId"`
 	Seq       int       `json:"seq" doc:"1 to n within the session."`
 	SessionID string    `json:"sessionId"`
@@ -37,8 +37,8 @@ type message struct {
 	Metadata  object    `json:"metadata,omitempty"`
 }
 
-func toMessage(m conversation.Message) message {
-	return message{
+func toMessage(m conversation.Message) Message {
+	return Message{
 		MessageID: m.ID, Seq: m.Seq, SessionID: m.SessionID, Context: m.Context, CoachID: m.CoachID,
 		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: timestamp(m.Timestamp), Mode: m.Mode,
 		Metadata: m.Metadata,
@@ -59,7 +59,7 @@ type newMessages struct {
 }
 
 type appended struct {
-	Messages []message `json:"messages"`
+	Messages []Message `json:"messages"`
 	Session  session   `json:"session"`
 }
 
@@ -135,7 +135,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err != nil {
 		return nil, err
 	}
-	out := appended{Messages: make([]message, len(stored.Messages)), Session: toSession(stored.Session)}
+	out := appended{Messages: make([]Message, len(stored.Messages)), Session: toSession(stored.Session)}
 	for i, message := range stored.Messages {
 		out.Messages[i] = toMessage(message)
 	}
@@ -166,7 +166,7 @@ func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
 	return out
 }
 
-func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listOutput[message], error) {
+func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listOutput[Message], error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (p messagePath) unescapedID(c Caller) string {
 	return id
 }
 
-func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*listOutput[message], error) {
+func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*listOutput[Message], error) {
 	span := conversation.Range{From: in.From.time(), To: in.To.time(), Context: string(in.Context)}
 	if err := invalidFields(checkSpan(span.From, span.To)); err != nil {
 		return nil, err
