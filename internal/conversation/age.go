@@ -5,10 +5,13 @@ import (
 	"time"
 )
 
-// Age says in words how long ago a time was: just now, N minutes ago, N hours ago, yesterday or N days ago. Days are
-// calendar days in loc: at 00:10, a message of 23:50 is from "yesterday". A time in the future is "just now".
+// Age says in words how long ago a time was: just now, N minutes ago, N hours ago, yesterday, N days ago, and past 30
+// days N months or N years ago with the date. Days are calendar days in loc: at 00:10, a message of 23:50 is from
+// "yesterday". A time in the future is "just now".
 func Age(at, now time.Time, loc *time.Location) string {
 	switch days := CalendarDays(at, now, loc); {
+	case days > monthDays:
+		return longAge(at.In(loc), now.In(loc))
 	case days == 1:
 		return "yesterday"
 	case days > 1:
@@ -22,6 +25,22 @@ func Age(at, now time.Time, loc *time.Location) string {
 	default:
 		return count(int(past/time.Hour), "hour") + " ago"
 	}
+}
+
+// monthDays is the number of days past which ages are in months and years.
+const monthDays = 30
+
+// longAge is the age of a time more than monthDays ago, in whole months or years, with the date.
+func longAge(at, now time.Time) string {
+	months := (now.Year()-at.Year())*12 + int(now.Month()-at.Month())
+	if now.Day() < at.Day() {
+		months--
+	}
+	age := count(max(months, 1), "month")
+	if months >= 12 {
+		age = count(months/12, "year")
+	}
+	return age + " ago (" + at.Format("2 January 2006") + ")"
 }
 
 // CalendarDays counts the midnights in loc between two times. It is negative if at is after now.

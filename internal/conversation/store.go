@@ -90,6 +90,16 @@ type TurnStore interface {
 	FinishTurn(ctx context.Context, user UserID, turn Turn, answer NewMessage) (Message, error)
 }
 
+// CoachSessions asks for the sessions with one coach that have messages.
+type CoachSessions struct {
+	CoachID string
+	// Except is a session that is left out.
+	Except string
+	// Allows reports whether sessions of a context are wanted. It is asked before any of their records is read. Nil wants
+	// all.
+	Allows func(ctx context.Context, context string) (bool, error)
+}
+
 // Change is one decoded record of the table's stream: a session or a message that was written, or a memory or check-in
 // that was written or deleted. Either the sessions, Message or RecordID is set.
 type Change struct {

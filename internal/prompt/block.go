@@ -100,10 +100,12 @@ type group struct {
 	kind, id           string
 	sessionID, context string
 	label              string
-	// day is the calendar day in words, date in figures.
-	day, date string
-	began     time.Time
-	tier      tier
+	// day is the calendar day in words, date in figures. from and to are the local times of its first and last message.
+	day, date, from, to string
+	// unread, if set, says why messages before its first one were not read.
+	unread string
+	began  time.Time
+	tier   tier
 	// started is set when the first of its entries is included. cost is what its frame takes.
 	started bool
 	cost    cost

@@ -121,18 +121,60 @@ func (w *fixture) Tail(ctx context.Context, user conversation.UserID, session co
 	return own[max(len(own)-n, 0):], nil
 }
 
-func (w *fixture) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time,
-	limit int,
-) ([]conversation.Session, error) {
-	p, err := w.call(ctx, "sessions", user)
+func (w *fixture) MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
+	before conversation.Message, n int,
+) ([]conversation.Message, error) {
+	p, err := w.call(ctx, "before", user)
 	if err != nil {
 		return nil, err
 	}
-	recent := slices.DeleteFunc(slices.Clone(p.sessions), func(s conversation.Session) bool {
-		return s.LastMessageAt.Before(since)
-	})
-	slices.SortStableFunc(recent, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
-	return recent[:min(len(recent), limit)], nil
+	var own []conversation.Message
+	for _, m := range p.messages {
+		if m.SessionID == session.ID && (before.Seq == 0 || m.Seq < before.Seq) {
+			own = append(own, m)
+		}
+	}
+	return own[max(len(own)-n, 0):], nil
+}
+
+func (w *fixture) CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
+	page conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	p, err := w.call(ctx, "sessions", user)
+	if err != nil {
+		return nil, "", err
+	}
+	var all []conversation.Session
+	for _, s := range p.sessions {
+		if s.CoachID != of.CoachID || s.ID == of.Except || s.LastMessageAt.IsZero() {
+			continue
+		}
+		allowed, err := of.Allows(ctx, s.Context)
+		if err != nil {
+			return nil, "", err
+		}
+		if allowed {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
+	return pageOf(all, page)
+}
+
+// pageOf cuts a page out of a list. The position is its place in the list.
+func pageOf[T any](all []T, page conversation.Page) ([]T, conversation.Position, error) {
+	from := 0
+	if page.After != "" {
+		if _, err := fmt.Sscan(string(page.After), &from); err != nil {
+			return nil, "", err
+		}
+	}
+	to := min(from+page.Limit, len(all))
+	var next conversation.Position
+	if to < len(all) {
+		next = conversation.Position(fmt.Sprint(to))
+	}
+	return all[from:to], next, nil
 }
 
 func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, _ conversation.Range,
@@ -147,18 +189,7 @@ func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, _ conv
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.ID, a.ID))
 	})
 	all = all[min(w.timelineLag, len(all)):]
-	from := 0
-	if page.After != "" {
-		if _, err := fmt.Sscan(string(page.After), &from); err != nil {
-			return nil, "", err
-		}
-	}
-	to := min(from+page.Limit, len(all))
-	var next conversation.Position
-	if to < len(all) {
-		next = conversation.Position(fmt.Sprint(to))
-	}
-	return all[from:to], next, nil
+	return pageOf(all, page)
 }
 
 func (w *fixture) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {

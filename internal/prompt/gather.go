@@ -23,6 +23,7 @@ const (
 	sourceMessages = "messages"
 	sourceTail     = "tail"
 	sourceCurrent  = "current_message"
+	sourceHistory  = "history"
 	sourceMemories = "memory_origins"
 	sourceLongTerm = "long_term"
 	sourceSessions = "sessions"
@@ -31,22 +32,32 @@ const (
 
 // gathered is everything that the sources returned.
 type gathered struct {
-	session  conversation.Session
-	access   longterm.Access
-	tail     []*conversation.Message
+	session conversation.Session
+	access  longterm.Access
+	// timeline are the messages that were read, oldest first. It has every message since reach, which is zero if it has
+	// all.
 	timeline []*conversation.Message
+	reach    time.Time
+	// tail are the session's last messages, nil if timeline has them.
+	tail     []*conversation.Message
 	snapshot *longterm.Snapshot
-	// sessions is nil if the source is missing.
-	sessions []conversation.Session
-	hits     []recall.Hit
+	// sessions are those with this coach, nil if the source is missing. moreSessions is where the next page begins, empty
+	// after the last one.
+	sessions     []conversation.Session
+	moreSessions conversation.Position
+	hits         []recall.Hit
+	// unread says why not all messages of a session were read that the prompt should tell, by session.
+	unread map[string]string
+	// exhausted are the sessions that have no messages before those that were read.
+	exhausted map[string]bool
 	// memorySources are the sessions of the messages behind extracted memories. They are read only for a user who
 	// separates contexts.
 	memorySources map[string]memorySource
 	degraded      []recall.Degradation
 	// warnings say which bound ended a read.
 	warnings []string
-	// currentSeq is the current message's seq, or 0 if it is not stored.
-	currentSeq int
+	// current is the current message as it is stored, nil if it is not.
+	current *conversation.Message
 	// messageTokens is the token count of the current message.
 	messageTokens int
 	timings       map[string]time.Duration
@@ -68,12 +79,12 @@ type gatherer struct {
 
 // gather reads every source at once, each under its own deadline. The session and its messages are required. Any other
 // source that fails or is late is noted, and the prompt is built without it.
-func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (gathered,
-	error,
+func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (*selection,
+	gathered, error,
 ) {
 	g := &gatherer{
 		Service: s, user: user, checkedRequest: o, now: now, opened: make(chan struct{}),
-		got: gathered{timings: map[string]time.Duration{}},
+		got: gathered{timings: map[string]time.Duration{}, unread: map[string]string{}, exhausted: map[string]bool{}},
 	}
 	wave, waveCtx := errgroup.WithContext(ctx)
 	wave.Go(func() error { return g.readRequired(waveCtx, sourceSession, g.open) })
@@ -86,24 +97,27 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 	g.readOptional(wave, waveCtx, sourceSessions, s.Deadlines.Sessions, g.readSessions)
 	g.readOptional(wave, waveCtx, sourceSearch, s.Deadlines.Search, g.search)
 	if err := wave.Wait(); err != nil {
-		return gathered{}, unavailable("gather prompt", err)
+		return nil, gathered{}, unavailable("gather prompt", err)
 	}
 	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m *conversation.Message) bool {
 		return m.Generation < g.got.access.Generation // an unfinished erasure has left it behind
 	})
-	if g.needsTail() {
-		if err := g.readRequired(ctx, sourceTail, g.readTail); err != nil {
-			return gathered{}, err
-		}
+	sel, err := g.readHistory(ctx)
+	if err != nil {
+		return nil, gathered{}, err
 	}
 	if err := g.checkCurrent(ctx); err != nil {
-		return gathered{}, err
+		return nil, gathered{}, err
+	}
+	if g.got.current != nil && sel.currentSeq != g.got.current.Seq {
+		sel = newSelection(o, g.got, now)
 	}
 	g.readMemorySources(ctx)
 	slices.SortFunc(g.got.degraded, func(a, b recall.Degradation) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))
 	})
-	return g.got, nil
+	sel.addSources(g.got)
+	return sel, g.got, nil
 }
 
 // readRequired reads a source without which there is no prompt.

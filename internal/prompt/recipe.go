@@ -62,11 +62,11 @@ type Recipe struct {
 // Reads is how much a recipe reads from each source. It does not depend on the length of the history, so that neither
 // cost nor time grows with it.
 type Reads struct {
-	// Messages is how many of the newest messages of all contexts are read at once. If Chars is set, more are read
-	// until there are that many characters.
-	Messages, Chars int
-	// Sessions is how many of the latest sessions are read, 0 for none. Hits is how many hits the search returns, 0
-	// for no search.
+	// Messages is how many of the newest messages of all contexts are read at first. What the tiers lack is read
+	// session by session.
+	Messages int
+	// Sessions is how many of the coach's latest sessions are read at first, 0 for none. Hits is how many hits the search
+	// returns, 0 for no search.
 	Sessions, Hits int
 	// Records are the record types to search for, so that types which the recipe does not use take no place among the
 	// hits; empty means all.

@@ -148,7 +148,7 @@ func keywordSummaries(sel *selection, slot *Slot) []*entry {
 		if share == 0 {
 			continue
 		}
-		e := summaryEntry(sel, other)
+		e := summaryEntry(sel, other, other.LastMessageAt)
 		e.score = share
 		entries = append(entries, sel.claimEntry(e, summaryKey(other.ID), slot.Block))
 	}

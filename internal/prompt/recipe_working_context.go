@@ -42,7 +42,7 @@ func selectOlder(sel *selection, slot *Slot) []*entry {
 	if older == "" {
 		return nil
 	}
-	e := summaryEntry(sel, sel.session)
+	e := summaryEntry(sel, sel.session, sel.session.LastMessageAt)
 	e.text, e.tokens = older, 0
 	return []*entry{capChars(e, slot.Cap)}
 }

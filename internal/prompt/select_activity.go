@@ -27,8 +27,7 @@ func selectActivity(sel *selection, slot *Slot) []*entry {
 	scores, top := sessionScores(sel)
 	var entries []*entry
 	for _, other := range sel.sessions {
-		age := sel.now.Sub(other.LastMessageAt)
-		if other.Context == sel.Context || age > ActivityWindow || !sel.reads(other.Context) {
+		if !isActivity(sel, other) {
 			continue
 		}
 		e := &entry{
@@ -55,6 +54,12 @@ func selectActivity(sel *selection, slot *Slot) []*entry {
 		}
 	}
 	return entries
+}
+
+// isActivity reports whether a session is recent activity in another context that this one reads.
+func isActivity(sel *selection, other conversation.Session) bool {
+	return sel.recipe.has(blockActivity) && other.Context != sel.Context && sel.reads(other.Context) &&
+		sel.now.Sub(other.LastMessageAt) <= ActivityWindow
 }
 
 // activityScore weighs how close a session is to the message and how recent it is, both from 0 to 1.
@@ -101,7 +106,11 @@ func describeActivity(sel *selection, e *entry, other conversation.Session) {
 			parts = append(parts, "Since then:")
 		}
 		for _, m := range fresh {
-			parts = append(parts, speakerName(m.Role)+": "+quote(m.Content))
+			speaker := speakerName(m.Role)
+			if day := dayLabel(m.Timestamp, sel.now, sel.zone); day != dayLabel(other.LastMessageAt, sel.now, sel.zone) {
+				speaker += " (" + day + ")" // the label names another day
+			}
+			parts = append(parts, speaker+": "+quote(m.Content))
 		}
 	}
 	e.text = strings.Join(parts, " ")

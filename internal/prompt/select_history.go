@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -8,72 +9,73 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// selectThread selects the messages of the active thread and of today's other conversations: tiers 1 and 2
-// (conversation-context-engine). In value, the thread comes before today's others, a later conversation before an
-// earlier one, and a newer message before an older one. The thread's conversations are written chronologically,
-// today's others newest first.
+// selectThread selects what tiers 1 and 2 tell in full: the messages of the active thread and of this session's last
+// sitting, and those of today's other sittings (conversation-context-engine). In value, the first tier comes before the
+// second, a later sitting of today before an earlier one, and a newer message before an older one. The first tier is
+// written chronologically, today's other sittings newest first.
 func selectThread(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
-	for i, g := range transcriptGroups(sel, tierThread) {
-		entries = append(entries, transcriptEntries(sel, g, -i, slot)...)
+	thread := sel.history.told(tierThread)
+	for i, s := range thread {
+		entries = append(entries, transcriptEntries(sel, s, i-len(thread), slot)...)
 	}
-	for i, g := range transcriptGroups(sel, tierToday) {
-		entries = append(entries, transcriptEntries(sel, g, i+1, slot)...)
+	slices.SortStableFunc(entries, func(a, b *entry) int { return b.at.Compare(a.at) })
+	today := sel.history.told(tierToday)
+	slices.SortStableFunc(today, func(a, b *sitting) int { return b.last.Compare(a.last) })
+	for i, s := range today {
+		entries = append(entries, transcriptEntries(sel, s, i, slot)...)
 	}
 	return capItems(entries, slot)
 }
 
-// transcriptGroups returns the sessions of a tier that have messages, latest first.
-func transcriptGroups(sel *selection, t tier) []*group {
-	var groups []*group
-	for _, s := range sessionsWithOwn(sel) {
-		if sel.thread.tierOf(s, sel.now, sel.zone) != t || len(sel.messagesOf(s.ID)) == 0 {
-			continue
-		}
-		began := sel.messagesOf(s.ID)[0].Timestamp
-		last := sel.messagesOf(s.ID)[len(sel.messagesOf(s.ID))-1].Timestamp
-		g := &group{
-			kind: "conversation", id: s.ID, sessionID: s.ID, context: s.Context, began: began, tier: t,
-			label: contextLabel(s.Context) + " - " +
-				conversation.Age(last, sel.now, sel.zone), day: dayLabel(last, sel.now, sel.zone),
-			date: isoDate(sel, began),
-		}
-		if s.ID == sel.session.ID {
-			g.label = earlierLabel
-		}
-		groups = append(groups, g)
+// transcriptGroup is the frame of a sitting's messages of one local day.
+func transcriptGroup(sel *selection, s *sitting, messages []*conversation.Message) *group {
+	first, last := messages[0].Timestamp, messages[len(messages)-1].Timestamp
+	g := &group{
+		kind: "conversation", id: s.session.ID, sessionID: s.session.ID, context: s.session.Context, began: first,
+		day: dayLabel(last, sel.now, sel.zone), date: isoDate(last, sel.zone),
+		from: clockTime(first, sel.zone), to: clockTime(last, sel.zone),
 	}
-	return groups
-}
-
-// isoDate is a local date in figures.
-func isoDate(sel *selection, t time.Time) string { return t.In(sel.zone).Format(time.DateOnly) }
-
-// sessionsWithOwn returns this coach's sessions and the current one, latest first.
-func sessionsWithOwn(sel *selection) []conversation.Session {
-	own := sel.session
-	own.LastMessageAt = sel.lastOwn()
-	all := append([]conversation.Session{own}, sel.sessions...)
-	slices.SortStableFunc(all, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
-	return all
+	g.label = contextLabel(g.context)
+	if g.sessionID == sel.session.ID {
+		g.label = earlierLabel
+	}
+	g.label += " - " + dayText(last, sel.now, sel.zone) + ", " + clockSpan(first, last, sel.zone)
+	if s.partial && messages[0] == s.messages[0] {
+		g.unread = cmp.Or(sel.unread[g.sessionID], "the budget was full")
+	}
+	return g
 }
 
 // earlierLabel is the label of the part of this session that comes before recent_messages.
 const earlierLabel = "Earlier in this conversation"
 
-// transcriptEntries returns a conversation's messages, newest first, without those that a more valuable block has. If
-// recent_activity has the summary of one of today's other conversations, its messages are deferred.
-func transcriptEntries(sel *selection, g *group, rank int, slot *Slot) []*entry {
-	messages, covered := sel.messagesOf(g.sessionID), activityCoversThrough(sel, g.sessionID)
-	entries := make([]*entry, 0, len(messages))
-	for i, m := range slices.Backward(messages) {
-		e := sel.claimEntry(messageEntry(m), messageKey(m.ID), slot.Block)
-		e.group = g
-		e.position = rank*positionsPerConversation + i
-		if g.tier == tierToday && m.Seq <= covered {
-			e.deferred = blockActivity + " tells its summary"
+// transcriptEntries returns a sitting's messages, newest first, without those that a more valuable block has. If
+// recent_activity has the summary of one of today's other conversations, its messages are deferred. What was said
+// before midnight is told apart from what was said after it.
+func transcriptEntries(sel *selection, s *sitting, rank int, slot *Slot) []*entry {
+	covered := activityCoversThrough(sel, s.session.ID)
+	told := slices.DeleteFunc(slices.Clone(s.messages), func(m *conversation.Message) bool {
+		return !isConversational(m.Role)
+	})
+	entries := make([]*entry, 0, len(told))
+	for to := len(told); to > 0; {
+		from := to - 1
+		for from > 0 && isoDate(told[from-1].Timestamp, sel.zone) == isoDate(told[to-1].Timestamp, sel.zone) {
+			from--
 		}
-		entries = append(entries, capChars(e, slot.Cap))
+		g := transcriptGroup(sel, s, told[from:to])
+		for i := to - 1; i >= from; i-- {
+			m := told[i]
+			e := sel.claimEntry(messageEntry(m), messageKey(m.ID), slot.Block)
+			e.group = g
+			e.position = rank*positionsPerConversation + i
+			if s.tier == tierToday && m.Seq <= covered {
+				e.deferred = blockActivity + " tells its summary"
+			}
+			entries = append(entries, capChars(e, slot.Cap))
+		}
+		to = from
 	}
 	return entries
 }
@@ -94,12 +96,12 @@ func activityCoversThrough(sel *selection, sessionID string) int {
 // positionsPerConversation keeps the messages of one conversation together.
 const positionsPerConversation = 1 << 20
 
-// summaryEntry returns an entry for a session's summary.
-func summaryEntry(sel *selection, s conversation.Session) *entry {
+// summaryEntry returns an entry for a session's summary. at is the last message that it tells of.
+func summaryEntry(sel *selection, s conversation.Session, at time.Time) *entry {
 	return &entry{
-		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: s.LastMessageAt,
+		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: at,
 		text: s.Summary.Text, tokens: s.Summary.Tokens,
-		label: contextLabel(s.Context) + " - " + conversation.Age(s.LastMessageAt, sel.now, sel.zone),
+		label: contextLabel(s.Context) + " - " + conversation.Age(at, sel.now, sel.zone),
 	}
 }
 
@@ -107,22 +109,22 @@ func hasSummary(s conversation.Session) bool {
 	return s.Summary != nil && strings.TrimSpace(s.Summary.Text) != ""
 }
 
-// selectSessions selects the summaries of yesterday's and older sessions, newest first: tiers 3 and 4. Conversations
-// of today whose messages were not read come before them, because no other block has them.
+// selectSessions selects the summaries of the sessions that have an earlier sitting which is not told in full: of
+// yesterday, and of the days before it. They are tiers 3 and 4, newest first. Sessions of today that were not read come
+// before them, because no other block has them. This session's summary is left to session_summary, if the recipe has it.
 func selectSessions(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
-	for _, t := range []tier{tierThread, tierToday, tierYesterday, tierOlder} {
-		for _, other := range sel.sessions {
-			if sel.thread.tierOf(other, sel.now, sel.zone) != t || t <= tierToday && len(sel.bySession[other.ID]) > 0 {
+	for _, t := range []tier{tierToday, tierYesterday, tierOlder} {
+		for _, u := range sel.history.untold() {
+			if u.tier != t || u.session.ID == sel.session.ID && sel.recipe.has(blockLatest) {
 				continue
 			}
-			e := dedupedSummary(sel, other, slot)
+			e := dedupedSummary(sel, u, slot)
 			e.position = len(entries)
 			if slot.Grouped {
 				e.group = &group{
-					kind: e.kind, id: other.ID, sessionID: other.ID, context: other.Context, label: e.label, tier: t,
-					day: dayLabel(other.LastMessageAt, sel.now, sel.zone), began: other.StartedAt, date: isoDate(sel,
-						other.LastMessageAt),
+					kind: e.kind, id: e.id, sessionID: e.id, context: e.context, label: e.label, began: u.session.StartedAt,
+					day: dayLabel(u.last, sel.now, sel.zone), date: isoDate(u.last, sel.zone), to: clockTime(u.last, sel.zone),
 				}
 			}
 			entries = append(entries, e)
@@ -132,12 +134,13 @@ func selectSessions(sel *selection, slot *Slot) []*entry {
 }
 
 // dedupedSummary returns a session's summary, dropped if a more valuable block has it or if there is none.
-func dedupedSummary(sel *selection, other conversation.Session, slot *Slot) *entry {
+func dedupedSummary(sel *selection, u untold, slot *Slot) *entry {
+	other := *u.session
 	if !hasSummary(other) {
 		other.Summary = &conversation.SessionSummary{}
-		return summaryEntry(sel, other).drop("it has no summary yet")
+		return summaryEntry(sel, other, u.last).drop("it has no summary yet")
 	}
-	return capChars(sel.claimEntry(summaryEntry(sel, other), summaryKey(other.ID), slot.Block), slot.Cap)
+	return capChars(sel.claimEntry(summaryEntry(sel, other, u.last), summaryKey(other.ID), slot.Block), slot.Cap)
 }
 
 // selectLatest selects the latest summary that no other block has: that of this session, if the prompt leaves out some
@@ -152,17 +155,17 @@ func selectLatest(sel *selection, slot *Slot) []*entry {
 			continue
 		}
 		sel.claim(summaryKey(other.ID), slot.Block)
-		e := summaryEntry(sel, other)
+		e := summaryEntry(sel, other, other.LastMessageAt)
 		e.replaces = transcriptLength(sel, other)
 		return []*entry{capChars(e, slot.Cap)}
 	}
 	return nil
 }
 
-// transcriptLength is how many messages a session's transcript has. It is 0 if transcripts do not include the session,
-// or if not all of its messages were read.
+// transcriptLength is how many messages a session's transcript has. It is 0 if transcripts do not tell all of the
+// session.
 func transcriptLength(sel *selection, s conversation.Session) int {
-	if sel.thread.tierOf(s, sel.now, sel.zone) > tierToday || sel.readCounts[s.ID] < s.MessageCount {
+	if !sel.recipe.has(blockThread) || !sel.history.lastUntold(&s).IsZero() {
 		return 0
 	}
 	return len(sel.bySession[s.ID])
@@ -177,23 +180,16 @@ func ownSummary(sel *selection, slot *Slot) *entry {
 	if len(chosen) == 0 || isFirstMessage(sel, chosen[0]) {
 		return nil // nothing is older than what is told
 	}
-	if sel.recipe.has(blockThread) && transcriptFromStart(sel) {
-		return nil
+	if sel.recipe.has(blockThread) && sel.history.lastUntold(sel.history.own()).IsZero() {
+		return nil // the transcripts tell it from its start
 	}
-	e := summaryEntry(sel, sel.session)
-	e.at = sel.session.Summary.UpdatedAt
+	e := summaryEntry(sel, sel.session, sel.session.Summary.UpdatedAt)
 	e.label = earlierLabel
 	return capChars(e, slot.Cap)
-}
-
-// transcriptFromStart reports whether the transcripts include the session's first message.
-func transcriptFromStart(sel *selection) bool {
-	messages := sel.messagesOf(sel.session.ID)
-	return len(messages) > 0 && isFirstMessage(sel, messages[0])
 }
 
 // isFirstMessage reports whether a message is the session's first one, system messages not counted.
 func isFirstMessage(sel *selection, m *conversation.Message) bool {
 	return m.Seq <= 1 || sel.readCounts[sel.session.ID] >= sel.session.MessageCount &&
-		m.ID == sel.messagesOf(sel.session.ID)[0].ID
+		m.ID == sel.bySession[sel.session.ID][0].ID
 }

@@ -94,9 +94,8 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 
 // minShare is the share of the best score that a message needs to be relevant.
 func minShare(sel *selection, e *entry) float64 {
-	transcript := slices.ContainsFunc(sel.bySession[e.sessionID],
-		func(m *conversation.Message) bool { return m.ID == e.id })
-	if !transcript || !sel.recipe.has(blockThread) || sel.tierOf(e.sessionID) > tierToday {
+	if !sel.recipe.has(blockThread) || !slices.ContainsFunc(sel.bySession[e.sessionID],
+		func(m *conversation.Message) bool { return m.ID == e.id && sel.history.tierOf(m).isFull() }) {
 		return minRelevantShare
 	}
 	return transcriptShare

@@ -21,10 +21,31 @@ func selectNow(sel *selection, _ *Slot) []*entry {
 	}}
 	last := "none before this one"
 	if at := sel.lastMessage(); !at.IsZero() {
-		last = durationText(sel.now.Sub(at)) + " ago"
+		last = sinceText(at, sel.now, sel.zone)
 	}
-	fields = append(fields, field{"Last message", last}, field{"Thread", sel.thread.status(sel.now)})
+	fields = append(fields, field{"Last message", last}, field{"Thread", sel.history.status()})
+	if days := recentDays(sel); days != "" {
+		fields = append(fields, field{"The messages before this one", "of " + days})
+	}
 	return []*entry{{kind: "now", id: "now", at: sel.now, fields: fields}}
+}
+
+// recentDays says of which days the messages in recent_messages are, because they carry no times. It returns nothing if
+// all are of today.
+func recentDays(sel *selection) string {
+	chosen, _ := sel.scope()
+	if len(chosen) == 0 || !sel.recipe.has(blockRecent) {
+		return ""
+	}
+	first, last := chosen[0].Timestamp, chosen[len(chosen)-1].Timestamp
+	if dayLabel(first, sel.now, sel.zone) == "today" {
+		return ""
+	}
+	day := dayText(first, sel.now, sel.zone) + ", "
+	if isoDate(first, sel.zone) == isoDate(last, sel.zone) {
+		return day + clockSpan(first, last, sel.zone)
+	}
+	return day + clockTime(first, sel.zone) + ", to " + dayText(last, sel.now, sel.zone) + ", " + clockTime(last, sel.zone)
 }
 
 // maxAttributes and maxAttribute limit the number of a session's attributes and their characters.

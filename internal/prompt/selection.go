@@ -49,8 +49,8 @@ type selection struct {
 	hasLongTerm bool
 	snapshot    longterm.Snapshot
 
-	// ownMessages are the session's own messages, timeline those of all contexts. Both are oldest first, without the
-	// current message and without system messages.
+	// ownMessages are the session's own messages that were read, timeline those of all contexts. Both are oldest first,
+	// without the current message and without system messages.
 	ownMessages, timeline []*conversation.Message
 	// bySession has the timeline's messages by session. readCounts counts all messages that were read of each session,
 	// excluded ones too.
@@ -59,11 +59,15 @@ type selection struct {
 	// sessions are the other sessions of this coach, latest first.
 	sessions []conversation.Session
 	hits     []recall.Hit
-	thread   thread
+	// history divides what was read of this session and of sessions into sittings and tiers.
+	history *history
+	// unread says why not all messages of a session were read that the prompt should tell, by session.
+	unread map[string]string
 	// memorySources are the sessions of the messages behind extracted memories. It is nil if all may be used.
 	memorySources map[string]memorySource
 
-	messageTokens int
+	// currentSeq is the current message's seq, or 0 if it is not stored.
+	currentSeq, messageTokens int
 	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
 }
@@ -76,11 +80,11 @@ func isConversational(role conversation.Role) bool {
 	return role == conversation.User || role == conversation.Assistant
 }
 
-// newSelection selects from what was gathered.
+// newSelection selects sessions and messages from what was gathered. addSources adds the rest.
 func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
 	sel := &selection{
-		checkedRequest: o, now: now, prefs: got.access.Preferences, session: got.session, messageTokens: got.messageTokens,
-		memorySources: got.memorySources, claims: make(map[dedupeKey]string, len(got.timeline)),
+		checkedRequest: o, now: now, prefs: got.access.Preferences, session: got.session,
+		claims:    make(map[dedupeKey]string, len(got.timeline)),
 		bySession: map[string][]*conversation.Message{}, readCounts: map[string]int{},
 	}
 	if sel.zone == nil {
@@ -92,12 +96,17 @@ func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
 	if sel.CoachID == "" {
 		sel.CoachID = sel.session.CoachID
 	}
-	sel.addLongTerm(got.snapshot)
-	sel.addMessages(got)
-	sel.addHits(got.hits)
-	sel.addSessions(got.sessions)
-	sel.thread = newThread(sel.session, sel.sessions, sel.lastOwn(), now)
+	currentAt := sel.addMessages(got)
+	sel.addSessions(got)
+	sel.history = sel.newHistory(got, currentAt)
 	return sel
+}
+
+// addSources adds long-term memory and the search's hits.
+func (sel *selection) addSources(got gathered) {
+	sel.messageTokens, sel.memorySources, sel.unread = got.messageTokens, got.memorySources, got.unread
+	sel.addLongTerm(got.snapshot)
+	sel.addHits(got.hits)
 }
 
 // addLongTerm adds the long-term memory that the user allows.
@@ -120,32 +129,60 @@ func (sel *selection) allowsSession(sessionID, context string) bool {
 	return sessionID == sel.session.ID || sel.prefs.Shares(context, sel.Context)
 }
 
-func (sel *selection) addMessages(got gathered) {
-	// What was said behind the current message is no part of the conversation that leads to it.
-	behind := func(m *conversation.Message) bool {
-		return got.currentSeq > 0 && m.SessionID == sel.SessionID && m.Seq >= got.currentSeq
-	}
-	tell := func(m *conversation.Message) bool {
-		return isConversational(m.Role) && m.ID != sel.MessageID && !behind(m)
+// addMessages adds the messages that may be told, and returns the time of the current one.
+func (sel *selection) addMessages(got gathered) (currentAt time.Time) {
+	current, stored := got.storedMessage(sel.MessageID)
+	currentAt = sel.now
+	if stored {
+		currentAt, sel.currentSeq = current.Timestamp, current.Seq
 	}
 	sel.timeline = make([]*conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
 		sel.readCounts[m.SessionID]++
-		if !tell(m) || !sel.allowsSession(m.SessionID, m.Context) {
-			continue
+		if isConversational(m.Role) && sel.isBefore(m) && sel.allowsSession(m.SessionID, m.Context) {
+			sel.timeline = append(sel.timeline, m)
 		}
-		sel.timeline = append(sel.timeline, m)
 	}
 	sel.groupBySession()
-	for _, m := range got.tail {
-		if tell(m) {
-			sel.ownMessages = append(sel.ownMessages, m)
-		}
-	}
-	if got.tail == nil {
-		sel.ownMessages = slices.Clone(sel.bySession[sel.session.ID])
+	sel.ownMessages = slices.Clone(sel.bySession[sel.session.ID])
+	if got.tail != nil {
+		sel.ownMessages = slices.DeleteFunc(slices.Clone(got.tail), func(m *conversation.Message) bool {
+			return !isConversational(m.Role) || !sel.isBefore(m)
+		})
 	}
 	slices.SortFunc(sel.ownMessages, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return currentAt
+}
+
+// isBefore reports whether a message belongs to the conversation that leads to the current one: it is not the current
+// one, and was not said behind it in the same session.
+func (sel *selection) isBefore(m *conversation.Message) bool {
+	behind := sel.currentSeq > 0 && m.SessionID == sel.SessionID && m.Seq >= sel.currentSeq
+	return m.ID != sel.MessageID && !behind
+}
+
+// newHistory divides the messages of this coach's sessions into sittings. Messages of every role count.
+func (sel *selection) newHistory(got gathered, currentAt time.Time) *history {
+	messages := make(map[string][]*conversation.Message, len(sel.sessions)+1)
+	for _, s := range sel.sessions {
+		messages[s.ID] = make([]*conversation.Message, 0, sel.readCounts[s.ID])
+	}
+	messages[sel.session.ID] = make([]*conversation.Message, 0, sel.readCounts[sel.session.ID])
+	for _, m := range got.timeline {
+		if of, ok := messages[m.SessionID]; ok && sel.isBefore(m) {
+			messages[m.SessionID] = append(of, m)
+		}
+	}
+	own := sel.session
+	if sel.currentSeq > 0 {
+		own.LastSeq = sel.currentSeq - 1
+	}
+	h := &history{
+		now: sel.now, zone: sel.zone, reach: got.reach, exhausted: got.exhausted,
+		sessions: append([]conversation.Session{own}, sel.sessions...),
+	}
+	h.divide(messages, currentAt)
+	return h
 }
 
 // groupBySession gives each session its messages of the timeline. It counts them first, because long histories are
@@ -163,27 +200,19 @@ func (sel *selection) groupBySession() {
 	}
 }
 
-// lastOwn is the time of the session's newest message before the current one.
-func (sel *selection) lastOwn() time.Time {
-	if len(sel.ownMessages) == 0 {
-		return time.Time{}
-	}
-	return sel.ownMessages[len(sel.ownMessages)-1].Timestamp
-}
-
 // addSessions joins the sessions that the store lists with those of the newest messages, because the list is an index
 // that may lag or be missing.
-func (sel *selection) addSessions(listed []conversation.Session) {
+func (sel *selection) addSessions(got gathered) {
 	known := map[string]int{}
-	for _, s := range listed {
-		if s.ID == sel.session.ID {
+	for _, s := range got.sessions {
+		if _, again := known[s.ID]; again || s.ID == sel.session.ID {
 			continue
 		}
 		known[s.ID] = len(sel.sessions)
 		sel.sessions = append(sel.sessions, s)
 	}
-	if listed == nil {
-		sel.addSessionsOfHits(known)
+	if got.sessions == nil {
+		sel.addSessionsOfHits(got.hits, known)
 	}
 	for id, messages := range sel.bySession {
 		if id == sel.session.ID {
@@ -207,9 +236,9 @@ func (sel *selection) addSessions(listed []conversation.Session) {
 }
 
 // addSessionsOfHits replaces a missing list of sessions, as far as the search found their summaries.
-func (sel *selection) addSessionsOfHits(known map[string]int) {
-	for _, h := range sel.hits {
-		if h.Summary == nil {
+func (sel *selection) addSessionsOfHits(hits []recall.Hit, known map[string]int) {
+	for _, h := range hits {
+		if h.Summary == nil || !sel.allowsHit(h) {
 			continue
 		}
 		if _, ok := known[h.Summary.SessionID]; ok {
@@ -276,26 +305,6 @@ func (sel *selection) claim(key dedupeKey, block string) (string, bool) {
 	return block, true
 }
 
-// messagesOf returns the messages of a session, oldest first, as far as they were read.
-func (sel *selection) messagesOf(sessionID string) []*conversation.Message {
-	if sessionID == sel.session.ID && len(sel.ownMessages) > len(sel.bySession[sessionID]) {
-		return sel.ownMessages
-	}
-	return sel.bySession[sessionID]
-}
-
-// tierOf returns the tier of a session by its id, tierNone if the session is unknown.
-func (sel *selection) tierOf(sessionID string) tier {
-	if sel.thread.sessions[sessionID] {
-		return tierThread
-	}
-	i := slices.IndexFunc(sel.sessions, func(s conversation.Session) bool { return s.ID == sessionID })
-	if i < 0 {
-		return tierNone
-	}
-	return sel.thread.tierOf(sel.sessions[i], sel.now, sel.zone)
-}
-
 // factKey is the dedupe key of a fact.
 func factKey(content string) dedupeKey { return dedupeKey{"fact", longterm.Normalize(content)} }
 
@@ -309,11 +318,10 @@ func (sel *selection) claimEntry(e *entry, key dedupeKey, block string) *entry {
 
 // lastMessage is the time of the newest message before the current one, in any session that may be used.
 func (sel *selection) lastMessage() time.Time {
-	last := sel.lastOwn()
-	if n := len(sel.timeline); n > 0 && sel.timeline[n-1].Timestamp.After(last) {
-		last = sel.timeline[n-1].Timestamp
+	if n := len(sel.timeline); n > 0 {
+		return sel.timeline[n-1].Timestamp
 	}
-	return last
+	return time.Time{}
 }
 
 // messageKey is the dedupe key of a message.

@@ -21,9 +21,13 @@ type Store interface {
 	// Tail returns a session's last n messages, oldest first. It is complete even while the indexes lag.
 	Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message,
 		error)
-	// RecentSessions returns the sessions active since a time, latest first, with their summaries.
-	RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int) ([]conversation.Session,
-		error)
+	// MessagesBefore returns the last n messages of a session before one of them, oldest first. It is complete even while
+	// the indexes lag.
+	MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
+		before conversation.Message, n int) ([]conversation.Message, error)
+	// CoachSessions returns one page of a coach's sessions that have messages, latest first, with their summaries.
+	CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
+		page conversation.Page) ([]conversation.Session, conversation.Position, error)
 	// Timeline is the method of conversation.MessageStore.
 	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
 		page conversation.Page) ([]conversation.Message, conversation.Position, error)
@@ -127,12 +131,12 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 		return Prompt{}, err
 	}
 	now := conversation.Milliseconds(s.Now())
-	got, err := s.gather(ctx, user, o, now)
+	sel, got, err := s.gather(ctx, user, o, now)
 	if err != nil {
 		return Prompt{}, err
 	}
 	began := time.Now()
-	p, err := s.assemble(o, got, now)
+	p, err := s.assemble(sel, got)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -150,8 +154,8 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 }
 
 // assemble makes the prompt from what was gathered. Equal input and time make equal prompts, to the byte.
-func (s *Service) assemble(o checkedRequest, got gathered, now time.Time) (Prompt, error) {
-	sel := newSelection(o, got, now)
+func (s *Service) assemble(sel *selection, got gathered) (Prompt, error) {
+	o := sel.checkedRequest
 	blocks := selectBlocks(sel)
 	f := packer{limit: o.budget, messageExcluded: o.recipe.MessageExcluded, renderer: renderer{
 		format: o.recipe.Format, zone: sel.zone, tokenCounter: tokenCounter{

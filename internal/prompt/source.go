@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
-	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -15,14 +13,8 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-const (
-	// timelinePages limits the pages that are read for a recipe with long histories.
-	timelinePages = 6
-	// sessionYears is how far back sessions are read, because the latest summary may be old.
-	sessionYears = 10
-	// queryBytes is how much of a message is searched for: half from its beginning, half from its end.
-	queryBytes = 6000
-)
+// queryBytes is how much of a message is searched for: half from its beginning, half from its end.
+const queryBytes = 6000
 
 func (g *gatherer) open(ctx context.Context) (err error) {
 	if g.got.session, g.got.access, err = g.Store.Open(ctx, g.user, g.Context, g.SessionID); err != nil {
@@ -42,31 +34,19 @@ func (g *gatherer) access(ctx context.Context) (longterm.Access, error) {
 	}
 }
 
-// readTimeline reads the newest messages of all contexts, page by page, until the recipe has enough history.
+// readTimeline reads the newest messages of all contexts.
 func (g *gatherer) readTimeline(ctx context.Context) error {
 	page := conversation.Page{Limit: g.recipe.Reads.Messages, Descending: true}
-	chars := 0
-	for range timelinePages {
-		messages, next, err := g.Store.Timeline(ctx, g.user, conversation.Range{Unerased: true}, page)
-		if err != nil {
-			return err
-		}
-		g.got.timeline = append(g.got.timeline, pointers(messages)...)
-		for _, m := range g.got.timeline[len(g.got.timeline)-len(messages):] {
-			chars += utf8.RuneCountInString(m.Content)
-		}
-		if next == "" || len(messages) == 0 || chars >= g.recipe.Reads.Chars || g.tooOld(messages[len(messages)-1]) {
-			break
-		}
-		page.After = next
+	messages, next, err := g.Store.Timeline(ctx, g.user, conversation.Range{Unerased: true}, page)
+	if err != nil {
+		return err
 	}
+	g.got.timeline = pointers(messages)
 	slices.Reverse(g.got.timeline)
+	if next != "" && len(messages) > 0 {
+		g.got.reach = g.got.timeline[0].Timestamp
+	}
 	return nil
-}
-
-// tooOld reports whether a message is so old that no recipe includes it in full.
-func (g *gatherer) tooOld(m conversation.Message) bool {
-	return g.now.Sub(m.Timestamp) > 48*time.Hour
 }
 
 func (g *gatherer) readLongTerm(ctx context.Context) error {
@@ -75,15 +55,6 @@ func (g *gatherer) readLongTerm(ctx context.Context) error {
 		return err
 	}
 	g.got.snapshot = &snapshot
-	return nil
-}
-
-func (g *gatherer) readSessions(ctx context.Context) error {
-	sessions, err := g.Store.RecentSessions(ctx, g.user, g.now.AddDate(-sessionYears, 0, 0), g.recipe.Reads.Sessions)
-	if err != nil {
-		return err
-	}
-	g.got.sessions = append(make([]conversation.Session, 0, len(sessions)), sessions...)
 	return nil
 }
 
@@ -162,12 +133,17 @@ func (g *gatherer) readTail(ctx context.Context) error {
 	if g.MessageID == "" {
 		needed-- // the current message is not stored
 	}
-	for n := g.tailSize(); ; n = min(4*n, MaxFiltered) {
+	n := g.tailSize()
+	if g.recipe.has(blockThread) {
+		n = max(n, firstMessages) // its last sitting is told in full
+	}
+	for ; ; n = min(4*n, MaxFiltered) {
 		messages, err := g.Store.Tail(ctx, g.user, g.got.session, n)
 		if err != nil {
 			return err
 		}
 		g.got.tail = pointers(messages)
+		g.addMessages(messages)
 		found := 0
 		for _, m := range g.got.tail {
 			if g.isRelevant(m) {
@@ -215,19 +191,15 @@ func (g *gatherer) checkCurrent(ctx context.Context) error {
 	case m.Content != g.Message:
 		return fault.InvalidField("messageId", "names a message whose content is another one")
 	}
-	g.got.currentSeq = m.Seq
+	g.got.current = &m
 	return nil
 }
 
 // storedCurrent finds the message that the request names: among the messages read, or by its id if many others came
 // after it.
 func (g *gatherer) storedCurrent(ctx context.Context) (m conversation.Message, found bool, err error) {
-	for _, read := range [][]*conversation.Message{g.got.tail, g.got.timeline} {
-		for _, m := range read {
-			if m.ID == g.MessageID {
-				return *m, true, nil
-			}
-		}
+	if read, ok := g.got.storedMessage(g.MessageID); ok {
+		return *read, true, nil
 	}
 	err = g.readRequired(ctx, sourceCurrent, func(ctx context.Context) error {
 		hits, err := g.Store.Resolve(ctx, g.user, g.got.access.Generation, []string{g.MessageID})
@@ -239,6 +211,21 @@ func (g *gatherer) storedCurrent(ctx context.Context) (m conversation.Message, f
 		return err
 	})
 	return m, found, err
+}
+
+// storedMessage returns the message of an id, if it was read.
+func (g *gathered) storedMessage(id string) (*conversation.Message, bool) {
+	if g.current != nil && g.current.ID == id {
+		return g.current, true
+	}
+	if id == "" {
+		return nil, false
+	}
+	i := slices.IndexFunc(g.timeline, func(m *conversation.Message) bool { return m.ID == id })
+	if i < 0 {
+		return nil, false
+	}
+	return g.timeline[i], true
 }
 
 // memorySource is the session that a message behind an extracted memory belongs to. Such a memory reveals what was
