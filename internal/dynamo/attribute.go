@@ -42,6 +42,7 @@ const (
 	attrIndexedSeq    = "indexedSeq"
 	attrExtractedSeq  = "extractedSeq"
 	attrActiveAt      = "activeAt"
+	attrCoachKey      = "coachKey"
 	attrDueShard      = "dueShard"
 	attrDueAt         = "dueAt"
 

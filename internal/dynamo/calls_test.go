@@ -1,13 +1,16 @@
 package dynamo_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/storetest"
@@ -72,8 +75,17 @@ func TestCalls(t *testing.T) {
 			return err
 		}, []string{query}},
 		{"recent sessions", func() error {
-			return second(warm.PromptSource.RecentSessions(t.Context(), alice, storetest.Now.Add(-time.Hour), 10))
+			return second(warm.Recall.RecentSessions(t.Context(), alice, storetest.Now.Add(-time.Hour), 10))
 		}, []string{query, batch}},
+		{"sessions with a coach, beside 30 without messages and 22 with another coach", func() error {
+			addOtherSessions(t, dynamotest.Stores(dynamo.New(dynamodbtest.Client(t), table, atNow())))
+			_, _, err := warm.PromptSource.CoachSessions(t.Context(), alice, conversation.CoachSessions{CoachID: "c"},
+				conversation.Page{Limit: 20})
+			return err
+		}, []string{query, batch}},
+		{"messages before one", func() error {
+			return second(warm.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{Seq: 3}, 1))
+		}, []string{query}},
 		{"long-term", func() error { return second(warm.PromptSource.LongTerm(t.Context(), alice)) }, []string{query}},
 		{"access", func() error { return second(warm.Recall.Access(t.Context(), alice)) }, []string{batch}},
 		{"change", func() error {
@@ -92,6 +104,28 @@ func TestCalls(t *testing.T) {
 		}
 		if diff := cmp.Diff(slices.Sorted(slices.Values(step.want)), slices.Sorted(slices.Values(c.take()))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+// addOtherSessions adds 30 sessions without messages, and 22 sessions with another coach.
+func addOtherSessions(t *testing.T, table storetest.Stores) {
+	t.Helper()
+	for i := range 52 {
+		in := conversation.NewSession{ID: fmt.Sprint("other", i), Context: "coach_conversation", CoachID: "c"}
+		if i >= 30 {
+			in.CoachID = "d"
+		}
+		if _, err := table.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
+			t.Fatal(err)
+		}
+		if i >= 30 {
+			_, err := table.Messages.Append(t.Context(), alice, conversation.Append{
+				SessionID: in.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: "q"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

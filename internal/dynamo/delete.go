@@ -112,7 +112,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 	}
 	d := messageDeletion{tx: s.db.transaction(), after: before.Without(m, first, last), tombstone: tombstone}
 	d.messagePlace = d.tx.delete(k, exists())
-	u := setCounters(d.after).
+	u := setCounters(user, d.after).
 		Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String()))).
 		Set(field(attrSummarizedSeq), value(intAttr(d.after.SummarizedSeq)))
 	if before.Summary != nil && d.after.Summary == nil {

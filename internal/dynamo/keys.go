@@ -90,6 +90,10 @@ func sourceID(user conversation.UserID, sessionSK string) string {
 	return string(user) + "#" + sessionSK
 }
 
+// coachKey is the hash key that a user's sessions with one coach share in the index. A coach's id has no '#', so two
+// users never share one.
+func coachKey(user conversation.UserID, coach string) string { return string(user) + "#" + coach }
+
 // parseSourceID is the inverse of sourceID. A session's sk has one '#', at the end of its prefix, so the parser cuts it
 // off from the right. The user id may hold further ones.
 func parseSourceID(source string) (user conversation.UserID, context, id string, ok bool) {

@@ -63,6 +63,21 @@ func (s *MessageStore) Tail(ctx context.Context, user conversation.UserID, sessi
 	return messages, err
 }
 
+// MessagesBefore returns the last n messages of a session before one of them, oldest first. A zero before returns the
+// session's last ones.
+func (s *MessageStore) MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
+	before conversation.Message, n int,
+) ([]conversation.Message, error) {
+	if n < 1 {
+		return nil, nil
+	}
+	messages, _, _, err := s.readRange(ctx, user, messageRange{
+		session: session, after: messageCursor{before.Seq, before.Timestamp}, limit: n, descending: true,
+	})
+	slices.Reverse(messages)
+	return messages, err
+}
+
 // MessagesAfter reads at most limit messages of a session with a seq above after, oldest first. The index is sorted by
 // time, so it is read from the end of the session that is nearer.
 func (s *MessageStore) MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,

@@ -47,12 +47,86 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 	if err := l.readIndex(ctx, q); err != nil {
 		return nil, err
 	}
+	out := l.byActivity()
+	return out[:min(limit, len(out))], nil
+}
+
+// CoachSessions returns one page of the sessions with a coach that have messages, latest first, with their summaries.
+// Sessions that the caller does not want are left out by their keys, before any record is read. The index may not show
+// a session yet whose first message is a few seconds old.
+func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
+	page conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	after, err := coachCursor(user, of.CoachID, page.After)
+	if err != nil {
+		return nil, "", err
+	}
+	q := query{
+		index: CoachRecent, descending: true, page: page.Limit + 2, after: after, // one more page, and the one left out
+		where: expression.Key(attrCoachKey).Equal(value(stringAttr(coachKey(user, of.CoachID)))),
+	}
+	var wanted []item
+	var next conversation.Position
+	for it, err := range r.db.query(ctx, "list sessions of coach", q) {
+		if err != nil {
+			return nil, "", err
+		}
+		if ok, err := isWanted(ctx, it, of); err != nil {
+			return nil, "", err
+		} else if !ok {
+			continue
+		}
+		if len(wanted) == page.Limit {
+			last := wanted[len(wanted)-1]
+			next = conversation.Position(last.string(attrActiveAt) + "#" + last.string(attrSK))
+			break
+		}
+		wanted = append(wanted, it)
+	}
+	l := sessionList{db: r.db, user: user}
+	if err := l.readRecords(ctx, wanted); err != nil {
+		return nil, "", err
+	}
+	sessions := l.byActivity()
+	return slices.DeleteFunc(sessions, func(s conversation.Session) bool { return s.MessageCount == 0 }), next, nil
+}
+
+// isWanted reports by a row of the index whether its session is asked for.
+func isWanted(ctx context.Context, it item, of conversation.CoachSessions) (bool, error) {
+	context, id, ok := parseSessionSK(it.string(attrSK))
+	if !ok || id == of.Except {
+		return false, nil
+	}
+	if of.Allows == nil {
+		return true, nil
+	}
+	return of.Allows(ctx, context)
+}
+
+// coachCursor returns the key of CoachRecent after which a page begins, nil for the first page.
+func coachCursor(user conversation.UserID, coach string, after conversation.Position) (item, error) {
+	if after == "" {
+		return nil, nil //nolint:nilnil // the first page starts after no key
+	}
+	activeAt, sk, _ := strings.Cut(string(after), "#")
+	_, timeOK := parseTime(activeAt)
+	_, _, sessionOK := parseSessionSK(sk)
+	if !timeOK || !sessionOK {
+		return nil, errPosition()
+	}
+	start := key{partition(user), sk}.attributes()
+	start[attrCoachKey], start[attrActiveAt] = stringAttr(coachKey(user, coach)), stringAttr(activeAt)
+	return start, nil
+}
+
+// byActivity returns the sessions of a list by their last messages, latest first.
+func (l *sessionList) byActivity() []conversation.Session {
 	out := make([]conversation.Session, len(l.rows))
 	for i, r := range l.rows {
 		out[i] = r.session
 	}
 	slices.SortStableFunc(out, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
-	return out[:min(limit, len(out))], nil
+	return out
 }
 
 // sessionList collects sessions in the order of the index.

@@ -88,15 +88,17 @@ func isIncarnation(s conversation.Session) expression.ConditionBuilder {
 		And(field(attrCreatedAt).Equal(value(timeAttr(s.CreatedAt))))
 }
 
-// setCounters sets what an append or the deletion of a message changes.
-func setCounters(s conversation.Session) expression.UpdateBuilder {
+// setCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long
+// as it has messages.
+func setCounters(user conversation.UserID, s conversation.Session) expression.UpdateBuilder {
 	u := expression.Set(field(attrVersion), value(intAttr(s.Version))).
 		Set(field(attrMessageCount), value(intAttr(s.MessageCount))).
 		Set(field(attrLastSeq), value(intAttr(s.LastSeq))).
 		Set(field(attrActiveAt), value(timeAttr(s.ActiveAt())))
 	if s.MessageCount == 0 {
-		return u.Remove(field(attrStartedAt)).Remove(field(attrLastMessageAt))
+		return u.Remove(field(attrStartedAt)).Remove(field(attrLastMessageAt)).Remove(field(attrCoachKey))
 	}
 	return u.Set(field(attrStartedAt), value(timeAttr(s.StartedAt))).
-		Set(field(attrLastMessageAt), value(timeAttr(s.LastMessageAt)))
+		Set(field(attrLastMessageAt), value(timeAttr(s.LastMessageAt))).
+		Set(field(attrCoachKey), value(stringAttr(coachKey(user, s.CoachID))))
 }

@@ -12,6 +12,8 @@ const (
 	BySource = "sourceId-timestamp"
 	// Recent holds sessions by pk and activeAt, keys only.
 	Recent = "recent"
+	// CoachRecent holds the sessions that have messages by coachKey and activeAt, keys only.
+	CoachRecent = "coach-recent"
 	// DueIndex holds the sessions and tombstones that the sweep has to look at by dueShard and dueAt, keys only.
 	DueIndex = "due"
 
@@ -31,6 +33,7 @@ func CreateTableInput(name string) *dynamodb.CreateTableInput {
 			attribute(attrSourceID, types.ScalarAttributeTypeS),
 			attribute(attrTimestamp, types.ScalarAttributeTypeS),
 			attribute(attrActiveAt, types.ScalarAttributeTypeS),
+			attribute(attrCoachKey, types.ScalarAttributeTypeS),
 			attribute(attrDueShard, types.ScalarAttributeTypeN),
 			attribute(attrDueAt, types.ScalarAttributeTypeS),
 		},
@@ -38,6 +41,7 @@ func CreateTableInput(name string) *dynamodb.CreateTableInput {
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
 			index(BySource, attrSourceID, attrTimestamp, types.ProjectionTypeAll),
 			index(Recent, attrPK, attrActiveAt, types.ProjectionTypeKeysOnly),
+			index(CoachRecent, attrCoachKey, attrActiveAt, types.ProjectionTypeKeysOnly),
 			index(DueIndex, attrDueShard, attrDueAt, types.ProjectionTypeKeysOnly),
 		},
 		StreamSpecification: &types.StreamSpecification{

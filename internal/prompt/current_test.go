@@ -92,7 +92,7 @@ func TestMessageIDIsFound(t *testing.T) {
 				if last := p.Messages[len(p.Messages)-1]; told != 1 || last.Content != r.Message {
 					t.Errorf("%s: told %d times, the last is %q", recipe.Name, told, last.Content)
 				}
-				if recipe.Name == prompt.TieredHistory && tt.messages > 200 {
+				if (recipe.Name == prompt.TieredHistory || recipe.Name == prompt.Unified) && tt.messages > 200 {
 					continue // it reads the whole of that day
 				}
 				if w.calls["tail"] != tt.wantTail || w.calls["resolve"] != tt.wantResolve {
@@ -108,7 +108,7 @@ func TestMessageIDThatCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	r := talk(w, 251)
-	r.MessageID, r.Message = "msg_here_3", "question 3"
+	r.Recipe, r.MessageID, r.Message = prompt.WorkingContext, "msg_here_3", "question 3"
 	w.fail["resolve"] = errors.New("timeout")
 	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("got %v", err)

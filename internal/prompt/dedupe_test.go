@@ -114,15 +114,15 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	w := newFixture()
 	r, p := today(w, "program_designer", 3*time.Hour, 20)
 	p.sessions[0].Summary.CoveredThrough = 10
-	r.Budget = &prompt.Budget{Tokens: 513}
+	r.Budget = &prompt.Budget{Tokens: 530}
 	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "earlier")
 	if got.Decision != prompt.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
 		t.Errorf("transcript %+v", got)
 	}
 }
 
-// On a busy day, conversations that lie behind the messages which are read are told by their summaries; what has none
-// is named in the manifest.
+// On a busy day, the conversations before the newest messages are read too, session by session, and told in full; what
+// has no summary is named in the manifest.
 func TestBusyDay(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -139,10 +139,11 @@ func TestBusyDay(t *testing.T) {
 		Context: "coach_conversation", SessionID: "here", CoachID: "c",
 		Message: "next", Budget: &prompt.Budget{Tokens: 9000},
 	})
-	text := sectionOf(got.System, "# EARLIER SESSIONS\n")
-	const want = "[Coach - 10 hours ago]: They planned morning 1.\n[Coach - 11 hours ago]: They planned morning 0."
-	if text != want || !strings.Contains(got.System, "They planned morning 2.") {
-		t.Errorf("earlier sessions %q", text)
+	for session, messages := range map[string]int{"busy": 120, "morning0": 4, "morning1": 4, "morning2": 4} {
+		want := fmt.Sprintf("all of its %d messages", messages)
+		if item := itemOf(t, got, "thread_history", session); item.Reason != want {
+			t.Errorf("%s: %+v", session, item)
+		}
 	}
 	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != prompt.Dropped ||
 		item.Reason != "it has no summary yet" {

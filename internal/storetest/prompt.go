@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "silent")
 	sum := saveSummary(t, s, readSession(t, s, "s2"))
 	for _, limit := range []int{2, 10} {
-		got, err := s.PromptSource.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
+		got, err := s.Recall.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,6 +71,93 @@ func testRecentSessions(t *testing.T, s *fixture) {
 				t.Errorf("the summary of %s reads %+v", x.ID, x.Summary)
 			}
 		}
+	}
+}
+
+// testCoachSessions lists a coach's sessions beside those of another coach, of a context that is not wanted, and without
+// messages.
+func testCoachSessions(t *testing.T, s *fixture) {
+	session := func(context, coachID, id string, ago time.Duration) {
+		t.Helper()
+		in := conversation.NewSession{ID: id, Context: context, CoachID: coachID}
+		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
+			t.Fatal(err)
+		}
+		if ago > 0 {
+			m := userMessages("x")
+			m[0].Timestamp = Now.Add(-ago)
+			appendMessages(t, s, alice, id, m...)
+		}
+	}
+	var want []string
+	for i := range 5 {
+		want = append(want, fmt.Sprint("wanted", i))
+		session(coach, "c1", want[i], time.Duration(i+1)*24*time.Hour)
+	}
+	for i := range 22 {
+		session(coach, "c2", fmt.Sprint("other", i), time.Minute)
+		session("program_designer", "c1", fmt.Sprint("unshared", i), time.Minute)
+		session(coach, "c1", fmt.Sprint("silent", i), 0)
+	}
+	session(coach, "c1", "here", time.Second)
+	of := conversation.CoachSessions{
+		CoachID: "c1", Except: "here",
+		Allows: func(_ context.Context, context string) (bool, error) { return context == coach, nil },
+	}
+	for user, want := range map[conversation.UserID][]string{alice: want, bob: {}} {
+		for _, limit := range []int{1, 2, 4, 5, 6} {
+			list := func(p conversation.Page) ([]conversation.Session, conversation.Position, error) {
+				return s.PromptSource.CoachSessions(t.Context(), user, of, p)
+			}
+			ids := idsOf(allPages(t, conversation.Page{Limit: limit}, list), sessionID)
+			if diff := cmp.Diff(want, ids); diff != "" {
+				t.Errorf("%s, in pages of %d (-want +got):\n%s", user, limit, diff)
+			}
+		}
+	}
+	gone, _, err := s.Messages.Messages(t.Context(), alice, "wanted0", conversation.Page{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sweeper().DeleteMessage(t.Context(), alice, "wanted0", gone[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	all, next, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 10})
+	if diff := cmp.Diff(want[1:], idsOf(all, sessionID)); diff != "" || next != "" || err != nil {
+		t.Errorf("without the session that has no messages any more (-want +got), next %q, %v:\n%s", next, err, diff)
+	}
+	of.Allows = func(context.Context, string) (bool, error) { return false, fault.New(fault.Unavailable, "down") }
+	if _, _, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 9}); err == nil {
+		t.Error("an error of Allows is lost")
+	}
+}
+
+func sessionID(s conversation.Session) string { return s.ID }
+
+// testMessagesBefore reads a session backwards in steps.
+func testMessagesBefore(t *testing.T, s *fixture) {
+	session, messages := newSession(t, s, coach, "a", numbered("m", 9)...)
+	if err := s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[4:5]); err != nil {
+		t.Fatal(err)
+	}
+	session = readSession(t, s, session.ID)
+	var before conversation.Message
+	var got []int
+	for {
+		read, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, before, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(read) == 0 {
+			break
+		}
+		for i := range read {
+			got = append(got, read[len(read)-1-i].Seq)
+		}
+		before = read[0]
+	}
+	if diff := cmp.Diff([]int{9, 8, 7, 6, 4, 3, 2, 1}, got); diff != "" {
+		t.Errorf("read backwards (-want +got):\n%s", diff)
 	}
 }
 

@@ -157,6 +157,8 @@ var (
 	promptTests = map[string]func(*testing.T, *fixture){
 		"Open":           testOpen,
 		"RecentSessions": testRecentSessions,
+		"CoachSessions":  testCoachSessions,
+		"MessagesBefore": testMessagesBefore,
 		"MessagesAfter":  testMessagesAfter,
 		"Resolve":        testResolve,
 		"SavedPrompts":   testSavedPrompts,

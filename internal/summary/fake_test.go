@@ -1,9 +1,12 @@
 package summary_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -63,7 +66,8 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 		s.LastSeq++
 		s.LastMessageAt = time.Now()
 		f.messages[id] = append(f.messages[id], conversation.Message{
-			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, Role: role, Content: text, Timestamp: s.LastMessageAt,
+			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, SessionID: id, Context: s.Context, Role: role, Content: text,
+			Timestamp: s.LastMessageAt,
 		})
 	}
 	f.sessions[id] = s
@@ -116,16 +120,24 @@ func (f *fake) MessagesAfter(
 	return out, nil
 }
 
-func (f *fake) RecentSessions(
-	context.Context, conversation.UserID, time.Time, int,
-) ([]conversation.Session, error) {
+func (f *fake) Timeline(
+	_ context.Context, _ conversation.UserID, _ conversation.Range, page conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []conversation.Session
-	for _, s := range f.sessions {
-		out = append(out, s)
+	var all []conversation.Message
+	for _, messages := range f.messages {
+		all = append(all, messages...)
 	}
-	return out, nil
+	slices.SortFunc(all, func(a, b conversation.Message) int {
+		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.SessionID, a.SessionID), cmp.Compare(b.Seq, a.Seq))
+	})
+	from, _ := strconv.Atoi(string(page.After))
+	to := min(from+page.Limit, len(all))
+	if to == len(all) {
+		return all[from:], "", nil
+	}
+	return all[from:to], conversation.Position(strconv.Itoa(to)), nil
 }
 
 func (f *fake) SaveSummary(

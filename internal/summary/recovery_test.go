@@ -3,6 +3,7 @@ package summary_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,21 @@ func TestAMoveSeenByAnotherInstance(t *testing.T) {
 			t.Error("the session that the other instance saw was not summarised")
 		}
 	})
+}
+
+// TestAMoveFindsTheSessionThatWasLeft has 30 newer sessions without messages, and more messages in the new session than
+// one read returns.
+func TestAMoveFindsTheSessionThatWasLeft(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.say("left", "hi")
+	for i := range 30 {
+		f.say(fmt.Sprint("silent", i))
+	}
+	consume(t, f.service(), f.say("here", slices.Repeat([]string{"hello"}, 120)...))
+	if got := f.sessions["left"]; got.Summary == nil {
+		t.Error("the session that was left has no summary")
+	}
 }
 
 // TestRetriesBackOff has a model that fails for days. The sweep asks less and less often, and the fallback stays.

@@ -17,10 +17,10 @@ type Store interface {
 	MessagesAfter(
 		ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int,
 	) ([]conversation.Message, error)
-	// RecentSessions returns the sessions active since then, latest first.
-	RecentSessions(
-		ctx context.Context, user conversation.UserID, since time.Time, limit int,
-	) ([]conversation.Session, error)
+	// Timeline is the method of conversation.MessageStore.
+	Timeline(
+		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
+	) ([]conversation.Message, conversation.Position, error)
 	// SaveSummary stores the summary record and the session's copy of it in one transaction. A summary of the model
 	// raises the watermark summarizedSeq; a fallback summary does not, and the session stays due. A summary without a
 	// text raises the watermark alone. SaveSummary is a Conflict unless the summary Replaces that of the session. It is

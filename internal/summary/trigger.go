@@ -13,8 +13,10 @@ import (
 const (
 	// atOnce is how many summaries one invocation writes in parallel.
 	atOnce = 8
-	// lookBack is how many of a user's other sessions are checked when the user moves to another session.
-	lookBack = 10
+	// lookBack is how many of a user's newest messages are read at once to find the session that the user moved away
+	// from, maxLookBacks how often. The sweep finds it where that is not enough.
+	lookBack     = 50
+	maxLookBacks = 4
 	// maxCachedUsers limits the users whose last session a warm function caches.
 	maxCachedUsers = 10_000
 	// cacheTime is how long an entry of that cache is used. In between, records of the user may go to another
@@ -71,13 +73,13 @@ func (s *Service) targets(
 		if last, ok := appends[c.User]; !ok || last != i || !s.lastSessions.moved(c.User, c.After.ID, s.Now()) {
 			continue
 		}
-		left, err := s.leftBehind(ctx, c)
+		left, found, err := s.leftBehind(ctx, c)
 		if err != nil {
 			s.lastSessions.delete(c.User)
 			return nil, nil, err
 		}
-		for _, session := range left {
-			add(targetOf(c.User, session), i)
+		if found {
+			add(left, i)
 		}
 	}
 	return targets, first, nil
@@ -118,19 +120,25 @@ func isAppend(c conversation.Change) bool {
 	return c.After != nil && c.After.LastSeq > 0 && (c.Before == nil || c.After.LastSeq > c.Before.LastSeq)
 }
 
-// leftBehind finds the sessions that a user moved away from and whose summaries are stale.
-func (s *Service) leftBehind(ctx context.Context, c conversation.Change) ([]conversation.Session, error) {
-	recent, err := s.Store.RecentSessions(ctx, c.User, time.Time{}, lookBack)
-	if err != nil {
-		return nil, err
-	}
-	var left []conversation.Session
-	for _, session := range recent {
-		if session.ID != c.After.ID && stale(session) {
-			left = append(left, session)
+// leftBehind finds the session that a user moved away from: that of the newest message of another session than the one
+// of the change. It reads messages and not the list of sessions, which also has sessions that the user never wrote in.
+func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left target, found bool, err error) {
+	page := conversation.Page{Limit: lookBack, Descending: true}
+	for range maxLookBacks {
+		messages, next, err := s.Store.Timeline(ctx, c.User, conversation.Range{Unerased: true}, page)
+		if err != nil {
+			return target{}, false, err
+		}
+		for _, m := range messages {
+			if m.SessionID != c.After.ID {
+				return target{user: c.User, context: m.Context, id: m.SessionID}, true, nil
+			}
+		}
+		if page.After = next; next == "" {
+			break
 		}
 	}
-	return left, nil
+	return target{}, false, nil
 }
 
 // summarizeNow reads a session and summarises it if its summary is stale. It ignores a session that is gone.

@@ -101,12 +101,12 @@ type historyWriter struct {
 }
 
 // writeSession writes the session that began that many sessions ago. Recent sessions begin 20 minutes apart, older ones
-// two hours.
+// two hours, before the days that a prompt tells.
 func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 	surfaces := conversation.Contexts()
 	began := w.now.Add(-time.Duration(ago+1) * 20 * time.Minute)
 	if ago >= recentSessions {
-		began = w.now.Add(-24*time.Hour - time.Duration(ago)*2*time.Hour)
+		began = w.now.Add(-8*24*time.Hour - time.Duration(ago)*2*time.Hour)
 	}
 	in := conversation.NewSession{
 		ID: fmt.Sprintf("session-%d", ago), Context: surfaces[ago%len(surfaces)], CoachID: coach,

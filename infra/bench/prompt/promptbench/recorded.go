@@ -240,13 +240,28 @@ func (s *cachedStore) Timeline(
 	return out.messages, out.next, err
 }
 
-// RecentSessions implements prompt.Store.
-func (s *cachedStore) RecentSessions(
-	ctx context.Context, user conversation.UserID, since time.Time, limit int,
-) ([]conversation.Session, error) {
-	return cached(&s.cache, fmt.Sprint("sessions ", limit), func() ([]conversation.Session, error) {
-		return s.Store.RecentSessions(ctx, user, since, limit)
+// MessagesBefore implements prompt.Store.
+func (s *cachedStore) MessagesBefore(
+	ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
+) ([]conversation.Message, error) {
+	return cached(&s.cache, fmt.Sprint("before ", session.ID, before.Seq, n), func() ([]conversation.Message, error) {
+		return s.Store.MessagesBefore(ctx, user, session, before, n)
 	})
+}
+
+// CoachSessions implements prompt.Store.
+func (s *cachedStore) CoachSessions(
+	ctx context.Context, user conversation.UserID, of conversation.CoachSessions, p conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	type page struct {
+		sessions []conversation.Session
+		next     conversation.Position
+	}
+	out, err := cached(&s.cache, fmt.Sprint("sessions ", p.Limit, p.After), func() (out page, err error) {
+		out.sessions, out.next, err = s.Store.CoachSessions(ctx, user, of, p)
+		return out, err
+	})
+	return out.sessions, out.next, err
 }
 
 // LongTerm implements prompt.Store.
