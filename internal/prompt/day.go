@@ -9,8 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// dayLabel names a time's day relative to now: today, yesterday, the weekday within a week, N days ago, and past a month
-// N months or years ago (conversation-context-engine, "Calendar-day relative labels").
+// dayLabel names a time's day relative to now: today, yesterday, the weekday within a week, N days ago, and past a
+// month N months or years ago (conversation-context-engine, "Calendar-day relative labels").
 func dayLabel(at, now time.Time, zone *time.Location) string {
 	switch days := conversation.CalendarDays(at, now, zone); {
 	case days < 0:
@@ -24,8 +24,8 @@ func dayLabel(at, now time.Time, zone *time.Location) string {
 	return label
 }
 
-// dayText names a day by its date, with the day relative to now: today, or 4 November (9 days ago). The year is given if
-// it is not this year.
+// dayText names a day by its date, with the day relative to now: today, or 4 November (9 days ago). The year is given
+// if it is not this year.
 func dayText(at, now time.Time, zone *time.Location) string {
 	label := dayLabel(at, now, zone)
 	if label == "today" {

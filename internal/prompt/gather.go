@@ -102,7 +102,7 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m *conversation.Message) bool {
 		return m.Generation < g.got.access.Generation // an unfinished erasure has left it behind
 	})
-	sel, err := g.readHistory(ctx)
+	sel, err := historyReader{g}.readHistory(ctx)
 	if err != nil {
 		return nil, gathered{}, err
 	}

@@ -27,9 +27,12 @@ const (
 	parallelReads = 8
 )
 
+// historyReader reads the history that the first reads lack.
+type historyReader struct{ *gatherer }
+
 // readHistory reads what the recipe's tiers need beside the newest messages and the latest sessions, and returns the
 // selection of all. Mostly that is nothing. Each wave reads in parallel what the one before it has shown to be missing.
-func (g *gatherer) readHistory(ctx context.Context) (*selection, error) {
+func (g historyReader) readHistory(ctx context.Context) (*selection, error) {
 	for wave := 0; ; wave++ {
 		sel := newSelection(g.checkedRequest, g.got, g.now)
 		reads := g.missing(sel, wave)
@@ -60,14 +63,14 @@ func (g *gatherer) readHistory(ctx context.Context) (*selection, error) {
 }
 
 // missing returns the reads of what the prompt should tell and was not read yet.
-func (g *gatherer) missing(sel *selection, wave int) (reads []func(context.Context) error) {
+func (g historyReader) missing(sel *selection, wave int) (reads []func(context.Context) error) {
 	clear(g.got.unread)
 	tail := wave == 0 && g.needsTail()
 	if tail {
 		reads = append(reads, g.readTail)
 	}
 	h := sel.history
-	if !g.recipe.has(blockNow) || h.fills(g.budget, g.threadCap()) {
+	if !g.recipe.has(blockNow) || h.fills(g.budget, g.recipe.capOf(blockThread)) {
 		return reads
 	}
 	if g.needsSessions(sel) {
@@ -93,18 +96,8 @@ func (g *gatherer) missing(sel *selection, wave int) (reads []func(context.Conte
 	return reads
 }
 
-// threadCap is the cap of the recipe's transcripts.
-func (g *gatherer) threadCap() Cap {
-	for _, s := range g.recipe.Slots {
-		if s.Block == blockThread {
-			return s.Cap
-		}
-	}
-	return Cap{}
-}
-
 // readBefore reads a session's last n messages before those that were read.
-func (g *gatherer) readBefore(h *history, s *conversation.Session, n int) func(context.Context) error {
+func (g historyReader) readBefore(h *history, s *conversation.Session, n int) func(context.Context) error {
 	var before conversation.Message
 	if all := h.sittings[s.ID]; len(all) > 0 && len(all[0].messages) > 0 {
 		before = *all[0].messages[0]
@@ -163,7 +156,7 @@ func (g *gatherer) coachSessions(ctx context.Context) (conversation.CoachSession
 	}, nil
 }
 
-func (g *gatherer) readMoreSessions(ctx context.Context) error {
+func (g historyReader) readMoreSessions(ctx context.Context) error {
 	of, err := g.coachSessions(ctx)
 	if err != nil {
 		return err
@@ -181,7 +174,7 @@ func (g *gatherer) readMoreSessions(ctx context.Context) error {
 
 // needsSessions reports whether the prompt may tell of sessions that come after those that were read: of the days of
 // its tiers, or the latest one with a summary that recent_activity does not have.
-func (g *gatherer) needsSessions(sel *selection) bool {
+func (g historyReader) needsSessions(sel *selection) bool {
 	n := len(g.got.sessions)
 	if g.got.moreSessions == "" || n == 0 {
 		return false
@@ -197,7 +190,7 @@ func (g *gatherer) needsSessions(sel *selection) bool {
 }
 
 // withinSessions reports whether more than n sessions may be read, and notes it if not.
-func (g *gatherer) withinSessions(n int) bool {
+func (g historyReader) withinSessions(n int) bool {
 	if n < maxSessions {
 		return true
 	}

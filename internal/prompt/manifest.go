@@ -173,8 +173,8 @@ func (b *block) manifestGroup(g *group) Item {
 		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %s", countText(total, "message"))
 	case in > 0 && g.unread != "":
 		item.Decision = Trimmed
-		item.Reason = fmt.Sprintf("%d of its last %d messages; the others: %s; those before were not read: %s", in, total, out,
-			g.unread)
+		item.Reason = fmt.Sprintf("%d of its last %d messages; the others: %s; those before were not read: %s",
+			in, total, out, g.unread)
 	case in > 0:
 		item.Decision, item.Reason = Trimmed, fmt.Sprintf("%d of its %d messages; the others: %s", in, total, out)
 	default:

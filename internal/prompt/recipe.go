@@ -145,3 +145,12 @@ func recipeNames() string {
 func (r Recipe) has(names ...string) bool {
 	return slices.ContainsFunc(r.Slots, func(s Slot) bool { return slices.Contains(names, s.Block) })
 }
+
+// capOf returns the cap of one of the recipe's blocks.
+func (r Recipe) capOf(block string) Cap {
+	i := slices.IndexFunc(r.Slots, func(s Slot) bool { return s.Block == block })
+	if i < 0 {
+		return Cap{}
+	}
+	return r.Slots[i].Cap
+}

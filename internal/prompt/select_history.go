@@ -111,7 +111,7 @@ func hasSummary(s conversation.Session) bool {
 
 // selectSessions selects the summaries of the sessions that have an earlier sitting which is not told in full: of
 // yesterday, and of the days before it. They are tiers 3 and 4, newest first. Sessions of today that were not read come
-// before them, because no other block has them. This session's summary is left to session_summary, if the recipe has it.
+// before them, because no other block has them. This session's summary is left to session_summary, if there is one.
 func selectSessions(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
 	for _, t := range []tier{tierToday, tierYesterday, tierOlder} {

@@ -51,10 +51,10 @@ func checkMidnight(t *testing.T, zone string, said, asked time.Time) {
 	r.Recipe = prompt.TieredHistory
 	tiered := build(t, w.service(asked.UTC()), "u", r).System
 	for _, want := range []string{
-		`<conversation context="Program Designer" date="` + said.Format(time.DateOnly) + `" from="23:50" to="23:50" when="yesterday">` +
-			"\n[human 23:50] swap it",
-		`<conversation context="Workout Log" date="` + said.Format(time.DateOnly) + `" to="21:50" when="yesterday" type="summary">` +
-			"\nA workout",
+		`<conversation context="Program Designer" date="` + said.Format(time.DateOnly) +
+			`" from="23:50" to="23:50" when="yesterday">` + "\n[human 23:50] swap it",
+		`<conversation context="Workout Log" date="` + said.Format(time.DateOnly) +
+			`" to="21:50" when="yesterday" type="summary">` + "\nA workout",
 		"00:10 (" + zone + "). This continues an active thread of 2 conversations that began 20 minutes ago.",
 	} {
 		if !strings.Contains(tiered, want) {

@@ -74,7 +74,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 	}
 }
 
-// testCoachSessions lists a coach's sessions beside those of another coach, of a context that is not wanted, and without
+// testCoachSessions lists a coach's sessions beside those of another coach, of an unwanted context, and without
 // messages.
 func testCoachSessions(t *testing.T, s *fixture) {
 	session := func(context, coachID, id string, ago time.Duration) {
