@@ -15,7 +15,7 @@ import (
 )
 
 func TestDeleteMessage(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	m := s.say(ann, "s", "1", "2", "3")
 	s.summarize(ann, "s")
 	fact := s.remember(longterm.Extracted, m[1])
@@ -37,7 +37,8 @@ func TestDeleteMessage(t *testing.T) {
 		t.Errorf("delete it again: %v", err)
 	}
 	session, messages := s.read("s")
-	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.SummarizedSeq != 0 || session.DueAt.After(s.clock()) {
+	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.SummarizedSeq != 0 ||
+		session.DueAt.After(s.clock()) {
 		t.Errorf("session after: %+v", session)
 	}
 	s.checkFirstSweep(m)
@@ -55,11 +56,11 @@ func TestDeleteMessage(t *testing.T) {
 	if err := s.store.Summaries.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save a summary made of a deleted message: %v", err)
 	}
-	checkRoundsOfGraves(t, s, m[1])
+	checkTombstoneSweeps(t, s, m[1])
 }
 
 // checkFirstSweep sees that the message behind the deleted one is indexed anew, by itself.
-func (s *stand) checkFirstSweep(m []conversation.Message) {
+func (s *fixture) checkFirstSweep(m []conversation.Message) {
 	s.t.Helper()
 	if n, err := s.Sweep(s.t.Context(), 10); err != nil || n != 1 {
 		s.t.Errorf("the first sweep worked off %d, %v", n, err)
@@ -72,12 +73,12 @@ func (s *stand) checkFirstSweep(m []conversation.Message) {
 
 // TestKeptPromptsForgetWhatWasDeleted keeps prompts of two sessions before and after what is deleted was said.
 func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
-	for name, remove := range map[string]func(s *stand, m conversation.Message) error{
-		"message": func(s *stand, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
-		"session": func(s *stand, _ conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
+	for name, remove := range map[string]func(s *fixture, m conversation.Message) error{
+		"message": func(s *fixture, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
+		"session": func(s *fixture, _ conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStand(t)
+			s := newFixture(t)
 			s.say(ann, "other", "before")
 			early := s.keepPrompt("other")
 			s.advance(3 * time.Hour)
@@ -105,7 +106,7 @@ func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
 	}
 }
 
-func (s *stand) read(id string) (conversation.Session, []conversation.Message) {
+func (s *fixture) read(id string) (conversation.Session, []conversation.Message) {
 	s.t.Helper()
 	session, err := s.store.Sessions.Session(s.t.Context(), ann, id)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *stand) read(id string) (conversation.Session, []conversation.Message) {
 }
 
 func TestDeleteMessagesWhileAppending(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	m := s.say(ann, "s", "1", "2", "3", "4", "5", "6", "7", "8")
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestDeleteSession(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	gone, kept := s.say(ann, "gone", "a1", "a2", strings.Repeat("long ", 3000)), []conversation.Message{}
 	kept = append(kept, s.say(ann, "kept", "b1")...)
 	gone = append(gone, s.say(ann, "gone", "a4")...) // the other session's message lies in between
@@ -46,20 +46,21 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("a fact drawn only from it: %v", err)
 	}
 	keys := s.keys(ann)
-	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 || count(keys, "description#") != 1 {
+	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 ||
+		count(keys, "description#") != 1 {
 		t.Errorf("left are %v", keys)
 	}
 	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete it again: %v", err)
 	}
-	checkRoundsOfGraves(t, s, gone[0])
+	checkTombstoneSweeps(t, s, gone[0])
 	if again := s.say(ann, "gone", "new"); again[0].Seq != 1 {
 		t.Errorf("a new session of the same id begins with seq %d", again[0].Seq)
 	}
 }
 
-// checkRoundsOfGraves lets a late worker bring a vector back, twice, and the sweeps take it away again.
-func checkRoundsOfGraves(t *testing.T, s *stand, m conversation.Message) {
+// checkTombstoneSweeps writes a vector twice, as a late worker may, and expects that the sweeps delete it each time.
+func checkTombstoneSweeps(t *testing.T, s *fixture, m conversation.Message) {
 	t.Helper()
 	for _, wait := range []time.Duration{15 * time.Minute, 25 * time.Hour} {
 		s.indexed(ann, 0, recall.MessageVectorIDs(m)...)
@@ -80,9 +81,9 @@ func checkRoundsOfGraves(t *testing.T, s *stand, m conversation.Message) {
 }
 
 func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
-	for how, goOn := range map[string]func(s *stand) error{
-		"repeat": func(s *stand) error { return s.DeleteSession(t.Context(), ann, "s") },
-		"sweep": func(s *stand) error {
+	for how, goOn := range map[string]func(s *fixture) error{
+		"repeat": func(s *fixture) error { return s.DeleteSession(t.Context(), ann, "s") },
+		"sweep": func(s *fixture) error {
 			s.advance(time.Hour)
 			n, err := s.Sweep(t.Context(), 10)
 			if n != 1 {
@@ -90,14 +91,14 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 			}
 			return err
 		},
-		"another of its id": func(s *stand) error {
+		"another of its id": func(s *fixture) error {
 			s.advance(time.Second)
 			s.say(ann, "s", "new")
 			return s.DeleteSession(t.Context(), ann, "s")
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			s := newStand(t)
+			s := newFixture(t)
 			s.say(ann, "s", "1", "2")
 			s.records.fail = errTable
 			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errTable) {
@@ -122,12 +123,14 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 // TestDeletionsDoWithoutTheIndex deletes while the index is down: nothing is left in the table, and the vectors go when
 // the index is back.
 func TestDeletionsDoWithoutTheIndex(t *testing.T) {
-	for name, remove := range map[string]func(s *stand, m []conversation.Message) error{
-		"session": func(s *stand, _ []conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
-		"message": func(s *stand, m []conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m[0].ID) },
+	for name, remove := range map[string]func(s *fixture, m []conversation.Message) error{
+		"session": func(s *fixture, _ []conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
+		"message": func(s *fixture, m []conversation.Message) error {
+			return s.DeleteMessage(t.Context(), ann, "s", m[0].ID)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStand(t)
+			s := newFixture(t)
 			m := s.say(ann, "s", "only")
 			fact := s.remember(longterm.Extracted, m[0])
 			s.index.fail = errIndex

@@ -21,7 +21,7 @@ import (
 )
 
 func TestErase(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	for i := range 3 {
 		s.say(ann, fmt.Sprint("s", i), fmt.Sprint("m", i), fmt.Sprint("n", i))
 	}
@@ -37,7 +37,9 @@ func TestErase(t *testing.T) {
 	s.say(bob, "s0", "bob's")
 	dynamotest.Put(t, s.table, ann, "workout#1", nil)
 	dynamotest.Put(t, s.table, ann, "summary#the app's own", nil)
-	dynamotest.Put(t, s.table, ann, "conversation#legacy", map[string]types.AttributeValue{"messages": &types.AttributeValueMemberL{}})
+	dynamotest.Put(t, s.table, ann, "conversation#legacy", map[string]types.AttributeValue{
+		"messages": &types.AttributeValueMemberL{},
+	})
 	session, err := s.store.Sessions.Session(t.Context(), ann, "s1")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +52,8 @@ func TestErase(t *testing.T) {
 	want := erasure.Receipt{
 		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1, BackupsUntil: s.clock().Add(erasure.DefaultBackups),
 		Counts: map[string]int{
-			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 1, "idempotency": 6, "fresh": 3,
+			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 1, "idempotency": 6,
+			"fresh": 3,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -61,14 +64,15 @@ func TestErase(t *testing.T) {
 	if diff := cmp.Diff([]string{"control#generation", "summary#the app's own", "workout#1"}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if messages, _, err := s.store.Messages.Messages(t.Context(), bob, "s0", conversation.Page{Limit: 9}); err != nil || len(messages) != 1 {
+	messages, _, err := s.store.Messages.Messages(t.Context(), bob, "s0", conversation.Page{Limit: 9})
+	if err != nil || len(messages) != 1 {
 		t.Errorf("another user's messages: %v, %v", messages, err)
 	}
 	checkNothingComesBack(t, s, session)
 }
 
 // checkNothingComesBack lets workers that were late write, and the user come back.
-func checkNothingComesBack(t *testing.T, s *stand, old conversation.Session) {
+func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 	t.Helper()
 	if err := s.store.Summaries.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a late summary: %v", err)
@@ -78,7 +82,8 @@ func checkNothingComesBack(t *testing.T, s *stand, old conversation.Session) {
 		t.Errorf("a late prompt: %v", err)
 	}
 	for op, err := range map[string]error{
-		"rearm": s.store.Summaries.Rearm(t.Context(), ann, old, s.clock()), "settle": s.store.Summaries.Settle(t.Context(), ann, old),
+		"rearm":  s.store.Summaries.Rearm(t.Context(), ann, old, s.clock()),
+		"settle": s.store.Summaries.Settle(t.Context(), ann, old),
 	} {
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			t.Errorf("a late %s: %v", op, err)
@@ -102,7 +107,7 @@ func checkNothingComesBack(t *testing.T, s *stand, old conversation.Session) {
 }
 
 func TestEraseInSteps(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	for i := range 30 {
 		s.say(ann, "s", fmt.Sprint(i))
 	}
@@ -122,7 +127,8 @@ func TestEraseInSteps(t *testing.T) {
 	if _, held, err := s.store.Erasures.BeginErasure(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || out.Done || out.Counts["message"] != 30 {
+	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	if err != nil || out.Done || out.Counts["message"] != 30 {
 		t.Errorf("erase at the same time: %+v, %v", out, err)
 	}
 	s.advance(2 * time.Minute)
@@ -130,7 +136,8 @@ func TestEraseInSteps(t *testing.T) {
 	if err != nil || !out.Done || out.Generation != 1 || out.Vectors != 30 || out.Counts["message"] != 30 {
 		t.Errorf("erase to the end: %+v, %v", out, err)
 	}
-	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || out.Generation != 2 || len(out.Counts) != 0 {
+	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	if err != nil || out.Generation != 2 || len(out.Counts) != 0 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
 }
@@ -138,19 +145,19 @@ func TestEraseInSteps(t *testing.T) {
 // stuckIndex answers nothing before the caller gives up, and tells how long that one would have waited at most.
 type stuckIndex struct {
 	erasure.Index
-	patience time.Duration
+	timeLeft time.Duration
 }
 
 func (i *stuckIndex) Drop(ctx context.Context, _ conversation.UserID, _ int64) (int, error) {
 	end, _ := ctx.Deadline()
-	i.patience = time.Until(end)
+	i.timeLeft = time.Until(end)
 	<-ctx.Done()
 	return 0, ctx.Err()
 }
 
 // TestEraseCutsOffWhatTakesTooLong erases where the index hangs: the time cuts it off, and what was deleted is saved.
 func TestEraseCutsOffWhatTakesTooLong(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	s.say(ann, "s", "1", "2")
 	stuck := &stuckIndex{}
 	deps := s.Deps
@@ -160,8 +167,8 @@ func TestEraseCutsOffWhatTakesTooLong(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || out.Done || out.Generation != 1 || out.Counts["message"] != 2 {
 		t.Errorf("erase with an index that hangs: %+v, %v", out, err)
 	}
-	if stuck.patience > 2*time.Second {
-		t.Errorf("the index had %v", stuck.patience)
+	if stuck.timeLeft > 2*time.Second {
+		t.Errorf("the index had %v left", stuck.timeLeft)
 	}
 	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 2 || out.Vectors != 2 {
@@ -178,7 +185,7 @@ func (forgetfulStore) SaveErasure(context.Context, conversation.UserID, erasure.
 
 // TestEraseTellsNoMoreThanIsSaved erases all, and cannot say so in the table: the user is told to come again.
 func TestEraseTellsNoMoreThanIsSaved(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	s.say(ann, "s", "1", "2")
 	deps := s.Deps
 	deps.Users = forgetfulStore{deps.Users}
@@ -195,7 +202,7 @@ func TestEraseTellsNoMoreThanIsSaved(t *testing.T) {
 // TestEraseWhileWriting erases while the user writes: what is acknowledged in a session made afterwards stays, and
 // nothing of before is left.
 func TestEraseWhileWriting(t *testing.T) {
-	s := newStand(t)
+	s := newFixture(t)
 	s.say(ann, "s", "before")
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -207,11 +214,13 @@ func TestEraseWhileWriting(t *testing.T) {
 					return
 				default:
 				}
-				in := conversation.Append{SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: fmt.Sprint(w, i)}}}
+				message := conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(w, i)}
+				in := conversation.Append{SessionID: "s", Messages: []conversation.NewMessage{message}}
 				if _, err := s.store.Messages.Append(t.Context(), ann, in); err != nil && !fault.Is(err, fault.NotFound) {
 					t.Errorf("append: %v", err)
 				}
-				_, err := s.store.Sessions.CreateSession(t.Context(), ann, conversation.NewSession{ID: fmt.Sprint(w, ".", i), Context: "workout_log", CoachID: "c"}, conversation.Idempotency{})
+				another := conversation.NewSession{ID: fmt.Sprint(w, ".", i), Context: "workout_log", CoachID: "c"}
+				_, err := s.store.Sessions.CreateSession(t.Context(), ann, another, conversation.Idempotency{})
 				if err != nil {
 					t.Errorf("create: %v", err)
 				}
@@ -227,7 +236,8 @@ func TestEraseWhileWriting(t *testing.T) {
 	if n := count(s.keys(ann), "msg#"); n != 0 {
 		t.Errorf("%d messages are left", n)
 	}
-	sessions, _, err := s.store.Sessions.Sessions(t.Context(), ann, conversation.SessionFilter{}, conversation.Page{Limit: 200})
+	page := conversation.Page{Limit: 200}
+	sessions, _, err := s.store.Sessions.Sessions(t.Context(), ann, conversation.SessionFilter{}, page)
 	if err != nil {
 		t.Fatal(err)
 	}

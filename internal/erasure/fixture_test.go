@@ -33,8 +33,8 @@ const (
 	bob = conversation.UserID("bob")
 )
 
-// stand is a service on real engines, with a clock that the test moves.
-type stand struct {
+// fixture is a service on real engines, with a clock that the test moves.
+type fixture struct {
 	*erasure.Sweeper
 	t        *testing.T
 	table    string
@@ -47,7 +47,7 @@ type stand struct {
 	now time.Time
 }
 
-// records deletes sessions, where the deletion of messages can be made to fail.
+// records is the session store. The deletion of messages can be made to fail.
 type records struct {
 	erasure.SessionStore
 	fail error
@@ -60,7 +60,7 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 	return r.SessionStore.DeleteMessages(ctx, user, messages)
 }
 
-// index is the engine, where it can be made to fail.
+// index is the real index. Deletion can be made to fail.
 type index struct {
 	*pinecone.Client
 	fail error
@@ -80,7 +80,7 @@ func (i *index) Drop(ctx context.Context, user conversation.UserID, generation i
 	return i.Client.Drop(ctx, user, generation)
 }
 
-// embedder takes every text for the same, and notes what it was.
+// embedder gives every text the same vector and records the texts.
 type embedder struct {
 	mu    sync.Mutex
 	texts []string
@@ -93,9 +93,12 @@ func (e *embedder) Embed(_ context.Context, texts []string) ([][]float32, error)
 	return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
 }
 
-func newStand(t *testing.T) *stand {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &stand{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), index: &index{Client: pineconetest.Client(t, 2)}, embedded: &embedder{}, table: dynamotest.Table(t)}
+	s := &fixture{
+		t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t),
+		index: &index{Client: pineconetest.Client(t, 2)}, embedded: &embedder{},
+	}
 	s.store = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock))
 	s.records = &records{SessionStore: s.store.SessionDeletion}
 	stores := s.store
@@ -105,20 +108,20 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-func (s *stand) clock() time.Time {
+func (s *fixture) clock() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
-func (s *stand) advance(d time.Duration) {
+func (s *fixture) advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = s.now.Add(d)
 }
 
 // say stores messages and their vectors, in a session that is made where it is missing.
-func (s *stand) say(user conversation.UserID, session string, contents ...string) []conversation.Message {
+func (s *fixture) say(user conversation.UserID, session string, contents ...string) []conversation.Message {
 	s.t.Helper()
 	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
 	if _, err := s.store.Sessions.Session(s.t.Context(), user, session); err != nil {
@@ -141,7 +144,7 @@ func (s *stand) say(user conversation.UserID, session string, contents ...string
 	return stored
 }
 
-func (s *stand) indexed(user conversation.UserID, generation int64, ids ...string) {
+func (s *fixture) indexed(user conversation.UserID, generation int64, ids ...string) {
 	s.t.Helper()
 	records := make([]vector.Record, len(ids))
 	for i, id := range ids {
@@ -153,7 +156,7 @@ func (s *stand) indexed(user conversation.UserID, generation int64, ids ...strin
 }
 
 // summarize stores the summary of a session as it stands, and its vector.
-func (s *stand) summarize(user conversation.UserID, id string) summary.Summary {
+func (s *fixture) summarize(user conversation.UserID, id string) summary.Summary {
 	s.t.Helper()
 	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
 	if err != nil {
@@ -167,7 +170,7 @@ func (s *stand) summarize(user conversation.UserID, id string) summary.Summary {
 	return sum
 }
 
-func (s *stand) summaryOf(session conversation.Session) summary.Summary {
+func (s *fixture) summaryOf(session conversation.Session) summary.Summary {
 	return summary.Summary{
 		RecordType: conversation.ConversationSummary, SubjectID: session.ID, SessionID: session.ID,
 		Context: session.Context, Text: "sum", Kind: conversation.ByModel, InProgress: true,
@@ -176,7 +179,7 @@ func (s *stand) summaryOf(session conversation.Session) summary.Summary {
 }
 
 // vectors are the ids that the index holds of a user's generation.
-func (s *stand) vectors(user conversation.UserID, generation int64) map[string]bool {
+func (s *fixture) vectors(user conversation.UserID, generation int64) map[string]bool {
 	s.t.Helper()
 	matches, err := s.index.Query(s.t.Context(), user, generation, vector.Query{Dense: []float32{1, 0}, TopK: 1000})
 	if err != nil {
@@ -190,7 +193,7 @@ func (s *stand) vectors(user conversation.UserID, generation int64) map[string]b
 }
 
 // keys are the sort keys of every record that the table holds of a user.
-func (s *stand) keys(user conversation.UserID) []string {
+func (s *fixture) keys(user conversation.UserID) []string {
 	s.t.Helper()
 	return dynamotest.Keys(s.t, s.table, user)
 }
@@ -201,7 +204,7 @@ var (
 )
 
 // remember stores a memory drawn from messages, and its vector.
-func (s *stand) remember(source longterm.MemorySource, messages ...conversation.Message) longterm.Memory {
+func (s *fixture) remember(source longterm.MemorySource, messages ...conversation.Message) longterm.Memory {
 	s.t.Helper()
 	m := longterm.Memory{Content: "fact", Source: source, CreatedAt: s.clock()}
 	for _, x := range messages {
@@ -216,15 +219,16 @@ func (s *stand) remember(source longterm.MemorySource, messages ...conversation.
 }
 
 // rename gives a session another title: the one before is kept for repeats.
-func (s *stand) rename(user conversation.UserID, session string) {
+func (s *fixture) rename(user conversation.UserID, session string) {
 	s.t.Helper()
 	title := "another"
-	if _, err := s.store.Sessions.UpdateSession(s.t.Context(), user, session, conversation.SessionChange{Title: &title}); err != nil {
+	_, err := s.store.Sessions.UpdateSession(s.t.Context(), user, session, conversation.SessionChange{Title: &title})
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *stand) keepPrompt(session string) (id string) {
+func (s *fixture) keepPrompt(session string) (id string) {
 	s.t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.store.Recall.Access(s.t.Context(), ann)
@@ -233,7 +237,8 @@ func (s *stand) keepPrompt(session string) (id string) {
 	}
 	k := prompt.StoredPrompt{
 		ID: fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
-		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"), Generation: access.Generation,
+		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"),
+		Generation: access.Generation,
 	}
 	if err := s.store.Prompts.SavePrompt(s.t.Context(), ann, k); err != nil {
 		s.t.Fatal(err)
@@ -241,8 +246,8 @@ func (s *stand) keepPrompt(session string) (id string) {
 	return k.ID
 }
 
-// quotes reports whether a prompt that is kept has its text.
-func (s *stand) quotes(id string) bool {
+// quotes reports whether a stored prompt has its text.
+func (s *fixture) quotes(id string) bool {
 	s.t.Helper()
 	k, err := s.store.Prompts.StoredPrompt(s.t.Context(), ann, id)
 	if err != nil || len(k.Manifest) == 0 {
