@@ -19,6 +19,13 @@ func TestAge(t *testing.T) {
 		{"UTC", "2026-02-05T23:50:00Z", "2026-02-06T00:10:00Z", "yesterday"},
 		{"UTC", "2026-02-05T00:10:00Z", "2026-02-06T23:50:00Z", "yesterday"},
 		{"UTC", "2026-02-05T23:50:00Z", "2026-02-07T00:10:00Z", "2 days ago"},
+		{"UTC", "2026-01-06T18:30:00Z", "2026-02-05T18:30:00Z", "30 days ago"},
+		{"UTC", "2026-01-05T23:30:00Z", "2026-02-05T00:30:00Z", "1 month ago (5 January 2026)"},
+		{"UTC", "2026-01-05T23:30:00Z", "2026-03-04T00:30:00Z", "1 month ago (5 January 2026)"},
+		{"UTC", "2025-02-06T18:30:00Z", "2026-02-05T18:30:00Z", "11 months ago (6 February 2025)"},
+		{"UTC", "2025-02-05T18:30:00Z", "2026-02-05T18:30:00Z", "1 year ago (5 February 2025)"},
+		{"UTC", "2023-01-05T18:30:00Z", "2026-02-05T18:30:00Z", "3 years ago (5 January 2023)"}, // 1127 days
+		{"Asia/Kolkata", "2026-01-05T18:40:00Z", "2026-02-15T18:20:00Z", "1 month ago (6 January 2026)"},
 		{"Asia/Kolkata", "2026-02-05T18:20:00Z", "2026-02-05T18:40:00Z", "yesterday"},
 		{"America/New_York", "2026-03-08T04:50:00Z", "2026-03-08T05:10:00Z", "yesterday"}, // clocks change that night
 		{"America/New_York", "2026-03-08T05:10:00Z", "2026-03-09T03:50:00Z", "22 hours ago"},

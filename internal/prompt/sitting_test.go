@@ -1,0 +1,236 @@
+package prompt_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// on is a time of the month in which the tests' now is, or of the month before for a day over now's.
+func on(day, hour, minutes int) time.Time {
+	month := time.February
+	if day > now.Day() {
+		month = time.January
+	}
+	return time.Date(2026, month, day, hour, minutes, 0, 0, time.UTC)
+}
+
+// spoken is a conversation whose lines are said at the given times.
+func spoken(p *person, id, in string, start time.Time, lines map[time.Time]string) {
+	var all []line
+	for at := start; !at.After(now); at = at.Add(minute) {
+		if text, ok := lines[at]; ok {
+			say := says
+			if rest, isAnswer := strings.CutPrefix(text, "> "); isAnswer {
+				say, text = answers, rest
+			}
+			all = append(all, say(at.Sub(start), text))
+		}
+	}
+	p.converse(id, in, "c", start, all...)
+}
+
+func request(recipe string) prompt.Request {
+	return prompt.Request{
+		Recipe: recipe, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next",
+	}
+}
+
+// A history of weeks is told as the specification's rules say, worked out by hand.
+func TestHistoriesOfWeeks(t *testing.T) {
+	t.Parallel()
+	histories := map[string]func(*person){
+		"back after 9 days": func(p *person) {
+			spoken(p, "here", "coach_conversation", on(27, 0, 46), map[time.Time]string{
+				on(27, 0, 46): "I can't sleep.", on(27, 0, 47): "> Try reading.",
+			})
+			spoken(p, "design", "program_designer", on(5, 16, 0), map[time.Time]string{
+				on(5, 16, 0): "Swap the squats.", on(5, 16, 30): "> Swapped.",
+			})
+			summarize(p.converse("swings", "workout_log", "c", on(4, 12, 0), says(0, "swings")), "They logged swings.")
+			summarize(p.converse("rows", "workout_log", "c", on(29, 9, 0), says(0, "rows")), "They logged rows.")
+			summarize(p.converse("old", "workout_log", "c", on(28, 9, 0), says(0, "old")), "They logged nothing.")
+			p.converse("tom", "workout_log", "tom", on(5, 18, 20), says(0, "for tom"))
+		},
+		"in the middle of a thread": func(p *person) {
+			spoken(p, "here", "coach_conversation", on(20, 9, 0), map[time.Time]string{
+				on(20, 9, 0): "Hello.", on(4, 20, 0): "Good night.", on(5, 15, 59): "How was lunch?",
+				on(5, 18, 20): "Is that enough?",
+			})
+			summarize(&p.sessions[len(p.sessions)-1], "They talk about sleep.")
+			spoken(p, "design", "program_designer", on(5, 17, 20), map[time.Time]string{
+				on(5, 17, 20): "Only two days a week.", on(5, 17, 50): "> Two days it is.",
+			})
+			spoken(p, "runs", "workout_log", on(2, 8, 0), map[time.Time]string{
+				on(2, 8, 0): "Ran 3 km.", on(5, 8, 0): "Ran 5 km.",
+			})
+			summarize(&p.sessions[len(p.sessions)-1], "They log runs.")
+		},
+	}
+	golden, err := txtar.ParseFile("testdata/weeks/history.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range golden.Files {
+		t.Run(want.Name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture()
+			histories[want.Name](w.user("u"))
+			_, got, _ := strings.Cut(build(t, w.service(now), "u", request(prompt.TieredHistory)).System,
+				"<conversation-history>\n")
+			if diff := cmp.Diff(string(want.Data), got+"\n"); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// A pause of exactly 30 minutes belongs to a thread, a longer one does not.
+func TestThreadGap(t *testing.T) {
+	t.Parallel()
+	for pause, want := range map[time.Duration]string{
+		30 * minute:                  "This continues an active thread of 2 conversations that began 40 minutes ago.",
+		30*minute + time.Millisecond: "This continues an active thread that began 10 minutes ago.",
+		80 * minute:                  "This continues an active thread that began 10 minutes ago.",
+		30*minute + 20*24*60*minute:  "This continues an active thread that began 10 minutes ago.",
+		29*minute + 59*time.Second:   "This continues an active thread of 2 conversations that began 39 minutes ago.",
+	} {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("other", "workout_log", "c", now.Add(-10*minute-pause), says(0, "before"))
+		p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "hello"))
+		got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
+		if !strings.Contains(got, want) {
+			t.Errorf("a pause of %v: the prompt lacks %q", pause, want)
+		}
+	}
+}
+
+// A sitting over midnight is told in parts, each with its own date.
+func TestSittingOverMidnight(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 5, 0, 20, 0, 0, time.UTC)
+	w := newFixture()
+	w.user("u").converse("here", "coach_conversation", "c", at.Add(-40*minute), says(0, "late"), says(25*minute, "later"))
+	got := build(t, w.service(at), "u", request(prompt.TieredHistory)).System
+	const want = `<conversation context="Coach" date="2026-02-04" from="23:40" to="23:40" when="yesterday">
+[human 23:40] late
+</conversation>
+<conversation context="Coach" date="2026-02-05" from="00:05" to="00:05" when="today">
+[human 00:05] later
+</conversation>`
+	if !strings.Contains(got, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, got)
+	}
+}
+
+// Role messages carry no times, so unified says of which days they are.
+func TestDaysOfRecentMessages(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lines map[time.Time]string
+		want  string
+	}{
+		"of one day": {map[time.Time]string{on(27, 0, 46): "a"}, "of 27 January (9 days ago), 00:46"},
+		"of today":   {map[time.Time]string{on(5, 9, 0): "a"}, ""},
+		"of several days": {
+			map[time.Time]string{on(27, 0, 46): "a", on(5, 9, 0): "b"},
+			"of 27 January (9 days ago), 00:46, to today, 09:00",
+		},
+		"of one afternoon": {
+			map[time.Time]string{on(4, 15, 0): "a", on(4, 15, 9): "b"},
+			"of 4 February (yesterday), 15:00 to 15:09",
+		},
+	} {
+		w := newFixture()
+		spoken(w.user("u"), "here", "coach_conversation", on(27, 0, 46), tt.lines)
+		got := build(t, w.service(now), "u", request(prompt.Unified)).System
+		_, after, found := strings.Cut(got, "- The messages before this one: ")
+		line, _, _ := strings.Cut(after, "\n")
+		if found != (tt.want != "") || line != tt.want {
+			t.Errorf("%s: %q, want %q", name, line, tt.want)
+		}
+	}
+}
+
+// A limit counts what is left after the filters: sessions of other coaches, of unshared contexts and without messages
+// hide nothing.
+func TestLimitsCountWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.access.Preferences = longterm.DefaultPreferences()
+	p.access.Preferences.Unshared = map[string]bool{"coach_creator": true}
+	summarize(p.converse("wanted", "workout_log", "c", now.Add(-40*time.Hour), says(0, "x")), "They logged swings.")
+	for i := range 30 {
+		p.converse(fmt.Sprint("tom", i), "workout_log", "tom", now.Add(-time.Hour), says(0, "x"))
+		p.converse(fmt.Sprint("hidden", i), "coach_creator", "c", now.Add(-time.Hour), says(0, "x"))
+		p.converse(fmt.Sprint("silent", i), "workout_log", "c", now.Add(-time.Hour))
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-2*time.Hour))
+	got := build(t, w.service(now), "u", request(prompt.Unified))
+	if !strings.Contains(got.System, "[Workout Log - yesterday]: They logged swings.") || w.calls["sessions"] != 1 {
+		t.Errorf("%d reads of sessions:\n%s", w.calls["sessions"], got.System)
+	}
+}
+
+// All sessions of seven days are told while there is room, and all messages of a long sitting.
+func TestNothingIsSilentlyAbsent(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	for i := range 75 {
+		summarize(p.converse(fmt.Sprint("s", i), "workout_log", "c", now.Add(-time.Duration(i+20)*2*time.Hour),
+			says(0, "x")), fmt.Sprint("summary ", i, "."))
+	}
+	var lines []line
+	for i := range 300 {
+		lines = append(lines, says(time.Duration(i)*minute, fmt.Sprint("message ", i)))
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-300*minute), lines...)
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
+	summaries := blockOf(t, got, "session_summaries").Items
+	for _, i := range summaries {
+		if i.Decision != prompt.Included {
+			t.Errorf("%+v", i)
+		}
+	}
+	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 300 messages" {
+		t.Errorf("the sitting: %+v", item)
+	}
+	if len(summaries) != 74 || len(got.Manifest.Warnings) != 0 { // the last one is 8 days old
+		t.Errorf("%d summaries, warnings %q", len(summaries), got.Manifest.Warnings)
+	}
+}
+
+// Where a bound ends a read, the manifest says so and gives no other reason.
+func TestBoundsAreNamed(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	for i := range 400 {
+		summarize(p.converse(fmt.Sprint("s", i), "workout_log", "c", now.Add(-24*time.Hour-time.Duration(i)*minute),
+			says(0, "x")), "x")
+	}
+	var lines []line
+	for i := range 1400 {
+		lines = append(lines, says(time.Duration(i)*30*time.Second, "m"))
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-700*minute), lines...)
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
+	item := itemOf(t, got, "thread_history", "here")
+	if !strings.Contains(item.Reason, "those before were not read: the read ended after") {
+		t.Errorf("the sitting: %+v", item)
+	}
+	warnings := strings.Join(got.Manifest.Warnings, "\n")
+	if !strings.Contains(warnings, "only the latest") || !strings.Contains(warnings, "the read ended after") {
+		t.Errorf("warnings %q", warnings)
+	}
+}
