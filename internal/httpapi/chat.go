@@ -136,7 +136,7 @@ func (s chats) streamEvents(ctx context.Context, hc huma.Context, events iter.Se
 	out := eventWriter{w: hc.BodyWriter()}
 	defer func() {
 		if v := recover(); v != nil {
-			s.logPanic(ctx, "chat panicked", v)
+			s.logPanic(ctx, "chat", v)
 		}
 		if !out.closed {
 			out.send("error", problemOf(fault.New(fault.Internal, "")))

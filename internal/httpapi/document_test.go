@@ -220,7 +220,7 @@ func TestChatEventsAreInTheDocument(t *testing.T) {
 		h, _ := newCoach(t, &fakeChat{events: events})
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, chatRequest(t, "http://x", "user:ann", hello))
-		for _, frame := range strings.Split(strings.TrimSpace(w.Body.String()), "\n\n") {
+		for frame := range strings.SplitSeq(strings.TrimSpace(w.Body.String()), "\n\n") {
 			name, data, _ := strings.Cut(strings.TrimPrefix(frame, "event: "), "\ndata: ")
 			if schemas[name] == nil {
 				t.Fatalf("the document has no event %q", name)

@@ -122,7 +122,7 @@ func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutpu
 // one.
 func (s exports) recoverExport(ctx context.Context, out *lineWriter) {
 	if v := recover(); v != nil {
-		s.logPanic(ctx, "export panicked", v)
+		s.logPanic(ctx, "export", v)
 		out.send("error", problemOf(fault.New(fault.Internal, "")))
 	}
 }

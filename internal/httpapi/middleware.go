@@ -116,14 +116,14 @@ func (s *server) recoverPanic(w *statusWriter, r *http.Request) {
 	if v == nil {
 		return
 	}
-	s.logPanic(r.Context(), "handler panicked", v)
+	s.logPanic(r.Context(), "handler", v)
 	if w.status == 0 {
 		WriteProblem(w, fault.New(fault.Internal, ""))
 	}
 }
 
-func (s *server) logPanic(ctx context.Context, message string, v any) {
-	s.log.ErrorContext(ctx, message, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+func (s *server) logPanic(ctx context.Context, where string, v any) {
+	s.log.ErrorContext(ctx, "panicked", "where", where, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 }
 
 func (s *server) logAccess(w *statusWriter, r *http.Request, started time.Time) {
