@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,7 +16,7 @@ import (
 const (
 	// firstMessages is how many messages of one session are read where the timeline lacks some, moreMessages how many are
 	// read at a time after that.
-	firstMessages = 20
+	firstMessages = 50
 	moreMessages  = 200
 	// maxWaves limits how often more of the history is read.
 	maxWaves = 6
@@ -249,7 +250,7 @@ func (h *history) fills(budget cost, limit Cap) bool {
 
 // cappedCost is about what a message takes of a budget.
 func cappedCost(m *conversation.Message, limit Cap) cost {
-	c := cost{tokens: m.Tokens, chars: len([]rune(m.Content))}
+	c := cost{tokens: m.Tokens, chars: utf8.RuneCountInString(m.Content)}
 	if limit.Chars > 0 && c.chars > limit.Chars {
 		c.tokens, c.chars = c.tokens*limit.Chars/c.chars, limit.Chars
 	}

@@ -113,6 +113,45 @@ func TestThreadGap(t *testing.T) {
 	}
 }
 
+// Within a session too, a pause longer than 30 minutes ends the thread.
+func TestThreadWithinTheSession(t *testing.T) {
+	t.Parallel()
+	for last, want := range map[time.Duration]string{
+		20 * minute: "This continues an active thread that began 20 minutes ago.",
+		40 * minute: "This begins a new thread; the last message with you was 40 minutes ago.",
+	} {
+		w := newFixture()
+		w.user("u").converse("here", "coach_conversation", "c", now.Add(-last-80*minute), says(0, "early"),
+			says(80*minute, "late"))
+		if got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System; !strings.Contains(got, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+// What a session said before today is told with the day of its last earlier sitting, which is read where others have
+// said much since. A session whose earlier messages can't be found is told with the day of its start.
+func TestDayOfTheEarlierSitting(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	spoken(p, "runs", "workout_log", on(2, 8, 0), map[time.Time]string{
+		on(2, 8, 0): "Ran 3 km.", on(4, 8, 0): "Ran 4 km.", on(5, 8, 0): "Ran 5 km.",
+	})
+	summarize(&p.sessions[0], "They log runs.")
+	var lines []line
+	for i := range 250 {
+		lines = append(lines, says(time.Duration(i)*minute, "for tom"))
+	}
+	p.converse("tom", "workout_log", "tom", on(5, 9, 0), lines...)
+	p.converse("here", "coach_conversation", "c", now)
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
+	const want = `date="2026-02-04" to="08:00" when="yesterday" type="summary">` + "\nThey log runs."
+	if !strings.Contains(got, want) || !strings.Contains(got, "[human 08:00] Ran 5 km.") {
+		t.Errorf("the prompt lacks %q:\n%s", want, got)
+	}
+}
+
 // A sitting over midnight is told in parts, each with its own date.
 func TestSittingOverMidnight(t *testing.T) {
 	t.Parallel()
