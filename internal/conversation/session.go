@@ -43,7 +43,9 @@ type SessionSummary struct {
 	Text string
 	// Tokens is the length of Text in tokens, or 0 if it was not counted.
 	Tokens int
-	Kind   SummaryKind
+	// Tags are the topics of the conversation, none if the model has named none.
+	Tags []string
+	Kind SummaryKind
 	// InProgress is true if the session was not completed.
 	InProgress bool
 	// CoveredThrough is the seq of the last message that the summary covers.

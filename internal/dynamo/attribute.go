@@ -49,6 +49,7 @@ const (
 	// A session's copy of its summary.
 	attrSummary           = "summary"
 	attrSummaryTokens     = "summaryTokens"
+	attrSummaryTags       = "summaryTags"
 	attrSummaryKind       = "summaryKind"
 	attrSummaryInProgress = "summaryInProgress"
 	attrSummaryCoveredSeq = "summaryCoveredSeq"

@@ -67,6 +67,7 @@ func decodeSessionSummary(it item) *conversation.SessionSummary {
 	}
 	return &conversation.SessionSummary{
 		Text: it.string(attrSummary), Tokens: int(it.int64(attrSummaryTokens)),
+		Tags:           it.strings(attrSummaryTags),
 		Kind:           conversation.SummaryKind(it.string(attrSummaryKind)),
 		InProgress:     it.bool(attrSummaryInProgress),
 		CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),

@@ -79,6 +79,7 @@ func setSessionSummary(sum summary.Summary) expression.UpdateBuilder {
 	}
 	return u.Set(field(attrSummary), value(stringAttr(sum.Text))).
 		Set(field(attrSummaryTokens), value(intAttr(sum.Tokens))).
+		Set(field(attrSummaryTags), value(listAttr(sum.Tags))).
 		Set(field(attrSummaryKind), value(stringAttr(string(sum.Kind)))).
 		Set(field(attrSummaryInProgress), value(boolAttr(sum.InProgress))).
 		Set(field(attrSummaryCoveredSeq), value(intAttr(sum.CoveredThrough))).
@@ -88,7 +89,7 @@ func setSessionSummary(sum summary.Summary) expression.UpdateBuilder {
 // removeSessionSummary removes the session's copy of its summary.
 func removeSessionSummary(u expression.UpdateBuilder) expression.UpdateBuilder {
 	for _, name := range []string{
-		attrSummary, attrSummaryTokens, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
+		attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
 		attrSummaryUpdatedAt,
 	} {
 		u = u.Remove(field(name))
@@ -138,6 +139,7 @@ func encodeSummary(user conversation.UserID, s summary.Summary) (item, error) {
 	it.setString(attrCoachID, s.CoachID)
 	it[attrSummary] = stringAttr(s.Text)
 	it[attrTokens] = intAttr(s.Tokens)
+	it.setStrings(attrSummaryTags, s.Tags)
 	it[attrSummaryKind] = stringAttr(string(s.Kind))
 	it[attrSummaryInProgress] = boolAttr(s.InProgress)
 	it[attrSummaryCoveredSeq] = intAttr(s.CoveredThrough)
@@ -159,7 +161,8 @@ func decodeSummary(it item) (s summary.Summary, ok bool) {
 	return summary.Summary{
 		RecordType: conversation.RecordType(recordType), SubjectID: subject, SessionID: it.string(attrSessionID),
 		Context: it.string(attrSourceContext), CoachID: it.string(attrCoachID), Text: it.string(attrSummary),
-		Tokens: int(it.int64(attrTokens)), Kind: conversation.SummaryKind(it.string(attrSummaryKind)),
+		Tokens: int(it.int64(attrTokens)), Tags: it.strings(attrSummaryTags),
+		Kind:       conversation.SummaryKind(it.string(attrSummaryKind)),
 		InProgress: it.bool(attrSummaryInProgress), CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),
 		OccurredAt: it.time(attrOccurredAt), UpdatedAt: it.time(attrUpdatedAt), Fields: it.document(attrFields),
 		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion), Generation: it.int64(attrGeneration),

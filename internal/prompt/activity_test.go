@@ -313,3 +313,30 @@ func TestReferenceToADay(t *testing.T) {
 		}
 	}
 }
+
+// The heading is the specification's to the byte: its line, two lines of text, a blank line, then the items
+// (unified-conversation-context, "Prompt addition example").
+func TestActivityReadsAsTheSpecification(t *testing.T) {
+	t.Parallel()
+	const want = `# RECENT ACTIVITY IN OTHER CONTEXTS
+The user recently had the following interactions in other parts of the platform.
+Use this for continuity, but don't assume actions were completed unless confirmed.
+
+[Program Designer - 2 hours ago]: User was modifying their Deadlift Prep program. They wanted to swap barbell hip ` +
+		`thrusts for banded glute bridges due to limited equipment at home. The change was discussed but may not have been ` +
+		`completed.
+
+#`
+	w := newFixture()
+	p := w.user("u")
+	const text = `User was modifying their Deadlift Prep program.
+They wanted to swap barbell hip thrusts for banded glute bridges due to limited
+equipment at home. The change was discussed but may not have been completed.`
+	summarize(p.converse("d", "program_designer", "c", now.Add(-2*time.Hour), says(0, "Swap?")), text)
+	p.converse("s", "coach_conversation", "c", now.Add(-minute), says(0, "hi"))
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "next"})
+	if !strings.Contains(got.System, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, got.System)
+	}
+}

@@ -22,6 +22,7 @@ func ann(t *testing.T, w *fixture) prompt.Request {
 	yesterday := summarize(p.converse("log", "workout_log", "mia", now.Add(-26*time.Hour),
 		says(0, "Logged 5x5 squats at 90 kg."), answers(minute, "Noted, a new best!")),
 		"The user logged 5x5 squats at 90 kg, a personal best.")
+	yesterday.Summary.Tags = []string{"squats", "personal best"}
 	designer := p.converse("design", "program_designer", "mia", now.Add(-2*time.Hour),
 		says(0, "Can we swap barbell hip thrusts for banded glute bridges? I have no barbell at home."),
 		answers(minute, "Sure. I can change that in your Deadlift Prep program."),

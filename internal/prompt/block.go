@@ -50,6 +50,8 @@ type entry struct {
 	tokens int
 	fields []field
 	note   string
+	// tags are the topics that are stored with a summary.
+	tags []string
 	// trusted marks text of Throughline's own and text that only the app can write. It is written verbatim.
 	trusted bool
 	// constant marks trusted text that is the same in every prompt of a recipe, so that it is counted once.

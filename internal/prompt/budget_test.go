@@ -380,6 +380,7 @@ func TestWhatCannotBeCutIsDroppedWhole(t *testing.T) {
 	r.Recipe = prompt.ContextFormat05
 	hits := w.user("u").hits
 	hits[0].Summary.Text = strings.Repeat("word ", 255)
+	hits[1].Summary.Tags = []string{"kirschblütenwanderwege", "klosterübernachtungen", "teezeremonienschulen"}
 	hits[1].Summary.Text = strings.Repeat("kirschblütenwanderwege klosterübernachtungen teezeremonienschulen ", 12)
 	item := itemOf(t, build(t, w.service(now), "u", r), "session_summaries", "trip2")
 	if item.Decision != prompt.Dropped || item.Tokens < tokens.Count(hits[1].Summary.Text) {

@@ -35,6 +35,7 @@ func japanTraveller(w *fixture, remembers bool, lines ...line) prompt.Request {
 	if remembers {
 		day := 24 * time.Hour
 		first := summarize(p.converse("trip1", "coach_conversation", "c", now.Add(-20*day), says(0, "Japan?")), blossoms)
+		first.Summary.Tags = []string{"japan", "cherry blossoms"}
 		second := summarize(p.converse("trip2", "coach_conversation", "c", now.Add(-19*day), says(0, "Money?")), budget)
 		p.hits = []recall.Hit{summaryHit(first, 0.8), summaryHit(second, 0.6)}
 	}
@@ -188,6 +189,65 @@ func TestContextFormatBudgetOfARequest(t *testing.T) {
 	}
 }
 
+// A message of the recent conversation is cut only if the block's 200 tokens are used up, and an answer that is cut
+// stands behind its question.
+func TestContextFormatRecentIsWhole(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	answer := strings.TrimSpace(strings.Repeat("Cherry trees bloom first in the south. ", 15)) // 585 characters
+	p := build(t, w.service(now), "u", japanTraveller(w, false, says(0, planning), answers(minute/2, answer)))
+	want := "RECENT CONVERSATION:\nUser: " + planning + "\nAssistant: " + answer + "\n\n"
+	if !strings.Contains(p.Text, want) {
+		t.Errorf("the text lacks %q:\n%s", want, p.Text)
+	}
+	w = newFixture()
+	long := strings.Repeat(answer+" ", 4)
+	p = build(t, w.service(now), "u",
+		japanTraveller(w, false, says(0, "One?"), answers(1, "Yes."), says(minute/3, planning), answers(minute/2, long)))
+	recent := blockOf(t, p, "recent_messages")
+	if !strings.Contains(p.Text, "RECENT CONVERSATION:\nUser: "+planning+"\nAssistant: "+answer) ||
+		!strings.Contains(p.Text, "…\n\nCURRENT QUERY:") || strings.Contains(p.Text, "One?") {
+		t.Errorf("text: %s", p.Text)
+	}
+	if recent.Tokens > 200 || recent.Tokens < 170 {
+		t.Errorf("the block has %d tokens", recent.Tokens)
+	}
+}
+
+// The part of this session that the recent conversation does not tell is told by the session's summary, the first of
+// the summaries. A session that is told whole needs none.
+func TestContextFormatTellsItsEarlierPart(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{6: false, 7: true, 40: true} {
+		for _, recipe := range []string{prompt.ContextFormat, prompt.ContextFormat05} {
+			w := newFixture()
+			r := japanTraveller(w, true)
+			r.SessionID, r.Recipe, r.Message = "s", recipe, japan
+			talkative(w, n, "coach")
+			for i := range w.user("u").sessions {
+				if s := &w.user("u").sessions[i]; s.ID == "s" {
+					summarize(s, "User compared two rail passes.")
+				}
+			}
+			p := build(t, w.service(now), "u", r)
+			told := strings.Contains(p.Text, "PREVIOUS CONTEXT (from long-term memory):\nUser compared two rail passes.\n\n")
+			if told != want {
+				t.Errorf("%s, %d messages: told %v:\n%s", recipe, n, told, p.Text)
+			}
+			items := blockOf(t, p, "session_summaries").Items
+			if want && (len(items) != 3 || items[0].Reason != "it tells the earlier part of this conversation") {
+				t.Errorf("items %+v", items)
+			}
+		}
+	}
+	w := newFixture() // few messages that are too long to be told whole
+	r := japanTraveller(w, false, says(0, planning), answers(minute/2, strings.Repeat(happyToHlp, 9)))
+	summarize(&w.user("u").sessions[0], "User compared two rail passes.")
+	if p := build(t, w.service(now), "u", r); !strings.Contains(p.Text, "memory):\nUser compared two rail passes.\n\n") {
+		t.Errorf("text: %s", p.Text)
+	}
+}
+
 // v0.5: tags, profile, and sections by what is asked.
 func TestContextFormat05Sections(t *testing.T) {
 	t.Parallel()
@@ -204,7 +264,7 @@ func TestContextFormat05Sections(t *testing.T) {
 			w.user("u").snapshot.Profile = &longterm.Profile{Name: "Ken"}
 			r.Recipe, r.Message = prompt.ContextFormat05, message
 			text := build(t, w.service(now), "u", r).Text
-			if got := strings.Contains(text, "[coach, "); got != want.past {
+			if got := strings.Contains(text, "[japan, cherry blossoms] "+blossoms+"\n\n"+budget); got != want.past {
 				t.Errorf("tagged past: %v\n%s", got, text)
 			}
 			if got := strings.Contains(text, "USER PROFILE:\nName: Ken"); got != want.profile {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/truncate"
 )
@@ -54,26 +53,6 @@ func wantsPast(sel *selection) bool { return typeOf(sel.Message) != greeting }
 
 // wantsProfile includes the profile if the query is about the user.
 func wantsProfile(sel *selection) bool { return typeOf(sel.Message) != general }
-
-// maxTags is how many words of a summary become its tags; longer ones than maxTagChars do not.
-const (
-	maxTags     = 3
-	maxTagChars = 40
-)
-
-// tags returns the words that a text uses most, equals in the order of their first use.
-func tags(text string) []string {
-	words := allKeywords(text)
-	counts := map[string]int{}
-	var distinct []string
-	for _, w := range words {
-		if counts[w]++; counts[w] == 1 && utf8.RuneCountInString(w) <= maxTagChars {
-			distinct = append(distinct, w)
-		}
-	}
-	slices.SortStableFunc(distinct, func(a, b string) int { return counts[b] - counts[a] })
-	return distinct[:min(len(distinct), maxTags)]
-}
 
 // keywords returns the distinct words of a text that carry meaning, sorted.
 func keywords(text string) []string {

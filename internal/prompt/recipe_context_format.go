@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
 // contextFormat is the recipe of maas-context-format v0.1: one plain payload of 700 tokens, the current message not
@@ -29,7 +31,7 @@ var contextFormat = Recipe{
 		},
 		{
 			Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
-			Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges,
+			Cap: Cap{Tokens: recentTokens, Shorten: true}, Select: selectExchanges,
 		},
 	},
 }
@@ -56,7 +58,7 @@ var contextFormat05 = Recipe{
 		},
 		{
 			Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
-			Cap: Cap{Items: 6, Chars: 320, Tokens: 200, Shorten: true}, Select: selectExchanges,
+			Cap: Cap{Tokens: recentTokens, Shorten: true}, Select: selectExchanges,
 		},
 		{Block: blockProfile, Style: labelValue, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, When: wantsProfile},
 	},
@@ -103,18 +105,22 @@ const (
 	minSummaryScore = 0.02
 )
 
-// selectPrevious selects the summaries most relevant to the message: those that the search found or, if it found none,
-// those that share words with it (maas-context-format, "Retrieval": keyword search in v0.1).
+// selectPrevious selects the summary of this session's earlier part, and the summaries most relevant to the message:
+// those that the search found or, if it found none, those that share words with it (maas-context-format, "Retrieval":
+// keyword search in v0.1).
 func selectPrevious(sel *selection, slot *Slot) []*entry {
 	entries := foundSummaries(sel, slot)
 	if len(entries) == 0 {
 		entries = keywordSummaries(sel, slot)
 	}
+	own := ownEarlierPart(sel, slot)
+	entries = append(own, entries...)
 	top := 0.0
 	for i, e := range entries {
 		e.position = i
 		top = max(top, e.score)
-		if e.decision == "" && (e.score < minSummaryScore || i >= minSummaries && e.score < top*relevantShare) {
+		irrelevant := e.score < minSummaryScore || i >= minSummaries && e.score < top*relevantShare
+		if i >= len(own) && e.decision == "" && irrelevant {
 			e.drop(reasonIrrelevant)
 		}
 	}
@@ -130,6 +136,7 @@ func foundSummaries(sel *selection, slot *Slot) []*entry {
 		e := &entry{
 			kind: "summary", id: h.Summary.SessionID, sessionID: h.Summary.SessionID, context: h.Summary.Context,
 			at: h.Summary.OccurredAt, score: h.Score, text: h.Summary.Text, tokens: h.Summary.Tokens,
+			tags: h.Summary.Tags,
 		}
 		entries = append(entries, sel.claimEntry(e, summaryKey(h.Summary.SessionID), slot.Block))
 	}
@@ -167,41 +174,78 @@ func keywordSummaries(sel *selection, slot *Slot) []*entry {
 // minTaggedChars is the fewest characters of a summary after its tags.
 const minTaggedChars = 24
 
-// selectTagged is selectPrevious with each summary's tags in front: its context, and the words that it uses most.
+// selectTagged is selectPrevious with the tags that are stored with each summary in front of it (maas-context-format,
+// backlog v0.2). A summary without tags gets none.
 func selectTagged(sel *selection, slot *Slot) []*entry {
 	entries := selectPrevious(sel, slot)
 	for _, e := range entries {
-		front := "[" + strings.Join(append([]string{strings.ToLower(contextLabel(e.context))}, tags(e.text)...), ", ") + "] "
+		if len(e.tags) == 0 {
+			continue
+		}
+		front := "[" + strings.Join(e.tags, ", ") + "] "
 		e.text, e.tokens, e.minChars = front+e.text, 0, utf8.RuneCountInString(front)+minTaggedChars
 	}
 	return entries
 }
 
 // selectExchanges selects the session's last exchanges, chronologically. An exchange is a message of the user and its
-// answer. A request's scoping limits the messages of which they are the last.
+// answer. The newest exchange is the most valuable, and in it the user's message, so that no answer stands without its
+// question. A message is cut only if the block's tokens are used up.
 func selectExchanges(sel *selection, slot *Slot) []*entry {
+	var entries []*entry
+	for _, exchange := range slices.Backward(lastExchanges(sel)) {
+		first := exchange[0]
+		g := &group{
+			kind: "exchange", id: first.ID, sessionID: first.SessionID, context: first.Context, began: first.Timestamp,
+		}
+		for _, m := range exchange {
+			e := messageEntry(m)
+			e.position, e.group = m.Seq, g
+			entries = append(entries, capChars(e, slot.Cap))
+		}
+	}
+	return capItems(entries, slot)
+}
+
+const (
+	// maxExchanges is how many exchanges are included (maas-context-format, "Count": 2-3).
+	maxExchanges = 3
+	// recentTokens limits them together (maas-context-format, "Recent Conversation": max tokens).
+	recentTokens = 200
+)
+
+// lastExchanges returns the session's last exchanges, oldest first. A request's scoping limits the messages of which
+// they are the last.
+func lastExchanges(sel *selection) [][]*conversation.Message {
 	messages := sel.ownMessages
 	if sel.Scoping != nil {
 		messages, _ = sel.scope()
 	}
-	var exchanges []*group
-	var entries []*entry
-	for i, m := range messages {
-		e := messageEntry(m)
-		e.position = i
-		if len(exchanges) == 0 || speakerName(m.Role) == "User" {
-			exchanges = append(exchanges, &group{
-				kind: "exchange", id: m.ID, sessionID: m.SessionID, context: m.Context, began: m.Timestamp,
-			})
+	var exchanges [][]*conversation.Message
+	for _, m := range messages {
+		if len(exchanges) == 0 || m.Role == conversation.User {
+			exchanges = append(exchanges, nil)
 		}
-		e.group = exchanges[len(exchanges)-1]
-		entries = append(entries, capChars(e, slot.Cap))
+		last := len(exchanges) - 1
+		exchanges[last] = append(exchanges[last], m)
 	}
-	slices.Reverse(entries)
-	return slices.DeleteFunc(entries, func(e *entry) bool {
-		return !slices.Contains(exchanges[max(len(exchanges)-maxExchanges, 0):], e.group)
-	})
+	return exchanges[max(len(exchanges)-maxExchanges, 0):]
 }
 
-// maxExchanges is how many exchanges are included (maas-context-format, "Count": 2-3).
-const maxExchanges = 3
+// ownEarlierPart returns the summary of this session if the recent conversation does not tell all of it.
+func ownEarlierPart(sel *selection, slot *Slot) []*entry {
+	exchanges := lastExchanges(sel)
+	if !hasSummary(sel.session) || len(exchanges) == 0 {
+		return nil
+	}
+	tokens := 0
+	for _, m := range slices.Concat(exchanges...) {
+		tokens += m.Tokens
+	}
+	if isFirstMessage(sel, exchanges[0][0]) && tokens <= recentTokens {
+		return nil
+	}
+	e := summaryEntry(sel, sel.session, sel.session.Summary.UpdatedAt)
+	e.includeReason = "it tells the earlier part of this conversation"
+	return []*entry{sel.claimEntry(e, summaryKey(sel.session.ID), slot.Block)}
+}

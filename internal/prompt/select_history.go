@@ -100,7 +100,7 @@ const positionsPerConversation = 1 << 20
 func summaryEntry(sel *selection, s conversation.Session, at time.Time) *entry {
 	return &entry{
 		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: at,
-		text: s.Summary.Text, tokens: s.Summary.Tokens,
+		text: s.Summary.Text, tokens: s.Summary.Tokens, tags: s.Summary.Tags,
 		label: contextLabel(s.Context) + " - " + conversation.Age(at, sel.now, sel.zone),
 	}
 }

@@ -249,7 +249,8 @@ func (sel *selection) addSessionsOfHits(hits []recall.Hit, known map[string]int)
 			ID: h.Summary.SessionID, Context: h.Summary.Context, CoachID: h.Summary.CoachID,
 			StartedAt: h.Summary.OccurredAt, LastMessageAt: h.Summary.OccurredAt,
 			Summary: &conversation.SessionSummary{
-				Text: h.Summary.Text, Tokens: h.Summary.Tokens, Kind: h.Summary.Kind, InProgress: h.Summary.InProgress,
+				Text: h.Summary.Text, Tokens: h.Summary.Tokens, Tags: h.Summary.Tags, Kind: h.Summary.Kind,
+				InProgress:     h.Summary.InProgress,
 				CoveredThrough: h.Summary.CoveredThrough, UpdatedAt: h.Summary.UpdatedAt,
 			},
 		})

@@ -17,7 +17,8 @@ func newSummary(s conversation.Session, covered int, kind conversation.SummaryKi
 	return summary.Summary{
 		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID,
 		Context: s.Context, CoachID: s.CoachID,
-		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
+		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4,
+		Tags: []string{"squats", fmt.Sprint(kind)}, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
 		OccurredAt: s.LastMessageAt, UpdatedAt: Now, Fields: map[string]any{"n": 1.0}, Model: "m", PromptVersion: "v1",
 		Generation: s.Generation,
 	}
@@ -86,7 +87,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 		t.Fatal(err)
 	}
 	copied := &conversation.SessionSummary{
-		Text: want.Text, Tokens: want.Tokens, Kind: want.Kind, InProgress: want.InProgress,
+		Text: want.Text, Tokens: want.Tokens, Tags: want.Tags, Kind: want.Kind, InProgress: want.InProgress,
 		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
 	}
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {

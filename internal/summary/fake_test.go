@@ -162,7 +162,7 @@ func (f *fake) SaveSummary(
 	}
 	if s.Text != "" {
 		session.Summary = &conversation.SessionSummary{
-			Text: s.Text, Kind: s.Kind, InProgress: s.InProgress, CoveredThrough: s.CoveredThrough,
+			Text: s.Text, Tags: s.Tags, Kind: s.Kind, InProgress: s.InProgress, CoveredThrough: s.CoveredThrough,
 			UpdatedAt: s.UpdatedAt,
 		}
 	}
@@ -214,7 +214,10 @@ func (f *fake) Complete(ctx context.Context, r llm.Request) (llm.Completion, err
 	if fail != nil {
 		return llm.Completion{}, fail
 	}
-	text, err := json.Marshal(map[string]string{"summary": "model: " + r.Messages[1].Content})
+	text, err := json.Marshal(map[string]any{
+		"summary": "model: " + r.Messages[1].Content,
+		"tags":    []string{" Hip Thrusts!", "hip thrusts", "[/INST]", "", "Knie\nschmerzen", "5x5", "back-squat", "sixth"},
+	})
 	return llm.Completion{Text: string(text), Model: "m"}, err
 }
 

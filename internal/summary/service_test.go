@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -90,6 +91,23 @@ func TestIncremental(t *testing.T) {
 	}
 	if got := f.sessions["s"]; got.SummarizedSeq != 8 || !got.Summary.InProgress || got.Summary.CoveredThrough != 8 {
 		t.Errorf("the session is %+v", got)
+	}
+}
+
+// TestTags checks that a summary has the model's topics, cleaned, and that a fallback summary keeps those it had.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	consume(t, s, f.say("s", "first", "two", "three", "four"))
+	want := []string{"hip thrusts", "inst", "knie schmerzen", "5x5", "back-squat"}
+	if got := f.saved[0]; !slices.Equal(got.Tags, want) || !slices.Equal(f.sessions["s"].Summary.Tags, want) {
+		t.Errorf("tags %q, want %q", got.Tags, want)
+	}
+	f.failModel = errors.New("broken")
+	consume(t, s, f.say("s", "five", "six", "seven", "eight"))
+	if got := f.saved[len(f.saved)-1]; got.Kind != conversation.Extractive || !slices.Equal(got.Tags, want) {
+		t.Errorf("the fallback has the tags %q, want %q: %+v", got.Tags, want, got)
 	}
 }
 

@@ -21,7 +21,9 @@ type Summary struct {
 	CoachID   string
 	Text      string
 	Tokens    int
-	Kind      conversation.SummaryKind
+	// Tags are the topics of the conversation: 2 to 5 short texts in lower case, or none if no model has named them.
+	Tags []string
+	Kind conversation.SummaryKind
 	// InProgress is true while the session is not completed.
 	InProgress bool
 	// CoveredThrough is the seq of the last message that the summary covers.
@@ -62,7 +64,7 @@ func Of(s conversation.Session) (record Summary, ok bool) {
 	}
 	return Summary{
 		RecordType: surface.Writes, SubjectID: subject(s, surface), SessionID: s.ID, Context: s.Context,
-		CoachID: s.CoachID, Text: s.Summary.Text, Kind: s.Summary.Kind,
+		CoachID: s.CoachID, Text: s.Summary.Text, Tags: s.Summary.Tags, Kind: s.Summary.Kind,
 		InProgress: s.Status != conversation.Completed, CoveredThrough: s.Summary.CoveredThrough,
 		OccurredAt: s.LastMessageAt, UpdatedAt: s.Summary.UpdatedAt, Fields: fields(s, surface),
 		Generation: s.Generation,

@@ -120,7 +120,7 @@ func (s *Service) saveAnswer(
 ) (conversation.Session, error) {
 	if a.err == nil {
 		return s.save(ctx, user, session, draft{
-			text: a.text, kind: conversation.ByModel, model: a.model, through: in.through, at: in.at,
+			text: a.text, tags: a.tags, kind: conversation.ByModel, model: a.model, through: in.through, at: in.at,
 		})
 	}
 	s.Report(ctx, "summarize session", a.err)
@@ -138,12 +138,15 @@ func (s *Service) saveFallback(
 		return session, nil
 	}
 	text := Extract(in.previous, in.lines, maxChars)
-	return s.save(ctx, user, session, draft{text: text, kind: conversation.Extractive, through: in.through, at: in.at})
+	return s.save(ctx, user, session, draft{
+		text: text, tags: in.tags, kind: conversation.Extractive, through: in.through, at: in.at,
+	})
 }
 
 // draft is a summary's text and what it covers.
 type draft struct {
 	text    string
+	tags    []string
 	kind    conversation.SummaryKind
 	model   string
 	through int
@@ -169,7 +172,7 @@ func (s *Service) save(
 		return session, nil
 	}
 	session.Summary = &conversation.SessionSummary{
-		Text: record.Text, Tokens: record.Tokens, Kind: record.Kind, InProgress: record.InProgress,
+		Text: record.Text, Tokens: record.Tokens, Tags: record.Tags, Kind: record.Kind, InProgress: record.InProgress,
 		CoveredThrough: record.CoveredThrough, UpdatedAt: record.UpdatedAt,
 	}
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
@@ -187,7 +190,7 @@ func (s *Service) record(session conversation.Session, d draft) (Summary, error)
 	return Summary{
 		RecordType: surface.Writes, SubjectID: subject(session, surface), SessionID: session.ID,
 		Context: session.Context, CoachID: session.CoachID, Text: d.text, Tokens: s.Tokens.Count(d.text),
-		Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through,
+		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through,
 		OccurredAt: d.at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, surface),
 		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation,
 	}, nil

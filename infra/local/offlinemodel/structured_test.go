@@ -44,6 +44,24 @@ func summarize(t *testing.T, client *openai.Client, previous, messages string) s
 	return got.Summary
 }
 
+func TestSummaryHasTags(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","properties":{"summary":{"type":"string"},"tags":{"type":"array",
+"items":{"type":"string"}}},"required":["summary","tags"],"additionalProperties":false}`
+	client, _ := newClient(t)
+	text := askFor(t, client, "session_summary", schema, "New messages:\n"+
+		"user: I want to swap barbell hip Thrusts for banded glute bridges, I only have bands at home.\n"+
+		"assistant: Bridges it is. user: And bridges twice a week?")
+	var got struct{ Tags []string }
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Tags) < 2 || len(got.Tags) > 5 || !slices.Contains(got.Tags, "bridges") ||
+		strings.ToLower(strings.Join(got.Tags, " ")) != strings.Join(got.Tags, " ") {
+		t.Errorf("tags %q", got.Tags)
+	}
+}
+
 func TestSummaryKeepsContentWords(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)

@@ -252,6 +252,21 @@ func (s *summarizer) terms(units []unit, carried []string, covered map[string]bo
 	return words
 }
 
+// maxTags is how many topics a conversation has at most.
+const maxTags = 5
+
+// tags returns the topics of the summary so far and of the new messages: the words that have most weight, in lower
+// case.
+func (s *summarizer) tags(t transcript) []any {
+	old, carried := s.previousUnits(t.previous)
+	words := s.terms(append(old, s.turnUnits(t.turns)...), carried, map[string]bool{})
+	tags := []any{}
+	for _, word := range words[:min(len(words), maxTags)] {
+		tags = append(tags, strings.ToLower(word))
+	}
+	return tags
+}
+
 // meaningful reports whether a word says something alone: it has a few letters, or is a long number.
 func meaningful(word string) bool {
 	const letters, digits = 3, 4
