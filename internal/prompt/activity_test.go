@@ -111,37 +111,6 @@ func TestActivityWithoutTheSessionsList(t *testing.T) {
 	}
 }
 
-func TestRefersBack(t *testing.T) {
-	t.Parallel()
-	for message, want := range map[string]bool{
-		"As we said, three sets.":                        true,
-		"like we talked about":                           true,
-		"Let's do it like last time":                     true,
-		"Can we continue where we left off?":             true,
-		"continue from where we left off":                true,
-		"Do you remember my knee?":                       true,
-		"what you said about sleep":                      true,
-		"as discussed":                                   true,
-		"In our last conversation you had a plan":        true,
-		"pick up where we stopped":                       true,
-		"Last week we talked about kettlebells":          true,
-		"WHERE WERE WE?":                                 true,
-		"We left off at swings":                          true,
-		"same as before, please":                         true,
-		"yesterday you said 45 g":                        true,
-		"Last week was hard":                             false,
-		"I lasted ten minutes":                           false,
-		"What should I do tomorrow?":                     false,
-		"The last set was hard":                          false,
-		"I said hello to her":                            false,
-		strings.Repeat("word ", 3000) + "like last time": false, // beyond what is read
-	} {
-		if got := prompt.RefersBack(message); got != want {
-			t.Errorf("RefersBack(%.40q) = %v", message, got)
-		}
-	}
-}
-
 // A message that refers back brings the newest related session's messages in, whatever their rank.
 func TestReferencePullsTheSession(t *testing.T) {
 	t.Parallel()

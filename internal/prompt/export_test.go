@@ -30,3 +30,9 @@ var (
 
 // ActivityHeading is the heading of recent_activity.
 const ActivityHeading = activityHeading
+
+// RefersBack reports whether a message refers to an earlier conversation.
+func RefersBack(message string) bool {
+	_, refers := findReference(message)
+	return refers
+}

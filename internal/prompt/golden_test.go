@@ -26,6 +26,9 @@ var goldens = map[string]func(*prompt.Request){
 	"tiered-history":     func(r *prompt.Request) { r.Recipe = prompt.TieredHistory },
 	"block-map":          func(r *prompt.Request) { r.Recipe = prompt.BlockMap },
 	"unified-small":      func(r *prompt.Request) { r.Budget = &prompt.Budget{Tokens: 400} },
+	"unified-refers-back-german": func(r *prompt.Request) {
+		r.Message, r.MessageID = "Machen wir mit dem Deadlift weiter, wo wir gestern aufgehört haben.", ""
+	},
 	"unified-refers-back": func(r *prompt.Request) {
 		r.Message, r.MessageID = "Let's continue where we left off with the deadlift goal.", ""
 	},

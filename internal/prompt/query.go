@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/throughline/throughline/internal/truncate"
@@ -36,10 +35,11 @@ var (
 
 func typeOf(message string) queryType {
 	text := truncate.Bytes(message, queryBytes)
+	_, refers := findReference(message)
 	switch {
 	case greetingWords.MatchString(text) && len(strings.Fields(text)) <= 4:
 		return greeting
-	case RefersBack(text) || pastWords.MatchString(text):
+	case refers || pastWords.MatchString(text):
 		return lookingBack
 	case generalWords.MatchString(text) && !aboutUser.MatchString(text):
 		return general
@@ -79,58 +79,14 @@ func allKeywords(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(truncate.Bytes(text, queryBytes)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
 	})
-	return slices.DeleteFunc(words, func(w string) bool { return len(w) < 4 || slices.Contains(commonWords, w) })
+	return slices.DeleteFunc(words, func(w string) bool { return len(w) < minKeyword || slices.Contains(commonWords, w) })
 }
+
+// minKeyword is the length in bytes of the shortest keyword.
+const minKeyword = 4
 
 // commonWords carry no meaning of their own.
 var commonWords = strings.Fields(`about after again against also been before being between both could does doing done
 during each from have having here into just like more most much only other over same should some such than that their
 them then there these they this those through under until very want wants wanted was were what when where which while
 will with would your yours user users mentioned discussed assistant coach said asked told because`)
-
-// backReference matches phrases that refer to an earlier conversation (unified-conversation-context, Phase 3,
-// "Explicit references").
-var backReference = regexp.MustCompile(`(?i)\b(?:` +
-	`(?:as|like|what|that|which) (?:we|you|i) (?:just |already |both )?(?:said|talked|discussed|agreed|mentioned` +
-	`|planned|decided|told|went over|spoke)` +
-	`|(?:yesterday|last (?:time|week|month|night)|(?:the )?other day|earlier today|this morning),? (?:we|you` +
-	`|i) (?:said|talked|discussed|agreed|mentioned|planned|decided|told|went over|spoke)` +
-	`|(?:we|you|i)(?:'ve|’ve| have)? (?:just |already )?(?:talked|discussed|spoke|agreed|decided|said` +
-	`|mentioned)(?: about| on| that)?\b.{0,40}\b(?:earlier|before|yesterday|last|other day|previously)` +
-	`|(?:like|as|from|since|what about) last (?:time|session|week|conversation)|last time (?:we|you|i)\b` +
-	`|(?:where|what) (?:did )?we (?:left|leave) off|where were we|we left off|same as (?:before|last time` +
-	`|yesterday)|pick(?:ing)? up where(?: we| i)?(?: left| stopped)?(?: off)?|continue (?:from |with )?(?:where` +
-	`|what) we(?: left| stopped)?(?: off)?` +
-	`|(?:do you|you) (?:still )?remember|remember (?:when|what|that|how|the)|(?:our|the) (?:last|previous` +
-	`|earlier) (?:chat|conversation|session|talk|discussion)` +
-	`|(?:you|we) (?:told me|were saying|were discussing|were talking)|as (?:discussed|agreed|mentioned|planned)` +
-	`)`)
-
-// RefersBack reports whether a message refers to an earlier conversation: "as we said", "like last time", "continue
-// where we left off".
-func RefersBack(message string) bool {
-	return backReference.MatchString(truncate.Bytes(message, queryBytes))
-}
-
-// hasTopic reports whether a message has keywords beside its reference to an earlier conversation.
-func hasTopic(message string) bool {
-	rest := backReference.ReplaceAllString(truncate.Bytes(message, queryBytes), " ")
-	return len(keywords(namedDay.ReplaceAllString(rest, " "))) > 0
-}
-
-// namedDay matches the days that messages refer to.
-var namedDay = regexp.MustCompile(`(?i)\b(?:yesterday|last night|this morning|earlier today|last week)\b`)
-
-// namedDays returns the least and the most days ago that a message refers to, if it names any.
-func namedDays(message string, today time.Weekday) (least, most int, named bool) {
-	switch strings.ToLower(namedDay.FindString(truncate.Bytes(message, queryBytes))) {
-	case "yesterday", "last night":
-		return 1, 1, true
-	case "this morning", "earlier today":
-		return 0, 0, true
-	case "last week":
-		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
-		return sunday, sunday + 6, true
-	}
-	return 0, 0, false
-}

@@ -145,18 +145,23 @@ func positionByTime(entries []*entry) {
 	}
 }
 
-// referencedMessages returns the last messages of the session that the message refers back to, if it does.
+// referencedMessages returns the last messages of the session that the message refers back to, if it does: of the day
+// that it names, if it names one.
 func referencedMessages(sel *selection, slot *Slot) []*entry {
-	if !RefersBack(sel.Message) {
+	ref, refers := findReference(sel.Message)
+	if !refers {
 		return nil
 	}
-	related, ok := referencedSession(sel)
+	related, ok := referencedSession(sel, ref)
 	if !ok {
 		return nil
 	}
 	messages := sel.bySession[related]
 	if len(messages) == 0 {
 		messages = messagesOfHits(sel, related)
+	}
+	if ofDay := ref.messagesOfDay(sel, messages); len(ofDay) > 0 {
+		messages = ofDay
 	}
 	var entries []*entry
 	for _, m := range slices.Backward(messages[max(len(messages)-referencedCount, 0):]) {
@@ -171,13 +176,13 @@ func referencedMessages(sel *selection, slot *Slot) []*entry {
 // search finds none, or the message has no words beside the reference, it returns the newest session of all. If the
 // message names a day that had sessions, it returns one of them. Sessions that the store lists are newer than those it
 // does not list.
-func referencedSession(sel *selection) (string, bool) {
-	sessions := sessionsOfNamedDay(sel)
+func referencedSession(sel *selection, ref reference) (string, bool) {
+	sessions := sessionsOfNamedDay(sel, ref)
 	named := len(sessions) > 0
 	if !named {
 		sessions = sel.sessions
 	}
-	if len(sessions) > 0 && !hasTopic(sel.Message) {
+	if len(sessions) > 0 && !ref.hasTopic {
 		return sessions[0].ID, true
 	}
 	best, top := sessionScores(sel)
@@ -195,15 +200,26 @@ func referencedSession(sel *selection) (string, bool) {
 	return "", false
 }
 
-// sessionsOfNamedDay returns the sessions of the day or week that the message names, latest first.
-func sessionsOfNamedDay(sel *selection) []conversation.Session {
-	least, most, named := namedDays(sel.Message, sel.now.In(sel.zone).Weekday())
-	if !named {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(sel.sessions), func(s conversation.Session) bool {
-		days := conversation.CalendarDays(s.LastMessageAt, sel.now, sel.zone)
-		return days < least || days > most
+// sessionsOfNamedDay returns the sessions with messages of the day or week that a reference names, latest first. The
+// current session, which may have begun before, is the last of them.
+func sessionsOfNamedDay(sel *selection, ref reference) []conversation.Session {
+	return slices.DeleteFunc(append(slices.Clone(sel.sessions), sel.session), func(s conversation.Session) bool {
+		return len(ref.messagesOfDay(sel, sel.bySession[s.ID])) == 0 &&
+			(s.ID == sel.session.ID || !ref.covers(sel, s.LastMessageAt))
+	})
+}
+
+// covers reports whether a reference names the day or week of a time.
+func (r reference) covers(sel *selection, at time.Time) bool {
+	least, most, named := r.daysAgo(sel.now.In(sel.zone).Weekday())
+	days := conversation.CalendarDays(at, sel.now, sel.zone)
+	return named && least <= days && days <= most
+}
+
+// messagesOfDay returns the messages of the day or week that a reference names.
+func (r reference) messagesOfDay(sel *selection, messages []*conversation.Message) []*conversation.Message {
+	return slices.DeleteFunc(slices.Clone(messages), func(m *conversation.Message) bool {
+		return !r.covers(sel, m.Timestamp)
 	})
 }
 
