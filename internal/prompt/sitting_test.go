@@ -130,7 +130,7 @@ func TestThreadWithinTheSession(t *testing.T) {
 }
 
 // What a session said before today is told with the day of its last earlier sitting, which is read where others have
-// said much since. A session whose earlier messages can't be found is told with the day of its start.
+// said much since.
 func TestDayOfTheEarlierSitting(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -140,9 +140,10 @@ func TestDayOfTheEarlierSitting(t *testing.T) {
 	})
 	summarize(&p.sessions[0], "They log runs.")
 	var lines []line
-	for i := range 250 {
+	for i := range 150 {
 		lines = append(lines, says(time.Duration(i)*minute, "for tom"))
 	}
+	p.converse("tom yesterday", "workout_log", "tom", on(4, 12, 0), lines...)
 	p.converse("tom", "workout_log", "tom", on(5, 9, 0), lines...)
 	p.converse("here", "coach_conversation", "c", now)
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
