@@ -1,0 +1,77 @@
+package prompt_test
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// A toldMessage is one message as a prompt tells it: which one it is, and what stands around it.
+type toldMessage struct {
+	id string
+	// clock is the time in front of the message, heading the nearest heading or tag above it.
+	clock, heading string
+}
+
+// toldSummary is one session's summary as a prompt tells it, with the words or the tag in front of it.
+type toldSummary struct{ id, heading, text string }
+
+var (
+	messageMark = regexp.MustCompile(`\b((?:s\d{2,3}|chat)\.\d{3})\b`)
+	summaryMark = regexp.MustCompile(`\bsum\.(s\d{2,3}|chat)\b`)
+	clockMark   = regexp.MustCompile(`^\[[^\]]*\b(\d\d:\d\d)\]`)
+)
+
+// readTold reads messages and summaries from a text, line by line. Headings are lines that begin with one of marks.
+func readTold(text string, marks ...string) (messages []toldMessage, summaries []toldSummary) {
+	heading := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, mark := range marks {
+			if strings.HasPrefix(line, mark) {
+				heading = line
+			}
+		}
+		clock := ""
+		if m := clockMark.FindStringSubmatch(line); m != nil {
+			clock = m[1]
+		}
+		for _, m := range messageMark.FindAllString(line, -1) {
+			messages = append(messages, toldMessage{id: m, clock: clock, heading: heading})
+		}
+		for _, m := range summaryMark.FindAllStringSubmatch(line, -1) {
+			summaries = append(summaries, toldSummary{id: m[1], heading: heading, text: line})
+		}
+	}
+	return messages, summaries
+}
+
+func ids(messages []toldMessage) []string {
+	all := make([]string, len(messages))
+	for i, m := range messages {
+		all[i] = m.id
+	}
+	return all
+}
+
+// roleMessages are the marks of the user's and the assistant's messages before the current one.
+func roleMessages(p prompt.Prompt) []string {
+	all := []string{}
+	for _, m := range p.Messages[:len(p.Messages)-1] {
+		if m.Role != "system" {
+			all = append(all, messageMark.FindString(m.Content))
+		}
+	}
+	return all
+}
+
+var attribute = regexp.MustCompile(`(\w+)="([^"]*)"`)
+
+// attributesOf reads the attributes of a tag.
+func attributesOf(tag string) map[string]string {
+	all := map[string]string{}
+	for _, m := range attribute.FindAllStringSubmatch(tag, -1) {
+		all[m[1]] = m[2]
+	}
+	return all
+}

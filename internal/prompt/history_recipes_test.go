@@ -1,0 +1,267 @@
+package prompt_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// checkRecent compares the messages before the current one with the session's last ten.
+func checkRecent(t *testing.T, c historyCase) {
+	want := []string{}
+	for _, m := range c.own[max(len(c.own)-10, 0):] {
+		want = append(want, mark(m))
+	}
+	checkEqual(t, "recent messages", want, roleMessages(c.prompt))
+}
+
+// checkUnified compares unified with the tiers, less what its other blocks tell.
+func checkUnified(t *testing.T, c historyCase) {
+	checkRecent(t, c)
+	recent := roleMessages(c.prompt)
+	inActivity, activity := readTold(section(c.prompt.System, "# RECENT ACTIVITY IN OTHER CONTEXTS"))
+	elsewhere := slices.Concat(recent, ids(inActivity))
+	messages, _ := readTold(section(c.prompt.System, "# EARLIER IN THIS THREAD AND TODAY"), "## ")
+	full := slices.Clone(c.full)
+	for i := range full {
+		full[i].messages = slices.DeleteFunc(slices.Clone(full[i].messages), func(m conversation.Message) bool {
+			return slices.Contains(elsewhere, mark(m))
+		})
+	}
+	c.checkFull(t, messages, full)
+	for _, m := range messages {
+		c.checkTime(t, m)
+		c.checkDayWords(t, m.heading, c.byMark[m.id].Timestamp)
+	}
+	c.checkActivity(t, activity, inActivity)
+	_, latest := readTold(section(c.prompt.System, "# LATEST SESSION SUMMARY"))
+	_, earlier := readTold(section(c.prompt.System, "# EARLIER SESSIONS"))
+	c.checkLatest(t, latest, activity)
+	c.checkEarlier(t, earlier, slices.Concat(activity, latest))
+	now := section(c.prompt.System, "# NOW")
+	c.checkThread(t, now)
+	c.checkRecentDays(t, now)
+}
+
+// section is the text under a heading, up to the next one of its kind.
+func section(text, heading string) string {
+	_, text, found := strings.Cut("\n"+text, "\n"+heading+"\n")
+	if !found {
+		return ""
+	}
+	text, _, _ = strings.Cut("\n"+text, "\n# ")
+	return strings.TrimPrefix(text, "\n")
+}
+
+// checkActivity compares recent activity with the newest five sessions of the contexts that this one reads, of the last
+// 48 hours.
+func (c historyCase) checkActivity(t *testing.T, summaries []toldSummary, messages []toldMessage) {
+	var candidates []conversation.Session
+	for _, s := range c.visible {
+		if reads[c.request.Context][s.Context] && c.expected.now.Sub(s.LastMessageAt) <= 48*time.Hour {
+			candidates = append(candidates, s)
+		}
+	}
+	slices.SortFunc(candidates, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
+	for i, s := range candidates {
+		told := slices.ContainsFunc(summaries, func(told toldSummary) bool { return told.id == s.ID })
+		quoted := slices.ContainsFunc(messages, func(m toldMessage) bool { return strings.HasPrefix(m.id, s.ID+".") })
+		switch {
+		case i >= 5 && (told || quoted):
+			t.Errorf("recent activity tells of %s, the %dth", s.ID, i+1)
+		case i < 5 && s.Summary != nil && (!told || quoted), i < 5 && s.Summary == nil && told:
+			t.Errorf("recent activity tells of %s: summary %v, messages %v", s.ID, told, quoted)
+		case i < 5 && !told && !quoted: // its last messages are behind the newest ones of all sessions
+			c.checkNoSummary(t, s.ID)
+		}
+	}
+	for _, told := range summaries {
+		i := slices.IndexFunc(candidates, func(s conversation.Session) bool { return s.ID == told.id })
+		if i < 0 {
+			t.Errorf("recent activity tells of %s", told.id)
+			continue
+		}
+		c.checkAge(t, told, candidates[i].LastMessageAt)
+	}
+}
+
+// reads are the contexts whose summaries a context reads.
+var reads = map[string]map[string]bool{
+	"coach_conversation": {"program_designer": true, "training_program": true, "workout_log": true},
+	"program_designer":   {"coach_conversation": true},
+	"training_program":   {"coach_conversation": true, "program_designer": true},
+	"workout_log":        {"training_program": true, "coach_conversation": true},
+}
+
+// checkAge compares the age in front of a summary with a time.
+func (c historyCase) checkAge(t *testing.T, told toldSummary, at time.Time) {
+	if !strings.Contains(told.text, " - "+c.age(at)+"]") {
+		t.Errorf("%q is of %q", told.text, c.age(at))
+	}
+}
+
+// checkLatest compares the latest session summary: the one of the session itself if a part of it is told nowhere else,
+// or else the newest session that has one and is not told in others.
+func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
+	var newest conversation.Session
+	for _, s := range c.visible {
+		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.ID })
+		if s.Summary == nil || isOther {
+			continue
+		}
+		if s.ID == c.request.SessionID && !c.allTold(s) {
+			newest = s
+			break
+		}
+		if c.lastOf(s).After(c.lastOf(newest)) {
+			newest = s
+		}
+	}
+	switch {
+	case len(latest) > 1:
+		t.Errorf("%d latest summaries", len(latest))
+	case len(latest) == 1 && latest[0].id != newest.ID:
+		t.Errorf("the latest summary is of %s, not of %s", latest[0].id, newest.ID)
+	case len(latest) == 0 && newest.ID != "" && !c.allTold(newest):
+		t.Errorf("the latest summary, of %s, is missing", newest.ID)
+	}
+}
+
+// lastOf is the time of a session's last message before the current one.
+func (c historyCase) lastOf(s conversation.Session) time.Time {
+	var last time.Time
+	for _, sitting := range c.sittings {
+		if sitting.session.ID == s.ID && len(sitting.messages) > 0 && sitting.last.After(last) {
+			last = sitting.messages[len(sitting.messages)-1].Timestamp
+		}
+	}
+	return last
+}
+
+// allTold reports whether the prompt has all of a session's messages.
+func (c historyCase) allTold(s conversation.Session) bool {
+	for _, sitting := range c.sittings {
+		for _, m := range sitting.told() {
+			if sitting.session.ID == s.ID && !strings.Contains(c.text, mark(m)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// checkEarlier compares the earlier sessions with tiers 3 and 4, less what other blocks tell.
+func (c historyCase) checkEarlier(t *testing.T, got, others []toldSummary) {
+	want, told := []string{}, []string{}
+	for _, s := range c.summaries {
+		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.session.ID })
+		if s.session.Summary != nil && !isOther && !c.allTold(s.session) {
+			want = append(want, s.session.ID)
+		}
+	}
+	for _, s := range got {
+		told = append(told, s.id)
+		if i := slices.IndexFunc(c.summaries, func(want summaryOf) bool { return want.session.ID == s.id }); i >= 0 {
+			c.checkAge(t, s, c.summaries[i].newest.last)
+		}
+	}
+	checkEqual(t, "earlier sessions", want, told)
+}
+
+// dayWord finds the words for a day in a heading.
+var dayWord = regexp.MustCompile(`today|yesterday|\d+ days ago|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|` +
+	`\d+ (?:January|February|March)|\d{4}-\d\d-\d\d|just now|\d+ (?:minute|hour)s? ago`)
+
+// checkDayWords holds that a heading names the day of a time, and no other.
+func (c historyCase) checkDayWords(t *testing.T, heading string, at time.Time) {
+	t.Helper()
+	local := at.In(c.expected.zone)
+	right := append(c.dayLabels(at), local.Format("2 January"), local.Format(time.DateOnly), local.Weekday().String())
+	if c.daysAgo(at) == 0 {
+		right = append(right, c.elapsed(at))
+	}
+	words := dayWord.FindAllString(heading, -1)
+	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(right, word) }) {
+		t.Errorf("the heading %q is not of %q", heading, right)
+	}
+}
+
+// checkRecentDays holds that the block now says from when the messages before the current one are, where they are not
+// all of today.
+func (c historyCase) checkRecentDays(t *testing.T, now string) {
+	recent := c.own[max(len(c.own)-10, 0):]
+	if len(recent) == 0 || c.daysAgo(recent[0].Timestamp) == 0 {
+		return
+	}
+	for _, m := range []conversation.Message{recent[0], recent[len(recent)-1]} {
+		local := m.Timestamp.In(c.expected.zone)
+		words := append(c.dayLabels(m.Timestamp), local.Format("2 January"))
+		if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(now, word) }) {
+			t.Errorf("now does not say %q:\n%s", words, now)
+		}
+	}
+}
+
+// checkBlockMap compares block-map with the session's last messages and the coach's latest summary.
+func checkBlockMap(t *testing.T, c historyCase) {
+	checkRecent(t, c)
+	var now string
+	var latest []toldSummary
+	for _, m := range c.prompt.Messages {
+		if strings.HasPrefix(m.Content, "Local time: ") {
+			now = m.Content
+		}
+		if m.Role == "system" {
+			_, told := readTold(m.Content)
+			latest = append(latest, told...)
+		}
+	}
+	c.checkLatest(t, latest, nil)
+	c.checkThread(t, now)
+	c.checkRecentDays(t, now)
+}
+
+// checkContextFormat compares the recent conversation with the session's last three exchanges, and the previous context
+// with the best hits that the session may see.
+func checkContextFormat(t *testing.T, c historyCase) {
+	c.checkPrevious(t)
+	_, recent, _ := strings.Cut(c.prompt.Text, "RECENT CONVERSATION:\n")
+	got, _ := readTold(recent)
+	want, exchanges := []string{}, 0
+	for _, m := range slices.Backward(c.own) {
+		if exchanges == 3 {
+			break
+		}
+		want = append(want, mark(m))
+		if m.Role == conversation.User {
+			exchanges++
+		}
+	}
+	slices.Reverse(want)
+	checkEqual(t, "recent conversation", want, ids(got))
+}
+
+// checkPrevious compares the previous context with the three best summaries. The session's own takes the place of
+// one.
+func (c historyCase) checkPrevious(t *testing.T) {
+	_, previous := readTold(c.prompt.Text)
+	var want, got []string
+	for _, s := range previous {
+		if got = append(got, s.id); s.id == c.request.SessionID {
+			want = append(want, s.id)
+		}
+	}
+	for _, hit := range c.drawHits() {
+		seen := func(s conversation.Session) bool { return s.ID == hit.Summary.SessionID && s.ID != c.request.SessionID }
+		if len(want) < 3 && slices.ContainsFunc(c.visible, seen) {
+			want = append(want, hit.Summary.SessionID)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	checkEqual(t, "previous context", want, got)
+}

@@ -1,0 +1,122 @@
+package prompt_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes.
+func TestHistoryInDynamoDB(t *testing.T) {
+	t.Parallel()
+	stores := dynamotest.New(t)
+	for seed := range 4 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			user := conversation.UserID(fmt.Sprint("user", seed))
+			c := drawCase(newFixture().user(user), seed, historyTimes[seed], historySettings[0])
+			importHistory(t, stores, user, &c)
+			if c.request.MessageID != "" { // the current message is stored, with its time
+				checkStored(t, stores, user, c)
+				return
+			}
+			for i, at := range historyTimes {
+				for _, setting := range []historySetting{historySettings[0], historySettings[1+(seed+i)%5]} {
+					t.Run(at+", "+setting.name, func(t *testing.T) {
+						checkStored(t, stores, user, drawCase(newFixture().user(user), seed, at, setting))
+					})
+				}
+			}
+		})
+	}
+}
+
+// checkStored checks the prompts of a case whose history is stored.
+func checkStored(t *testing.T, stores storetest.Stores, user conversation.UserID, c historyCase) {
+	t.Helper()
+	if _, err := stores.Preferences.Put(t.Context(), user, c.access.Preferences); err != nil {
+		t.Fatal(err)
+	}
+	w := newFixture()
+	deps := w.deps(c.now)
+	deps.Store = stores.PromptSource
+	service := prompt.New(deps)
+	checkRecipes(t, c, w.user(user), func(r prompt.Request) prompt.Prompt { return build(t, service, user, r) })
+}
+
+// importHistory stores a case's sessions, messages and summaries, with their times, and takes over the ids that the
+// store gives to the messages.
+func importHistory(t *testing.T, stores storetest.Stores, user conversation.UserID, c *historyCase) {
+	t.Helper()
+	for _, s := range c.sessions {
+		in := conversation.NewSession{ID: s.ID, Context: s.Context, CoachID: s.CoachID}
+		if _, err := stores.Sessions.CreateSession(t.Context(), user, in, conversation.Idempotency{}); err != nil {
+			t.Fatal(err)
+		}
+		var own []int
+		for i, m := range c.messages {
+			if m.SessionID == s.ID {
+				own = append(own, i)
+			}
+		}
+		for part := range slices.Chunk(own, conversation.MaxMessagesPerCall) {
+			appendMessages(t, stores, user, c, s, part)
+		}
+		if s.Summary != nil {
+			saveSummary(t, stores, user, s)
+		}
+	}
+}
+
+// appendMessages appends messages of a case to their session.
+func appendMessages(t *testing.T, stores storetest.Stores, user conversation.UserID, c *historyCase,
+	s conversation.Session, part []int,
+) {
+	t.Helper()
+	in := conversation.Append{SessionID: s.ID}
+	for _, i := range part {
+		m := c.messages[i]
+		in.Messages = append(in.Messages, conversation.NewMessage{
+			Role: m.Role, Content: m.Content, Timestamp: m.Timestamp, Tokens: m.Tokens,
+		})
+	}
+	appended, err := stores.Messages.Append(t.Context(), user, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, i := range part {
+		if c.messages[i].ID == c.request.MessageID {
+			c.request.MessageID = appended.Messages[n].ID
+		}
+	}
+}
+
+func saveSummary(t *testing.T, stores storetest.Stores, user conversation.UserID, s conversation.Session) {
+	t.Helper()
+	stored, err := stores.Sessions.Session(t.Context(), user, s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	surface, err := conversation.SurfaceOf(s.Context)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = stores.Summaries.SaveSummary(t.Context(), user, stored, summary.Summary{
+		RecordType: surface.Writes, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+		Text: s.Summary.Text, Tokens: tokens.Count(s.Summary.Text), Kind: s.Summary.Kind,
+		CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
+		UpdatedAt: s.LastMessageAt.Add(time.Minute),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
