@@ -107,7 +107,6 @@ type group struct {
 	// unread, if set, says why messages before its first one were not read.
 	unread string
 	began  time.Time
-	tier   tier
 	// started is set when the first of its entries is included. cost is what its frame takes.
 	started bool
 	cost    cost
