@@ -245,8 +245,8 @@ func checkContextFormat(t *testing.T, c historyCase) {
 	checkEqual(t, "recent conversation", want, ids(got))
 }
 
-// checkPrevious compares the previous context with the three best summaries. The session's own takes the place of
-// one.
+// checkPrevious compares the previous context with the three best summaries. What the session itself came to before its
+// last exchanges takes the place of one.
 func (c historyCase) checkPrevious(t *testing.T) {
 	_, previous := readTold(c.prompt.Text)
 	var want, got []string
@@ -264,4 +264,10 @@ func (c historyCase) checkPrevious(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	checkEqual(t, "previous context", want, got)
+	own := func(s conversation.Session) bool {
+		return s.ID == c.request.SessionID && s.Summary != nil && !c.allTold(s)
+	}
+	if slices.ContainsFunc(c.visible, own) && !slices.Contains(got, c.request.SessionID) {
+		t.Errorf("the session's own earlier part is not told: %q", got)
+	}
 }
