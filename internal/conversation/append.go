@@ -176,12 +176,21 @@ func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	}
 }
 
-// ActiveAt is the time by which sessions are listed: that of the last message, or of the creation if there is none,
-// rounded down to ActivityStep.
+// ActiveAt is the time by which sessions are listed: LastActiveAt, or the time of the creation if that is zero, rounded
+// down to ActivityStep.
 func (s Session) ActiveAt() time.Time {
-	at := s.LastMessageAt
+	at := s.LastActiveAt()
 	if at.IsZero() {
 		at = s.CreatedAt
 	}
 	return at.UTC().Truncate(ActivityStep)
+}
+
+// LastActiveAt is the time of the last message. For a session without messages it is the time of its completion, or
+// zero.
+func (s Session) LastActiveAt() time.Time {
+	if s.LastMessageAt.IsZero() {
+		return s.CompletedAt
+	}
+	return s.LastMessageAt
 }

@@ -51,6 +51,12 @@ type SessionSummary struct {
 	// CoveredThrough is the seq of the last message that the summary covers.
 	CoveredThrough int
 	UpdatedAt      time.Time
+	// Model is the model that wrote the text, if one did.
+	Model string
+	// Fields are the fields of the summary that are not attributes of the session, such as its confidence.
+	Fields map[string]any
+	// Digest identifies the attributes that the summary was made with.
+	Digest string
 }
 
 // Session is one conversation in one context. Its times are in UTC with milliseconds. StartedAt and LastMessageAt are
@@ -73,6 +79,8 @@ type Session struct {
 	StartedAt     time.Time
 	LastMessageAt time.Time
 	LeftAt        time.Time
+	// CompletedAt is when the session was completed. It is zero if the session is not completed.
+	CompletedAt time.Time
 
 	Summary *SessionSummary
 	// SummarizedSeq, IndexedSeq and ExtractedSeq are the watermarks: the seq of the last message that was summarised,
@@ -162,12 +170,12 @@ func namesProblems(mode, title string) []fault.Field {
 	return wrong
 }
 
-// Edit returns the session with a change applied and a new version. An empty mode becomes the default of the context.
-// An empty title removes the title. All invalid fields are reported in one Invalid error.
-func (s Session) Edit(c SessionChange) (Session, error) {
+// Edit returns the session with a change applied at a time and a new version. An empty mode becomes the default of the
+// context. An empty title removes the title. All invalid fields are reported in one Invalid error.
+func (s Session) Edit(c SessionChange, at time.Time) (Session, error) {
 	var wrong []fault.Field
 	if c.Status != nil {
-		s.Status = *c.Status
+		s = s.withStatus(*c.Status, at)
 		if !s.Status.valid() {
 			wrong = append(wrong, fault.Field{Field: "status", Message: "must be active, completed or archived"})
 		}
@@ -189,6 +197,17 @@ func (s Session) Edit(c SessionChange) (Session, error) {
 		return Session{}, fault.InvalidFields(wrong...)
 	}
 	return s, nil
+}
+
+func (s Session) withStatus(status Status, at time.Time) Session {
+	switch {
+	case status == Active:
+		s.CompletedAt = time.Time{}
+	case status == Completed && s.Status != Completed:
+		s.CompletedAt = Milliseconds(at)
+	}
+	s.Status = status
+	return s
 }
 
 func (s Status) valid() bool { return s == Active || s == Completed || s == Archived }

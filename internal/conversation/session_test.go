@@ -20,7 +20,7 @@ func TestEdit(t *testing.T) {
 	status, mode, title := conversation.Archived, "", ""
 	got, err := s.Edit(conversation.SessionChange{
 		Status: &status, Mode: &mode, Title: &title, Attributes: map[string]any{"a": nil, "c": 3},
-	})
+	}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +36,29 @@ func TestEdit(t *testing.T) {
 	}
 }
 
+func TestCompletedAt(t *testing.T) {
+	t.Parallel()
+	s := conversation.Session{Context: "workout_log", Status: conversation.Active, CreatedAt: now}
+	for i, step := range []struct {
+		status conversation.Status
+		want   time.Time
+	}{
+		{conversation.Completed, conversation.Milliseconds(now.Add(time.Hour))},
+		{conversation.Completed, conversation.Milliseconds(now.Add(time.Hour))},
+		{conversation.Archived, conversation.Milliseconds(now.Add(time.Hour))},
+		{conversation.Active, time.Time{}},
+	} {
+		var err error
+		s, err = s.Edit(conversation.SessionChange{Status: &step.status}, now.Add(time.Duration(i+1)*time.Hour))
+		if err != nil || !s.CompletedAt.Equal(step.want) || !s.LastActiveAt().Equal(step.want) {
+			t.Errorf("step %d: completed at %v, active at %v (%v)", i, s.CompletedAt, s.LastActiveAt(), err)
+		}
+	}
+	if s.LastMessageAt = now; !s.LastActiveAt().Equal(now) {
+		t.Errorf("with a message it was active at %v", s.LastActiveAt())
+	}
+}
+
 func TestInvalidEdits(t *testing.T) {
 	t.Parallel()
 	long, bad, large := strings.Repeat("x", 2000), conversation.Status("x"), strings.Repeat("x", 70<<10)
@@ -43,7 +66,7 @@ func TestInvalidEdits(t *testing.T) {
 		"status": {Status: &bad}, "mode": {Mode: &long}, "title": {Title: &long},
 		"attributes": {Attributes: map[string]any{"a": large}},
 	} {
-		_, err := conversation.Session{Context: "workout_log"}.Edit(c)
+		_, err := conversation.Session{Context: "workout_log"}.Edit(c, now)
 		if !fault.Is(err, fault.Invalid) || fault.From(err).Fields[0].Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

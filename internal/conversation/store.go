@@ -90,7 +90,7 @@ type TurnStore interface {
 	FinishTurn(ctx context.Context, user UserID, turn Turn, answer NewMessage) (Message, error)
 }
 
-// CoachSessions asks for the sessions with one coach that have messages.
+// CoachSessions asks for the sessions with one coach that have messages or a summary.
 type CoachSessions struct {
 	CoachID string
 	// Except is a session that is left out.

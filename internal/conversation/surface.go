@@ -34,11 +34,28 @@ type Surface struct {
 	Writes RecordType
 	// Reads are the record types of the summaries that its sessions read at their start.
 	Reads []RecordType
-	// SubjectAttribute, if set, names the session attribute that a summary is about, such as a program. There is then
-	// one summary for each value of it, not for each session.
+	// SubjectAttribute, if set, names the session attribute with the id of what a summary is about, such as a program.
+	// Each session has its own summary, and readers take the newest one of each subject.
 	SubjectAttribute string
-	// FieldAttributes are the session attributes that a summary has as fields of its own.
-	FieldAttributes []string
+	// IDField, if set, names the field of a summary that has the session's id.
+	IDField string
+	// Rated is true if the model rates the conversation: its summaries have the RatingFields.
+	Rated bool
+	// Fields are the session attributes that a summary has as fields of its own.
+	Fields []Field
+}
+
+// Field is a session attribute that summaries have as a field of their own.
+type Field struct {
+	// Name is the attribute's name. It also covers attributes with dotted names: "metrics" covers "metrics.distanceKm".
+	Name string
+	// Label is what prompts call the field. Prompts leave out fields without a label.
+	Label string
+}
+
+// RatingFields are the fields of a summary whose conversation the model rates.
+var RatingFields = []string{
+	"messageCount", "triggerReason", "confidence", "hasGoals", "hasProgress", "hasEmotionalState",
 }
 
 // Surfaces is the registry of contexts, in the order in which they are listed.
@@ -46,22 +63,31 @@ var Surfaces = []Surface{
 	{
 		Context: "coach_conversation", Label: "Coach", Prefix: "conversation#",
 		EntityType: "coach_conversation", DefaultMode: "chat", Writes: ConversationSummary,
-		Reads: []RecordType{ProgramDesignerSummary, ProgramSummary, WorkoutSummary},
+		Reads:   []RecordType{ProgramDesignerSummary, ProgramSummary, WorkoutSummary},
+		IDField: "conversationId", Rated: true,
 	},
 	{
 		Context: "program_designer", Label: "Program Designer", Prefix: "program_session#",
 		EntityType: "program_designer_session", DefaultMode: "program_design", Writes: ProgramDesignerSummary,
-		Reads: []RecordType{ConversationSummary},
-		FieldAttributes: []string{
-			"programId", "programName", "conversationTurns", "trainingGoals", "equipmentConstraints",
+		Reads: []RecordType{ConversationSummary}, IDField: "sessionId",
+		Fields: []Field{
+			{"programId", ""},
+			{"programName", "program"},
+			{"conversationTurns", ""},
+			{"trainingGoals", "goals"},
+			{"equipmentConstraints", "equipment"},
 		},
 	},
 	{
 		Context: "coach_creator", Label: "Coach Creator", Prefix: "coach_creator_session#",
 		EntityType: "coach_creator_session", DefaultMode: "coach_creation", Writes: CoachCreatorSummary,
-		Reads: []RecordType{ConversationSummary},
-		FieldAttributes: []string{
-			"coachName", "selectedPersonality", "selectedMethodology", "experienceLevel", "trainingFrequency",
+		Reads: []RecordType{ConversationSummary}, IDField: "sessionId",
+		Fields: []Field{
+			{"coachName", "coach"},
+			{"selectedPersonality", "personality"},
+			{"selectedMethodology", "methodology"},
+			{"experienceLevel", "experience"},
+			{"trainingFrequency", "training frequency"},
 		},
 	},
 	{
@@ -69,14 +95,28 @@ var Surfaces = []Surface{
 		EntityType: "training_program_session", DefaultMode: "program", Writes: ProgramSummary,
 		Reads:            []RecordType{ConversationSummary, ProgramDesignerSummary},
 		SubjectAttribute: "programId",
-		FieldAttributes:  []string{"programId", "programName", "totalDays", "phaseNames", "trainingGoals", "adherenceRate"},
+		Fields: []Field{
+			{"programId", ""},
+			{"programName", "program"},
+			{"totalDays", "days"},
+			{"phaseNames", "phases"},
+			{"trainingGoals", "goals"},
+			{"adherenceRate", "adherence"},
+		},
 	},
 	{
 		Context: "workout_log", Label: "Workout Log", Prefix: "workout_session#",
 		EntityType: "workout_log_session", DefaultMode: "workout_log", Writes: WorkoutSummary,
 		Reads:            []RecordType{ProgramSummary, ConversationSummary},
 		SubjectAttribute: "workoutId",
-		FieldAttributes:  []string{"workoutId", "discipline", "workoutName", "completedAt", "prAchievements"},
+		Fields: []Field{
+			{"workoutId", ""},
+			{"discipline", "discipline"},
+			{"workoutName", "workout"},
+			{"completedAt", ""},
+			{"prAchievements", "PRs"},
+			{"metrics", "metrics"},
+		},
 	},
 }
 

@@ -231,7 +231,7 @@ func (w *world) summarize() {
 	}
 	sum := summaryOf(session, session.LastSeq)
 	sum.Text = w.name()
-	if session.MessageCount == 0 || !sum.Replaces(session.Summary) {
+	if session.MessageCount == 0 || !sum.Replaces(session) {
 		return
 	}
 	again, err := w.make(call{2, w.patient(), func(ctx context.Context, p *process) error {

@@ -117,9 +117,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 		Set(field(attrSummarizedSeq), value(intAttr(d.after.SummarizedSeq)))
 	if before.Summary != nil && d.after.Summary == nil {
 		u = removeSessionSummary(u)
-		if err := s.addSummaryDeletions(ctx, user, before, &d); err != nil {
-			return messageDeletion{}, err
-		}
+		d.addSummaryDeletion(user, before)
 	}
 	sk, _ := sessionSK(before.Context, before.ID)
 	sessionKey := key{partition(user), sk}
@@ -131,19 +129,22 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 	return d, nil
 }
 
-// addSummaryDeletions deletes the session's summaries, one of which covers the message.
-func (s *DeletionStore) addSummaryDeletions(ctx context.Context, user conversation.UserID, session conversation.Session,
-	d *messageDeletion,
-) error {
-	records, err := s.summariesOf(ctx, user, session)
+// addSummaryDeletion deletes the session's summary, which covers the message.
+func (d *messageDeletion) addSummaryDeletion(user conversation.UserID, session conversation.Session) {
+	if k, id, ok := summaryOf(user, session); ok {
+		d.tx.remove(k)
+		d.tombstone.Vectors = append(d.tombstone.Vectors, id)
+	}
+}
+
+// summaryOf returns the key of a session's summary and its vector id. ok is false where the context is not registered.
+func summaryOf(user conversation.UserID, session conversation.Session) (k key, vector string, ok bool) {
+	surface, err := conversation.SurfaceOf(session.Context)
 	if err != nil {
-		return err
+		return key{}, "", false
 	}
-	for _, it := range records {
-		d.tx.delete(keyOf(it), field(attrSessionID).Equal(value(stringAttr(session.ID))).Or(notExists()))
-		d.tombstone.Vectors = append(d.tombstone.Vectors, strings.TrimPrefix(it.string(attrSK), summaryPrefix))
-	}
-	return nil
+	sk, ok := summarySK(surface.Writes, session.ID)
+	return key{partition(user), sk}, strings.TrimPrefix(sk, summaryPrefix), ok
 }
 
 // hasSameSummary is the condition that nobody has saved a summary since the session was read, because a new summary
@@ -269,44 +270,14 @@ func (s *DeletionStore) DeleteMessages(ctx context.Context, user conversation.Us
 	return failed(op, s.db.deleteAll(ctx, keys))
 }
 
-// DeleteSummaries deletes a session's summaries and returns their vector ids. The record of a program or workout may
-// have been written by another session since. Then it is that session's and stays.
+// DeleteSummaries deletes a session's summary and returns its vector ids.
 func (s *DeletionStore) DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) ([]string, error) {
-	records, err := s.summariesOf(ctx, user, session)
-	if err != nil {
-		return nil, err
+	k, id, ok := summaryOf(user, session)
+	if !ok {
+		return nil, nil
 	}
-	var ids []string
-	for _, it := range records {
-		ids = append(ids, strings.TrimPrefix(it.string(attrSK), summaryPrefix))
-		err := s.db.deleteItem(ctx, keyOf(it), field(attrSessionID).Equal(value(stringAttr(session.ID))))
-		if err := failed("delete summary", ignoreConditionFailed(err)); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
-}
-
-func (s *DeletionStore) summariesOf(ctx context.Context, user conversation.UserID, session conversation.Session,
-) ([]item, error) {
-	surface, err := conversation.SurfaceOf(session.Context)
-	if err != nil {
-		return nil, err
-	}
-	var own []item
-	q := query{
-		where: withPrefix(user, summaryPrefix+string(surface.Writes)+"#"), only: []string{attrPK, attrSK, attrSessionID},
-	}
-	for it, err := range s.db.query(ctx, "list summaries", q) {
-		if err != nil {
-			return nil, err
-		}
-		if it.string(attrSessionID) == session.ID {
-			own = append(own, it)
-		}
-	}
-	return own, nil
+	return []string{id}, failed("delete summary", s.db.deleteAll(ctx, []key{k}))
 }
 
 // DeleteDescriptions deletes the earlier titles and attributes of a session.

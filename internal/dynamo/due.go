@@ -99,14 +99,14 @@ func (s *DueStore) Rearm(ctx context.Context, user conversation.UserID, session 
 	return s.db.updateSession(ctx, "rearm session", user, session, u)
 }
 
-// Settle removes the session from the due index on condition that every message is summarised and indexed. After an
-// append in between it does nothing.
+// Settle removes the session from the due index on condition that every message is summarised and indexed and that the
+// session is unchanged. After an append or an edit in between it does nothing.
 func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session conversation.Session) error {
 	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok {
 		return fault.Missing("session")
 	}
-	isCovered := isIncarnation(session).
+	isCovered := isUnchanged(session).
 		And(field(attrSummarizedSeq).GreaterThanEqual(field(attrLastSeq)),
 			field(attrIndexedSeq).GreaterThanEqual(field(attrLastSeq)))
 	_, err := s.db.updateItem(ctx, key{partition(user), sk}, removeDue(expression.UpdateBuilder{}), isCovered)

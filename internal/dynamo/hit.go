@@ -120,8 +120,8 @@ func keysOfWhole(user conversation.UserID, id string) []key {
 	if sk, ok := parseMessageID(user, id); ok {
 		return []key{{pk, sk}}
 	}
-	if recordType, subject, ok := strings.Cut(id, "#"); ok {
-		if sk, ok := summarySK(conversation.RecordType(recordType), subject); ok {
+	if recordType, session, ok := strings.Cut(id, "#"); ok {
+		if sk, ok := summarySK(conversation.RecordType(recordType), session); ok {
 			return []key{{pk, sk}}
 		}
 		return nil

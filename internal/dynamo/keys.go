@@ -206,12 +206,12 @@ func afterPrefix(prefix string) string {
 	return prefix[:len(prefix)-1] + string(rune('#'+1))
 }
 
-// summarySK is the sk of a summary. ok is false where the subject is no valid id.
-func summarySK(t conversation.RecordType, subject string) (string, bool) {
-	if _, err := conversation.SurfaceWriting(t); err != nil || !conversation.ValidID(subject) {
+// summarySK is the sk of a session's summary. ok is false where the session's id is not valid.
+func summarySK(t conversation.RecordType, session string) (string, bool) {
+	if _, err := conversation.SurfaceWriting(t); err != nil || !conversation.ValidID(session) {
 		return "", false
 	}
-	return summaryPrefix + string(t) + "#" + subject, true
+	return summaryPrefix + string(t) + "#" + session, true
 }
 
 // idempotencySK hashes the scope and the key, which may hold any character.

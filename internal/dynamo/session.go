@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/summary"
 )
 
 // SessionReader reads single sessions, and what a user may access. It is safe for concurrent use.
@@ -113,8 +114,8 @@ var _ conversation.SessionStore = (*SessionStore)(nil)
 func NewSessionStore(db *DB) *SessionStore { return &SessionStore{NewSessionReader(db)} }
 
 // UpdateSession changes a session. When another writer came first, it applies the change to the session as that writer
-// left it. A session that is completed falls due, so that the sweep writes its last summary even when the stream's
-// record of the change is lost.
+// left it. A session falls due when it is completed or when its summary no longer agrees with its attributes, so that
+// the sweep writes its summary even when the stream's record of the change is lost.
 func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.UserID, id string,
 	change conversation.SessionChange,
 ) (conversation.Session, error) {
@@ -126,7 +127,7 @@ func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.User
 		if err != nil {
 			return conversation.Session{}, err
 		}
-		after, err := before.Edit(change)
+		after, err := before.Edit(change, s.db.now())
 		if err != nil {
 			return conversation.Session{}, err
 		}
@@ -164,7 +165,10 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 		Set(field(attrMode), value(stringAttr(after.Mode)))
 	u = setOrRemove(u, attrTitle, stringAttr(after.Title), after.Title != "")
 	u = setOrRemove(u, attrAttributes, doc[attrAttributes], doc.has(attrAttributes))
-	if after.Status == conversation.Completed && before.Status != conversation.Completed && after.LastSeq > 0 {
+	u = setOrRemove(u, attrSessionCompletedAt, timeAttr(after.CompletedAt), !after.CompletedAt.IsZero())
+	u = u.Set(field(attrActiveAt), value(timeAttr(after.ActiveAt())))
+	isCompletion := after.Status == conversation.Completed && before.Status != conversation.Completed
+	if isCompletion && after.LastSeq > 0 || summary.IsOutdated(after) {
 		u = setDueIfNone(u, k, s.db.dueAfterIdle())
 	}
 	t := s.db.transaction()

@@ -34,8 +34,9 @@ func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, f
 	return l.page(cursor.freshSince)
 }
 
-// RecentSessions returns the sessions with a message since then, latest first, with their summaries. The index may not
-// show a session yet whose first message is a few seconds old. Its messages are in the timeline.
+// RecentSessions returns the sessions with a message since then, latest first, with their summaries. A session without
+// messages that has a summary counts as active when it was completed. The index may not show a session yet whose first
+// message is a few seconds old. Its messages are in the timeline.
 func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int,
 ) ([]conversation.Session, error) {
 	l := sessionList{db: r.db, user: user, limit: limit, maxRows: limit, since: since}
@@ -51,7 +52,7 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 	return out[:min(limit, len(out))], nil
 }
 
-// CoachSessions returns one page of the sessions with a coach that have messages, latest first, with their summaries.
+// CoachSessions returns one page of the sessions with a coach that have messages or a summary, latest first.
 // Sessions that the caller does not want are left out by their keys, before any record is read. The index may not show
 // a session yet whose first message is a few seconds old.
 func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
@@ -88,8 +89,11 @@ func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.Use
 		return nil, "", err
 	}
 	sessions := l.byActivity()
-	return slices.DeleteFunc(sessions, func(s conversation.Session) bool { return s.MessageCount == 0 }), next, nil
+	return slices.DeleteFunc(sessions, func(s conversation.Session) bool { return !isTold(s) }), next, nil
 }
+
+// isTold reports whether a session has messages or a summary to tell of.
+func isTold(s conversation.Session) bool { return s.MessageCount > 0 || s.Summary != nil }
 
 // isWanted reports by a row of the index whether its session is asked for.
 func isWanted(ctx context.Context, it item, of conversation.CoachSessions) (bool, error) {
@@ -125,7 +129,7 @@ func (l *sessionList) byActivity() []conversation.Session {
 	for i, r := range l.rows {
 		out[i] = r.session
 	}
-	slices.SortStableFunc(out, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
+	slices.SortStableFunc(out, func(a, b conversation.Session) int { return b.LastActiveAt().Compare(a.LastActiveAt()) })
 	return out
 }
 
@@ -154,7 +158,7 @@ func (l *sessionList) matches(s conversation.Session) bool {
 	if l.filter.Status != "" && s.Status != l.filter.Status || l.filter.Context != "" && s.Context != l.filter.Context {
 		return false
 	}
-	return l.since.IsZero() || s.MessageCount > 0 && !s.LastMessageAt.Before(l.since)
+	return l.since.IsZero() || isTold(s) && !s.LastActiveAt().Before(l.since)
 }
 
 // readIndex walks the index and reads the sessions' records in batches, until there are enough rows.

@@ -53,6 +53,7 @@ func decodeSession(it item) (s conversation.Session, ok bool) {
 		MessageCount: int(it.int64(attrMessageCount)), LastSeq: int(it.int64(attrLastSeq)), Deleted: deleted,
 		CreatedAt: it.time(attrCreatedAt), StartedAt: it.time(attrStartedAt),
 		LastMessageAt: it.time(attrLastMessageAt), LeftAt: it.time(attrLeftAt),
+		CompletedAt:   it.time(attrSessionCompletedAt),
 		Summary:       decodeSessionSummary(it),
 		SummarizedSeq: int(it.int64(attrSummarizedSeq)), IndexedSeq: int(it.int64(attrIndexedSeq)),
 		ExtractedSeq: int(it.int64(attrExtractedSeq)),
@@ -71,7 +72,8 @@ func decodeSessionSummary(it item) *conversation.SessionSummary {
 		Kind:           conversation.SummaryKind(it.string(attrSummaryKind)),
 		InProgress:     it.bool(attrSummaryInProgress),
 		CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),
-		UpdatedAt:      it.time(attrSummaryUpdatedAt),
+		UpdatedAt:      it.time(attrSummaryUpdatedAt), Model: it.string(attrSummaryModel),
+		Fields: it.document(attrSummaryFields), Digest: it.string(attrSummaryDigest),
 	}
 }
 
@@ -90,7 +92,7 @@ func isIncarnation(s conversation.Session) expression.ConditionBuilder {
 }
 
 // setCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long
-// as it has messages.
+// as it has messages or a summary.
 func setCounters(user conversation.UserID, s conversation.Session) expression.UpdateBuilder {
 	u := expression.Set(field(attrVersion), value(intAttr(s.Version))).
 		Set(field(attrMessageCount), value(intAttr(s.MessageCount))).

@@ -45,8 +45,12 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if err != nil || !ok {
 		return failed(op, errInvalidKey)
 	}
+	u, err := setSessionSummary(user, sum)
+	if err != nil {
+		return failed(op, err)
+	}
 	t := s.db.transaction()
-	place := t.update(key{partition(user), sk}, setSessionSummary(sum),
+	place := t.update(key{partition(user), sk}, u,
 		isIncarnation(session).And(isReplacedBy(sum), isDeletedSeqs(session)))
 	if sum.Text != "" {
 		t.replace(it)
@@ -67,30 +71,38 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
 }
 
-// setSessionSummary updates the session's copy of its summary.
-func setSessionSummary(sum summary.Summary) expression.UpdateBuilder {
+// setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its coach.
+func setSessionSummary(user conversation.UserID, sum summary.Summary) (expression.UpdateBuilder, error) {
 	watermark := expression.Set(field(attrSummarizedSeq), value(intAttr(sum.CoveredThrough)))
 	if sum.Text == "" {
-		return watermark
+		return watermark, nil
+	}
+	own := item{}
+	if err := own.setDocument(attrSummaryFields, sum.OwnFields); err != nil {
+		return expression.UpdateBuilder{}, err
 	}
 	var u expression.UpdateBuilder
 	if sum.Kind == conversation.ByModel {
 		u = watermark
 	}
-	return u.Set(field(attrSummary), value(stringAttr(sum.Text))).
+	u = setOrRemove(u, attrSummaryModel, stringAttr(sum.Model), sum.Model != "")
+	u = setOrRemove(u, attrSummaryDigest, stringAttr(sum.Digest), sum.Digest != "")
+	u = setOrRemove(u, attrSummaryFields, own[attrSummaryFields], own.has(attrSummaryFields))
+	return u.Set(field(attrCoachKey), value(stringAttr(coachKey(user, sum.CoachID)))).
+		Set(field(attrSummary), value(stringAttr(sum.Text))).
 		Set(field(attrSummaryTokens), value(intAttr(sum.Tokens))).
 		Set(field(attrSummaryTags), value(listAttr(sum.Tags))).
 		Set(field(attrSummaryKind), value(stringAttr(string(sum.Kind)))).
 		Set(field(attrSummaryInProgress), value(boolAttr(sum.InProgress))).
 		Set(field(attrSummaryCoveredSeq), value(intAttr(sum.CoveredThrough))).
-		Set(field(attrSummaryUpdatedAt), value(timeAttr(sum.UpdatedAt)))
+		Set(field(attrSummaryUpdatedAt), value(timeAttr(sum.UpdatedAt))), nil
 }
 
 // removeSessionSummary removes the session's copy of its summary.
 func removeSessionSummary(u expression.UpdateBuilder) expression.UpdateBuilder {
 	for _, name := range []string{
 		attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
-		attrSummaryUpdatedAt,
+		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields,
 	} {
 		u = u.Remove(field(name))
 	}
@@ -104,6 +116,13 @@ func isReplacedBy(sum summary.Summary) expression.ConditionBuilder {
 	if sum.Text == "" {
 		return field(attrSummarizedSeq).LessThan(through)
 	}
+	equal := covered.Equal(through)
+	sameAttributes := expression.AttributeNotExists(field(attrSummaryDigest))
+	if sum.Digest != "" {
+		sameAttributes = field(attrSummaryDigest).Equal(value(stringAttr(sum.Digest)))
+	}
+	replaced = replaced.Or(equal.And(expression.Not(sameAttributes),
+		field(attrVersion).Equal(value(intAttr(sum.SessionVersion)))))
 	kind := field(attrSummaryKind)
 	var better []expression.ConditionBuilder
 	if sum.Kind == conversation.ByModel {
@@ -114,7 +133,7 @@ func isReplacedBy(sum summary.Summary) expression.ConditionBuilder {
 			And(kind.Equal(value(stringAttr(string(sum.Kind))))))
 	}
 	for _, b := range better {
-		replaced = replaced.Or(covered.Equal(through).And(b))
+		replaced = replaced.Or(equal.And(sameAttributes, b))
 	}
 	return replaced
 }
@@ -129,12 +148,12 @@ func isDeletedSeqs(session conversation.Session) expression.ConditionBuilder {
 }
 
 func encodeSummary(user conversation.UserID, s summary.Summary) (item, error) {
-	sk, ok := summarySK(s.RecordType, s.SubjectID)
+	sk, ok := summarySK(s.RecordType, s.SessionID)
 	if !ok {
 		return nil, errInvalidKey
 	}
 	it := key{partition(user), sk}.attributes()
-	it[attrSessionID] = stringAttr(s.SessionID)
+	it.setString(attrSubjectID, s.SubjectID)
 	it[attrSourceContext] = stringAttr(s.Context)
 	it.setString(attrCoachID, s.CoachID)
 	it[attrSummary] = stringAttr(s.Text)
@@ -154,12 +173,12 @@ func encodeSummary(user conversation.UserID, s summary.Summary) (item, error) {
 // decodeSummary reads a summary's record. ok is false for records of other kinds.
 func decodeSummary(it item) (s summary.Summary, ok bool) {
 	rest, ok := strings.CutPrefix(it.string(attrSK), summaryPrefix)
-	recordType, subject, found := strings.Cut(rest, "#")
+	recordType, session, found := strings.Cut(rest, "#")
 	if !ok || !found {
 		return summary.Summary{}, false
 	}
 	return summary.Summary{
-		RecordType: conversation.RecordType(recordType), SubjectID: subject, SessionID: it.string(attrSessionID),
+		RecordType: conversation.RecordType(recordType), SessionID: session, SubjectID: it.string(attrSubjectID),
 		Context: it.string(attrSourceContext), CoachID: it.string(attrCoachID), Text: it.string(attrSummary),
 		Tokens: int(it.int64(attrTokens)), Tags: it.strings(attrSummaryTags),
 		Kind:       conversation.SummaryKind(it.string(attrSummaryKind)),

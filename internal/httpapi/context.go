@@ -22,6 +22,7 @@ type contextBody struct {
 	RecordTypes []recordType `json:"recordTypes,omitempty" maxItems:"20" doc:"Default: those that the context reads."`
 	Within      age          `json:"within,omitempty" default:"48h"`
 	Limit       *int         `json:"limit,omitempty" minimum:"1" maximum:"10" default:"3"`
+	Filter      object       `json:"filter,omitempty" doc:"By own fields: {\"adherenceRate\": {\"$gte\": 0.8}}."`
 }
 
 type recallBody struct {
@@ -74,7 +75,7 @@ func (s contexts) query(
 	b := in.Body
 	found, err := s.recaller.Query(ctx, c.User, recall.ContextQuery{
 		Context: string(b.Context), CoachID: string(b.CoachID), SessionID: string(b.SessionID), Query: b.Query,
-		RecordTypes: toStrings(b.RecordTypes), Within: string(b.Within), Limit: b.Limit,
+		RecordTypes: toStrings(b.RecordTypes), Within: string(b.Within), Limit: b.Limit, Filter: b.Filter,
 	})
 	if err != nil {
 		return nil, err

@@ -125,7 +125,7 @@ func (m *fakeStore) UpdateSession(
 	if err != nil {
 		return conversation.Session{}, err
 	}
-	edited, err := s.Edit(c)
+	edited, err := s.Edit(c, time.Now())
 	if err == nil {
 		*s = edited
 	}

@@ -133,12 +133,14 @@ func foundSummaries(sel *selection, slot *Slot) []*entry {
 		if h.Summary == nil || strings.TrimSpace(h.Summary.Text) == "" {
 			continue
 		}
-		e := &entry{
-			kind: "summary", id: h.Summary.SessionID, sessionID: h.Summary.SessionID, context: h.Summary.Context,
-			at: h.Summary.OccurredAt, score: h.Score, text: h.Summary.Text, tokens: h.Summary.Tokens,
-			tags: h.Summary.Tags,
+		told := sessionOfHit(*h.Summary)
+		e := summaryEntry(sel, told, told.LastMessageAt)
+		e.label, e.score = "", h.Score
+		if sel.isSuperseded(told) {
+			entries = append(entries, e.drop(reasonSuperseded))
+			continue
 		}
-		entries = append(entries, sel.claimEntry(e, summaryKey(h.Summary.SessionID), slot.Block))
+		entries = append(entries, sel.claimEntry(e, summaryKey(told.ID), slot.Block))
 	}
 	return entries
 }
@@ -148,7 +150,7 @@ func keywordSummaries(sel *selection, slot *Slot) []*entry {
 	asked := keywords(sel.Message)
 	var entries []*entry
 	for _, other := range sel.sessions {
-		if !hasSummary(other) {
+		if !hasSummary(other) || sel.isSuperseded(other) {
 			continue
 		}
 		share := sharedWords(asked, other.Summary.Text)

@@ -38,6 +38,8 @@ func selectActivity(sel *selection, slot *Slot) []*entry {
 		describeActivity(sel, e, other)
 		if e.text == "" {
 			e.drop("it has neither a summary nor messages near enough to tell")
+		} else if sel.isSuperseded(other) && e.includeReason == reasonSummary {
+			e.drop(reasonSuperseded)
 		}
 		entries = append(entries, e)
 	}
@@ -116,7 +118,7 @@ func describeActivity(sel *selection, e *entry, other conversation.Session) {
 	e.text = strings.Join(parts, " ")
 	switch {
 	case len(fresh) == 0:
-		e.includeReason = "its summary"
+		e.includeReason = reasonSummary
 		if covered > 0 {
 			e.tokens = other.Summary.Tokens
 		}
@@ -126,6 +128,8 @@ func describeActivity(sel *selection, e *entry, other conversation.Session) {
 		e.includeReason = "its last messages, for it has no summary yet"
 	}
 }
+
+const reasonSummary = "its summary"
 
 // quote writes a message in one line between quotation marks that its text cannot close.
 func quote(content string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
 )
 
 // separatesContexts reports whether the user keeps some sessions from being used in others.
@@ -68,6 +69,8 @@ type selection struct {
 
 	// currentSeq is the current message's seq, or 0 if it is not stored.
 	currentSeq, messageTokens int
+	// newest is the time of the newest summary of each subject.
+	newest map[subject]time.Time
 	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
 }
@@ -209,7 +212,7 @@ func (sel *selection) addSessions(got gathered) {
 			continue
 		}
 		known[s.ID] = len(sel.sessions)
-		sel.sessions = append(sel.sessions, s)
+		sel.sessions = append(sel.sessions, withDetails(s))
 	}
 	if got.sessions == nil {
 		sel.addSessionsOfHits(got.hits, known)
@@ -233,6 +236,49 @@ func (sel *selection) addSessions(got gathered) {
 	slices.SortFunc(sel.sessions, func(a, b conversation.Session) int {
 		return cmp.Or(b.LastMessageAt.Compare(a.LastMessageAt), cmp.Compare(a.ID, b.ID))
 	})
+	sel.newest = map[subject]time.Time{}
+	for _, s := range slices.Backward(sel.sessions) {
+		if of, ok := subjectOf(s); ok {
+			sel.newest[of] = s.LastMessageAt
+		}
+	}
+}
+
+// subject is what a summary is about: a program, a workout or a session.
+type subject struct {
+	recordType conversation.RecordType
+	id         string
+}
+
+func subjectOf(s conversation.Session) (subject, bool) {
+	record, ok := summary.Of(s)
+	return subject{record.RecordType, record.SubjectID}, ok
+}
+
+// isSuperseded reports whether another session has a newer summary of the same program or workout.
+func (sel *selection) isSuperseded(s conversation.Session) bool {
+	of, ok := subjectOf(s)
+	return ok && sel.newest[of].After(s.LastMessageAt)
+}
+
+const reasonSuperseded = "a newer summary is about the same program or workout"
+
+// withDetails adds the fields of a session's summary that its text does not mention to the text. A session without
+// messages gets the time of its summary.
+func withDetails(s conversation.Session) conversation.Session {
+	record, ok := summary.Of(s)
+	if !ok {
+		return s
+	}
+	if s.LastMessageAt.IsZero() {
+		s.StartedAt, s.LastMessageAt = record.OccurredAt, record.OccurredAt
+	}
+	if details := record.Details(); details != "" {
+		told := *s.Summary
+		told.Text, told.Tokens = told.Text+" "+details, 0
+		s.Summary = &told
+	}
+	return s
 }
 
 // addSessionsOfHits replaces a missing list of sessions, as far as the search found their summaries.
@@ -245,16 +291,20 @@ func (sel *selection) addSessionsOfHits(hits []recall.Hit, known map[string]int)
 			continue
 		}
 		known[h.Summary.SessionID] = len(sel.sessions)
-		sel.sessions = append(sel.sessions, conversation.Session{
-			ID: h.Summary.SessionID, Context: h.Summary.Context, CoachID: h.Summary.CoachID,
-			StartedAt: h.Summary.OccurredAt, LastMessageAt: h.Summary.OccurredAt,
-			Summary: &conversation.SessionSummary{
-				Text: h.Summary.Text, Tokens: h.Summary.Tokens, Tags: h.Summary.Tags, Kind: h.Summary.Kind,
-				InProgress:     h.Summary.InProgress,
-				CoveredThrough: h.Summary.CoveredThrough, UpdatedAt: h.Summary.UpdatedAt,
-			},
-		})
+		sel.sessions = append(sel.sessions, sessionOfHit(*h.Summary))
 	}
+}
+
+// sessionOfHit is a session as the record of its summary shows it.
+func sessionOfHit(s summary.Summary) conversation.Session {
+	return withDetails(conversation.Session{
+		ID: s.SessionID, Context: s.Context, CoachID: s.CoachID, Attributes: s.Fields, LastSeq: s.CoveredThrough,
+		StartedAt: s.OccurredAt, LastMessageAt: s.OccurredAt,
+		Summary: &conversation.SessionSummary{
+			Text: s.Text, Tokens: s.Tokens, Tags: s.Tags, Kind: s.Kind, InProgress: s.InProgress,
+			CoveredThrough: s.CoveredThrough, UpdatedAt: s.UpdatedAt,
+		},
+	})
 }
 
 // sessionFromMessages derives a session from its messages.

@@ -25,7 +25,7 @@ type Store interface {
 	// the indexes lag.
 	MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
 		before conversation.Message, n int) ([]conversation.Message, error)
-	// CoachSessions returns one page of a coach's sessions that have messages, latest first, with their summaries.
+	// CoachSessions returns one page of a coach's sessions that have messages or a summary, latest first.
 	CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
 		page conversation.Page) ([]conversation.Session, conversation.Position, error)
 	// Timeline is the method of conversation.MessageStore.

@@ -69,6 +69,9 @@ func summaryDocument(s summary.Summary) document {
 		fieldText: truncate.Runes(s.Text, maxMetadataChars), "inProgress": s.InProgress, "kind": string(s.Kind),
 	})
 	text := fmt.Sprintf("%s, %s. %s", day(s.OccurredAt), label(s.Context), s.Text)
+	if details := s.Details(); details != "" {
+		text += " " + details
+	}
 	return document{id: s.ID(), text: truncate.Bytes(text, maxPartBytes), metadata: metadata}
 }
 

@@ -128,25 +128,36 @@ func TestRecordOfASummary(t *testing.T) {
 	r := &recorder{}
 	long := strings.Repeat("ü", 300)
 	s := summary.Summary{
-		RecordType: conversation.ProgramSummary, SubjectID: "p1", SessionID: "s", Context: "training_program",
+		RecordType: conversation.WorkoutSummary, SubjectID: "w1", SessionID: "s", Context: "workout_log",
 		CoachID: "c", Text: "Built.", Kind: conversation.ByModel, OccurredAt: evening, Generation: 1,
 		Fields: map[string]any{
-			"programName": long, "totalDays": 28, "adherenceRate": 0.5, "deload": true, "phaseNames": []any{"base", "peak"},
-			"mixed": []any{"a", 1.0}, "none": nil, "coach": map[string]any{"name": "Jo"}, "$odd": "x", "sourceId": "forged",
+			"workoutName": long, "totalDays": 28.0, "adherenceRate": 0.5, "deload": true, "phaseNames": []any{"base", "peak"},
+			"mixed": []any{"a", 1.5, true, nil, []any{"b"}}, "none": nil, "empty": []any{}, "$odd": "x", "sourceId": "forged",
+			"metrics": map[string]any{"distanceKm": 10.0, "laps": map[string]any{"fastest": 61.5}, "": "x"},
+			"prAchievements": []any{
+				map[string]any{"exercise": "Deadlift", "weight": 180.0, "sets": []any{1.0, 2.0}},
+				map[string]any{"exercise": "Squat", "first": true},
+			},
 		},
 	}
 	if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"recordType": "program_summary", "coachId": "c", "sourceContext": "training_program", "sourceId": "s",
+		"recordType": "workout_summary", "coachId": "c", "sourceContext": "workout_log", "sourceId": "s",
 		"sessionId": "s", "timestamp": 1770316200.0, "text": "Built.", "inProgress": false, "kind": "model",
-		"programName": long[:400], "totalDays": 28.0, "adherenceRate": 0.5, "deload": true,
-		"phaseNames": []string{"base", "peak"}, "coach.name": "Jo",
+		"workoutName": long[:400], "totalDays": 28.0, "adherenceRate": 0.5, "deload": true,
+		"phaseNames": []string{"base", "peak"}, "mixed": []string{"a", "1.5", "true", "b"},
+		"metrics.distanceKm": 10.0, "metrics.laps.fastest": 61.5,
+		"prAchievements.exercise": []string{"Deadlift", "Squat"}, "prAchievements.weight": []string{"180"},
+		"prAchievements.sets": []string{"1", "2"}, "prAchievements.first": []string{"true"},
 	}
 	got := r.records["ann.1"][0]
-	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.ID != "program_summary#p1" {
+	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.ID != "workout_summary#s" {
 		t.Errorf("%s: metadata (-want +got)\n%s", got.ID, diff)
+	}
+	if text := r.texts[0][0]; !strings.HasPrefix(text, "Thursday, 5 February 2026, Workout Log. Built. Workout: ") {
+		t.Errorf("embedded %q", text)
 	}
 }
 
@@ -162,7 +173,7 @@ func TestOwnFieldsAreLimited(t *testing.T) {
 		fields[fmt.Sprint("field", i)] = list
 	}
 	s := summary.Summary{
-		RecordType: conversation.ProgramSummary, SubjectID: "p", Text: "x", OccurredAt: evening, Fields: fields,
+		RecordType: conversation.ProgramSummary, SessionID: "p", Text: "x", OccurredAt: evening, Fields: fields,
 	}
 	if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
 		t.Fatal(err)

@@ -34,6 +34,8 @@ type fixture struct {
 	index   *faultyIndex
 	embed   *faultyEmbedder
 	indexer *recall.Indexer
+	// attributes are those of the sessions that are created next.
+	attributes map[string]any
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -108,7 +110,7 @@ func (s *fixture) write(
 ) []conversation.Message {
 	s.t.Helper()
 	if _, err := s.store.Summaries.SessionIn(s.t.Context(), user, context, session); err != nil {
-		in := conversation.NewSession{ID: session, Context: context, CoachID: "coach"}
+		in := conversation.NewSession{ID: session, Context: context, CoachID: "coach", Attributes: s.attributes}
 		if _, err := s.store.Sessions.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
 			s.t.Fatal(err)
 		}

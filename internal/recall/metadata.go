@@ -1,9 +1,9 @@
 package recall
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/throughline/throughline/internal/truncate"
@@ -27,12 +27,13 @@ const (
 	maxListItems   = 20
 )
 
-// flatten turns a record's own fields into metadata that Pinecone can filter by: strings, numbers, booleans and lists
-// of strings. The keys of nested maps are joined by dots. Values of other forms and values beyond the limits are left
-// out.
+// flatten turns a record's own fields into metadata that Pinecone can filter by: strings, numbers, booleans and lists of
+// strings. The keys of nested objects are joined by dots: "metrics.distanceKm". A list becomes a list of strings, and a
+// list of objects becomes one such list for each key: "prAchievements.exercise". Null and values beyond the limits are
+// left out.
 func flatten(fields map[string]any) map[string]any {
 	f := flattener{metadata: map[string]any{}, room: maxFieldsBytes}
-	f.add("", fields)
+	f.addObject("", fields)
 	return f.metadata
 }
 
@@ -41,72 +42,60 @@ type flattener struct {
 	room     int
 }
 
-func (f *flattener) add(prefix string, fields map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if name == "" || len(prefix+name) > maxFieldChars || strings.HasPrefix(name, "$") {
-			continue
-		}
-		if nested, ok := fields[name].(map[string]any); ok {
-			f.add(prefix+name+".", nested)
-			continue
-		}
-		value, ok := metadataValue(fields[name])
-		if size := len(prefix+name) + sizeOf(value); ok && size <= f.room {
-			f.metadata[prefix+name] = value
-			f.room -= size
+func (f *flattener) addObject(prefix string, object map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if name != "" && len(prefix+name) <= maxFieldChars && !strings.HasPrefix(name, "$") {
+			f.add(prefix+name, object[name])
 		}
 	}
 }
 
-func sizeOf(value any) int {
+func (f *flattener) add(name string, value any) {
 	switch v := value.(type) {
-	case string:
-		return len(v)
-	case []string:
-		return len(strings.Join(v, `","`))
-	}
-	return 8
-}
-
-// metadataValue converts a value; ok is false where metadata has no form for it.
-func metadataValue(value any) (converted any, ok bool) {
-	switch v := value.(type) {
-	case string:
-		return truncate.Runes(v, maxFieldChars), true
-	case bool, float64:
-		return v, true
-	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
-	case json.Number:
-		f, err := v.Float64()
-		return f, err == nil
-	case []string:
-		return shortList(v), true
+	case map[string]any:
+		f.addObject(name+".", v)
 	case []any:
-		return stringList(v)
-	}
-	return nil, false
-}
-
-// stringList converts a list of strings; ok is false for a list that holds anything else.
-func stringList(list []any) (converted any, ok bool) {
-	out := make([]string, 0, len(list))
-	for _, item := range list {
-		s, ok := item.(string)
-		if !ok {
-			return nil, false
+		for _, item := range v[:min(len(v), maxListItems)] {
+			f.addItem(name, item)
 		}
-		out = append(out, s)
+	case string:
+		v = truncate.Runes(v, maxFieldChars)
+		f.put(name, v, len(v))
+	case bool, float64:
+		f.put(name, v, 8)
 	}
-	return shortList(out), true
 }
 
-func shortList(list []string) []string {
-	out := slices.Clone(list[:min(len(list), maxListItems)])
-	for i, s := range out {
-		out[i] = truncate.Runes(s, maxFieldChars)
+// addItem adds an item of a list, or its keys.
+func (f *flattener) addItem(name string, item any) {
+	text := ""
+	switch v := item.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			f.addItem(name+"."+key, v[key])
+		}
+	case []any:
+		for _, nested := range v {
+			f.addItem(name, nested)
+		}
+	case string:
+		text = truncate.Runes(v, maxFieldChars)
+	case bool:
+		text = strconv.FormatBool(v)
+	case float64:
+		text = strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	return out
+	list, _ := f.metadata[name].([]string)
+	if text != "" && len(list) < maxListItems && len(name) <= maxFieldChars {
+		f.put(name, append(list, text), len(text))
+	}
+}
+
+// put stores a value that takes size bytes more than the one before. The name counts each time, which is more than it
+// takes.
+func (f *flattener) put(name string, value any, size int) {
+	if size += len(name); size <= f.room {
+		f.metadata[name] = value
+		f.room -= size
+	}
 }

@@ -37,6 +37,8 @@ type Search struct {
 	CoachID string
 	// HalfLife, where positive, halves a hit's score for each such span of its age.
 	HalfLife time.Duration
+	// fields, where set, limits summaries by their own fields.
+	fields fieldFilter
 	// Access returns what the caller has read already; with nil the search reads it from the table.
 	Access func(ctx context.Context) (longterm.Access, error)
 }

@@ -47,6 +47,9 @@ type ContextQuery struct {
 	Within string `json:"within,omitempty"`
 	// Limit is 1 to 10; the default is 3.
 	Limit *int `json:"limit,omitempty"`
+	// Filter limits summaries by their own fields: {"discipline": "crossfit", "adherenceRate": {"$gte": 0.8}}. Fields of
+	// nested objects have dotted names.
+	Filter map[string]any `json:"filter,omitempty"`
 }
 
 // SummaryHit is one summary of another session, as the API shows it.
@@ -56,6 +59,8 @@ type SummaryHit struct {
 	SessionID  string `json:"sessionId"`
 	CoachID    string `json:"coachId"`
 	Text       string `json:"text"`
+	// Fields are the record type's own fields, nested as they were stored.
+	Fields map[string]any `json:"fields"`
 	// OccurredAt is the time of the last message that it covers, in conversation.TimeFormat.
 	OccurredAt string `json:"occurredAt"`
 	// AgeLabel says how long ago that was, in words and in the user's time zone: "2 hours ago".
@@ -93,7 +98,10 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	if err != nil {
 		return Summaries{}, err
 	}
-	hits := merge(found, visible.unindexed(found, visible.stored(sessions)), limit)
+	stored := visible.stored(sessions)
+	newest := newestOfSubjects(slices.Concat(found.Hits, stored))
+	found.Hits, stored = visible.current(found.Hits, newest), visible.current(stored, newest)
+	hits := merge(found, visible.unindexed(found, stored), limit)
 	return visible.summaries(hits, found.Degraded), nil
 }
 
@@ -107,7 +115,8 @@ func (s *Service) newest(ctx context.Context, user conversation.UserID, search S
 	if err != nil {
 		return Summaries{}, err
 	}
-	hits := visible.stored(sessions)
+	stored := visible.stored(sessions)
+	hits := visible.current(stored, newestOfSubjects(stored))
 	for i, h := range hits {
 		age := max(visible.now.Sub(h.OccurredAt()), 0)
 		hits[i].Score = math.Exp2(-age.Hours() / freshHalfLife.Hours())
@@ -141,18 +150,48 @@ func (s *Service) withRecentSessions(
 	return sessions, err
 }
 
-// stored returns the summaries of the sessions that may be seen, the newest of each id.
+// stored returns the summaries of the sessions that may be seen.
 func (v visibility) stored(sessions []conversation.Session) []Hit {
 	var hits []Hit
-	byID := map[string]bool{}
-	for _, session := range sessions { // latest first
+	for _, session := range sessions {
 		s, ok := summary.Of(session)
-		if h := (Hit{ID: s.ID(), Summary: &s}); ok && !byID[h.ID] && v.allows(h) {
-			byID[h.ID] = true
+		if h := (Hit{ID: s.ID(), Summary: &s}); ok && v.allows(h) {
 			hits = append(hits, h)
 		}
 	}
 	return hits
+}
+
+// subject is what a summary is about: a program, a workout or a session.
+type subject struct {
+	recordType conversation.RecordType
+	id         string
+}
+
+func subjectOf(h Hit) subject { return subject{h.Summary.RecordType, h.Summary.SubjectID} }
+
+// newestOfSubjects returns the id of the newest summary of each subject.
+func newestOfSubjects(hits []Hit) map[subject]string {
+	newest := map[subject]Hit{}
+	for _, h := range hits {
+		last, ok := newest[subjectOf(h)]
+		if !ok || last.OccurredAt().Before(h.OccurredAt()) {
+			newest[subjectOf(h)] = h
+		}
+	}
+	ids := map[subject]string{}
+	for s, h := range newest {
+		ids[s] = h.ID
+	}
+	return ids
+}
+
+// current returns the hits that are the newest of their subjects and whose fields pass the query's filter. A summary
+// that is not the newest of its subject never passes, even if the newest one does not.
+func (v visibility) current(hits []Hit, newest map[subject]string) []Hit {
+	return slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool {
+		return newest[subjectOf(h)] != h.ID || !v.fields.matches(h.Summary.Fields)
+	})
 }
 
 // unindexed returns the stored summaries that the index did not find because it lags or is down. They are scored by
@@ -197,9 +236,12 @@ func (v visibility) summaries(hits []Hit, degraded []Degradation) Summaries {
 	zone := v.Location()
 	for i, h := range hits {
 		s := h.Summary
+		if s.Fields == nil {
+			s.Fields = map[string]any{}
+		}
 		out.Summaries[i] = SummaryHit{
 			RecordType: string(s.RecordType), Context: s.Context, SessionID: s.SessionID, CoachID: s.CoachID,
-			Text: s.Text, OccurredAt: conversation.FormatTime(s.OccurredAt),
+			Text: s.Text, Fields: s.Fields, OccurredAt: conversation.FormatTime(s.OccurredAt),
 			AgeLabel: conversation.Age(s.OccurredAt, v.now, zone), Score: h.Score, InProgress: s.InProgress,
 		}
 	}
@@ -223,11 +265,13 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 	}
 	wrong = append(wrong, badID("coachId", q.CoachID)...)
 	wrong = append(wrong, badID("sessionId", q.SessionID)...)
-	if len(wrong) > 0 {
+	fields, w := parseFieldFilter(q.Filter)
+	if wrong = append(wrong, w...); len(wrong) > 0 {
 		return Search{}, fault.InvalidFields(wrong...)
 	}
 	return Search{
-		Text: strings.TrimSpace(q.Query), RecordTypes: types, Limit: limit, Context: q.Context, CoachID: q.CoachID,
+		fields: fields,
+		Text:   strings.TrimSpace(q.Query), RecordTypes: types, Limit: limit, Context: q.Context, CoachID: q.CoachID,
 		SessionID: q.SessionID, ExcludeSessionID: q.SessionID, From: now.Add(-within), HalfLife: summaryHalfLife,
 	}, nil
 }

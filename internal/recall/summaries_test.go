@@ -3,6 +3,7 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,8 @@ func TestQueryWithoutATextReturnsTheNewest(t *testing.T) {
 	at := s.now.Add(-2 * time.Hour)
 	want := recall.SummaryHit{
 		RecordType: "program_designer_summary", Context: "program_designer", SessionID: "new", CoachID: "coach",
-		Text: "The user wanted to swap hip thrusts for glute bridges.", OccurredAt: conversation.FormatTime(at),
+		Text:   "The user wanted to swap hip thrusts for glute bridges.",
+		Fields: map[string]any{"sessionId": "new"}, OccurredAt: conversation.FormatTime(at),
 		AgeLabel: conversation.Age(at, s.now, time.UTC), Score: got.Summaries[0].Score, InProgress: true,
 	}
 	if diff := cmp.Diff(want, got.Summaries[0]); diff != "" {
@@ -137,12 +139,21 @@ func TestQueryRejectsInvalidInput(t *testing.T) {
 	s := newFixture(t)
 	_, err := s.Query(t.Context(), "ann", recall.ContextQuery{
 		Context: "kitchen", RecordTypes: []string{"recipe"}, Within: "-3h", Limit: new(11), CoachID: "a b", SessionID: "#",
+		Filter: map[string]any{
+			"sourceId": "x", "discipline": nil, "totalDays": map[string]any{"$gte": "3"}, "metrics.x": []any{"a", 1},
+			"programName": map[string]any{}, "workoutName": []any{}, "confidence": map[string]any{"$regex": 1},
+			"adherenceRate": 0.5,
+		},
 	})
 	var fields []string
 	for _, f := range fault.From(err).Fields {
 		fields = append(fields, f.Field)
 	}
-	want := []string{"context", "recordTypes", "within", "limit", "coachId", "sessionId"}
+	want := []string{
+		"context", "recordTypes", "within", "limit", "coachId", "sessionId",
+		"filter.confidence", "filter.discipline", "filter.metrics.x", "filter.programName", "filter.sourceId",
+		"filter.totalDays", "filter.workoutName",
+	}
 	if diff := cmp.Diff(want, fields); diff != "" || !fault.Is(err, fault.Invalid) {
 		t.Errorf("%v: fields (-want +got)\n%s", err, diff)
 	}
@@ -211,5 +222,90 @@ func TestQueryReadsItsSessionWhileItSearches(t *testing.T) {
 	q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: "squats"}
 	if got, err := service.Query(ctx, "ann", q); err != nil || len(got.Summaries) != 3 {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// workouts has two workout sessions and two sessions of one program, with the attributes of their record types.
+func workouts(t *testing.T) *fixture {
+	s := newFixture(t)
+	for _, w := range []struct {
+		context, session string
+		age              time.Duration
+		attributes       map[string]any
+	}{
+		{"workout_log", "fran", 3 * time.Hour, map[string]any{
+			"workoutId": "w1", "discipline": "crossfit", "metrics": map[string]any{"timeSeconds": 245.0, "rx": true},
+			"prAchievements": []any{map[string]any{"exercise": "Thruster", "weight": 43.0}},
+		}},
+		{"workout_log", "run", 2 * time.Hour, map[string]any{
+			"workoutId": "w2", "discipline": "running", "metrics": map[string]any{"distanceKm": 10.0},
+		}},
+		{"training_program", "week 1", 30 * time.Hour, map[string]any{"programId": "p", "adherenceRate": 0.6}},
+		{"training_program", "week 2", time.Hour, map[string]any{"programId": "p", "adherenceRate": 0.9}},
+	} {
+		id := strings.ReplaceAll(w.session, " ", "-")
+		s.attributes = w.attributes
+		s.write("ann", w.context, id, w.age, "hello")
+		s.summarise("ann", w.context, id, "The user trained: "+w.session+".", false)
+	}
+	return s
+}
+
+// TestQueryFilters filters summaries by their own fields, in the index and in the table.
+func TestQueryFilters(t *testing.T) {
+	t.Parallel()
+	s := workouts(t)
+	for name, tt := range map[string]struct {
+		filter map[string]any
+		want   []string
+	}{
+		"none":              {nil, []string{"fran", "run", "week-2"}},
+		"a string":          {map[string]any{"discipline": "running"}, []string{"run"}},
+		"a list of strings": {map[string]any{"discipline": []any{"running", "crossfit"}}, []string{"fran", "run"}},
+		"a nested number":   {map[string]any{"metrics.distanceKm": 10}, []string{"run"}},
+		"a nested flag":     {map[string]any{"metrics.rx": true}, []string{"fran"}},
+		"an item of a list": {map[string]any{"prAchievements.exercise": "Thruster"}, []string{"fran"}},
+		"a comparison":      {map[string]any{"adherenceRate": map[string]any{"$gte": 0.8}}, []string{"week-2"}},
+		"a span":            {map[string]any{"metrics.timeSeconds": map[string]any{"$gt": 245, "$lt": 300}}, []string{}},
+		"two fields":        {map[string]any{"discipline": "crossfit", "workoutId": "w2"}, []string{}},
+		"an older summary":  {map[string]any{"adherenceRate": map[string]any{"$lte": 0.6}}, []string{}},
+	} {
+		for _, text := range []string{"", "training"} {
+			got := s.query("ann", recall.ContextQuery{
+				Context: "coach_conversation", RecordTypes: []string{"workout_summary", "program_summary"},
+				Query: text, Filter: tt.filter, Limit: new(10),
+			})
+			if diff := cmp.Diff(sorted(tt.want), sorted(sessions(got))); diff != "" || len(got.Degraded) > 0 {
+				t.Errorf("%s, query %q: degraded %v (-want +got)\n%s", name, text, got.Degraded, diff)
+			}
+		}
+	}
+}
+
+// TestQueryReturnsTheNewestOfASubject has two sessions of one program, in the index and only in the table.
+func TestQueryReturnsTheNewestOfASubject(t *testing.T) {
+	t.Parallel()
+	s := workouts(t)
+	for _, text := range []string{"", "week 1"} {
+		q := recall.ContextQuery{Context: "workout_log", RecordTypes: []string{"program_summary"}, Query: text}
+		got := s.query("ann", q)
+		if diff := cmp.Diff([]string{"week-2"}, sessions(got)); diff != "" {
+			t.Errorf("query %q (-want +got)\n%s", text, diff)
+		}
+		want := map[string]any{"programId": "p", "adherenceRate": 0.9}
+		if diff := cmp.Diff(want, got.Summaries[0].Fields); diff != "" {
+			t.Errorf("query %q: fields (-want +got)\n%s", text, diff)
+		}
+		q.Context, q.SessionID = "training_program", "week-2"
+		if diff := cmp.Diff([]string{"week-1"}, sessions(s.query("ann", q))); diff != "" {
+			t.Errorf("query %q from the newest session (-want +got)\n%s", text, diff)
+		}
+	}
+	s.attributes = map[string]any{"programId": "p"}
+	s.write("ann", "training_program", "week-3", time.Minute, "hello")
+	s.summarise("ann", "training_program", "week-3", "The user began week 3.", true)
+	q := recall.ContextQuery{Context: "workout_log", RecordTypes: []string{"program_summary"}, Query: "week 1"}
+	if diff := cmp.Diff([]string{"week-3"}, sessions(s.query("ann", q))); diff != "" {
+		t.Errorf("one that is not indexed (-want +got)\n%s", diff)
 	}
 }

@@ -109,7 +109,7 @@ func (v visibility) filter() vector.Filter {
 	if !v.To.IsZero() {
 		all = append(all, vector.Filter{fieldTime: vector.Filter{"$lte": epoch(v.To)}})
 	}
-	return allOf(all)
+	return allOf(append(all, v.fields.filters()...))
 }
 
 // sessionConditions are the conditions on records that belong to a session.

@@ -182,13 +182,13 @@ func testSessionsOfMessages(t *testing.T, s *fixture) {
 func testDeleteSession(t *testing.T, s *fixture) {
 	gone, m := newSession(t, s, "training_program", "gone", "1", "2")
 	kept, other := newSession(t, s, "training_program", "kept", "x")
-	own, shared := newSummary(gone, 2, conversation.ByModel, true), newSummary(gone, 2, conversation.ByModel, true)
-	own.RecordType, shared.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
-	own.SubjectID, shared.SubjectID, shared.SessionID = "p1", "p2", "kept"
-	if err := s.Summaries.SaveSummary(t.Context(), alice, gone, own); err != nil {
+	own, others := newSummary(gone, 2, conversation.ByModel, true), newSummary(kept, 1, conversation.ByModel, true)
+	own.RecordType, others.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
+	own.SubjectID, others.SubjectID = "p", "p" // two sessions of one program
+	if err := s.Summaries.SaveSummary(t.Context(), alice, kept, others); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Summaries.SaveSummary(t.Context(), alice, kept, shared); err != nil { // same record type, another session
+	if err := s.Summaries.SaveSummary(t.Context(), alice, gone, own); err != nil {
 		t.Fatal(err)
 	}
 	s.extractMemory(t, m...)
@@ -210,8 +210,8 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	if got := listPrompts(t, s, "", 50); len(got) != 1 || got[0].SessionID != "kept" {
 		t.Errorf("saved prompts are %v", promptIDs(got))
 	}
-	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{own.ID(), shared.ID()})
-	if err != nil || len(hits) != 1 || hits[0].ID != shared.ID() {
+	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{own.ID(), others.ID()})
+	if err != nil || len(hits) != 1 || hits[0].ID != others.ID() {
 		t.Errorf("summaries resolve to %v, %v", hits, err)
 	}
 	again, _ := newSession(t, s, coach, "gone", "new")

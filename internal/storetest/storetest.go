@@ -148,6 +148,9 @@ var (
 	}
 	summaryTests = map[string]func(*testing.T, *fixture){
 		"SaveSummary":               testSaveSummary,
+		"SaveSummaryOfAttributes":   testSaveSummaryOfAttributes,
+		"SummariesOfOneSubject":     testSummariesOfOneSubject,
+		"AttributesAreDue":          testAttributesAreDue,
 		"LateSummaries":             testLateSummaries,
 		"MarkIndexed":               testMarkIndexed,
 		"Due":                       testDue,

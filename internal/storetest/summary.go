@@ -20,7 +20,7 @@ func newSummary(s conversation.Session, covered int, kind conversation.SummaryKi
 		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4,
 		Tags: []string{"squats", fmt.Sprint(kind)}, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
 		OccurredAt: s.LastMessageAt, UpdatedAt: Now, Fields: map[string]any{"n": 1.0}, Model: "m", PromptVersion: "v1",
-		Generation: s.Generation,
+		OwnFields: map[string]any{"confidence": 0.8}, SessionVersion: s.Version, Generation: s.Generation,
 	}
 }
 
@@ -89,6 +89,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	copied := &conversation.SessionSummary{
 		Text: want.Text, Tokens: want.Tokens, Tags: want.Tags, Kind: want.Kind, InProgress: want.InProgress,
 		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
+		Model: want.Model, Fields: want.OwnFields, Digest: want.Digest,
 	}
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.SummarizedSeq, watermark, diff)
@@ -97,9 +98,125 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	if err != nil || len(hits) != 1 || hits[0].Summary == nil {
 		t.Fatalf("resolved %v, %v", hits, err)
 	}
+	want.OwnFields, want.Digest, want.SessionVersion = nil, "", 0 // only the session's copy has these
 	if diff := cmp.Diff(want, *hits[0].Summary); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}
+}
+
+// testSaveSummaryOfAttributes saves summaries that cover the same messages and were made with different attributes.
+func testSaveSummaryOfAttributes(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, coach, "a", "1")
+	const model, extract = conversation.ByModel, conversation.Extractive
+	edited := session
+	for i, step := range []struct {
+		digest string
+		edits  bool // the session is edited first
+		stale  bool // the summary was made before the last edit
+		kind   conversation.SummaryKind
+		want   fault.Code
+	}{
+		{"", false, false, model, ""},
+		{"a", false, false, model, ""},
+		{"a", false, false, model, fault.Conflict},
+		{"b", true, true, model, fault.Conflict},
+		{"b", false, false, extract, ""},
+		{"b", true, true, model, ""},
+		{"", false, true, model, fault.Conflict},
+		{"", false, false, model, ""},
+	} {
+		if step.edits {
+			session = edited
+			var err error
+			change := conversation.SessionChange{Attributes: map[string]any{"step": float64(i)}}
+			if edited, err = s.Sessions.UpdateSession(t.Context(), alice, "a", change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		from := edited
+		if step.stale {
+			from = session
+		}
+		sum := newSummary(from, 1, step.kind, true)
+		sum.Digest = step.digest
+		err := s.Summaries.SaveSummary(t.Context(), alice, from, sum)
+		if step.want == "" && err != nil || step.want != "" && !fault.Is(err, step.want) {
+			t.Fatalf("step %d: %v, want %q", i, err, step.want)
+		}
+		if err == nil {
+			checkSummary(t, s, sum, 1)
+		}
+	}
+}
+
+// testSummariesOfOneSubject saves summaries of two sessions about one program: each has its own record.
+func testSummariesOfOneSubject(t *testing.T, s *fixture) {
+	for _, id := range []string{"a", "b"} {
+		session, _ := newSession(t, s, coach, id, "1")
+		sum := newSummary(session, 1, conversation.ByModel, true)
+		sum.SubjectID = "program 1"
+		if err := s.Summaries.SaveSummary(t.Context(), alice, session, sum); err != nil {
+			t.Fatal(err)
+		}
+		checkSummary(t, s, sum, 1)
+	}
+	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{
+		"conversation_summary#a", "conversation_summary#b", "conversation_summary#program 1",
+	})
+	if err != nil || len(hits) != 2 || hits[0].Summary.SessionID != "a" || hits[1].Summary.SessionID != "b" {
+		t.Errorf("resolved %+v, %v", hits, err)
+	}
+}
+
+// testAttributesAreDue checks that a session falls due when its attributes have to be summarised or its summary has to
+// follow them, and that a session without messages is listed as recent when it was completed.
+func testAttributesAreDue(t *testing.T, s *fixture) {
+	completed := conversation.Completed
+	change := func(id string, status *conversation.Status, attributes map[string]any, due int) conversation.Session {
+		t.Helper()
+		in := conversation.SessionChange{Status: status, Attributes: attributes}
+		if _, err := s.Sessions.UpdateSession(t.Context(), alice, id, in); err != nil {
+			t.Fatal(err)
+		}
+		if got := listDue(t, s, Now.Add(farAhead), 50); len(got) != due {
+			t.Errorf("%s with %v: due %v, want %d", id, attributes, got, due)
+		}
+		return readSession(t, s, id)
+	}
+	createSession(t, s, alice, "workout_log", "empty")
+	createSession(t, s, alice, "workout_log", "form")
+	s.advance(30 * time.Hour)
+	change("empty", &completed, nil, 0)
+	change("form", nil, map[string]any{"workoutName": "Fran"}, 0)
+	form := change("form", &completed, nil, 1)
+	if !form.CompletedAt.Equal(s.clock()) || !form.ActiveAt().Equal(s.clock().Truncate(conversation.ActivityStep)) {
+		t.Errorf("completed at %v, active at %v, now is %v", form.CompletedAt, form.ActiveAt(), s.clock())
+	}
+	sum := newSummary(form, 0, conversation.ByModel, false)
+	sum.RecordType = conversation.WorkoutSummary
+	sum.Digest = "attributes:x" // not that of the attributes
+	if err := s.Summaries.SaveSummary(t.Context(), alice, form, sum); err != nil {
+		t.Fatal(err)
+	}
+	edited := change("form", nil, map[string]any{"workoutName": "Grace"}, 1)
+	for i, settled := range []conversation.Session{form, edited} { // the first one was read before the edit
+		if err := s.Summaries.Settle(t.Context(), alice, settled); err != nil {
+			t.Fatal(err)
+		}
+		if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1-i {
+			t.Errorf("settled as of version %d: due %v", settled.Version, due)
+		}
+	}
+	recent, err := s.Recall.RecentSessions(t.Context(), alice, s.clock().Add(-time.Hour), 10)
+	if err != nil || len(recent) != 1 || recent[0].ID != "form" {
+		t.Errorf("recent sessions are %+v, %v", recent, err)
+	}
+	of := conversation.CoachSessions{CoachID: form.CoachID}
+	told, _, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 10})
+	if err != nil || len(told) != 1 || told[0].ID != "form" {
+		t.Errorf("the coach's sessions are %+v, %v", told, err)
+	}
+	change("form", nil, map[string]any{"workoutName": "Helen"}, 1)
 }
 
 // testLateSummaries saves summaries of sessions that no longer exist.
@@ -225,6 +342,8 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	saveSummary(t, s, readSession(t, s, "a"))
+	settle(1) // as of before the append
+	session = readSession(t, s, "a")
 	settle(0)
 	appendMessages(t, s, alice, "a", userMessages("and again")...)
 	settle(1)

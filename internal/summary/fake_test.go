@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,19 +52,19 @@ func newFake() *fake {
 func (f *fake) say(id string, texts ...string) conversation.Change {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, exists := f.sessions[id]
-	before := s
+	before, exists := f.sessions[id]
+	s := before
 	if !exists {
-		s = conversation.Session{
-			ID: id, Context: "program_designer", CoachID: "c", Status: conversation.Active, Generation: 1,
-		}
+		s = newSession(id, "program_designer")
 	}
+	s.Version++
 	for _, text := range texts {
 		role := conversation.User
 		if rest, ok := strings.CutPrefix(text, "system:"); ok {
 			role, text = conversation.System, rest
 		}
 		s.LastSeq++
+		s.MessageCount++
 		s.LastMessageAt = time.Now()
 		f.messages[id] = append(f.messages[id], conversation.Message{
 			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, SessionID: id, Context: s.Context, Role: role, Content: text,
@@ -77,6 +78,32 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 	return f.change(before, exists, s)
 }
 
+func newSession(id, context string) conversation.Session {
+	return conversation.Session{
+		ID: id, Context: context, CoachID: "c", Status: conversation.Active, Generation: 1, CreatedAt: time.Now(),
+	}
+}
+
+// create makes a session without messages.
+func (f *fake) create(id, context string, attributes map[string]any) {
+	s := newSession(id, context)
+	s.Attributes = attributes
+	f.sessions[id] = s
+}
+
+// set merges attributes into those of a session, as the store does, and returns the stream's change.
+func (f *fake) set(id string, attributes map[string]any) conversation.Change {
+	return f.alter(id, func(s *conversation.Session) {
+		s.Attributes = maps.Clone(s.Attributes)
+		maps.Copy(s.Attributes, attributes)
+	})
+}
+
+// complete completes a session and returns the stream's change.
+func (f *fake) complete(id string) conversation.Change {
+	return f.alter(id, func(s *conversation.Session) { s.Status, s.CompletedAt = conversation.Completed, time.Now() })
+}
+
 // alter changes a session and returns the stream's change.
 func (f *fake) alter(id string, change func(*conversation.Session)) conversation.Change {
 	f.mu.Lock()
@@ -84,6 +111,7 @@ func (f *fake) alter(id string, change func(*conversation.Session)) conversation
 	s := f.sessions[id]
 	before := s
 	change(&s)
+	s.Version++
 	f.sessions[id] = s
 	return f.change(before, true, s)
 }
@@ -154,7 +182,7 @@ func (f *fake) SaveSummary(
 	if !ok || session.Generation != s.Generation {
 		return fault.Missing("session")
 	}
-	if !s.Replaces(session.Summary) {
+	if !s.Replaces(session) {
 		return fault.New(fault.Conflict, "a summary that covers as much is there")
 	}
 	if s.Kind == conversation.ByModel {
@@ -163,7 +191,7 @@ func (f *fake) SaveSummary(
 	if s.Text != "" {
 		session.Summary = &conversation.SessionSummary{
 			Text: s.Text, Tags: s.Tags, Kind: s.Kind, InProgress: s.InProgress, CoveredThrough: s.CoveredThrough,
-			UpdatedAt: s.UpdatedAt,
+			UpdatedAt: s.UpdatedAt, Model: s.Model, Fields: s.OwnFields, Digest: s.Digest,
 		}
 	}
 	f.sessions[of.ID] = session
@@ -177,7 +205,7 @@ func (f *fake) DueBefore(_ context.Context, at time.Time, _ int) ([]summary.Due,
 	var out []summary.Due
 	for id, due := range f.due {
 		if !due.After(at) {
-			out = append(out, summary.Due{User: "ann", Context: "program_designer", SessionID: id, DueAt: due})
+			out = append(out, summary.Due{User: "ann", Context: f.sessions[id].Context, SessionID: id, DueAt: due})
 		}
 	}
 	return out, nil
@@ -193,7 +221,7 @@ func (f *fake) Rearm(_ context.Context, _ conversation.UserID, s conversation.Se
 func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.Session) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := f.sessions[s.ID]; now.SummarizedSeq == now.LastSeq {
+	if now := f.sessions[s.ID]; now.SummarizedSeq == now.LastSeq && now.Version == s.Version {
 		delete(f.due, s.ID)
 	}
 	return nil
@@ -215,8 +243,8 @@ func (f *fake) Complete(ctx context.Context, r llm.Request) (llm.Completion, err
 		return llm.Completion{}, fail
 	}
 	text, err := json.Marshal(map[string]any{
-		"summary": "model: " + r.Messages[1].Content,
-		"tags":    []string{" Hip Thrusts!", "hip thrusts", "[/INST]", "", "Knie\nschmerzen", "5x5", "back-squat", "sixth"},
+		"summary": "model: " + r.Messages[1].Content, "confidence": 0.8, "hasGoals": true,
+		"tags": []string{" Hip Thrusts!", "hip thrusts", "[/INST]", "", "Knie\nschmerzen", "5x5", "back-squat", "sixth"},
 	})
 	return llm.Completion{Text: string(text), Model: "m"}, err
 }
@@ -250,4 +278,9 @@ func (f *fake) service() *summary.Service {
 		},
 		EveryMessages: 4, Idle: 15 * time.Minute, Timeout: 2500 * time.Millisecond, Background: true,
 	})
+}
+
+// leave marks a session as left and returns the stream's change.
+func (f *fake) leave(id string) conversation.Change {
+	return f.alter(id, func(s *conversation.Session) { s.LeftAt = time.Now() })
 }

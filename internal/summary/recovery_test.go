@@ -201,62 +201,6 @@ func TestModelInput(t *testing.T) {
 	})
 }
 
-func TestOf(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
-	with := func(context string, attributes map[string]any) conversation.Session {
-		return conversation.Session{
-			ID: "s", Context: context, Attributes: attributes, Status: conversation.Completed, LastMessageAt: at,
-			Summary: &conversation.SessionSummary{Text: "x"},
-		}
-	}
-	for name, tt := range map[string]struct {
-		session conversation.Session
-		want    string
-		fields  map[string]any
-	}{
-		"by session": {
-			with("coach_conversation", map[string]any{"programId": "p"}), "conversation_summary#s", map[string]any{},
-		},
-		"by program": {
-			with("training_program", map[string]any{"programId": "p", "totalDays": 28, "mine": 1}),
-			"program_summary#p",
-			map[string]any{"programId": "p", "totalDays": 28},
-		},
-		"by a number": {
-			with("workout_log", map[string]any{"workoutId": 7, "discipline": nil}),
-			"workout_summary#7",
-			map[string]any{"workoutId": 7},
-		},
-		"without it": {
-			with("workout_log", map[string]any{"workoutId": true}),
-			"workout_summary#s",
-			map[string]any{"workoutId": true},
-		},
-		"no valid id": {
-			with("training_program", map[string]any{"programId": "Deadlift #1"}),
-			"program_summary#sha256:82e0dcfc55835e4130d1e5fb653001c6381338f511b8a4ceb5f28afe0ac37fc6",
-			map[string]any{"programId": "Deadlift #1"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, ok := summary.Of(tt.session)
-			if !ok || got.ID() != tt.want || !conversation.ValidID(got.SubjectID) {
-				t.Errorf("got %s, want %s", got.ID(), tt.want)
-			}
-			if got.InProgress || !got.OccurredAt.Equal(at) {
-				t.Errorf("got %+v, want it finished at %s", got, at)
-			}
-			if diff := cmp.Diff(tt.fields, got.Fields); diff != "" {
-				t.Errorf("fields (-want +got)\n%s", diff)
-			}
-		})
-	}
-	if _, ok := summary.Of(conversation.Session{Context: "coach_conversation"}); ok {
-		t.Error("a session without a summary has one")
-	}
-}
-
 // TestAPanicStopsOneSessionOnly has storing a summary panic. The panic reaches the handler of the stream in its own
 // goroutine, and the sweep goes on with the other sessions.
 func TestAPanicStopsOneSessionOnly(t *testing.T) {

@@ -30,7 +30,8 @@ type Store interface {
 	DueBefore(ctx context.Context, at time.Time, limit int) ([]Due, error)
 	// Rearm sets when the sweep looks at the session next.
 	Rearm(ctx context.Context, user conversation.UserID, session conversation.Session, at time.Time) error
-	// Settle removes the session from the due index if everything in it is covered, and does nothing otherwise.
+	// Settle removes the session from the due index if everything in it is covered and it has not been edited since it
+	// was read, and does nothing otherwise.
 	Settle(ctx context.Context, user conversation.UserID, session conversation.Session) error
 }
 
@@ -102,10 +103,10 @@ func covered(s conversation.Session) int {
 	return max(s.SummarizedSeq, s.Summary.CoveredThrough)
 }
 
-// stale reports whether messages are missing from a session's summary, or the summary of a completed session is still
-// marked as in progress.
+// stale reports whether messages are missing from a session's summary, the summary of a completed session is still
+// marked as in progress, or the session's attributes have changed since.
 func stale(s conversation.Session) bool {
-	return covered(s) < s.LastSeq || unfinished(s)
+	return covered(s) < s.LastSeq || unfinished(s) || IsOutdated(s)
 }
 
 // unfinished reports whether the summary of a completed session is marked as in progress.
@@ -113,7 +114,8 @@ func unfinished(s conversation.Session) bool {
 	return s.Status == conversation.Completed && s.Summary != nil && s.Summary.InProgress
 }
 
-// upToDate reports whether a summary of the model covers the session and is marked as the session is.
+// upToDate reports whether a summary of the model covers the session and agrees with its status and attributes.
 func upToDate(s conversation.Session) bool {
-	return s.SummarizedSeq >= s.LastSeq && !unfinished(s)
+	fallback := s.Summary != nil && s.Summary.Kind == conversation.Extractive
+	return s.SummarizedSeq >= s.LastSeq && !fallback && !unfinished(s) && !IsOutdated(s)
 }

@@ -4,19 +4,19 @@
 package summary
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// Summary is the record of one session's summary. Its record type is that of the session's context.
+// Summary is the record of one session's summary. There is one record for each session and record type, which is that
+// of the session's context. It is rewritten as the session grows and as the session's attributes change.
 type Summary struct {
 	RecordType conversation.RecordType
-	// SubjectID is the session's id, or the programId or workoutId that its context keeps summaries by.
+	SessionID  string
+	// SubjectID is the program or workout that the summary is about, or else the session. Several sessions can have the
+	// same subject; readers take the newest summary of each.
 	SubjectID string
-	SessionID string
 	Context   string
 	CoachID   string
 	Text      string
@@ -31,24 +31,38 @@ type Summary struct {
 	// OccurredAt is the time of that message.
 	OccurredAt time.Time
 	UpdatedAt  time.Time
-	// Fields are the record type's own fields, from the session's attributes.
+	// Fields are the record type's own fields (unified-conversation-context, "Existing Pinecone Summary Inventory").
 	Fields map[string]any
+	// OwnFields are the fields that are not attributes of the session. Digest identifies the attributes that the summary
+	// was made with, and SessionVersion is the version of the session that had them. Only the session's copy of the
+	// summary has these three.
+	OwnFields      map[string]any
+	Digest         string
+	SessionVersion int64
 	// Model and PromptVersion name the model and the prompt that wrote the text.
 	Model         string
 	PromptVersion string
 	Generation    int64
 }
 
-// ID is the summary's id in the vector index: "<recordType>#<subject id>".
-func (s Summary) ID() string { return string(s.RecordType) + "#" + s.SubjectID }
+// ID is the summary's id in the vector index: "<recordType>#<session id>". A user has each session id once, so that
+// each session has one vector of each record type, and writes of it can be repeated.
+func (s Summary) ID() string { return string(s.RecordType) + "#" + s.SessionID }
 
-// Replaces reports whether the summary may replace that of a session. It may when it covers more messages, or covers
-// the same ones and is the model's where the old one is a fallback, or is finished where the old one of the same kind
-// is in progress. So the best summary stays, in whatever order summaries arrive. Every store enforces this rule as a
-// condition of its write.
-func (s Summary) Replaces(old *conversation.SessionSummary) bool {
-	if old == nil || s.CoveredThrough != old.CoveredThrough {
-		return old == nil || s.CoveredThrough > old.CoveredThrough
+// Replaces reports whether the summary may replace that of its session. One that covers more messages may. Of two that
+// cover the same messages, one made with other attributes may if the session has not been edited since it was read. One
+// made with the same attributes may if it is the model's where the old one is a fallback, or if it is finished where
+// the old one of the same kind is in progress. So the best summary stays, in whatever order summaries arrive. Every
+// store enforces this rule as a condition of its write.
+func (s Summary) Replaces(session conversation.Session) bool {
+	old := session.Summary
+	switch {
+	case old == nil:
+		return true
+	case s.CoveredThrough != old.CoveredThrough:
+		return s.CoveredThrough > old.CoveredThrough
+	case s.Digest != old.Digest:
+		return s.SessionVersion == session.Version
 	}
 	better := s.Kind == conversation.ByModel && old.Kind == conversation.Extractive
 	finished := old.InProgress && !s.InProgress && s.Kind == old.Kind
@@ -56,54 +70,19 @@ func (s Summary) Replaces(old *conversation.SessionSummary) bool {
 }
 
 // Of returns the summary record of a session, as far as the session's own copy has it; ok is false where there is no
-// summary. OccurredAt is the time of the session's last message, even when the summary does not cover it yet.
+// summary. Fields are as the session's attributes are now. OccurredAt is the time of the session's last message, even
+// when the summary does not cover it yet.
 func Of(s conversation.Session) (record Summary, ok bool) {
 	surface, err := conversation.SurfaceOf(s.Context)
 	if err != nil || s.Summary == nil {
 		return Summary{}, false
 	}
 	return Summary{
-		RecordType: surface.Writes, SubjectID: subject(s, surface), SessionID: s.ID, Context: s.Context,
-		CoachID: s.CoachID, Text: s.Summary.Text, Tags: s.Summary.Tags, Kind: s.Summary.Kind,
+		RecordType: surface.Writes, SessionID: s.ID, SubjectID: subject(s, surface), Context: s.Context,
+		CoachID: s.CoachID, Text: s.Summary.Text, Tokens: s.Summary.Tokens, Tags: s.Summary.Tags, Kind: s.Summary.Kind,
 		InProgress: s.Status != conversation.Completed, CoveredThrough: s.Summary.CoveredThrough,
-		OccurredAt: s.LastMessageAt, UpdatedAt: s.Summary.UpdatedAt, Fields: fields(s, surface),
-		Generation: s.Generation,
+		OccurredAt: occurredAt(s, surface), UpdatedAt: s.Summary.UpdatedAt, Model: s.Summary.Model,
+		Fields: fields(s, surface, s.Summary.Fields), OwnFields: s.Summary.Fields, Digest: s.Summary.Digest,
+		SessionVersion: s.Version, Generation: s.Generation,
 	}, true
-}
-
-// subject is the id that the context keeps summaries by: the program or workout that the session's attributes name,
-// else the session.
-func subject(s conversation.Session, surface conversation.Surface) string {
-	if surface.SubjectAttribute != "" {
-		id := identifier(s.Attributes[surface.SubjectAttribute])
-		if conversation.ValidID(id) {
-			return id
-		}
-		if id != "" {
-			return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(id))) // a key contains valid ids only
-		}
-	}
-	return s.ID
-}
-
-// identifier converts an attribute that holds an id, as a text or a number, to a text.
-func identifier(value any) string {
-	switch v := value.(type) {
-	case string:
-		return v
-	case nil, bool, []any, map[string]any:
-		return ""
-	}
-	return fmt.Sprint(value)
-}
-
-// fields are the record type's own fields, from the session's attributes.
-func fields(s conversation.Session, surface conversation.Surface) map[string]any {
-	out := make(map[string]any, len(surface.FieldAttributes))
-	for _, name := range surface.FieldAttributes {
-		if value, ok := s.Attributes[name]; ok && value != nil {
-			out[name] = value
-		}
-	}
-	return out
 }

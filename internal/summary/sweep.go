@@ -98,11 +98,25 @@ func (s *Service) visit(ctx context.Context, d Due) (done bool, err error) {
 // quietAt is the time from which a session may be summarised: when it has been quiet for Idle, or at once when a
 // trigger was lost.
 func (s *Service) quietAt(session conversation.Session) time.Time {
-	left := !session.LeftAt.IsZero() && !session.LeftAt.Before(session.LastMessageAt)
-	if session.Status != conversation.Active || left || session.LastSeq-covered(session) >= s.EveryMessages {
+	if s.missedTrigger(session) != Idle {
 		return time.Time{}
 	}
 	return session.LastMessageAt.Add(s.Idle)
+}
+
+// missedTrigger is the reason for a summary that the sweep writes.
+func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
+	switch {
+	case session.Status != conversation.Active:
+		return Completed
+	case !session.LeftAt.IsZero() && !session.LeftAt.Before(session.LastMessageAt):
+		return Left
+	case s.hasManyMessages(session):
+		return MessageCount
+	case covered(session) >= session.LastSeq && IsOutdated(session):
+		return AttributesChanged
+	}
+	return Idle
 }
 
 // nextVisit is when the sweep visits a session that is not up to date again: at once when a backlog is left, later
@@ -122,7 +136,7 @@ func (s *Service) nextVisit(session conversation.Session, err error) time.Time {
 func (s *Service) cover(
 	ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (conversation.Session, error) {
-	after, err := s.advance(ctx, user, session)
+	after, err := s.advance(ctx, user, session, s.missedTrigger(session))
 	if err != nil {
 		return after, err
 	}

@@ -31,44 +31,56 @@ type target struct {
 	id      string
 }
 
+// job is a target with the reason for its summary and the place of the first change that triggers it.
+type job struct {
+	target
+	reason TriggerReason
+	first  int
+}
+
 // Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or
 // left, that have many messages since the last summary, or that the user moved away from. It returns the number of
 // changes, from the first, that need not be delivered again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
-	targets, first, err := s.targets(ctx, changes)
+	jobs, err := s.jobs(ctx, changes)
 	if err != nil {
 		return 0, err
 	}
-	failures := make([]error, len(targets))
-	parallel.Each(len(targets), atOnce, func(i int) { failures[i] = s.summarizeNow(ctx, targets[i]) })
+	failures := make([]error, len(jobs))
+	parallel.Each(len(jobs), atOnce, func(i int) { failures[i] = s.summarizeNow(ctx, jobs[i]) })
 	done = len(changes)
 	for i, failure := range failures {
 		if failure != nil {
 			// The same move has to be noticed when the change is delivered again.
-			s.lastSessions.delete(targets[i].user)
-			if first[i] < done {
-				done, err = first[i], failure
+			s.lastSessions.delete(jobs[i].user)
+			if jobs[i].first < done {
+				done, err = jobs[i].first, failure
 			}
 		}
 	}
 	return done, err
 }
 
-// targets collects the sessions to summarise, each once. first has the place of the first change that triggers each.
-func (s *Service) targets(
-	ctx context.Context, changes []conversation.Change,
-) (targets []target, first []int, err error) {
-	seen := map[target]bool{}
-	add := func(t target, place int) {
-		if !seen[t] {
-			seen[t] = true
-			targets, first = append(targets, t), append(first, place)
+// jobs collects the sessions to summarise, each once.
+func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]job, error) {
+	var jobs []job
+	places := map[target]int{}
+	add := func(t target, reason TriggerReason, first int) {
+		place, seen := places[t]
+		switch {
+		case !seen:
+			places[t] = len(jobs)
+			jobs = append(jobs, job{t, reason, first})
+		case jobs[place].reason == AttributesChanged:
+			jobs[place].reason = reason // which summarises messages, too
 		}
 	}
 	appends := lastAppends(changes)
 	for i, c := range changes {
-		if c.After != nil && s.triggers(c) {
-			add(targetOf(c.User, *c.After), i)
+		if c.After != nil {
+			if reason, ok := s.triggers(c); ok {
+				add(targetOf(c.User, *c.After), reason, i)
+			}
 		}
 		if last, ok := appends[c.User]; !ok || last != i || !s.lastSessions.moved(c.User, c.After.ID, s.Now()) {
 			continue
@@ -76,32 +88,43 @@ func (s *Service) targets(
 		left, found, err := s.leftBehind(ctx, c)
 		if err != nil {
 			s.lastSessions.delete(c.User)
-			return nil, nil, err
+			return nil, err
 		}
 		if found {
-			add(left, i)
+			add(left, NavigatedAway, i)
 		}
 	}
-	return targets, first, nil
+	return jobs, nil
 }
 
 func targetOf(user conversation.UserID, s conversation.Session) target {
 	return target{user: user, context: s.Context, id: s.ID}
 }
 
-// triggers reports whether a change triggers a summary of its own session.
-func (s *Service) triggers(c conversation.Change) bool {
+// triggers reports whether a change triggers a summary of its own session, and why.
+func (s *Service) triggers(c conversation.Change) (reason TriggerReason, ok bool) {
 	after := *c.After
 	if !stale(after) {
-		return false
+		return "", false
 	}
 	before := conversation.Session{}
 	if c.Before != nil {
 		before = *c.Before
 	}
-	completed := after.Status == conversation.Completed && before.Status != conversation.Completed
-	left := !after.LeftAt.IsZero() && !after.LeftAt.Equal(before.LeftAt)
-	return completed || left || isAppend(c) && after.LastSeq-covered(after) >= s.EveryMessages
+	switch {
+	case after.Status == conversation.Completed && before.Status != conversation.Completed:
+		return Completed, true
+	case !after.LeftAt.IsZero() && !after.LeftAt.Equal(before.LeftAt):
+		return Left, true
+	case isAppend(c) && s.hasManyMessages(after):
+		return MessageCount, true
+	}
+	return AttributesChanged, IsOutdated(after)
+}
+
+// hasManyMessages reports whether there are enough messages since the last summary for the next one.
+func (s *Service) hasManyMessages(session conversation.Session) bool {
+	return session.LastSeq-covered(session) >= s.EveryMessages
 }
 
 // lastAppends finds each user's last change that added messages: its session is the one in which the user is now.
@@ -142,10 +165,10 @@ func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left t
 }
 
 // summarizeNow reads a session and summarises it if its summary is stale. It ignores a session that is gone.
-func (s *Service) summarizeNow(ctx context.Context, t target) error {
-	session, err := s.Store.SessionIn(ctx, t.user, t.context, t.id)
+func (s *Service) summarizeNow(ctx context.Context, j job) error {
+	session, err := s.Store.SessionIn(ctx, j.user, j.context, j.id)
 	if err == nil && stale(session) {
-		_, err = s.Summarize(ctx, t.user, session)
+		_, err = s.Summarize(ctx, j.user, session, j.reason)
 	}
 	if fault.Is(err, fault.NotFound) {
 		return nil

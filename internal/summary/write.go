@@ -3,6 +3,7 @@ package summary
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -25,9 +26,9 @@ const (
 // Summarize reports whether a summary of the model covers the session now. Its errors are those of the store. When the
 // model fails, a fallback summary is stored, the failure is reported, and the sweep tries again.
 func (s *Service) Summarize(
-	ctx context.Context, user conversation.UserID, session conversation.Session,
+	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
 ) (complete bool, err error) {
-	session, err = s.advance(ctx, user, session)
+	session, err = s.advance(ctx, user, session, reason)
 	if isIndexError(err) {
 		s.Report(ctx, "index summary", err)
 		return false, nil // the session stays due
@@ -38,22 +39,27 @@ func (s *Service) Summarize(
 // advance is Summarize, and returns the session with the last summary that was stored. Its error is an indexError when
 // that summary is stored but not indexed.
 func (s *Service) advance(
-	ctx context.Context, user conversation.UserID, session conversation.Session,
+	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
 ) (after conversation.Session, failed error) {
 	for steps := 0; !upToDate(session) && steps < maxSteps; steps++ {
-		next, err := s.step(ctx, user, session)
+		next, err := s.step(ctx, user, session, reason)
 		if fault.Is(err, fault.Conflict) {
-			return session, nil // another worker stored a summary that covers as much
+			return session, nil // another worker stored a summary that is as good
 		}
 		if failed = err; err != nil && !isIndexError(err) {
 			return session, err
 		}
-		if next.SummarizedSeq == session.SummarizedSeq && !(unfinished(session) && !unfinished(next)) {
+		if !progressed(session, next) {
 			return next, failed
 		}
 		session = next
 	}
 	return session, failed
+}
+
+// progressed reports whether a step brought a session's summary further, so that another step may do so again.
+func progressed(before, after conversation.Session) bool {
+	return after.SummarizedSeq > before.SummarizedSeq || unfinished(before) && !unfinished(after)
 }
 
 // indexError is the failure to index a summary that is stored.
@@ -69,16 +75,22 @@ func isIndexError(err error) bool {
 
 // step writes one summary and returns the session with it.
 func (s *Service) step(
-	ctx context.Context, user conversation.UserID, session conversation.Session,
+	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
 ) (conversation.Session, error) {
+	if reason == AttributesChanged && session.Summary != nil && !madeOfAttributes(session) {
+		// The messages have their own triggers: only the fields are brought up to date.
+		d := carryOver(session, covered(session), reason)
+		d.kind = session.Summary.Kind
+		return s.save(ctx, user, session, d)
+	}
 	messages, err := s.Store.MessagesAfter(ctx, user, session, session.SummarizedSeq, inputMessages)
 	if err != nil {
 		return session, err
 	}
-	in := newInput(session, messages)
-	if len(in.lines) == 0 {
+	in := newInput(session, messages, reason)
+	if len(in.lines)+len(in.attributes) == 0 {
 		// There is nothing to summarise: the text stays and the watermark rises.
-		return s.save(ctx, user, session, in.carryOver(session))
+		return s.save(ctx, user, session, carryOver(session, in.through, reason))
 	}
 	return s.summarizeInput(ctx, user, session, in)
 }
@@ -119,12 +131,12 @@ func (s *Service) saveAnswer(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input, a answer,
 ) (conversation.Session, error) {
 	if a.err == nil {
-		return s.save(ctx, user, session, draft{
-			text: a.text, tags: a.tags, kind: conversation.ByModel, model: a.model, through: in.through, at: in.at,
-		})
+		d := in.draft(a.text, conversation.ByModel)
+		d.tags, d.model, d.rating = a.tags, a.model, a.rating
+		return s.save(ctx, user, session, d)
 	}
 	s.Report(ctx, "summarize session", a.err)
-	if session.Summary != nil && session.Summary.CoveredThrough >= in.through {
+	if session.Summary != nil && session.Summary.CoveredThrough >= in.through && !IsOutdated(session) {
 		return session, nil
 	}
 	return s.saveFallback(ctx, user, session, in)
@@ -134,23 +146,54 @@ func (s *Service) saveAnswer(
 func (s *Service) saveFallback(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input,
 ) (conversation.Session, error) {
-	if session.Summary != nil && session.Summary.CoveredThrough >= in.through && !unfinished(session) {
+	if session.Summary != nil && session.Summary.CoveredThrough >= in.through &&
+		!unfinished(session) && !IsOutdated(session) {
 		return session, nil
 	}
-	text := Extract(in.previous, in.lines, maxChars)
-	return s.save(ctx, user, session, draft{
-		text: text, tags: in.tags, kind: conversation.Extractive, through: in.through, at: in.at,
-	})
+	return s.save(ctx, user, session, in.draft(in.fallback(), conversation.Extractive))
 }
 
-// draft is a summary's text and what it covers.
+// draft is a summary's text with what it covers, and how it came about.
 type draft struct {
 	text    string
 	tags    []string
 	kind    conversation.SummaryKind
 	model   string
+	reason  TriggerReason
 	through int
 	at      time.Time
+	// rating is the model's, or else kept is that of the summary before.
+	rating *rating
+	kept   map[string]any
+	// ofAttributes is true if the text was made from the session's attributes.
+	ofAttributes bool
+}
+
+// carryOver is the draft that keeps a session's text and covers messages through a seq.
+func carryOver(session conversation.Session, through int, reason TriggerReason) draft {
+	d := draft{kind: conversation.ByModel, reason: reason, through: through, at: session.LastMessageAt}
+	if old := session.Summary; old != nil {
+		d.text, d.tags, d.model = old.Text, old.Tags, old.Model
+		d.kept, d.ofAttributes = old.Fields, madeOfAttributes(session)
+		if session.SummarizedSeq >= through {
+			d.kind = old.Kind
+		}
+	}
+	return d
+}
+
+// ownFields are the fields of a summary that are not attributes of its session.
+func (d draft) ownFields(session conversation.Session, surface conversation.Surface) map[string]any {
+	if !surface.Rated {
+		return nil
+	}
+	out := map[string]any{}
+	maps.Copy(out, d.kept)
+	if d.rating != nil {
+		maps.Copy(out, d.rating.fields())
+	}
+	out["messageCount"], out["triggerReason"] = float64(session.MessageCount), string(d.reason)
+	return out
 }
 
 // save stores a draft as the session's summary and indexes it. When indexing fails, the error is an indexError and the
@@ -174,6 +217,7 @@ func (s *Service) save(
 	session.Summary = &conversation.SessionSummary{
 		Text: record.Text, Tokens: record.Tokens, Tags: record.Tags, Kind: record.Kind, InProgress: record.InProgress,
 		CoveredThrough: record.CoveredThrough, UpdatedAt: record.UpdatedAt,
+		Model: record.Model, Fields: record.OwnFields, Digest: record.Digest,
 	}
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
 		return session, indexError{err}
@@ -187,11 +231,17 @@ func (s *Service) record(session conversation.Session, d draft) (Summary, error)
 	if err != nil {
 		return Summary{}, err
 	}
+	own := d.ownFields(session, surface)
+	at := d.at
+	if at.IsZero() {
+		at = occurredAt(session, surface)
+	}
 	return Summary{
 		RecordType: surface.Writes, SubjectID: subject(session, surface), SessionID: session.ID,
 		Context: session.Context, CoachID: session.CoachID, Text: d.text, Tokens: s.Tokens.Count(d.text),
 		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through,
-		OccurredAt: d.at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, surface),
+		OccurredAt: at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, surface, own),
+		OwnFields: own, Digest: digestOf(session, surface, d.ofAttributes), SessionVersion: session.Version,
 		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation,
 	}, nil
 }

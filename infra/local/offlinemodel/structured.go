@@ -33,7 +33,8 @@ func (c *composer) structured(request *chatRequest) string {
 	wish, hint := map[string]any{}, c.hints(request, t)
 	switch format.Name {
 	case summaryFormat:
-		wish = map[string]any{"summary": c.summarizer.summarize(t), "tags": c.summarizer.tags(t)}
+		wish = rate(t)
+		wish["summary"], wish["tags"] = c.summarizer.summarize(t), c.summarizer.tags(t)
 	case extractionFormat:
 		wish, hint = extract(c.lex, t), nil // what was not said is left empty
 	}

@@ -333,3 +333,38 @@ func TestJSONObject(t *testing.T) {
 		t.Errorf("answer %s", text)
 	}
 }
+
+const ratedSchema = `{"type":"object","properties":{"summary":{"type":"string"},"confidence":{"type":"number"},` +
+	`"hasGoals":{"type":"boolean"},"hasProgress":{"type":"boolean"},"hasEmotionalState":{"type":"boolean"}},` +
+	`"required":["summary","confidence","hasGoals","hasProgress","hasEmotionalState"],"additionalProperties":false}`
+
+func TestSummaryRating(t *testing.T) {
+	client, _ := newClient(t)
+	for input, want := range map[string]string{
+		"New messages:\nuser: The gym is closed.":                                                    `0.6 false false false`,
+		"New messages:\nuser: I want to run 10 km.\nassistant: Do you feel well?":                    `0.6 true false false`,
+		"New messages:\nuser: I finished my first 10 km!\nuser: I feel proud.":                       `0.7 false true true`,
+		"Previous summary:\nThe user said: my goal is 10 km.\n\nNew messages:\nuser: It is raining.": `0.7 true false false`,
+	} {
+		var got struct {
+			Confidence                               float64
+			HasGoals, HasProgress, HasEmotionalState bool
+		}
+		if err := json.Unmarshal([]byte(askFor(t, client, "session_summary", ratedSchema, input)), &got); err != nil {
+			t.Fatal(err)
+		}
+		if rated := fmt.Sprint(got.Confidence, got.HasGoals, got.HasProgress, got.HasEmotionalState); rated != want {
+			t.Errorf("%q is rated %s, want %s", input, rated, want)
+		}
+	}
+}
+
+func TestSummaryOfDetails(t *testing.T) {
+	client, _ := newClient(t)
+	input := "RECORDED DETAILS:\n- discipline: crossfit\n- pr achievements: exercise Thruster, weight 43\n- note: user: hi\n"
+	text := askFor(t, client, "session_summary", `{"type":"object","properties":{"summary":{"type":"string"}}}`, input)
+	want := `{"summary":"The app recorded: discipline: crossfit; pr achievements: exercise Thruster, weight 43; note: user: hi."}`
+	if text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}

@@ -38,9 +38,37 @@ type unit struct {
 	stems    map[string]bool
 }
 
+// rate rates a conversation by its words. The confidence rises with the number of the user's messages.
+func rate(t transcript) map[string]any {
+	text, turns := t.previous, 0
+	for _, turn := range t.turns {
+		if turn.role == "user" {
+			text += "\n" + turn.text
+			turns++
+		}
+	}
+	if t.previous != "" {
+		turns++
+	}
+	return map[string]any{
+		"confidence": float64(min(50+10*turns, 90)) / 100, "hasGoals": goalWords.MatchString(text),
+		"hasProgress": progressWords.MatchString(text), "hasEmotionalState": feelingWords.MatchString(text),
+	}
+}
+
+// The words by which a conversation is rated.
+var (
+	goalWords     = regexp.MustCompile(`(?i)\b(goals?|want to|would like to|aim\w*|plan(ning)? to|train(ing)? for|target\w*)\b`)
+	progressWords = regexp.MustCompile(`(?i)\b(finished|completed|managed|improved|progress\w*|personal best|pr|hit|did|stronger)\b`)
+	feelingWords  = regexp.MustCompile(`(?i)\b(feel\w*|felt|happy|sad|tired|stress\w*|anxious|proud|frustrat\w*|worr\w*|excited)\b`)
+)
+
 // summarize repeats the most informative sentences of the summary so far and of the new messages, in their order. It
 // then lists terms from the sentences that did not fit. The same transcript always gives the same summary.
 func (s *summarizer) summarize(t transcript) string {
+	if len(t.details) > 0 && len(t.turns) == 0 {
+		return clip("The app recorded: "+strings.Join(t.details, "; ")+".", sentenceRoom+termRoom)
+	}
 	old, carried := s.previousUnits(t.previous)
 	recent := s.turnUnits(t.turns)
 	reserve := 0 // for the summary so far, which may also use what the new messages leave

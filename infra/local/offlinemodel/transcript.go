@@ -7,7 +7,8 @@ import (
 
 // transcript is the input of a summary or an extraction.
 type transcript struct {
-	previous string // the summary so far
+	previous string   // the summary so far
+	details  []string // what an app recorded of a session without messages
 	turns    []turn
 	memories []known // memories from before
 	loops    []known // open todos
@@ -30,6 +31,7 @@ const (
 	partPrevious
 	partMemories
 	partLoops
+	partDetails
 	partOther
 )
 
@@ -41,6 +43,7 @@ var partNames = []struct {
 	{regexp.MustCompile(`(?i)summary`), partPrevious},
 	{regexp.MustCompile(`(?i)memor|facts`), partMemories},
 	{regexp.MustCompile(`(?i)loop|todo`), partLoops},
+	{regexp.MustCompile(`(?i)details`), partDetails},
 	{regexp.MustCompile(`(?i)message|conversation|transcript|turns`), partTurns},
 	{regexp.MustCompile(`.`), partOther},
 }
@@ -71,7 +74,7 @@ func (t *transcript) readLine(raw string, at part) part {
 	if next, ok := headingPart(raw); ok {
 		return next
 	}
-	if m := turnLine.FindStringSubmatch(raw); m != nil && at != partMemories && at != partLoops {
+	if m := turnLine.FindStringSubmatch(raw); m != nil && at != partMemories && at != partLoops && at != partDetails {
 		next := turn{role: m[2], text: m[3]}
 		if messageID.MatchString(m[1]) {
 			next.id = m[1]
@@ -93,6 +96,8 @@ func (t *transcript) readText(raw string, at part) {
 		t.memories = append(t.memories, readKnown(raw))
 	case at == partLoops:
 		t.loops = append(t.loops, readKnown(raw))
+	case at == partDetails:
+		t.details = append(t.details, bullet.ReplaceAllString(raw, ""))
 	case len(t.turns) > 0:
 		t.turns[len(t.turns)-1].text += "\n" + raw
 	}

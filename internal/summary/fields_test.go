@@ -1,0 +1,462 @@
+package summary_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+var fran = map[string]any{
+	"workoutId": "w1", "workoutName": "Fran", "discipline": "crossfit",
+	"prAchievements": []any{map[string]any{"exercise": "Thruster", "weight": 43.0}},
+	"metrics":        map[string]any{"timeSeconds": 245.0, "rx": true},
+}
+
+// TestOf checks the record of a session for each record type.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		context    string
+		attributes map[string]any
+		subject    string
+		fields     map[string]any
+	}{
+		"conversation_summary": {
+			"coach_conversation",
+			map[string]any{"programId": "p"},
+			"s",
+			map[string]any{"conversationId": "s", "confidence": 0.5},
+		},
+		"program_designer_summary": {
+			"program_designer",
+			map[string]any{"programId": "p", "programName": "Deadlift Prep", "conversationTurns": 4.0, "step": "x"},
+			"s",
+			map[string]any{
+				"sessionId": "s", "programId": "p", "programName": "Deadlift Prep", "conversationTurns": 4.0, "confidence": 0.5,
+			},
+		},
+		"coach_creator_summary": {
+			"coach_creator",
+			map[string]any{"coachName": "Jo", "selectedPersonality": "warm", "trainingFrequency": 3.0},
+			"s",
+			map[string]any{
+				"sessionId": "s", "coachName": "Jo", "selectedPersonality": "warm", "trainingFrequency": 3.0, "confidence": 0.5,
+			},
+		},
+		"program_summary": {
+			"training_program",
+			map[string]any{"programId": "Deadlift #1", "totalDays": 28.0, "adherenceRate": 0.85, "phaseNames": nil},
+			"Deadlift #1",
+			map[string]any{"programId": "Deadlift #1", "totalDays": 28.0, "adherenceRate": 0.85, "confidence": 0.5},
+		},
+		"workout_summary": {
+			"workout_log",
+			map[string]any{"workoutId": 7.0, "metrics": map[string]any{"reps": 45.0}, "metrics.rx": true, "metricsx": 1.0},
+			"7",
+			map[string]any{
+				"workoutId": 7.0, "metrics": map[string]any{"reps": 45.0}, "metrics.rx": true, "confidence": 0.5,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := summary.Of(conversation.Session{
+				ID: "s", Context: tt.context, Attributes: tt.attributes, Status: conversation.Completed, LastMessageAt: at,
+				Summary: &conversation.SessionSummary{Text: "x", Fields: map[string]any{"confidence": 0.5}},
+			})
+			if !ok || got.ID() != name+"#s" || got.SubjectID != tt.subject || got.InProgress || !got.OccurredAt.Equal(at) {
+				t.Errorf("got %s: %+v", got.ID(), got)
+			}
+			if diff := cmp.Diff(tt.fields, got.Fields); diff != "" {
+				t.Errorf("fields (-want +got)\n%s", diff)
+			}
+		})
+	}
+	if _, ok := summary.Of(conversation.Session{Context: "coach_conversation"}); ok {
+		t.Error("a session without a summary has one")
+	}
+	unnamed, _ := summary.Of(conversation.Session{
+		ID: "s", Context: "workout_log", Attributes: map[string]any{"workoutId": true}, Summary: &conversation.SessionSummary{},
+	})
+	if unnamed.SubjectID != "s" {
+		t.Errorf("a workout without an id has the subject %q", unnamed.SubjectID)
+	}
+}
+
+// TestOccurredAt checks when a session without messages took place.
+func TestOccurredAt(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
+	completed := created.Add(time.Hour)
+	for name, tt := range map[string]struct {
+		context     string
+		completedAt any
+		want        time.Time
+	}{
+		"attribute":           {"workout_log", "2026-02-01T08:00:00+01:00", time.Date(2026, 2, 1, 7, 0, 0, 0, time.UTC)},
+		"in the future":       {"workout_log", "2026-03-01T08:00:00Z", completed},
+		"no time":             {"workout_log", "today", completed},
+		"none":                {"workout_log", nil, completed},
+		"no field of the app": {"training_program", "2026-02-01T08:00:00Z", completed},
+	} {
+		s := conversation.Session{
+			ID: "s", Context: tt.context, CreatedAt: created, CompletedAt: completed, Status: conversation.Completed,
+			Attributes: map[string]any{"completedAt": tt.completedAt}, Summary: &conversation.SessionSummary{Text: "x"},
+		}
+		if got, _ := summary.Of(s); !got.OccurredAt.Equal(tt.want) {
+			t.Errorf("%s: it occurred at %v, want %v", name, got.OccurredAt, tt.want)
+		}
+		s.LastMessageAt = completed.Add(-time.Minute)
+		if got, _ := summary.Of(s); !got.OccurredAt.Equal(s.LastMessageAt) {
+			t.Errorf("%s, with messages: it occurred at %v", name, got.OccurredAt)
+		}
+	}
+}
+
+// TestSessionsOfOneSubject checks that two sessions of a program have a record each.
+func TestSessionsOfOneSubject(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	for _, id := range []string{"a", "b"} {
+		f.create(id, "training_program", map[string]any{"programId": "p"})
+		consume(t, s, f.say(id, "one", "two", "three", "four"))
+	}
+	if len(f.saved) != 2 || f.saved[0].ID() == f.saved[1].ID() || f.saved[0].SubjectID != "p" || f.saved[1].SubjectID != "p" {
+		t.Errorf("saved %+v", f.saved)
+	}
+}
+
+// TestRating checks the fields of a conversation's summary, and the reason for each trigger.
+func TestRating(t *testing.T) {
+	t.Parallel()
+	for reason, trigger := range map[string]func(f *fake) conversation.Change{
+		"message_count":  func(f *fake) conversation.Change { return f.say("s", "b", "c", "d") },
+		"completed":      func(f *fake) conversation.Change { return f.complete("s") },
+		"left":           func(f *fake) conversation.Change { return f.leave("s") },
+		"navigated_away": func(f *fake) conversation.Change { return f.say("t", "hi") },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			s := f.service()
+			f.create("s", "coach_conversation", nil)
+			consume(t, s, f.say("s", "a"))
+			consume(t, s, trigger(f))
+			want := map[string]any{
+				"conversationId": "s", "messageCount": float64(f.sessions["s"].MessageCount), "triggerReason": reason,
+				"confidence": 0.8, "hasGoals": true, "hasProgress": false, "hasEmotionalState": false,
+			}
+			if diff := cmp.Diff(want, f.saved[0].Fields); diff != "" {
+				t.Errorf("fields (-want +got)\n%s", diff)
+			}
+			if again, _ := summary.Of(f.sessions["s"]); cmp.Diff(want, again.Fields) != "" {
+				t.Errorf("the session's copy has %v", again.Fields)
+			}
+		})
+	}
+}
+
+// TestRatingOfTheSweep has the sweep write a conversation's summary when it is idle.
+func TestRatingOfTheSweep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.create("s", "coach_conversation", nil)
+		consume(t, s, f.say("s", "a"))
+		time.Sleep(15 * time.Minute)
+		sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+		if got := f.saved[0].Fields["triggerReason"]; got != "idle" {
+			t.Errorf("the reason is %v", got)
+		}
+		consume(t, s, f.complete("s"))
+		got := f.saved[1].Fields
+		if got["triggerReason"] != "completed" || got["confidence"] != 0.8 || got["hasGoals"] != true || f.calls != 1 {
+			t.Errorf("after the completion the fields are %v, after %d calls", got, f.calls)
+		}
+	})
+}
+
+// TestFallbacksAreNotRated has a model that fails.
+func TestFallbacksAreNotRated(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.failModel = errDown
+	f.create("s", "coach_conversation", nil)
+	consume(t, f.service(), f.say("s", "a", "b", "c", "d"))
+	want := map[string]any{"conversationId": "s", "messageCount": 4.0, "triggerReason": "message_count"}
+	if diff := cmp.Diff(want, f.saved[0].Fields); diff != "" {
+		t.Errorf("fields (-want +got)\n%s", diff)
+	}
+}
+
+// TestSummaryOfAttributes completes a workout that was saved by a form: it has attributes and no messages.
+func TestSummaryOfAttributes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.create("s", "workout_log", fran)
+		completed := f.complete("s")
+		consume(t, s, completed)
+		got := f.sessions["s"].Summary
+		if got == nil || got.Kind != conversation.ByModel || f.calls != 1 || got.InProgress {
+			t.Fatalf("the summary is %+v after %d calls", got, f.calls)
+		}
+		for _, line := range []string{
+			"RECORDED DETAILS:\n", "- workout name: Fran\n", "- pr achievements: exercise Thruster, weight 43\n",
+			"- metrics: rx yes, time seconds 245\n",
+		} {
+			if !strings.Contains(f.prompts[0], line) || strings.Contains(f.prompts[0], "MESSAGES") {
+				t.Errorf("the model reads no %q in\n%s", line, f.prompts[0])
+			}
+		}
+		record := f.saved[0]
+		if record.SubjectID != "w1" || !record.OccurredAt.Equal(time.Now()) || cmp.Diff(fran, record.Fields) != "" {
+			t.Errorf("the record is %+v", record)
+		}
+		consume(t, s, completed)
+		if f.calls != 1 || len(f.saved) != 1 {
+			t.Errorf("redelivery made %d calls and %d records", f.calls, len(f.saved))
+		}
+		edited := f.set("s", map[string]any{"notes": "felt strong"})
+		consume(t, s, edited)
+		if f.calls != 2 || !strings.Contains(f.prompts[1], "felt strong") || strings.Contains(f.prompts[1], "PREVIOUS") {
+			t.Errorf("after %d calls the model reads %q", f.calls, f.prompts[len(f.prompts)-1])
+		}
+		consume(t, s, completed, edited)
+		if f.calls != 2 || len(f.saved) != 2 {
+			t.Errorf("redelivery made %d calls and %d records", f.calls, len(f.saved))
+		}
+	})
+}
+
+// TestSystemMessagesAndAttributes completes a session in which only the app has written.
+func TestSystemMessagesAndAttributes(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	f.create("s", "workout_log", fran)
+	consume(t, s, f.say("s", "system:saved"), f.complete("s"))
+	if got := f.sessions["s"]; got.SummarizedSeq != 1 || got.Summary == nil || !strings.Contains(got.Summary.Text, "Fran") {
+		t.Errorf("the session is %+v", got)
+	}
+	consume(t, s, f.say("s", "b", "c", "d", "e"))
+	got := f.sessions["s"].Summary
+	if got.CoveredThrough != 5 || f.calls != 2 || !strings.Contains(f.prompts[1], "\n\nNEW MESSAGES:\n[") {
+		t.Errorf("with messages the summary is %+v", got)
+	}
+}
+
+// TestNothingToSummarise lists sessions without messages that get no summary.
+func TestNothingToSummarise(t *testing.T) {
+	t.Parallel()
+	for name, attributes := range map[string]map[string]any{
+		"no attributes": nil, "empty attributes": {"a": "", "b": []any{}, "c": map[string]any{"d": nil}},
+	} {
+		f := newFake()
+		f.create("s", "workout_log", attributes)
+		consume(t, f.service(), f.complete("s"))
+		if f.calls+len(f.saved) > 0 {
+			t.Errorf("%s: %d calls, saved %+v", name, f.calls, f.saved)
+		}
+	}
+	f := newFake()
+	f.create("s", "workout_log", nil)
+	consume(t, f.service(), f.set("s", map[string]any{}), f.alter("s", func(s *conversation.Session) { s.Attributes = fran }))
+	if f.calls+len(f.saved) > 0 {
+		t.Errorf("a session that is not completed: %d calls, saved %+v", f.calls, f.saved)
+	}
+}
+
+// TestFallbackOfAttributes has a model that fails: the attributes themselves are the text until the sweep succeeds.
+func TestFallbackOfAttributes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.failModel = errDown
+		f.create("s", "workout_log", fran)
+		f.due["s"] = time.Now()
+		consume(t, s, f.complete("s"))
+		const want = "Discipline: crossfit; metrics: rx yes, time seconds 245; pr achievements: exercise Thruster, weight 43; " +
+			"workout id: w1; workout name: Fran."
+		if got := f.sessions["s"].Summary; got == nil || got.Text != want || got.Kind != conversation.Extractive {
+			t.Fatalf("the fallback is %+v", got)
+		}
+		sweep(t, s, summary.Swept{Visited: 1})
+		if f.due["s"].Sub(time.Now()) != 15*time.Minute {
+			t.Errorf("it is due again at %v", f.due["s"])
+		}
+		f.failModel = nil
+		time.Sleep(15 * time.Minute)
+		sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+		if got := f.sessions["s"].Summary; got.Kind != conversation.ByModel || f.calls != 3 {
+			t.Errorf("the summary is %+v after %d calls", got, f.calls)
+		}
+	})
+}
+
+// TestAttributesThatChange refreshes the record and the vector of a session with messages, without the model.
+func TestAttributesThatChange(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	f.create("s", "training_program", map[string]any{"programId": "p", "adherenceRate": 0.5})
+	consume(t, s, f.say("s", "a", "b", "c", "d"))
+	text := f.saved[0].Text
+	consume(t, s, f.set("s", map[string]any{"step": "no field"}))
+	if len(f.saved) != 1 {
+		t.Errorf("an attribute that is no field made %d records", len(f.saved))
+	}
+	before := f.say("s", "e")
+	edited := f.set("s", map[string]any{"adherenceRate": 0.9})
+	consume(t, s, edited)
+	if len(f.saved) != 2 || f.saved[1].Text != text || f.saved[1].Fields["adherenceRate"] != 0.9 || f.saved[1].Model != "m" {
+		t.Errorf("saved %+v", f.saved)
+	}
+	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
+		t.Errorf("the vector has %v after %d calls", got, f.calls)
+	}
+	if got := f.sessions["s"]; got.SummarizedSeq != 4 || got.Summary.CoveredThrough != 4 {
+		t.Errorf("the refresh covers %+v", got)
+	}
+	consume(t, s, before, edited)
+	if len(f.saved) != 2 {
+		t.Errorf("redelivery made %d records", len(f.saved))
+	}
+}
+
+// TestTheSweepRefreshes has the sweep find a session whose attributes changed while the trigger was lost.
+func TestTheSweepRefreshes(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	f.create("s", "training_program", map[string]any{"programId": "p", "adherenceRate": 0.5})
+	consume(t, s, f.say("s", "a", "b", "c", "d"), f.complete("s"))
+	f.set("s", map[string]any{"adherenceRate": 0.9})
+	f.due["s"] = time.Now().Add(-time.Second)
+	sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
+		t.Errorf("the vector has %v after %d calls", got, f.calls)
+	}
+}
+
+// TestTheSweepSummarisesAttributes has the sweep find a completed session without messages whose trigger was lost.
+func TestTheSweepSummarisesAttributes(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.create("s", "workout_log", fran)
+	f.complete("s")
+	f.due["s"] = time.Now().Add(-time.Second)
+	sweep(t, f.service(), summary.Swept{Visited: 1, Done: 1})
+	if f.calls != 1 || f.sessions["s"].Summary == nil {
+		t.Errorf("%d calls, summary %+v", f.calls, f.sessions["s"].Summary)
+	}
+}
+
+// TestAttributesThatChangeMeanwhile edits the attributes while the model works. The summary made with the old ones is
+// refreshed, and a summary that is late does not replace a newer one.
+func TestAttributesThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.create("s", "workout_log", fran)
+		completed := f.complete("s")
+		f.delay = 2 * time.Second
+		first := make(chan error, 1)
+		go func() {
+			_, err := s.Consume(t.Context(), []conversation.Change{completed})
+			first <- err
+		}()
+		time.Sleep(time.Second)
+		f.mu.Lock()
+		f.delay = 0
+		f.mu.Unlock()
+		consume(t, s, f.set("s", map[string]any{"workoutName": "Grace"}))
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		got := f.sessions["s"].Summary
+		if !strings.Contains(got.Text, "Grace") || f.indexed["workout_summary#s"].Text != got.Text || f.calls != 2 {
+			t.Errorf("the summary is %+v after %d calls, the vector's %q", got, f.calls, f.indexed["workout_summary#s"].Text)
+		}
+	})
+}
+
+func TestReplaces(t *testing.T) {
+	t.Parallel()
+	old := conversation.SessionSummary{CoveredThrough: 4, Kind: conversation.Extractive, InProgress: true, Digest: "fields:a"}
+	same := summary.Summary{CoveredThrough: 4, Kind: conversation.Extractive, InProgress: true, Digest: "fields:a", SessionVersion: 7}
+	for name, tt := range map[string]struct {
+		change func(s *summary.Summary)
+		want   bool
+	}{
+		"the same":                      {func(*summary.Summary) {}, false},
+		"more messages":                 {func(s *summary.Summary) { s.CoveredThrough = 5 }, true},
+		"fewer messages":                {func(s *summary.Summary) { s.CoveredThrough = 3 }, false},
+		"the model's":                   {func(s *summary.Summary) { s.Kind = conversation.ByModel }, true},
+		"finished":                      {func(s *summary.Summary) { s.InProgress = false }, true},
+		"other attributes":              {func(s *summary.Summary) { s.Digest = "fields:b" }, true},
+		"other attributes, late":        {func(s *summary.Summary) { s.Digest, s.SessionVersion = "fields:b", 6 }, false},
+		"other attributes, model, late": {func(s *summary.Summary) { s.Digest, s.SessionVersion, s.Kind = "", 6, conversation.ByModel }, false},
+	} {
+		s := same
+		tt.change(&s)
+		if got := s.Replaces(conversation.Session{Version: 7, Summary: &old}); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+	if !same.Replaces(conversation.Session{Version: 8}) {
+		t.Error("a first summary is refused")
+	}
+}
+
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		context, text string
+		fields        map[string]any
+		want          string
+	}{
+		"nothing": {"workout_log", "x", nil, ""},
+		"a PR": {
+			"workout_log", "The user did Fran, a crossfit workout.", fran,
+			"PRs: exercise Thruster, weight 43; metrics: rx yes, time seconds 245.",
+		},
+		"a PR that the text has": {
+			"workout_log", "Thrusters: a PR of 43 kg for one thruster.", map[string]any{"prAchievements": fran["prAchievements"]}, "",
+		},
+		"a longer number": {
+			"workout_log", "One Thruster of 430 kg.",
+			map[string]any{"prAchievements": fran["prAchievements"]},
+			"PRs: exercise Thruster, weight 43.",
+		},
+		"adherence": {
+			"training_program", "Deadlift Prep is under way.",
+			map[string]any{"programId": "p", "programName": "Deadlift Prep", "adherenceRate": 0.29, "phaseNames": []any{"base", "peak"}},
+			"Phases: base, peak; adherence: 29%.",
+		},
+		"dotted names":   {"workout_log", "x", map[string]any{"metrics.distanceKm": 10.0}, "Metrics distance km: 10."},
+		"no own fields":  {"coach_conversation", "x", map[string]any{"confidence": 0.5}, ""},
+		"unknown screen": {"kitchen", "x", map[string]any{"a": 1.0}, ""},
+	} {
+		got := summary.Summary{Context: tt.context, Text: tt.text, Fields: tt.fields}.Details()
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	long := summary.Summary{Context: "workout_log", Fields: map[string]any{"workoutName": strings.Repeat("long name ", 100)}}
+	if got := long.Details(); len(got) > 300 || !strings.HasPrefix(got, "Workout: long name") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
