@@ -94,6 +94,7 @@ func (f *fakeRecaller) Query(
 		Summaries: []recall.SummaryHit{{
 			RecordType: "conversation_summary", Context: "coach_conversation", SessionID: "s1", CoachID: "c1", Text: "t",
 			OccurredAt: conversation.FormatTime(noon()), AgeLabel: "just now", Score: 0.5,
+			Fields: map[string]any{"workoutName": "Fran"},
 		}},
 		Degraded: []recall.Degradation{},
 	}, nil
