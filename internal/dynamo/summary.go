@@ -71,7 +71,8 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
 }
 
-// setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its coach.
+// setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its
+// coach.
 func setSessionSummary(user conversation.UserID, sum summary.Summary) (expression.UpdateBuilder, error) {
 	watermark := expression.Set(field(attrSummarizedSeq), value(intAttr(sum.CoveredThrough)))
 	if sum.Text == "" {

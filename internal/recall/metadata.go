@@ -27,10 +27,10 @@ const (
 	maxListItems   = 20
 )
 
-// flatten turns a record's own fields into metadata that Pinecone can filter by: strings, numbers, booleans and lists of
-// strings. The keys of nested objects are joined by dots: "metrics.distanceKm". A list becomes a list of strings, and a
-// list of objects becomes one such list for each key: "prAchievements.exercise". Null and values beyond the limits are
-// left out.
+// flatten turns a record's own fields into metadata that Pinecone can filter by: strings, numbers, booleans and lists
+// of strings. The keys of nested objects are joined by dots: "metrics.distanceKm". A list becomes a list of strings,
+// and a list of objects becomes one such list for each key: "prAchievements.exercise". Null and values beyond the
+// limits are left out.
 func flatten(fields map[string]any) map[string]any {
 	f := flattener{metadata: map[string]any{}, room: maxFieldsBytes}
 	f.addObject("", fields)

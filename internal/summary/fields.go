@@ -87,8 +87,8 @@ func subject(s conversation.Session, surface conversation.Surface) string {
 	return s.ID
 }
 
-// The two kinds of digests. A summary of messages has a digest of the attributes that are its fields. A summary that was
-// made from the attributes of a session has a digest of all of them.
+// The two kinds of digests. A summary of messages has a digest of the attributes that are its fields. A summary that
+// was made from the attributes of a session has a digest of all of them.
 const (
 	fieldsDigest     = "fields:"
 	attributesDigest = "attributes:"
@@ -120,8 +120,8 @@ func madeOfAttributes(s conversation.Session) bool {
 	return s.Summary != nil && strings.HasPrefix(s.Summary.Digest, attributesDigest)
 }
 
-// IsOutdated reports whether the attributes of a session have changed since its summary was made, or whether a completed
-// session has attributes to summarise and nothing else.
+// IsOutdated reports whether the attributes of a session have changed since its summary was made, or whether a
+// completed session has attributes to summarise and nothing else.
 func IsOutdated(s conversation.Session) bool {
 	surface, err := conversation.SurfaceOf(s.Context)
 	if err != nil {

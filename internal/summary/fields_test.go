@@ -83,7 +83,8 @@ func TestOf(t *testing.T) {
 		t.Error("a session without a summary has one")
 	}
 	unnamed, _ := summary.Of(conversation.Session{
-		ID: "s", Context: "workout_log", Attributes: map[string]any{"workoutId": true}, Summary: &conversation.SessionSummary{},
+		ID: "s", Context: "workout_log", Attributes: map[string]any{"workoutId": true},
+		Summary: &conversation.SessionSummary{},
 	})
 	if unnamed.SubjectID != "s" {
 		t.Errorf("a workout without an id has the subject %q", unnamed.SubjectID)
@@ -129,7 +130,8 @@ func TestSessionsOfOneSubject(t *testing.T) {
 		f.create(id, "training_program", map[string]any{"programId": "p"})
 		consume(t, s, f.say(id, "one", "two", "three", "four"))
 	}
-	if len(f.saved) != 2 || f.saved[0].ID() == f.saved[1].ID() || f.saved[0].SubjectID != "p" || f.saved[1].SubjectID != "p" {
+	if len(f.saved) != 2 || f.saved[0].ID() == f.saved[1].ID() || f.saved[0].SubjectID != "p" ||
+		f.saved[1].SubjectID != "p" {
 		t.Errorf("saved %+v", f.saved)
 	}
 }
@@ -246,8 +248,9 @@ func TestSystemMessagesAndAttributes(t *testing.T) {
 	s := f.service()
 	f.create("s", "workout_log", fran)
 	consume(t, s, f.say("s", "system:saved"), f.complete("s"))
-	if got := f.sessions["s"]; got.SummarizedSeq != 1 || got.Summary == nil || !strings.Contains(got.Summary.Text, "Fran") {
-		t.Errorf("the session is %+v", got)
+	if got := f.sessions["s"]; got.SummarizedSeq != 1 || got.Summary == nil ||
+		!strings.Contains(got.Summary.Text, "Fran") {
+		t.Fatalf("the session is %+v", got)
 	}
 	consume(t, s, f.say("s", "b", "c", "d", "e"))
 	got := f.sessions["s"].Summary
@@ -271,7 +274,7 @@ func TestNothingToSummarise(t *testing.T) {
 	}
 	f := newFake()
 	f.create("s", "workout_log", nil)
-	consume(t, f.service(), f.set("s", map[string]any{}), f.alter("s", func(s *conversation.Session) { s.Attributes = fran }))
+	consume(t, f.service(), f.alter("s", func(s *conversation.Session) { s.Attributes = fran }))
 	if f.calls+len(f.saved) > 0 {
 		t.Errorf("a session that is not completed: %d calls, saved %+v", f.calls, f.saved)
 	}
@@ -287,8 +290,8 @@ func TestFallbackOfAttributes(t *testing.T) {
 		f.create("s", "workout_log", fran)
 		f.due["s"] = time.Now()
 		consume(t, s, f.complete("s"))
-		const want = "Discipline: crossfit; metrics: rx yes, time seconds 245; pr achievements: exercise Thruster, weight 43; " +
-			"workout id: w1; workout name: Fran."
+		const want = "Discipline: crossfit; metrics: rx yes, time seconds 245; " +
+			"pr achievements: exercise Thruster, weight 43; workout id: w1; workout name: Fran."
 		if got := f.sessions["s"].Summary; got == nil || got.Text != want || got.Kind != conversation.Extractive {
 			t.Fatalf("the fallback is %+v", got)
 		}
@@ -320,7 +323,8 @@ func TestAttributesThatChange(t *testing.T) {
 	before := f.say("s", "e")
 	edited := f.set("s", map[string]any{"adherenceRate": 0.9})
 	consume(t, s, edited)
-	if len(f.saved) != 2 || f.saved[1].Text != text || f.saved[1].Fields["adherenceRate"] != 0.9 || f.saved[1].Model != "m" {
+	if len(f.saved) != 2 || f.saved[1].Text != text || f.saved[1].Fields["adherenceRate"] != 0.9 ||
+		f.saved[1].Model != "m" {
 		t.Errorf("saved %+v", f.saved)
 	}
 	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
@@ -395,20 +399,29 @@ func TestAttributesThatChangeMeanwhile(t *testing.T) {
 
 func TestReplaces(t *testing.T) {
 	t.Parallel()
-	old := conversation.SessionSummary{CoveredThrough: 4, Kind: conversation.Extractive, InProgress: true, Digest: "fields:a"}
-	same := summary.Summary{CoveredThrough: 4, Kind: conversation.Extractive, InProgress: true, Digest: "fields:a", SessionVersion: 7}
+	old := conversation.SessionSummary{
+		CoveredThrough: 4, Kind: conversation.Extractive, InProgress: true,
+		Digest: "fields:a",
+	}
+	same := summary.Summary{
+		CoveredThrough: 4, Kind: conversation.Extractive, InProgress: true, Digest: "fields:a",
+		SessionVersion: 7,
+	}
 	for name, tt := range map[string]struct {
 		change func(s *summary.Summary)
 		want   bool
 	}{
-		"the same":                      {func(*summary.Summary) {}, false},
-		"more messages":                 {func(s *summary.Summary) { s.CoveredThrough = 5 }, true},
-		"fewer messages":                {func(s *summary.Summary) { s.CoveredThrough = 3 }, false},
-		"the model's":                   {func(s *summary.Summary) { s.Kind = conversation.ByModel }, true},
-		"finished":                      {func(s *summary.Summary) { s.InProgress = false }, true},
-		"other attributes":              {func(s *summary.Summary) { s.Digest = "fields:b" }, true},
-		"other attributes, late":        {func(s *summary.Summary) { s.Digest, s.SessionVersion = "fields:b", 6 }, false},
-		"other attributes, model, late": {func(s *summary.Summary) { s.Digest, s.SessionVersion, s.Kind = "", 6, conversation.ByModel }, false},
+		"the same":               {func(*summary.Summary) {}, false},
+		"more messages":          {func(s *summary.Summary) { s.CoveredThrough = 5 }, true},
+		"fewer messages":         {func(s *summary.Summary) { s.CoveredThrough = 3 }, false},
+		"the model's":            {func(s *summary.Summary) { s.Kind = conversation.ByModel }, true},
+		"finished":               {func(s *summary.Summary) { s.InProgress = false }, true},
+		"other attributes":       {func(s *summary.Summary) { s.Digest = "fields:b" }, true},
+		"other attributes, late": {func(s *summary.Summary) { s.Digest, s.SessionVersion = "fields:b", 6 }, false},
+		"other attributes, model, late": {func(s *summary.Summary) {
+			s.Digest, s.SessionVersion, s.Kind = "", 6,
+				conversation.ByModel
+		}, false},
 	} {
 		s := same
 		tt.change(&s)
@@ -434,7 +447,9 @@ func TestDetails(t *testing.T) {
 			"PRs: exercise Thruster, weight 43; metrics: rx yes, time seconds 245.",
 		},
 		"a PR that the text has": {
-			"workout_log", "Thrusters: a PR of 43 kg for one thruster.", map[string]any{"prAchievements": fran["prAchievements"]}, "",
+			"workout_log", "Thrusters: a PR of 43 kg for one thruster.",
+			map[string]any{"prAchievements": fran["prAchievements"]},
+			"",
 		},
 		"a longer number": {
 			"workout_log", "One Thruster of 430 kg.",
@@ -443,7 +458,10 @@ func TestDetails(t *testing.T) {
 		},
 		"adherence": {
 			"training_program", "Deadlift Prep is under way.",
-			map[string]any{"programId": "p", "programName": "Deadlift Prep", "adherenceRate": 0.29, "phaseNames": []any{"base", "peak"}},
+			map[string]any{"programId": "p", "programName": "Deadlift Prep", "adherenceRate": 0.29, "phaseNames": []any{
+				"base",
+				"peak",
+			}},
 			"Phases: base, peak; adherence: 29%.",
 		},
 		"dotted names":   {"workout_log", "x", map[string]any{"metrics.distanceKm": 10.0}, "Metrics distance km: 10."},
@@ -455,7 +473,8 @@ func TestDetails(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	long := summary.Summary{Context: "workout_log", Fields: map[string]any{"workoutName": strings.Repeat("long name ", 100)}}
+	long := summary.Summary{Context: "workout_log", Fields: map[string]any{"workoutName": strings.Repeat("long name ",
+		100)}}
 	if got := long.Details(); len(got) > 300 || !strings.HasPrefix(got, "Workout: long name") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}

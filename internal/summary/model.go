@@ -81,8 +81,8 @@ type input struct {
 	kept       map[string]any // the fields of the summary so far
 }
 
-// newInput takes messages up to the limit of one model call. Stored system messages are not part of the conversation. If
-// there are no others, a completed session is summarised from its attributes.
+// newInput takes messages up to the limit of one model call. Stored system messages are not part of the conversation.
+// If there are no others, a completed session is summarised from its attributes.
 func newInput(session conversation.Session, messages []conversation.Message, reason TriggerReason) input {
 	in := input{through: session.LastSeq, at: session.LastMessageAt, reason: reason}
 	if surface, err := conversation.SurfaceOf(session.Context); err == nil {

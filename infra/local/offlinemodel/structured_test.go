@@ -361,9 +361,11 @@ func TestSummaryRating(t *testing.T) {
 
 func TestSummaryOfDetails(t *testing.T) {
 	client, _ := newClient(t)
-	input := "RECORDED DETAILS:\n- discipline: crossfit\n- pr achievements: exercise Thruster, weight 43\n- note: user: hi\n"
+	input := "RECORDED DETAILS:\n- discipline: crossfit\n- pr achievements: exercise Thruster, weight 43\n" +
+		"- note: user: hi\n"
 	text := askFor(t, client, "session_summary", `{"type":"object","properties":{"summary":{"type":"string"}}}`, input)
-	want := `{"summary":"The app recorded: discipline: crossfit; pr achievements: exercise Thruster, weight 43; note: user: hi."}`
+	want := `{"summary":"The app recorded: discipline: crossfit; pr achievements: exercise Thruster, weight 43; ` +
+		`note: user: hi."}`
 	if text != want {
 		t.Errorf("%s, want %s", text, want)
 	}

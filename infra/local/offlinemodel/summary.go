@@ -58,9 +58,9 @@ func rate(t transcript) map[string]any {
 
 // The words by which a conversation is rated.
 var (
-	goalWords     = regexp.MustCompile(`(?i)\b(goals?|want to|would like to|aim\w*|plan(ning)? to|train(ing)? for|target\w*)\b`)
-	progressWords = regexp.MustCompile(`(?i)\b(finished|completed|managed|improved|progress\w*|personal best|pr|hit|did|stronger)\b`)
-	feelingWords  = regexp.MustCompile(`(?i)\b(feel\w*|felt|happy|sad|tired|stress\w*|anxious|proud|frustrat\w*|worr\w*|excited)\b`)
+	goalWords     = regexp.MustCompile(`(?i)\b(goals?|want to|would like to|aim\w*|plan(ning)? to|train(ing)? for)\b`)
+	progressWords = regexp.MustCompile(`(?i)\b(finished|completed|managed|improved|progress\w*|personal best|pr|did)\b`)
+	feelingWords  = regexp.MustCompile(`(?i)\b(feel\w*|felt|happy|sad|tired|stress\w*|anxious|proud|worr\w*|excited)\b`)
 )
 
 // summarize repeats the most informative sentences of the summary so far and of the new messages, in their order. It
