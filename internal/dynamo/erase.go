@@ -201,10 +201,10 @@ func (e *eraser) erase(listing, deleting context.Context, prefixes []string) err
 	if err := e.deletions.Wait(); err != nil {
 		return failed("erase records", err)
 	}
-	if listing.Err() != nil {
-		return nil // the time is over, which is why a list may have failed
+	if listing.Err() == nil {
+		return listErr
 	}
-	return listErr
+	return nil // the time is over, which is why a list may have failed
 }
 
 // list deletes the records with a prefix. It deletes messages and prompts in batches without a condition, because their

@@ -97,18 +97,17 @@ func (f *follower) run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	for {
+	for ctx.Err() == nil {
 		batch := f.due(time.Now())
 		if len(batch) == 0 {
-			if delay.Sleep(ctx, dueInterval) != nil {
-				return nil
-			}
+			_ = delay.Sleep(ctx, dueInterval) // the loop ends with the context
 			continue
 		}
 		if err := f.lag.writeBatch(ctx, batch); err != nil && ctx.Err() == nil {
 			f.lag.opts.Logger.ErrorContext(ctx, "follow table", "error", err)
 		}
 	}
+	return nil
 }
 
 // due takes the oldest changes whose lag is over, at most one batch. A batch can't have two changes of one item.
