@@ -296,7 +296,7 @@ func TestFallbackOfAttributes(t *testing.T) {
 			t.Fatalf("the fallback is %+v", got)
 		}
 		sweep(t, s, summary.Swept{Visited: 1})
-		if f.due["s"].Sub(time.Now()) != 15*time.Minute {
+		if time.Until(f.due["s"]) != 15*time.Minute {
 			t.Errorf("it is due again at %v", f.due["s"])
 		}
 		f.failModel = nil
