@@ -47,7 +47,7 @@ replay: ## Replay a LoCoMo file through the HTTP API: make replay DATA=file [SAM
 .PHONY: test
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
-	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e | xargs go test -json -race -vet=off -shuffle=on -timeout=10m && \
+	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e | xargs go test -json -race -vet=off -shuffle=on -timeout=20m && \
 	  go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
