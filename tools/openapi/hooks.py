@@ -24,7 +24,8 @@ RULES = [
     ("attributes", "must be nested at most 16 deep"),
     ("messages[", "is a number that would not come back exactly: "),
     ("messages[", "must be nested at most 16 deep"),
-    ("filter.", "must be "),  # names and values of a record type's own fields, which no schema lists
+    ("filter", "is a number that would not come back exactly: "),
+    ("filter", "must be "),  # names and values of a record type's own fields, which no schema lists
 ]
 
 # The paths of records that a repeated POST named again. They may have been deleted since the first POST.
