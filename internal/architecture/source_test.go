@@ -9,19 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
-
-// pending lists, by test, the folders that do not pass the test yet. The test does not fail for problems in
-// them, and lists them with -v. A folder includes all folders below it.
-var pending = map[string][]string{
-	"TestLinesAreShort":                 {"internal/dynamo"},
-	"TestCommentsCiteOnlyTheRepository": {"internal/dynamo"},
-	"TestNamesArePlain":                 {"internal/dynamo"},
-}
 
 // goFile is one Go file of the repository.
 type goFile struct {
@@ -95,30 +86,17 @@ func perFile(find func(goFile) []problem) rule {
 	}
 }
 
-// checkRepository fails the test for each problem in the repository, except in the folders that are pending for it.
+// checkRepository fails the test for each problem in the repository.
 func checkRepository(t *testing.T, find rule) {
 	t.Helper()
 	files, err := repository()
 	if err != nil {
 		t.Fatalf("read the Go files of the repository: %v", err)
 	}
-	found := find(files)
-	for _, p := range found {
-		switch {
-		case !slices.ContainsFunc(pending[t.Name()], p.isIn):
-			t.Errorf("%s:%d: %s", p.path, p.line, p.text)
-		case testing.Verbose():
-			t.Logf("pending: %s:%d: %s", p.path, p.line, p.text)
-		}
-	}
-	for _, folder := range pending[t.Name()] {
-		if !slices.ContainsFunc(found, func(p problem) bool { return p.isIn(folder) }) {
-			t.Logf("%s passes: delete it from pending", folder)
-		}
+	for _, p := range find(files) {
+		t.Errorf("%s:%d: %s", p.path, p.line, p.text)
 	}
 }
-
-func (p problem) isIn(folder string) bool { return strings.HasPrefix(p.path, folder+"/") }
 
 // checkRule checks that a rule finds the wanted number of problems in a file.
 func checkRule(t *testing.T, find rule, name, text string, want int) {

@@ -122,7 +122,8 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 		return try, errInvalidKey
 	}
 	k := key{partition(a.user), sk}
-	try.sessionPlace = try.tx.update(k, setDueIfNone(setCounters(a.user, after), k, a.db.dueAfterIdle()), isUnchanged(session))
+	change := setDueIfNone(setCounters(a.user, after), k, a.db.dueAfterIdle())
+	try.sessionPlace = try.tx.update(k, change, isUnchanged(session))
 	for i := range messages {
 		at := messages[i].Timestamp
 		messages[i].ID = messageID(a.user, at, newShortID(at, newRandomDigits(a.db.random)))

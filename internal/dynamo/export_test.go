@@ -1,6 +1,6 @@
 package dynamo
 
-// What the tests of keys and of the stream converter have to reach.
+// Names that the tests of keys and of the stream converter need.
 var (
 	SessionSK      = sessionSK
 	ParseSessionSK = parseSessionSK

@@ -16,10 +16,10 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// contents reads a whole session through a store of its own.
+// contents returns the contents of a session's messages, read with a new store.
 func contents(t *testing.T, table, id string) []string {
 	t.Helper()
-	s := dynamotest.Open(t, table, atNow())
+	s := dynamotest.Open(t, table, fixedClock())
 	messages, _, err := s.Messages.Messages(t.Context(), alice, id, conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -34,37 +34,42 @@ func contents(t *testing.T, table, id string) []string {
 	return out
 }
 
-// TestAppendOnceWhateverTheAnswer holds that an append is stored once when calls fail, are throttled, meet other
+// TestAppendIsStoredOnce checks that an append is stored once when calls fail, are throttled, conflict with other
 // transactions, or are carried out without an answer, with and without an idempotency key.
-func TestAppendOnceWhateverTheAnswer(t *testing.T) {
+func TestAppendIsStoredOnce(t *testing.T) {
+	t.Parallel()
 	throttle := &types.ProvisionedThroughputExceededException{}
-	scripts := map[string]script{
-		"no answer, not carried out": {errs: []error{errNoAnswer, errNoAnswer}},
-		"no answer, carried out":     {errs: []error{errNoAnswer}, lost: true},
-		"server error, carried out":  {errs: []error{&types.InternalServerError{}}, lost: true},
-		"lost twice":                 {errs: []error{errNoAnswer, errNoAnswer}, lost: true},
-		"lost, then conflict":        {errs: []error{errNoAnswer, cancelled("TransactionConflict", "None")}, lost: true},
-		"throttled":                  {errs: []error{throttle, throttle, cancelled("ThrottlingError", "None")}},
-		"conflicts": {errs: []error{
-			cancelled("TransactionConflict"), cancelled("None", "TransactionConflict"), cancelled("TransactionConflict"),
-		}},
+	type failing struct {
+		errs       []error
+		carriedOut bool
 	}
-	for name, sc := range scripts {
+	for name, c := range map[string]failing{
+		"request lost":              {errs: []error{errNoAnswer, errNoAnswer}},
+		"answer lost":               {errs: []error{errNoAnswer}, carriedOut: true},
+		"server error, carried out": {errs: []error{&types.InternalServerError{}}, carriedOut: true},
+		"answer lost twice":         {errs: []error{errNoAnswer, errNoAnswer}, carriedOut: true},
+		"answer lost, then conflict": {
+			errs: []error{errNoAnswer, transactionCancelled("TransactionConflict", "None")}, carriedOut: true,
+		},
+		"throttled": {errs: []error{throttle, throttle, transactionCancelled("ThrottlingError", "None")}},
+		"conflicts": {errs: []error{
+			transactionCancelled("TransactionConflict"), transactionCancelled("None", "TransactionConflict"),
+			transactionCancelled("TransactionConflict"),
+		}},
+	} {
 		for _, mode := range []struct {
 			key       string
-			forgetful bool
+			newTokens bool
 		}{{"", false}, {"k", false}, {"", true}, {"k", true}} {
 			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
+				t.Parallel()
 				table := dynamotest.Table(t)
-				plain := dynamotest.Open(t, table, atNow())
-				newSession(t, plain, alice, "coach_conversation", "a", "before")
-				sc.op = "TransactWriteItems"
-				sc := sc
-				s := withSeam(t, table, seam{call: sc.call, forgetful: mode.forgetful}, atNow())
-				out, err := s.Messages.Append(t.Context(), alice, conversation.Append{
-					SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
-					Idempotency: conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"},
-				})
+				newSession(t, dynamotest.Open(t, table, fixedClock()), alice, "coach_conversation", "a", "before")
+				calls := failingCalls{op: "TransactWriteItems", errs: c.errs, carriedOut: c.carriedOut}
+				s := openIntercepted(t, table, interceptor{call: calls.call, newTokens: mode.newTokens}, fixedClock())
+				in := oneMessage("a", "x")
+				in.Idempotency = conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"}
+				out, err := s.Messages.Append(t.Context(), alice, in)
 				if err != nil || len(out.Messages) != 1 || out.Messages[0].Seq != 2 || out.Session.MessageCount != 2 {
 					t.Fatalf("append: %+v, %v", out, err)
 				}
@@ -76,13 +81,16 @@ func TestAppendOnceWhateverTheAnswer(t *testing.T) {
 	}
 }
 
-func TestLastingTroubleIsUnavailable(t *testing.T) {
+// TestPersistentFailures checks the errors of calls that go on to fail: Unavailable where a repeat may succeed, and
+// Internal, without a repeat, where it can't.
+func TestPersistentFailures(t *testing.T) {
+	t.Parallel()
 	table := dynamotest.Table(t)
 	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 	for name, cause := range map[string]error{
 		"no answer": errNoAnswer, "throttled": &types.ThrottlingException{}, "server": &types.InternalServerError{},
 	} {
-		s := withSeam(t, table, seam{call: func(string, func() error) error { return cause }})
+		s := openIntercepted(t, table, interceptor{call: func(string, func() error) error { return cause }})
 		_, read := s.Sessions.Session(t.Context(), alice, "a")
 		_, write := s.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "x"})
 		for op, err := range map[string]error{"read": read, "write": write} {
@@ -93,12 +101,12 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 		}
 	}
 	calls := 0
-	s := withSeam(t, table, seam{call: func(string, func() error) error {
+	s := openIntercepted(t, table, interceptor{call: func(string, func() error) error {
 		calls++
 		return &types.ResourceNotFoundException{}
 	}})
 	if _, err := s.Sessions.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
-		t.Errorf("no table: %v", err)
+		t.Errorf("read without a table: %v", err)
 	}
 	calls = 0
 	if _, err := s.Profiles.Put(t.Context(), alice, longterm.Profile{}); !fault.Is(err, fault.Internal) || calls != 1 {
@@ -106,18 +114,20 @@ func TestLastingTroubleIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestADeadlineEndsAnAppend(t *testing.T) {
+// TestAppendDeadline checks that an append which only meets conflicts ends with its context.
+func TestAppendDeadline(t *testing.T) {
+	t.Parallel()
 	table := dynamotest.Table(t)
 	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
-	s := withSeam(t, table, seam{call: func(op string, run func() error) error {
+	s := openIntercepted(t, table, interceptor{call: func(op string, run func() error) error {
 		if op == "TransactWriteItems" {
-			return cancelled("TransactionConflict")
+			return transactionCancelled("TransactionConflict")
 		}
 		return run()
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := s.Messages.Append(ctx, alice, conversation.Append{SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}}})
+	_, err := s.Messages.Append(ctx, alice, oneMessage("a", "x"))
 	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append past its deadline: %v", err)
 	}

@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -12,110 +11,30 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 )
 
-// The fates of a remote call.
-const (
-	carriedOut = iota
-	notCarriedOut
-	answerLost
-	crashBefore
-	crashAfter
-	fates
-)
-
-var errCrash = errors.New("the process is gone")
-
-// gate holds the remote calls of one client until the test says what becomes of the next.
-type gate struct {
-	asked chan struct{}
-	fate  chan int
-	ran   chan struct{}
-	done  chan struct{}
-	die   context.CancelFunc // of the process that runs now
-}
-
-func (g *gate) call(_ string, run func() error) error {
-	g.asked <- struct{}{}
-	fate := <-g.fate
-	defer func() { g.ran <- struct{}{} }()
-	switch fate {
-	case notCarriedOut:
-		return errNoAnswer
-	case answerLost:
-		if err := run(); err != nil {
-			return err
-		}
-		return errNoAnswer
-	case crashBefore:
-		g.die()
-		return errCrash
-	case crashAfter:
-		g.die()
-		return errors.Join(errCrash, run())
-	}
-	return run()
-}
-
-// client sends appends one after another, each until it is acknowledged or given up.
-type client struct {
-	gate
-	name  int
-	sends []send
-	acked [][]conversation.Message // by send; nil where it was given up
-}
-
-// send is one append: how many messages, and whether it has an idempotency key, without which it is sent once.
-type send struct {
-	messages int
-	keyed    bool
-}
-
-func (c *client) run(t *testing.T, table string, user conversation.UserID, forgetful bool) {
-	defer close(c.done)
-	for n, send := range c.sends {
-		c.acked = append(c.acked, nil)
-		in := conversation.Append{SessionID: "s"}
-		for i := range send.messages {
-			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprintf("%d/%d/%d", c.name, n, i)})
-		}
-		if send.keyed {
-			in.Idempotency = conversation.Idempotency{Scope: "s", Key: fmt.Sprintf("%d/%d", c.name, n), BodyHash: "h"}
-		}
-		for try := 0; try == 0 || send.keyed && try < 6; try++ {
-			// Each try is a process of its own, which knows nothing of the one before.
-			ctx, die := context.WithCancel(t.Context())
-			c.die = die
-			out, err := withSeam(t, table, seam{call: c.call, forgetful: forgetful}, atNow()).Messages.Append(ctx, user, in)
-			die()
-			if err == nil {
-				c.acked[n] = out.Messages
-				break
-			}
-		}
-	}
-}
-
-// TestInterleavings draws clients, what they send, whose remote call comes next and what becomes of it. Whatever
-// happens, each acknowledged message is there exactly once and in order, none twice, and none in part of its call.
+// TestInterleavings draws clients, what they append, the order of their remote calls, and the failures of these. In the
+// end each acknowledged message is stored exactly once and in order, no message is stored twice, and no call is stored
+// in part.
 func TestInterleavings(t *testing.T) {
+	t.Parallel()
 	table, users := dynamotest.Table(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		users++
 		user := conversation.UserID(fmt.Sprint("user", users))
-		plain := dynamotest.Open(t, table, atNow())
-		newSession(t, plain, user, "coach_conversation", "s")
-		forgetful := rapid.Bool().Draw(rt, "forgetful")
+		reader := dynamotest.Open(t, table, fixedClock())
+		newSession(t, reader, user, "coach_conversation", "s")
+		newTokens := rapid.Bool().Draw(rt, "new tokens")
 		clients := make([]*client, rapid.IntRange(1, 3).Draw(rt, "clients"))
 		for i := range clients {
 			clients[i] = &client{
-				gate: gate{asked: make(chan struct{}), fate: make(chan int), ran: make(chan struct{}), done: make(chan struct{})}, name: i,
-				sends: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) send {
-					return send{rapid.IntRange(1, 3).Draw(rt, "messages"), rapid.Bool().Draw(rt, "keyed")}
-				}), 1, 3).Draw(rt, "sends"),
+				remoteCalls: newRemoteCalls(), name: i,
+				appends: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) plannedAppend {
+					return plannedAppend{rapid.IntRange(1, 3).Draw(rt, "messages"), rapid.Bool().Draw(rt, "has a key")}
+				}), 1, 3).Draw(rt, "appends"),
 			}
-			go clients[i].run(t, table, user, forgetful)
+			go clients[i].run(t, table, user, newTokens)
 		}
 		schedule(rt, clients)
-		messages, _, err := plain.Messages.Messages(t.Context(), user, "s", conversation.Page{Limit: 200})
+		messages, _, err := reader.Messages.Messages(t.Context(), user, "s", conversation.Page{Limit: 200})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -123,32 +42,104 @@ func TestInterleavings(t *testing.T) {
 	})
 }
 
+// remoteCalls holds back the remote calls of one client. The test lets one happen at a time and says how it fails.
+type remoteCalls struct {
+	begun    chan struct{}
+	failure  chan failure
+	ended    chan struct{}
+	allEnded chan struct{}
+	crash    context.CancelFunc // ends the process that runs now
+}
+
+func newRemoteCalls() remoteCalls {
+	return remoteCalls{
+		begun: make(chan struct{}), failure: make(chan failure), ended: make(chan struct{}),
+		allEnded: make(chan struct{}),
+	}
+}
+
+func (r *remoteCalls) call(_ string, run func() error) error {
+	r.begun <- struct{}{}
+	f := <-r.failure
+	defer func() { r.ended <- struct{}{} }()
+	if f == crashBefore || f == crashAfter {
+		r.crash()
+	}
+	return f.apply(run)
+}
+
+// client appends one call after another. It repeats a call until it is acknowledged, or gives up.
+type client struct {
+	remoteCalls
+	name         int
+	appends      []plannedAppend
+	acknowledged [][]conversation.Message // for each append; nil where the client gave up
+}
+
+// plannedAppend is an append of some messages. Without an idempotency key it is tried only once.
+type plannedAppend struct {
+	messages int
+	hasKey   bool
+}
+
+const maxAttempts = 6
+
+func (c *client) run(t *testing.T, table string, user conversation.UserID, newTokens bool) {
+	defer close(c.allEnded)
+	for n, planned := range c.appends {
+		in := conversation.Append{SessionID: "s"}
+		for i := range planned.messages {
+			in.Messages = append(in.Messages, conversation.NewMessage{
+				Role: conversation.User, Content: fmt.Sprintf("%d/%d/%d", c.name, n, i),
+			})
+		}
+		attempts := 1
+		if planned.hasKey {
+			in.Idempotency = conversation.Idempotency{Scope: "s", Key: fmt.Sprintf("%d/%d", c.name, n), BodyHash: "h"}
+			attempts = maxAttempts
+		}
+		c.acknowledged = append(c.acknowledged, nil)
+		for ; attempts > 0 && c.acknowledged[n] == nil; attempts-- {
+			// Each attempt is made by a new process, which knows nothing of the one before.
+			ctx, cancel := context.WithCancel(t.Context())
+			c.crash = cancel
+			s := openIntercepted(t, table, interceptor{call: c.call, newTokens: newTokens}, fixedClock())
+			if out, err := s.Messages.Append(ctx, user, in); err == nil {
+				c.acknowledged[n] = out.Messages
+			}
+			cancel()
+		}
+	}
+}
+
+// maxFailures is how many remote calls fail. The ones after them are carried out, so that the clients come to an end.
+const maxFailures = 12
+
 // schedule lets one remote call at a time happen, until every client is done.
 func schedule(rt *rapid.T, clients []*client) {
-	troubles := 0
+	failures := 0
 	for {
 		var waiting []*client
 		for _, c := range clients {
 			select {
-			case <-c.asked:
+			case <-c.begun:
 				waiting = append(waiting, c)
-			case <-c.done:
+			case <-c.allEnded:
 			}
 		}
 		if len(waiting) == 0 {
 			return
 		}
-		order := rapid.Permutation(waiting).Draw(rt, "order")
-		for _, c := range order {
-			fate := carriedOut
-			if troubles < 12 { // then let them finish
-				fate = rapid.IntRange(0, fates-1).Draw(rt, "fate")
+		for _, c := range rapid.Permutation(waiting).Draw(rt, "order") {
+			f := noFailure
+			if failures < maxFailures {
+				f = drawFailure(rt, noFailure)
 			}
-			if fate != carriedOut {
-				troubles++
+			if f != noFailure {
+				failures++
 			}
-			c.fate <- fate
-			<-c.ran
+			c.failure <- f
+			<-c.ended
 		}
 	}
 }
@@ -166,15 +157,15 @@ func checkStored(rt *rapid.T, clients []*client, messages []conversation.Message
 	}
 	for _, c := range clients {
 		last := 0
-		for n, send := range c.sends {
+		for n, planned := range c.appends {
 			first := at[fmt.Sprintf("%d/%d/0", c.name, n)]
-			for i := range send.messages {
+			for i := range planned.messages {
 				content := fmt.Sprintf("%d/%d/%d", c.name, n, i)
 				if seq := at[content]; first > 0 && seq != first+i || first == 0 && seq != 0 {
 					rt.Fatalf("%q has seq %d in a call that begins with %d", content, seq, first)
 				}
-				if acked := c.acked[n]; acked != nil && acked[i].Seq != at[content] {
-					rt.Fatalf("%q was acknowledged as %d and is stored as %d", content, acked[i].Seq, at[content])
+				if got := c.acknowledged[n]; got != nil && got[i].Seq != at[content] {
+					rt.Fatalf("%q was acknowledged as %d and is stored as %d", content, got[i].Seq, at[content])
 				}
 			}
 			if first > 0 && first < last {

@@ -11,8 +11,8 @@ import (
 
 const random = "0123456789"
 
-// FuzzMessageKeys holds that a message's sk follows from its id and from nothing else, for every user id that there
-// may be, and that no other user's id gives it.
+// FuzzMessageKeys checks for every valid user id that a message's sort key follows from the message's id and the user's
+// id, and that no other user's id gives one.
 func FuzzMessageKeys(f *testing.F) {
 	for _, user := range []string{"u1", "auth0|a#b_c", "msg_1_000123456789", "ü 世界", "#", "_"} {
 		f.Add(user, int64(1770316200123), "bob")
@@ -21,7 +21,7 @@ func FuzzMessageKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, user string, ms int64, other string) {
 		u, at := conversation.UserID(user), time.UnixMilli(ms).UTC()
 		if u.Validate() != nil || at.Year() < 1 || at.Year() > 9999 {
-			return // no user or no time that is ever stored
+			return // neither is ever stored
 		}
 		short := dynamo.NewShortID(at, random)
 		id, want := dynamo.MessageID(u, at, short), dynamo.MessageSK(at, short)
@@ -40,7 +40,7 @@ func FuzzMessageKeys(f *testing.F) {
 	})
 }
 
-// FuzzParse feeds the parsers anything: what they accept, they build again to the byte.
+// FuzzParse checks that a key which a parser accepts is built again to the byte.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"msg#2026-02-05T18:30:00.123Z#3f0123456789", "msg#2026-02-05T18:30:00.000Z#000123456789",
@@ -80,7 +80,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzSourceID holds that no two users or sessions meet in the index.
+// FuzzSourceID checks that no two users or sessions have the same source id.
 func FuzzSourceID(f *testing.F) {
 	f.Add("u", "s1", "u#conversation", "s1")
 	f.Add("a#conversation#b", "c", "a", "b")
@@ -102,10 +102,13 @@ func FuzzSourceID(f *testing.F) {
 	})
 }
 
-func TestKeysSortAsTimesDo(t *testing.T) {
+func TestMessageKeysSortByTime(t *testing.T) {
+	t.Parallel()
 	base := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 	var last string
-	for _, d := range []time.Duration{-100 * 365 * 24 * time.Hour, -time.Hour, 0, time.Millisecond, 999 * time.Millisecond, time.Second, time.Hour} {
+	for _, d := range []time.Duration{
+		-100 * 365 * 24 * time.Hour, -time.Hour, 0, time.Millisecond, 999 * time.Millisecond, time.Second, time.Hour,
+	} {
 		at := base.Add(d)
 		sk := dynamo.MessageSK(at, dynamo.NewShortID(at, random))
 		if sk <= last {
@@ -116,13 +119,14 @@ func TestKeysSortAsTimesDo(t *testing.T) {
 			t.Errorf("%q is not between %q and %q", sk, low, high)
 		}
 		if _, before := dynamo.MessageBounds(time.Time{}, at); sk <= before {
-			t.Errorf("%q lies before its own time %q", sk, before)
+			t.Errorf("%q sorts before its own time %q", sk, before)
 		}
 		last = sk
 	}
 }
 
-func TestKeysRefuseSeparators(t *testing.T) {
+func TestKeysRejectSeparators(t *testing.T) {
+	t.Parallel()
 	if sk, ok := dynamo.SessionSK("coach_conversation", "a#b"); ok {
 		t.Errorf("a session id with a separator made %q", sk)
 	}
@@ -134,7 +138,8 @@ func TestKeysRefuseSeparators(t *testing.T) {
 	}
 }
 
-func TestKindOfKnowsOnlyItsOwn(t *testing.T) {
+func TestKindOf(t *testing.T) {
+	t.Parallel()
 	cases := map[string]string{
 		"conversation#a": "session", "msg#x": "message", "ltm#memory#1": "memory", "past#todo#1": "todo",
 		"ltm#profile": "profile", "control#preferences": "control", "control#generation": "",
@@ -146,6 +151,6 @@ func TestKindOfKnowsOnlyItsOwn(t *testing.T) {
 		}
 	}
 	if strings.Contains(random, "#") {
-		t.Error("the tests' random part holds a separator")
+		t.Error("the random part of the tests has a separator")
 	}
 }

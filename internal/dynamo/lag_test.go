@@ -20,29 +20,32 @@ import (
 	"github.com/throughline/throughline/internal/storetest"
 )
 
-// lag makes the indexes follow the table late, piece by piece: some records are not there yet, some are there still.
-type lag struct {
+// indexLag makes the indexes follow the table late and piece by piece. They lack some records, and still show others
+// that the table no longer has.
+type indexLag struct {
 	mu sync.Mutex
-	// hidden are sort keys that the indexes do not show yet.
-	hidden func(sk string) bool
-	// still are messages that the index by source goes on to show.
-	still []map[string]types.AttributeValue
+	// isHidden reports whether the indexes lack the record with a sort key. It may be nil.
+	isHidden func(sk string) bool
+	// stale are messages that the index by source still shows.
+	stale []map[string]types.AttributeValue
 }
 
-func (l *lag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
+func (l *indexLag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if in.IndexName == nil {
 		return
 	}
 	sk := func(it map[string]types.AttributeValue) string { return it["sk"].(*types.AttributeValueMemberS).Value }
-	if l.hidden != nil {
-		out.Items = slices.DeleteFunc(out.Items, func(it map[string]types.AttributeValue) bool { return l.hidden(sk(it)) })
+	if l.isHidden != nil {
+		out.Items = slices.DeleteFunc(out.Items, func(it map[string]types.AttributeValue) bool {
+			return l.isHidden(sk(it))
+		})
 	}
 	if aws.ToString(in.IndexName) != dynamo.BySource {
 		return
 	}
-	out.Items = append(out.Items, l.still...)
+	out.Items = append(out.Items, l.stale...)
 	slices.SortStableFunc(out.Items, func(a, b map[string]types.AttributeValue) int {
 		if aws.ToBool(in.ScanIndexForward) {
 			return strings.Compare(sk(a), sk(b))
@@ -51,8 +54,8 @@ func (l *lag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
 	})
 }
 
-// remember has the index go on to show what it shows now of a session.
-func (l *lag) remember(t *testing.T, table, source string) {
+// keepStale makes the index by source show for ever what it shows of a session now.
+func (l *indexLag) keepStale(t *testing.T, table, source string) {
 	t.Helper()
 	out, err := dynamodbtest.Client(t).Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &table, IndexName: aws.String(dynamo.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
@@ -63,48 +66,49 @@ func (l *lag) remember(t *testing.T, table, source string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.still = out.Items
+	l.stale = out.Items
 }
 
-func passes(_ string, run func() error) error { return run() }
-
-// TestReadsUnderLag draws which messages of a session the index shows, and reads the session in every way: it is
-// complete, in order, and holds nothing else.
+// TestReadsUnderLag draws which messages of a session the index shows, and reads the session in every way. Each read
+// is complete, in order, and has no message of another session.
 func TestReadsUnderLag(t *testing.T) {
+	t.Parallel()
 	table := dynamotest.Table(t)
-	var l lag
-	s := withSeam(t, table, seam{call: passes, query: l.query}, atNow())
+	var l indexLag
+	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, fixedClock())
 	const n = 30
 	newSession(t, s, alice, "coach_conversation", "s")
 	newSession(t, s, alice, "workout_log", "other")
-	var ids []conversation.Message
+	var messages []conversation.Message
 	for i := range n {
 		for _, id := range []string{"other", "s"} {
-			a, err := s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{
-				Role: conversation.User, Content: fmt.Sprint(i), Timestamp: storetest.Now.Add(time.Duration(i-n) * time.Second),
-			}}})
+			in := oneMessage(id, fmt.Sprint(i))
+			in.Messages[0].Timestamp = storetest.Now.Add(time.Duration(i-n) * time.Second)
+			a, err := s.Messages.Append(t.Context(), alice, in)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if id == "s" {
-				ids = append(ids, a.Messages[0])
+				messages = append(messages, a.Messages[0])
 			}
 		}
 	}
+	seq := func(m conversation.Message) int { return m.Seq }
 	rapid.Check(t, func(rt *rapid.T) {
 		hidden := map[string]bool{}
-		for _, m := range rapid.SliceOfDistinct(rapid.SampledFrom(ids), func(m conversation.Message) int { return m.Seq }).Draw(rt, "hidden") {
+		for _, m := range rapid.SliceOfDistinct(rapid.SampledFrom(messages), seq).Draw(rt, "hidden") {
 			sk, _ := dynamo.ParseMessageID(alice, m.ID)
 			hidden[sk] = true
 		}
 		l.mu.Lock()
-		l.hidden = func(sk string) bool { return hidden[sk] }
+		l.isHidden = func(sk string) bool { return hidden[sk] }
 		l.mu.Unlock()
 		session, err := s.Sessions.Session(t.Context(), alice, "s")
 		if err != nil {
 			rt.Fatal(err)
 		}
-		page := conversation.Page{Limit: rapid.IntRange(1, n+3).Draw(rt, "limit"), Descending: rapid.Bool().Draw(rt, "descending")}
+		page := conversation.Page{Limit: rapid.IntRange(1, n+3).Draw(rt, "limit")}
+		page.Descending = rapid.Bool().Draw(rt, "descending")
 		all, err := allMessages(t, s, "s", page)
 		if err != nil {
 			rt.Fatal(err)
@@ -112,18 +116,18 @@ func TestReadsUnderLag(t *testing.T) {
 		if page.Descending {
 			slices.Reverse(all)
 		}
-		checkRun(rt, "pages", all, 1, n)
+		checkSequence(rt, "pages", all, 1, n)
 		k := rapid.IntRange(1, n).Draw(rt, "tail")
 		tail, err := s.PromptSource.Tail(t.Context(), alice, session, k)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		checkRun(rt, "tail", tail, n-k+1, n)
+		checkSequence(rt, "tail", tail, n-k+1, n)
 		after, err := s.Summaries.MessagesAfter(t.Context(), alice, session, n-k, 7)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		checkRun(rt, "after", after, n-k+1, min(n, n-k+7))
+		checkSequence(rt, "after", after, n-k+1, min(n, n-k+7))
 	})
 }
 
@@ -141,7 +145,8 @@ func allMessages(t *testing.T, s storetest.Stores, id string, page conversation.
 	}
 }
 
-func checkRun(rt *rapid.T, name string, messages []conversation.Message, first, last int) {
+// checkSequence checks that the messages are those from first to last.
+func checkSequence(rt *rapid.T, name string, messages []conversation.Message, first, last int) {
 	if len(messages) != last-first+1 {
 		rt.Fatalf("%s: %d messages, want %d to %d", name, len(messages), first, last)
 	}
@@ -152,15 +157,16 @@ func checkRun(rt *rapid.T, name string, messages []conversation.Message, first, 
 	}
 }
 
-// TestDeletedMessagesDoNotReappear reads while the index still shows what was deleted, and a session that was made
-// anew under the same id.
+// TestDeletedMessagesDoNotReappear reads a session while the index still shows its deleted messages, and a new session
+// with the id of a deleted one.
 func TestDeletedMessagesDoNotReappear(t *testing.T) {
+	t.Parallel()
 	clk := newClock()
 	table := dynamotest.Table(t)
-	var l lag
-	s := withSeam(t, table, seam{call: passes, query: l.query}, clk.option())
+	var l indexLag
+	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, clk.option())
 	newSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
-	l.remember(t, table, string(alice)+"#conversation#s")
+	l.keepStale(t, table, string(alice)+"#conversation#s")
 	messages, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +202,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	session := newSession(t, s, alice, "coach_conversation", "s", "new")
 	got, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
-		t.Errorf("a session made anew holds %v, %v", got, err)
+		t.Errorf("the new session has %v, %v", got, err)
 	}
 	if tail, err := s.PromptSource.Tail(t.Context(), alice, session, 9); err != nil || len(tail) != 1 {
 		t.Errorf("its tail is %v, %v", tail, err)
@@ -205,10 +211,11 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 
 // TestNewSessionsAreListedUnderLag lists sessions while the index shows only some of them.
 func TestNewSessionsAreListedUnderLag(t *testing.T) {
+	t.Parallel()
 	clk := newClock()
 	table := dynamotest.Table(t)
-	l := lag{hidden: func(sk string) bool { return strings.HasSuffix(sk, "new") }}
-	s := withSeam(t, table, seam{call: passes, query: l.query}, clk.option())
+	l := indexLag{isHidden: func(sk string) bool { return strings.HasSuffix(sk, "new") }}
+	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, clk.option())
 	for _, id := range []string{"a", "b-new", "c", "d-new"} {
 		newSession(t, s, alice, "coach_conversation", id)
 		clk.advance(20 * time.Minute)
@@ -233,7 +240,7 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 			t.Errorf("by %d: %v, want %v", limit, got, ids)
 		}
 	}
-	want(50, "c", "a") // made more than 15 minutes ago: by now the index would show them
+	want(50, "c", "a") // the others are so old that the index has to show them
 	newSession(t, s, alice, "workout_log", "e-new", "x")
 	want(50, "e-new", "c", "a")
 	want(2, "e-new", "c", "a")
@@ -243,17 +250,18 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 	want(1, "f", "e-new", "c", "a")
 }
 
-// TestPagesOfSessionsUnderLag creates sessions while the index lists ever more of them, and walks pages meanwhile: each
-// session that was there when the walk began comes once, in the order of activity.
+// TestPagesOfSessionsUnderLag reads pages of sessions while sessions are created and the index shows more and more of
+// them. Each session that existed before the first page is listed once, in the order of activity.
 func TestPagesOfSessionsUnderLag(tt *testing.T) {
+	tt.Parallel()
 	table := dynamotest.Table(tt)
 	users := 0
 	rapid.Check(tt, func(t *rapid.T) {
 		users++
 		user := conversation.UserID(fmt.Sprint("u", users))
 		clk, shown := newClock(), map[string]bool{}
-		l := lag{hidden: func(sk string) bool { return !shown[sk[strings.LastIndexByte(sk, '#')+1:]] }}
-		s := withSeam(tt, table, seam{call: passes, query: l.query}, clk.option())
+		l := indexLag{isHidden: func(sk string) bool { return !shown[sk[strings.LastIndexByte(sk, '#')+1:]] }}
+		s := openIntercepted(tt, table, interceptor{call: passThrough, query: l.query}, clk.option())
 		var ids []string
 		create := func() {
 			id := fmt.Sprint("s", len(ids))
@@ -263,10 +271,10 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 			}
 			ids = append(ids, id)
 		}
-		// The index follows each session at some time, and within the life of its mark at the latest.
-		follow := func() {
+		// The index shows each session sooner or later, at the latest before the session's mark expires.
+		update := func() {
 			for i, id := range ids {
-				if rapid.IntRange(0, 3).Draw(t, "follow") == 0 || i < len(ids)-12 {
+				if rapid.IntRange(0, 3).Draw(t, "update") == 0 || i < len(ids)-12 {
 					shown[id] = true
 				}
 			}
@@ -274,9 +282,9 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "sessions") {
 			create()
 			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "pause"))
-			follow()
+			update()
 		}
-		want := len(ids)
+		first := len(ids)
 		times := map[string]int{}
 		var last time.Time
 		for page := (conversation.Page{Limit: rapid.IntRange(1, 4).Draw(t, "limit")}); ; {
@@ -286,7 +294,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 			}
 			for _, x := range sessions {
 				if times[x.ID]++; !last.IsZero() && x.ActiveAt().After(last) {
-					t.Fatalf("%s, of %v, comes behind %v", x.ID, x.ActiveAt(), last)
+					t.Fatalf("%s of %v is listed after one of %v", x.ID, x.ActiveAt(), last)
 				}
 				last = x.ActiveAt()
 			}
@@ -297,21 +305,22 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 				create()
 			}
 			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second}).Draw(t, "pause"))
-			follow()
+			update()
 		}
 		for i, id := range ids {
-			if n := times[id]; n > 1 || n == 0 && i < want {
-				t.Errorf("%s, number %d of %d, came %d times", id, i, want, n)
+			if n := times[id]; n > 1 || n == 0 && i < first {
+				t.Errorf("%s is listed %d times", id, n)
 			}
 		}
 	})
 }
 
-// TestPagesOfABusySession holds that a page of a long session costs what one of a short session does.
-func TestPagesOfABusySession(t *testing.T) {
+// TestPagesOfLongSession checks that each page of a long session takes two calls.
+func TestPagesOfLongSession(t *testing.T) {
+	t.Parallel()
 	table := dynamotest.Table(t)
-	var c counter
-	s := withSeam(t, table, seam{call: c.call}, atNow())
+	var c callCounter
+	s := openIntercepted(t, table, interceptor{call: c.call}, fixedClock())
 	newSession(t, s, alice, "coach_conversation", "s")
 	for range 20 {
 		in := conversation.Append{SessionID: "s"}

@@ -6,24 +6,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/summary"
 )
 
 const alice, bob = conversation.UserID("alice#1"), conversation.UserID("bob")
 
 var noKey conversation.Idempotency
 
-func second[T any](_ T, err error) error { return err }
+// errorOf returns the error of a call with two results.
+func errorOf[T any](_ T, err error) error { return err }
 
-func atNow() dynamo.Option {
+// fixedClock is a clock that stands still.
+func fixedClock() dynamo.Option {
 	return dynamo.WithClock(func() time.Time { return storetest.Now })
 }
 
-// clock is a time that a test moves.
+// clock is a clock that a test sets.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -45,19 +49,17 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func newSession(t testing.TB, s storetest.Stores, user conversation.UserID, context, id string, contents ...string) conversation.Session {
+// newSession creates a session and appends one message for each of the contents.
+func newSession(
+	t testing.TB, s storetest.Stores, user conversation.UserID, context, id string, contents ...string,
+) conversation.Session {
 	t.Helper()
-	if _, err := s.Sessions.CreateSession(t.Context(), user, conversation.NewSession{ID: id, Context: context, CoachID: "c1"}, noKey); err != nil {
+	in := conversation.NewSession{ID: id, Context: context, CoachID: "c1"}
+	if _, err := s.Sessions.CreateSession(t.Context(), user, in, noKey); err != nil {
 		t.Fatal(err)
 	}
-	return say(t, s, user, id, contents...)
-}
-
-func say(t testing.TB, s storetest.Stores, user conversation.UserID, id string, contents ...string) conversation.Session {
-	t.Helper()
 	for _, c := range contents {
-		in := conversation.Append{SessionID: id, Messages: []conversation.NewMessage{{Role: conversation.User, Content: c}}}
-		if _, err := s.Messages.Append(t.Context(), user, in); err != nil {
+		if _, err := s.Messages.Append(t.Context(), user, oneMessage(id, c)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +70,33 @@ func say(t testing.TB, s storetest.Stores, user conversation.UserID, id string, 
 	return session
 }
 
-// TestStore is the conformance suite on a table that other records of the user's are in, too.
+// oneMessage is an append of one message of the user's.
+func oneMessage(sessionID, content string) conversation.Append {
+	return conversation.Append{
+		SessionID: sessionID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+	}
+}
+
+func summaryOf(s conversation.Session, covered int) summary.Summary {
+	return summary.Summary{
+		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID,
+		Context: s.Context, CoachID: s.CoachID, Text: "sum", Kind: conversation.ByModel, InProgress: true,
+		CoveredThrough: covered, OccurredAt: s.LastMessageAt, UpdatedAt: storetest.Now,
+	}
+}
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// TestCreateTable creates the table that the local stack creates.
+func TestCreateTable(t *testing.T) {
+	t.Parallel()
+	if name := dynamodbtest.Table(t, dynamo.CreateTableInput("any")); name == "" {
+		t.Fatal("no table")
+	}
+}
+
+// TestStore runs the conformance suite on a table that has records of the app in the users' partitions. It does not run
+// in parallel with other tests, because the suite sets rapid's flag.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Subject {
 		table := dynamotest.Table(t)
@@ -79,13 +107,13 @@ func TestStore(t *testing.T) {
 				for _, sk := range own {
 					dynamotest.Put(t, table, user, sk, nil)
 				}
-				return func() bool { return holds(dynamotest.Keys(t, table, user), own) }
+				return func() bool { return containsAll(dynamotest.Keys(t, table, user), own) }
 			},
 		}
 	})
 }
 
-func holds(keys, wanted []string) bool {
+func containsAll(keys, wanted []string) bool {
 	for _, k := range wanted {
 		if !slices.Contains(keys, k) {
 			return false
@@ -94,26 +122,39 @@ func holds(keys, wanted []string) bool {
 	return true
 }
 
-// TestGoalsAtTheirCap holds that the oldest of too many goals is past and not lost.
+// TestGoalsAtTheirCap stores one goal more than can be live. The oldest becomes past, and is still listed.
 func TestGoalsAtTheirCap(t *testing.T) {
-	s := dynamotest.New(t, atNow())
-	const most = 50
-	for i := range most + 1 {
+	t.Parallel()
+	s := dynamotest.New(t, fixedClock())
+	const maxLive = 50
+	for i := range maxLive + 1 {
 		g := longterm.Goal{Status: longterm.GoalActive, CreatedAt: storetest.Now.Add(time.Duration(i) * time.Minute)}
 		if _, _, err := s.Goals.Create(t.Context(), alice, g, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
 	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	if err != nil || len(snap.Goals) != most {
-		t.Errorf("%d goals are live, %v", len(snap.Goals), err)
+	if err != nil || len(snap.Goals) != maxLive {
+		t.Errorf("%d goals are live, %v; want %d", len(snap.Goals), err, maxLive)
 	}
 	for _, g := range snap.Goals {
 		if g.CreatedAt.Equal(storetest.Now) {
-			t.Error("the oldest goal is live, and a later one made room")
+			t.Error("the oldest goal is live")
 		}
 	}
-	if all, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 200}); err != nil || len(all) != most+1 {
-		t.Errorf("%d goals are listed, %v", len(all), err)
+	all, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 200})
+	if err != nil || len(all) != maxLive+1 {
+		t.Errorf("%d goals are listed, %v; want %d", len(all), err, maxLive+1)
+	}
+}
+
+// TestDueAt checks that a session is due when it has been idle for a time after its first message that no summary
+// covers.
+func TestDueAt(t *testing.T) {
+	t.Parallel()
+	s := dynamotest.New(t, fixedClock(), dynamo.WithIdle(time.Minute))
+	session := newSession(t, s, alice, "coach_conversation", "a", "hi")
+	if want := storetest.Now.Add(time.Minute); !session.DueAt.Equal(want) {
+		t.Errorf("due at %v, want %v", session.DueAt, want)
 	}
 }

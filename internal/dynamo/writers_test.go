@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 )
 
-// writers append to one session at once, each with stores of its own, as functions in different processes do. They note
-// how long each append took, and its transactions and calls.
+// writers append to one session at once, each with its own stores, as functions in different processes do. They record
+// how long each append took, and how many transactions and calls it made.
 type writers struct {
 	count, appends int
 
@@ -24,23 +23,23 @@ type writers struct {
 func (w *writers) run(t testing.TB, table string) {
 	var wg sync.WaitGroup
 	for n := range w.count {
-		var count counter
-		s := withSeam(t, table, seam{call: count.call})
+		var count callCounter
+		s := openIntercepted(t, table, interceptor{call: count.call})
 		wg.Go(func() {
 			for i := range w.appends {
 				count.take()
 				start := time.Now()
-				if _, err := s.Messages.Append(t.Context(), alice, oneMessage(fmt.Sprint(n, "/", i))); err != nil {
+				if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", fmt.Sprint(n, "/", i))); err != nil {
 					t.Errorf("writer %d: %v", n, err)
 				}
-				w.note(time.Since(start), count.take())
+				w.record(time.Since(start), count.take())
 			}
 		})
 	}
 	wg.Wait()
 }
 
-func (w *writers) note(took time.Duration, calls []string) {
+func (w *writers) record(took time.Duration, calls []string) {
 	transactions := 0
 	for _, op := range calls {
 		if op == "TransactWriteItems" {
@@ -54,15 +53,11 @@ func (w *writers) note(took time.Duration, calls []string) {
 	w.calls = append(w.calls, len(calls))
 }
 
-func oneMessage(content string) conversation.Append {
-	return conversation.Append{
-		SessionID: "a", Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
-	}
-}
-
-// TestWritersInManyProcesses appends to one session from stores that know nothing of each other. No append fails, the
-// messages of each writer are stored in order, and none needs too many transactions: of four writers, as a chat may
-// have, about 8 are usual, and of twenty about 60.
+// TestWritersInManyProcesses appends to one session from stores that share no cache. No append fails, the messages of
+// each writer are stored in order, and no append needs too many transactions. Of four writers, as a chat may have, about
+// 8 are usual, and of twenty about 60.
+//
+// It does not run in parallel with other tests: how often writers conflict depends on how busy the engine is.
 func TestWritersInManyProcesses(t *testing.T) {
 	for _, c := range []struct{ writers, appends, maxTransactions int }{{4, 25, 40}, {20, 10, 250}} {
 		t.Run(fmt.Sprint(c.writers), func(t *testing.T) {
@@ -93,8 +88,8 @@ func checkOrderOfWriters(t *testing.T, contents []string, writers, appends int) 
 	}
 }
 
-// BenchmarkCrowd measures how long appends to one session take when several functions append at once.
-func BenchmarkCrowd(b *testing.B) {
+// BenchmarkWriters measures how long appends to one session take when several functions append at once.
+func BenchmarkWriters(b *testing.B) {
 	for _, count := range []int{4, 20} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			for b.Loop() {

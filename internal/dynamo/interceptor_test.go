@@ -1,0 +1,200 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// interceptor is an API that a test can observe and make fail.
+type interceptor struct {
+	api dynamo.API
+	// call runs or fails one remote call. run carries it out.
+	call func(op string, run func() error) error
+	// newTokens makes the engine take each attempt of a transaction for a new one, as when a client token has expired.
+	newTokens bool
+	// query changes the answer to a query, unless it is nil.
+	query func(*dynamodb.QueryInput, *dynamodb.QueryOutput)
+}
+
+var _ dynamo.API = (*interceptor)(nil)
+
+// errNoAnswer is the error of a lost connection.
+var errNoAnswer = errors.New("connection reset by peer")
+
+// openIntercepted returns the stores of an existing table whose calls go through an interceptor.
+func openIntercepted(t testing.TB, table string, i interceptor, options ...dynamo.Option) storetest.Stores {
+	t.Helper()
+	i.api = dynamodbtest.Client(t)
+	return dynamotest.Stores(dynamo.New(&i, table, options...))
+}
+
+// apiOptions change one call of the SDK. The interceptor ignores them: the stores pass none.
+type apiOptions = func(*dynamodb.Options)
+
+func intercept[I, O any](
+	i *interceptor, ctx context.Context, op string, in I, do func(context.Context, I, ...apiOptions) (*O, error),
+) (out *O, err error) {
+	err = i.call(op, func() (err error) {
+		out, err = do(ctx, in)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (i *interceptor) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...apiOptions,
+) (*dynamodb.BatchGetItemOutput, error) {
+	return intercept(i, ctx, "BatchGetItem", in, i.api.BatchGetItem)
+}
+
+func (i *interceptor) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...apiOptions,
+) (*dynamodb.QueryOutput, error) {
+	out, err := intercept(i, ctx, "Query", in, i.api.Query)
+	if err == nil && i.query != nil {
+		i.query(in, out)
+	}
+	return out, err
+}
+
+func (i *interceptor) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...apiOptions,
+) (*dynamodb.UpdateItemOutput, error) {
+	return intercept(i, ctx, "UpdateItem", in, i.api.UpdateItem)
+}
+
+func (i *interceptor) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...apiOptions,
+) (*dynamodb.DeleteItemOutput, error) {
+	return intercept(i, ctx, "DeleteItem", in, i.api.DeleteItem)
+}
+
+func (i *interceptor) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...apiOptions,
+) (*dynamodb.BatchWriteItemOutput, error) {
+	return intercept(i, ctx, "BatchWriteItem", in, i.api.BatchWriteItem)
+}
+
+func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...apiOptions,
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	if i.newTokens {
+		withoutToken := *in
+		withoutToken.ClientRequestToken = nil // the client draws a new one
+		in = &withoutToken
+	}
+	return intercept(i, ctx, "TransactWriteItems", in, i.api.TransactWriteItems)
+}
+
+// passThrough carries out every call.
+func passThrough(_ string, run func() error) error { return run() }
+
+// callCounter counts remote calls.
+type callCounter struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (c *callCounter) call(op string, run func() error) error {
+	c.mu.Lock()
+	c.calls = append(c.calls, op)
+	c.mu.Unlock()
+	return run()
+}
+
+// take returns the calls since the last take.
+func (c *callCounter) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := c.calls
+	c.calls = nil
+	return calls
+}
+
+// failingCalls fails the first calls of one operation, each with the next of its errors.
+type failingCalls struct {
+	op   string
+	errs []error
+	// carriedOut says that the calls fail after they were carried out.
+	carriedOut bool
+
+	mu     sync.Mutex
+	failed int
+}
+
+func (f *failingCalls) call(op string, run func() error) error {
+	err := f.next(op)
+	if err == nil || f.carriedOut {
+		if err := run(); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// next returns the error of the next call, or nil where it does not fail.
+func (f *failingCalls) next(op string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if op != f.op || f.failed == len(f.errs) {
+		return nil
+	}
+	f.failed++
+	return f.errs[f.failed-1]
+}
+
+// failure is what happens to one remote call. Later constants override earlier ones.
+type failure int
+
+const (
+	noFailure failure = iota
+	requestLost
+	answerLost
+	crashBefore
+	crashAfter
+)
+
+// errCrash is the error of the remote call at which a process crashed, and of each call after it.
+var errCrash = errors.New("the process crashed")
+
+// apply carries out a call, where the failure allows it, and returns the error that the process gets.
+func (f failure) apply(run func() error) error {
+	switch f {
+	case requestLost:
+		return errNoAnswer
+	case crashBefore:
+		return errCrash
+	case crashAfter:
+		_ = run()
+		return errCrash
+	case answerLost:
+		if err := run(); err != nil {
+			return err
+		}
+		return errNoAnswer
+	}
+	return run()
+}
+
+// drawFailure draws one of the failures from first on.
+func drawFailure(rt *rapid.T, first failure) failure {
+	return failure(rapid.IntRange(int(first), int(crashAfter)).Draw(rt, "failure"))
+}
+
+// transactionCancelled is DynamoDB's error for a cancelled transaction, with one reason for each of its items.
+func transactionCancelled(codes ...string) error {
+	reasons := make([]types.CancellationReason, len(codes))
+	for i, c := range codes {
+		reasons[i].Code = aws.String(c)
+	}
+	return &types.TransactionCanceledException{CancellationReasons: reasons}
+}
