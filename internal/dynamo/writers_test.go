@@ -54,8 +54,7 @@ func (w *writers) record(took time.Duration, calls []string) {
 }
 
 // TestWritersInManyProcesses appends to one session from stores that share no cache. No append fails, the messages of
-// each writer are stored in order, and no append needs too many transactions. Of four writers, as a chat may have, about
-// 8 are usual, and of twenty about 60.
+// each writer are stored in order, and no append needs too many transactions.
 //
 // It does not run in parallel with other tests: how often writers conflict depends on how busy the engine is.
 func TestWritersInManyProcesses(t *testing.T) {
