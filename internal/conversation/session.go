@@ -83,11 +83,11 @@ type Session struct {
 	CompletedAt time.Time
 
 	Summary *SessionSummary
-	// SummarizedSeq, IndexedSeq and ExtractedSeq are the watermarks: the seq of the last message that was summarised,
-	// indexed and read for memories. They decide what remains to be done, because stream records may be lost.
-	SummarizedSeq int
-	IndexedSeq    int
-	ExtractedSeq  int
+	// Summarized, Indexed and Extracted are the watermarks: the last message that was summarised, indexed and read for
+	// memories. They decide what remains to be done, because stream records may be lost.
+	Summarized Watermark
+	Indexed    Watermark
+	Extracted  Watermark
 
 	Placement  Placement
 	Version    int64
@@ -96,9 +96,16 @@ type Session struct {
 	DueAt time.Time
 }
 
+// Watermark is a place in a session: after the message of a seq. At is the timestamp of that message, with which a
+// reader goes on there without reading what comes before. It is zero where it is not known.
+type Watermark struct {
+	Seq int
+	At  time.Time
+}
+
 // Uncovered reports whether the session has messages that summarising or indexing has not covered.
 func (s Session) Uncovered() bool {
-	return s.SummarizedSeq < s.LastSeq || s.IndexedSeq < s.LastSeq
+	return s.Summarized.Seq < s.LastSeq || s.Indexed.Seq < s.LastSeq
 }
 
 // NewSession is a session to create. An empty ID asks for a new one, an empty Mode for the default of the context.
@@ -232,7 +239,7 @@ func merge(old, change map[string]any) map[string]any {
 
 // Without returns the session after the deletion of one of its messages. first and last are the first and last of the
 // remaining messages, or nil if none remains. The other messages keep their seq. A summary that covers the message is
-// removed and SummarizedSeq is reset. If no message after SummarizedSeq remains, SummarizedSeq becomes LastSeq.
+// removed and Summarized is reset. If no message after it remains, its seq becomes LastSeq.
 func (s Session) Without(m Message, first, last *Message) Session {
 	s.Deleted = s.Deleted.Add(m.Seq)
 	s.MessageCount--
@@ -242,10 +249,10 @@ func (s Session) Without(m Message, first, last *Message) Session {
 		s.StartedAt, s.LastMessageAt = first.Timestamp, last.Timestamp
 	}
 	if s.Summary != nil && m.Seq <= s.Summary.CoveredThrough {
-		s.Summary, s.SummarizedSeq = nil, 0
+		s.Summary, s.Summarized = nil, Watermark{}
 	}
-	if last == nil || last.Seq <= s.SummarizedSeq {
-		s.SummarizedSeq = s.LastSeq
+	if last == nil || last.Seq <= s.Summarized.Seq {
+		s.Summarized = Watermark{s.LastSeq, s.LastMessageAt}
 	}
 	return s
 }

@@ -79,7 +79,8 @@ func TestWithout(t *testing.T) {
 		return &conversation.Message{Seq: seq, Timestamp: now.Add(time.Duration(seq) * time.Second)}
 	}
 	base := conversation.Session{
-		MessageCount: 3, LastSeq: 3, SummarizedSeq: 2, StartedAt: at(1).Timestamp, LastMessageAt: at(3).Timestamp,
+		MessageCount: 3, LastSeq: 3, Summarized: conversation.Watermark{Seq: 2, At: at(2).Timestamp},
+		StartedAt: at(1).Timestamp, LastMessageAt: at(3).Timestamp,
 		Summary: &conversation.SessionSummary{CoveredThrough: 2},
 	}
 	cases := map[string]struct {
@@ -96,7 +97,7 @@ func TestWithout(t *testing.T) {
 	}
 	for name, c := range cases {
 		got := base.Without(*at(c.deleted), c.first, c.last)
-		if (got.Summary != nil) != c.hasSummary || got.SummarizedSeq != c.watermark ||
+		if (got.Summary != nil) != c.hasSummary || got.Summarized.Seq != c.watermark ||
 			!got.StartedAt.Equal(c.started) || !got.LastMessageAt.Equal(c.ended) {
 			t.Errorf("%s: %+v", name, got)
 		}

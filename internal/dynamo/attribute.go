@@ -40,7 +40,9 @@ const (
 	attrPlacement          = "placement"
 	attrVersion            = "version"
 	attrSummarizedSeq      = "summarizedSeq"
+	attrSummarizedAt       = "summarizedAt" // the time of the message of summarizedSeq
 	attrIndexedSeq         = "indexedSeq"
+	attrIndexedAt          = "indexedAt" // the time of the message of indexedSeq
 	attrExtractedSeq       = "extractedSeq"
 	attrActiveAt           = "activeAt"
 	attrCoachKey           = "coachKey"

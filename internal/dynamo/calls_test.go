@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestCalls(t *testing.T) {
 		}, []string{batch}},
 		{"tail", func() error { return errorOf(s.PromptSource.Tail(t.Context(), alice, session, 5)) }, []string{query}},
 		{"messages after", func() error {
-			return errorOf(s.Summaries.MessagesAfter(t.Context(), alice, session, 2, 50))
+			return errorOf(s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: 2}, 50))
 		}, []string{query}},
 		{"messages", func() error {
 			_, _, err := s.Messages.Messages(t.Context(), alice, "a", page)
@@ -117,6 +118,42 @@ func TestCalls(t *testing.T) {
 		if diff := cmp.Diff(op.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", op.name, diff)
 		}
+	}
+}
+
+// TestMessagesAfterReadsOnlyThem checks that a reader which goes on after a watermark does not read what comes before it
+// or long after it: the session has 2.4 MB, and one answer of DynamoDB 1 MB.
+func TestMessagesAfterReadsOnlyThem(t *testing.T) {
+	t.Parallel()
+	var c callCounter
+	s := openIntercepted(t, dynamotest.Table(t), interceptor{call: c.call}, fixedClock())
+	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}
+	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
+		t.Fatal(err)
+	}
+	var last conversation.Appended
+	var middle conversation.Watermark
+	for range 12 {
+		batch := make([]conversation.NewMessage, 50)
+		for i := range batch {
+			batch[i] = conversation.NewMessage{Role: conversation.User, Content: strings.Repeat("x", 4000)}
+		}
+		var err error
+		last, err = s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: batch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := last.Messages[49]; m.Seq == 300 {
+			middle = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
+		}
+	}
+	c.take()
+	got, err := s.Summaries.MessagesAfter(t.Context(), alice, last.Session, middle, 20)
+	if err != nil || len(got) != 20 || got[0].Seq != 301 {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	if calls := c.take(); len(calls) != 1 {
+		t.Errorf("calls: %v", calls)
 	}
 }
 

@@ -112,16 +112,15 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 	}
 	d := messageDeletion{tx: s.db.transaction(), after: before.Without(m, first, last), tombstone: tombstone}
 	d.messagePlace = d.tx.delete(k, exists())
-	u := setCounters(user, d.after).
-		Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String()))).
-		Set(field(attrSummarizedSeq), value(intAttr(d.after.SummarizedSeq)))
+	u := setCounters(user, d.after).Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String())))
+	u = setWatermark(u, attrSummarizedSeq, attrSummarizedAt, d.after.Summarized)
 	if before.Summary != nil && d.after.Summary == nil {
 		u = removeSessionSummary(u)
 		d.addSummaryDeletion(user, before)
 	}
 	sk, _ := sessionSK(before.Context, before.ID)
 	sessionKey := key{partition(user), sk}
-	if d.after.SummarizedSeq < d.after.LastSeq { // the sweep summarises what is left
+	if d.after.Summarized.Seq < d.after.LastSeq { // the sweep summarises what is left
 		u = setDue(u, sessionKey, s.db.now())
 	}
 	d.tx.update(sessionKey, u, isUnchanged(before).And(hasSameSummary(before)))

@@ -47,15 +47,15 @@ func NewMemorySource(db *DB) MemorySource {
 	return MemorySource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db}
 }
 
-// MarkIndexed raises the session's indexedSeq to through, on condition that it is from-1.
+// MarkIndexed raises the session's watermark to through, on condition that its seq is from-1.
 func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef,
-	from, through int,
+	from int, through conversation.Watermark,
 ) error {
 	sk, ok := sessionSK(ref.Context, ref.SessionID)
 	if !ok {
 		return fault.Missing("session")
 	}
-	u := expression.Set(field(attrIndexedSeq), value(intAttr(through)))
+	u := setWatermark(expression.UpdateBuilder{}, attrIndexedSeq, attrIndexedAt, through)
 	cond := field(attrGeneration).Equal(value(intAttr(ref.Generation))).
 		And(field(attrIndexedSeq).Equal(value(intAttr(from - 1))))
 	_, err := s.db.updateItem(ctx, key{partition(user), sk}, u, cond)

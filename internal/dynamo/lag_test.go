@@ -123,7 +123,7 @@ func TestReadsUnderLag(t *testing.T) {
 			rt.Fatal(err)
 		}
 		checkSequence(rt, "tail", tail, n-k+1, n)
-		after, err := s.Summaries.MessagesAfter(t.Context(), alice, session, n-k, 7)
+		after, err := s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: n - k}, 7)
 		if err != nil {
 			rt.Fatal(err)
 		}

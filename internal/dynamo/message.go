@@ -78,21 +78,21 @@ func (s *MessageStore) MessagesBefore(ctx context.Context, user conversation.Use
 	return messages, err
 }
 
-// MessagesAfter reads at most limit messages of a session with a seq above after, oldest first. The index is sorted by
-// time, so it is read from the end of the session that is nearer.
+// MessagesAfter reads at most limit messages of a session after a watermark, oldest first. The index is sorted by time:
+// where the watermark's time is not known, it is read from the end of the session that is nearer.
 func (s *MessageStore) MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
-	after, limit int,
+	after conversation.Watermark, limit int,
 ) ([]conversation.Message, error) {
-	after = max(after, 0)
-	if after >= session.LastSeq || limit < 1 {
+	left := session.LastSeq - after.Seq
+	if left < 1 || limit < 1 {
 		return nil, nil
 	}
-	if left := session.LastSeq - after; left <= max(limit, after) {
+	r := messageRange{session: session, after: messageCursor{after.Seq, after.At}, limit: limit}
+	if r.start().at.IsZero() && left <= max(limit, after.Seq) {
 		messages, err := s.Tail(ctx, user, session, left)
-		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq <= after })
+		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq <= after.Seq })
 		return messages[:min(limit, len(messages))], err
 	}
-	r := messageRange{session: session, after: messageCursor{seq: after}, limit: limit}
 	messages, _, _, err := s.readRange(ctx, user, r)
 	return messages, err
 }

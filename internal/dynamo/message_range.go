@@ -19,6 +19,15 @@ type messageRange struct {
 	descending bool
 }
 
+// start is the cursor from which the index is read. It has no time where the message at the cursor is deleted and later
+// ones are read: a message that was appended after the deletion may have an earlier time than the deleted one.
+func (r messageRange) start() messageCursor {
+	if !r.descending && r.session.Deleted.Contains(r.after.seq) {
+		return messageCursor{seq: r.after.seq}
+	}
+	return r.after
+}
+
 // seqs lists the seqs of the range in its order, without those of deleted messages.
 func (r messageRange) seqs() []int {
 	seq, step, end := r.after.seq+1, 1, r.session.LastSeq+1
@@ -45,6 +54,7 @@ func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, 
 	if len(seqs) == 0 {
 		return nil, in.after, false, nil
 	}
+	in.after = in.start()
 	sk, _ := sessionSK(in.session.Context, in.session.ID)
 	r := &rangeReader{
 		messageRange: in, db: s.db, user: user, source: sourceID(user, sk), wanted: seqs,

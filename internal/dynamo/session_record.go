@@ -25,8 +25,8 @@ func encodeSession(user conversation.UserID, s conversation.Session) (item, key,
 	it[attrActiveAt] = timeAttr(s.ActiveAt())
 	it[attrPlacement] = stringAttr(string(s.Placement))
 	for name, n := range map[string]int{
-		attrMessageCount: s.MessageCount, attrLastSeq: s.LastSeq, attrSummarizedSeq: s.SummarizedSeq,
-		attrIndexedSeq: s.IndexedSeq, attrExtractedSeq: s.ExtractedSeq,
+		attrMessageCount: s.MessageCount, attrLastSeq: s.LastSeq,
+		attrSummarizedSeq: s.Summarized.Seq, attrIndexedSeq: s.Indexed.Seq, attrExtractedSeq: s.Extracted.Seq,
 	} {
 		it[name] = intAttr(n)
 	}
@@ -53,12 +53,13 @@ func decodeSession(it item) (s conversation.Session, ok bool) {
 		MessageCount: int(it.int64(attrMessageCount)), LastSeq: int(it.int64(attrLastSeq)), Deleted: deleted,
 		CreatedAt: it.time(attrCreatedAt), StartedAt: it.time(attrStartedAt),
 		LastMessageAt: it.time(attrLastMessageAt), LeftAt: it.time(attrLeftAt),
-		CompletedAt:   it.time(attrSessionCompletedAt),
-		Summary:       decodeSessionSummary(it),
-		SummarizedSeq: int(it.int64(attrSummarizedSeq)), IndexedSeq: int(it.int64(attrIndexedSeq)),
-		ExtractedSeq: int(it.int64(attrExtractedSeq)),
-		Placement:    conversation.Placement(it.string(attrPlacement)),
-		Version:      it.int64(attrVersion), Generation: it.int64(attrGeneration), DueAt: it.time(attrDueAt),
+		CompletedAt: it.time(attrSessionCompletedAt),
+		Summary:     decodeSessionSummary(it),
+		Summarized:  conversation.Watermark{Seq: int(it.int64(attrSummarizedSeq)), At: it.time(attrSummarizedAt)},
+		Indexed:     conversation.Watermark{Seq: int(it.int64(attrIndexedSeq)), At: it.time(attrIndexedAt)},
+		Extracted:   conversation.Watermark{Seq: int(it.int64(attrExtractedSeq))},
+		Placement:   conversation.Placement(it.string(attrPlacement)),
+		Version:     it.int64(attrVersion), Generation: it.int64(attrGeneration), DueAt: it.time(attrDueAt),
 	}, true
 }
 
@@ -89,6 +90,11 @@ func isUnchanged(s conversation.Session) expression.ConditionBuilder {
 func isIncarnation(s conversation.Session) expression.ConditionBuilder {
 	return field(attrGeneration).Equal(value(intAttr(s.Generation))).
 		And(field(attrCreatedAt).Equal(value(timeAttr(s.CreatedAt))))
+}
+
+// setWatermark sets a watermark in the attributes of its seq and its time.
+func setWatermark(u expression.UpdateBuilder, seq, at string, w conversation.Watermark) expression.UpdateBuilder {
+	return setOrRemove(u.Set(field(seq), value(intAttr(w.Seq))), at, timeAttr(w.At), !w.At.IsZero())
 }
 
 // setCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long

@@ -74,7 +74,8 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 // setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its
 // coach.
 func setSessionSummary(user conversation.UserID, sum summary.Summary) (expression.UpdateBuilder, error) {
-	watermark := expression.Set(field(attrSummarizedSeq), value(intAttr(sum.CoveredThrough)))
+	watermark := setWatermark(expression.UpdateBuilder{}, attrSummarizedSeq, attrSummarizedAt,
+		conversation.Watermark{Seq: sum.CoveredThrough, At: sum.CoveredAt})
 	if sum.Text == "" {
 		return watermark, nil
 	}

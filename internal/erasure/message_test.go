@@ -37,7 +37,7 @@ func TestDeleteMessage(t *testing.T) {
 		t.Errorf("delete it again: %v", err)
 	}
 	session, messages := s.read("s")
-	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.SummarizedSeq != 0 ||
+	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.Summarized.Seq != 0 ||
 		session.DueAt.After(s.clock()) {
 		t.Errorf("session after: %+v", session)
 	}

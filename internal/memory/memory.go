@@ -14,14 +14,17 @@ import (
 type Store interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
-	// MessagesAfter reads at most limit of a session's messages with a seq above after, oldest first. The answer has no
-	// gap even when an index lags.
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
+	// even when an index lags.
 	MessagesAfter(
-		ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int,
+		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
+		limit int,
 	) ([]conversation.Message, error)
-	// MarkIndexed raises the session's indexedSeq from exactly from-1 to through. It is a Conflict when indexedSeq has
-	// another value, and NotFound when the session is gone or of another generation.
-	MarkIndexed(ctx context.Context, user conversation.UserID, ref SessionRef, from, through int) error
+	// MarkIndexed raises the session's watermark from exactly from-1 to through. It is a Conflict when the watermark has
+	// another seq, and NotFound when the session is gone or of another generation.
+	MarkIndexed(
+		ctx context.Context, user conversation.UserID, ref SessionRef, from int, through conversation.Watermark,
+	) error
 	// Resolve reads the records behind vector ids. Records that are deleted, superseded or of another generation are
 	// left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)

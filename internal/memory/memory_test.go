@@ -43,12 +43,13 @@ func (f *fake) SessionIn(context.Context, conversation.UserID, string, string) (
 }
 
 func (f *fake) MessagesAfter(
-	_ context.Context, _ conversation.UserID, _ conversation.Session, after, limit int,
+	_ context.Context, _ conversation.UserID, _ conversation.Session, after conversation.Watermark,
+	limit int,
 ) ([]conversation.Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []conversation.Message
-	for seq := after + 1; seq <= f.session.LastSeq && len(out) < limit; seq++ {
+	for seq := after.Seq + 1; seq <= f.session.LastSeq && len(out) < limit; seq++ {
 		if !f.deleted[seq] {
 			out = append(out, message(seq))
 		}
@@ -56,7 +57,9 @@ func (f *fake) MessagesAfter(
 	return out, f.fail("messages")
 }
 
-func (f *fake) MarkIndexed(_ context.Context, _ conversation.UserID, ref memory.SessionRef, from, through int) error {
+func (f *fake) MarkIndexed(_ context.Context, _ conversation.UserID, ref memory.SessionRef, from int,
+	through conversation.Watermark,
+) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail("mark"); err != nil {
@@ -65,10 +68,10 @@ func (f *fake) MarkIndexed(_ context.Context, _ conversation.UserID, ref memory.
 	if ref.Generation != f.session.Generation {
 		return fault.Missing("session")
 	}
-	if f.session.IndexedSeq != from-1 {
+	if f.session.Indexed.Seq != from-1 {
 		return fault.New(fault.Conflict, "the watermark has another value")
 	}
-	f.session.IndexedSeq = through
+	f.session.Indexed = through
 	return nil
 }
 
@@ -162,14 +165,14 @@ func TestEverythingIsIndexedInTheEnd(t *testing.T) {
 			if err == nil && done != len(changes) {
 				t.Fatalf("%d of %d changes done without an error", done, len(changes))
 			}
-			f.check(t, f.session.IndexedSeq)
+			f.check(t, f.session.Indexed.Seq)
 		}
 		f.fail = func(string) error { return nil }
 		if err := service.Repair(t.Context(), "ann", f.session); err != nil {
 			t.Fatal(err)
 		}
-		if f.session.IndexedSeq != f.session.LastSeq {
-			t.Fatalf("the watermark is %d of %d", f.session.IndexedSeq, f.session.LastSeq)
+		if f.session.Indexed.Seq != f.session.LastSeq {
+			t.Fatalf("the watermark is %d of %d", f.session.Indexed.Seq, f.session.LastSeq)
 		}
 		f.check(t, f.session.LastSeq)
 	})
@@ -228,8 +231,8 @@ func TestAQuestionIsMarkedWithItsAnswer(t *testing.T) {
 				if done, err := service.Consume(t.Context(), changes); err != nil || done != len(changes) {
 					t.Fatalf("batch %d: %d done, %v", i, done, err)
 				}
-				if f.session.IndexedSeq != tt.marked[i] {
-					t.Errorf("after batch %d the watermark is %d, want %d", i, f.session.IndexedSeq, tt.marked[i])
+				if f.session.Indexed.Seq != tt.marked[i] {
+					t.Errorf("after batch %d the watermark is %d, want %d", i, f.session.Indexed.Seq, tt.marked[i])
 				}
 			}
 		})
@@ -244,7 +247,7 @@ func TestEarlierGenerationsAreIgnored(t *testing.T) {
 	if done, err := memory.New(f, f).Consume(t.Context(), []conversation.Change{change(1)}); done != 1 || err != nil {
 		t.Fatalf("got %d, %v", done, err)
 	}
-	if f.session.IndexedSeq != 0 {
+	if f.session.Indexed.Seq != 0 {
 		t.Error("the new session's watermark moved")
 	}
 }
@@ -262,7 +265,7 @@ func TestAFailureIsDeliveredAgain(t *testing.T) {
 		}
 		return nil
 	}
-	f.session.IndexedSeq = 2 // so that marking conflicts and the session is read
+	f.session.Indexed.Seq = 2 // so that marking conflicts and the session is read
 	if done, err := memory.New(f, f).Consume(t.Context(), changes); done != 1 || err == nil {
 		t.Errorf("got %d, %v, want the second change to be delivered again", done, err)
 	}

@@ -30,6 +30,12 @@ type run struct {
 
 func (r run) sessionKey() sessionKey { return sessionKey{r.user, r.ref} }
 
+// through is the watermark after the run's last message.
+func (r run) through() conversation.Watermark {
+	last := r.messages[len(r.messages)-1]
+	return conversation.Watermark{Seq: last.Seq, At: last.Timestamp}
+}
+
 func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	runs := runsOf(changes)
 	if len(runs) == 0 {
@@ -97,8 +103,8 @@ func (s *Service) batch(r run) recall.Batch {
 // mark raises the watermark over a run that is indexed. When the run does not follow the watermark without a gap, the
 // session is read and repaired.
 func (s *Service) mark(ctx context.Context, r run) error {
-	first, through := r.messages[0].Seq, r.messages[len(r.messages)-1].Seq
-	if through-first+1 == len(r.messages) {
+	first, through := r.messages[0].Seq, r.through()
+	if through.Seq-first+1 == len(r.messages) {
 		from, wait := s.marks.next(r)
 		if wait {
 			return nil
@@ -109,7 +115,7 @@ func (s *Service) mark(ctx context.Context, r run) error {
 		}
 	}
 	session, err := s.store.SessionIn(ctx, r.user, r.ref.Context, r.ref.SessionID)
-	if err != nil || session.Generation != r.ref.Generation || session.IndexedSeq >= through {
+	if err != nil || session.Generation != r.ref.Generation || session.Indexed.Seq >= through.Seq {
 		return ignoreMissing(err)
 	}
 	return s.Repair(ctx, r.user, session)
@@ -119,29 +125,30 @@ func (s *Service) mark(ctx context.Context, r run) error {
 func (s *Service) Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error {
 	ref := SessionRef{Context: session.Context, SessionID: session.ID, Generation: session.Generation}
 	for range repairRounds {
-		if session.IndexedSeq >= session.LastSeq {
+		if session.Indexed.Seq >= session.LastSeq {
 			return nil
 		}
-		missing, err := s.store.MessagesAfter(ctx, user, session, session.IndexedSeq, repairLimit)
+		missing, err := s.store.MessagesAfter(ctx, user, session, session.Indexed, repairLimit)
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		through := session.LastSeq // all messages after the watermark are deleted
+		// Without missing messages, all after the watermark are deleted.
+		through := conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
 		if len(missing) > 0 {
-			through = missing[len(missing)-1].Seq
-			batch := s.batch(run{user: user, ref: ref, messages: missing})
-			if err := s.index.IndexBatches(ctx, []recall.Batch{batch})[0]; err != nil {
+			r := run{user: user, ref: ref, messages: missing}
+			through = r.through()
+			if err := s.index.IndexBatches(ctx, []recall.Batch{s.batch(r)})[0]; err != nil {
 				return err
 			}
 		}
-		err = s.store.MarkIndexed(ctx, user, ref, session.IndexedSeq+1, through)
+		err = s.store.MarkIndexed(ctx, user, ref, session.Indexed.Seq+1, through)
 		if fault.Is(err, fault.Conflict) {
 			return nil // another worker raised the watermark and goes on from there
 		}
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		session.IndexedSeq = through
+		session.Indexed = through
 	}
 	return nil
 }
@@ -152,7 +159,7 @@ func (s *Service) ReindexNext(ctx context.Context, user conversation.UserID, del
 	if err != nil || session.Generation != deleted.Generation {
 		return ignoreMissing(err)
 	}
-	next, err := s.store.MessagesAfter(ctx, user, session, deleted.Seq, 1)
+	next, err := s.store.MessagesAfter(ctx, user, session, conversation.Watermark{Seq: deleted.Seq}, 1)
 	if err != nil || len(next) == 0 {
 		return ignoreMissing(err)
 	}

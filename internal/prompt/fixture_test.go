@@ -341,7 +341,7 @@ func summarize(s *conversation.Session, text string) *conversation.Session {
 	s.Summary = &conversation.SessionSummary{
 		Text: text, Kind: conversation.ByModel, CoveredThrough: s.LastSeq, UpdatedAt: s.LastMessageAt.Add(time.Minute),
 	}
-	s.SummarizedSeq = s.LastSeq
+	s.Summarized.Seq = s.LastSeq
 	return s
 }
 

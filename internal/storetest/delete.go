@@ -111,7 +111,7 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 		t.Errorf("saved prompts are %v", promptIDs(got))
 	}
 	x := readSession(t, s, "a")
-	if x.Summary != nil || x.SummarizedSeq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
+	if x.Summary != nil || x.Summarized.Seq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
 		t.Errorf("the session is %+v", x)
 	}
 	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{
@@ -139,7 +139,7 @@ func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 		t.Fatal(err)
 	}
 	x := readSession(t, s, "a")
-	if x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.SummarizedSeq != x.LastSeq {
+	if x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.Summarized.Seq != x.LastSeq {
 		t.Errorf("without any message the session is %+v", x)
 	}
 	appendMessages(t, s, alice, "a", userMessages("more")...)

@@ -278,10 +278,11 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	for op, err := range map[string]error{
 		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, newSummary(session, 1,
 			conversation.ByModel, true)),
-		"mark indexed": s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1, 1),
-		"rearm":        s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
-		"append":       errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
-		"delete":       errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
+		"mark indexed": s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1,
+			conversation.Watermark{Seq: 1}),
+		"rearm":  s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
+		"append": errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
+		"delete": errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", op, err)

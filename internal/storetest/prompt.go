@@ -166,24 +166,28 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 	const n = 500
 	createSession(t, s, alice, coach, "a")
 	at := Now.Add(-1000 * time.Hour)
+	times := []time.Time{{}}
 	for i := 0; i < n; i += 50 {
 		messages := userMessages(numbered("m", 50)...)
 		for j := range messages {
 			at = at.Add(time.Duration((i+j)*(i+j)) * time.Millisecond)
 			messages[j].Timestamp = at
+			times = append(times, at)
 		}
 		appendMessages(t, s, alice, "a", messages...)
 	}
 	session := readSession(t, s, "a")
 	for _, after := range []int{0, 1, 99, 250, 350, 399, 490, 499, 500, 2000} {
 		for _, limit := range []int{1, 20, 100} {
-			got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, after, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
 			want := max(0, min(limit, n-after))
-			if len(got) != want || want > 0 && (got[0].Seq != after+1 || got[want-1].Seq != after+want) {
-				t.Errorf("after %d, at most %d: %d messages", after, limit, len(got))
+			for _, at := range []time.Time{{}, times[min(after, n)]} {
+				got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: after, At: at}, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got) != want || want > 0 && (got[0].Seq != after+1 || got[want-1].Seq != after+want) {
+					t.Errorf("after %d at %v, at most %d: %d messages", after, at, limit, len(got))
+				}
 			}
 		}
 	}
@@ -193,6 +197,39 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 	}
 	if none, err := s.PromptSource.Tail(t.Context(), alice, session, 0); err != nil || len(none) != 0 {
 		t.Errorf("a tail of length 0: %v, %v", none, err)
+	}
+}
+
+// testMessagesAfterADeletedOne goes on after a message that is deleted, where the next one has an earlier time than the
+// deleted one had.
+func testMessagesAfterADeletedOne(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "a")
+	messages := userMessages("1", "2", "deleted")
+	for i := range messages {
+		messages[i].Timestamp = Now.Add(time.Duration(i-10) * time.Hour)
+	}
+	appended := appendMessages(t, s, alice, "a", messages...).Messages
+	page, cursor, err := s.Messages.Messages(t.Context(), alice, "a", conversation.Page{Limit: 2})
+	if err != nil || len(page) != 2 || cursor == "" {
+		t.Fatalf("%d messages, cursor %q, %v", len(page), cursor, err)
+	}
+	for _, m := range appended[1:] {
+		if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := userMessages("4")
+	next[0].Timestamp = appended[0].Timestamp.Add(time.Minute)
+	appendMessages(t, s, alice, "a", next...)
+
+	deleted := conversation.Watermark{Seq: 3, At: appended[2].Timestamp}
+	after, err := s.Summaries.MessagesAfter(t.Context(), alice, readSession(t, s, "a"), deleted, 10)
+	if err != nil || len(after) != 1 || after[0].Seq != 4 {
+		t.Errorf("after the watermark: %v, %v", after, err)
+	}
+	page, _, err = s.Messages.Messages(t.Context(), alice, "a", conversation.Page{Limit: 2, After: cursor})
+	if err != nil || len(page) != 1 || page[0].Seq != 4 {
+		t.Errorf("the next page: %v, %v", page, err)
 	}
 }
 

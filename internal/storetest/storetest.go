@@ -158,13 +158,14 @@ var (
 		"CompletedSessionsAreDue":   testCompletedSessionsAreDue,
 	}
 	promptTests = map[string]func(*testing.T, *fixture){
-		"Open":           testOpen,
-		"RecentSessions": testRecentSessions,
-		"CoachSessions":  testCoachSessions,
-		"MessagesBefore": testMessagesBefore,
-		"MessagesAfter":  testMessagesAfter,
-		"Resolve":        testResolve,
-		"SavedPrompts":   testSavedPrompts,
+		"Open":                     testOpen,
+		"RecentSessions":           testRecentSessions,
+		"CoachSessions":            testCoachSessions,
+		"MessagesBefore":           testMessagesBefore,
+		"MessagesAfter":            testMessagesAfter,
+		"MessagesAfterADeletedOne": testMessagesAfterADeletedOne,
+		"Resolve":                  testResolve,
+		"SavedPrompts":             testSavedPrompts,
 	}
 	deletionTests = map[string]func(*testing.T, *fixture){
 		"DeleteMessage":      testDeleteMessage,

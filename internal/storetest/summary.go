@@ -91,8 +91,8 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
 		Model: want.Model, Fields: want.OwnFields, Digest: want.Digest,
 	}
-	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.SummarizedSeq != watermark {
-		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.SummarizedSeq, watermark, diff)
+	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.Summarized.Seq != watermark {
+		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.Summarized.Seq, watermark, diff)
 	}
 	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
 	if err != nil || len(hits) != 1 || hits[0].Summary == nil {
@@ -240,8 +240,8 @@ func testLateSummaries(t *testing.T, s *fixture) {
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("a summary made of a message that was deleted: %v", err)
 	}
-	if got := readSession(t, s, "a"); got.Summary != nil || got.SummarizedSeq != 0 {
-		t.Errorf("late summaries stored %+v through %d", got.Summary, got.SummarizedSeq)
+	if got := readSession(t, s, "a"); got.Summary != nil || got.Summarized.Seq != 0 {
+		t.Errorf("late summaries stored %+v through %d", got.Summary, got.Summarized.Seq)
 	}
 }
 
@@ -249,7 +249,7 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, "workout_log", "a", "1", "2", "3")
 	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
 	mark := func(ref memory.SessionRef, from, through int) fault.Code {
-		if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, from, through); err != nil {
+		if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, from, conversation.Watermark{Seq: through, At: Now}); err != nil {
 			return fault.CodeOf(err)
 		}
 		return ""
@@ -268,8 +268,9 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 			t.Errorf("step %d: %q, want %q", i, got.got, got.want)
 		}
 	}
-	if now := readSession(t, s, "a"); now.IndexedSeq != 3 || now.Version != session.Version {
-		t.Errorf("indexed to %d at version %d", now.IndexedSeq, now.Version)
+	want := conversation.Watermark{Seq: 3, At: Now}
+	if now := readSession(t, s, "a"); now.Indexed != want || now.Version != session.Version {
+		t.Errorf("indexed to %v at version %d", now.Indexed, now.Version)
 	}
 }
 
@@ -333,12 +334,12 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	saveSummary(t, s, session)
 	settle(1)
 	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, 1); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, conversation.Watermark{Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	appendMessages(t, s, alice, "a", userMessages("in between")...)
 	settle(1)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 2, 2); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 2, conversation.Watermark{Seq: 2}); err != nil {
 		t.Fatal(err)
 	}
 	saveSummary(t, s, readSession(t, s, "a"))
@@ -354,8 +355,8 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1,
-		1); err != nil {
+	ref := memory.SessionRef{Context: coach, SessionID: "a"}
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, conversation.Watermark{Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {

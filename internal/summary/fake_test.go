@@ -135,13 +135,14 @@ func (f *fake) SessionIn(_ context.Context, _ conversation.UserID, _, id string)
 }
 
 func (f *fake) MessagesAfter(
-	_ context.Context, _ conversation.UserID, s conversation.Session, after, limit int,
+	_ context.Context, _ conversation.UserID, s conversation.Session, after conversation.Watermark,
+	limit int,
 ) ([]conversation.Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []conversation.Message
 	for _, m := range f.messages[s.ID] {
-		if m.Seq > after && len(out) < limit {
+		if m.Seq > after.Seq && len(out) < limit {
 			out = append(out, m)
 		}
 	}
@@ -186,7 +187,7 @@ func (f *fake) SaveSummary(
 		return fault.New(fault.Conflict, "a summary that covers as much is there")
 	}
 	if s.Kind == conversation.ByModel {
-		session.SummarizedSeq = max(session.SummarizedSeq, s.CoveredThrough)
+		session.Summarized.Seq = max(session.Summarized.Seq, s.CoveredThrough)
 	}
 	if s.Text != "" {
 		session.Summary = &conversation.SessionSummary{
@@ -221,7 +222,7 @@ func (f *fake) Rearm(_ context.Context, _ conversation.UserID, s conversation.Se
 func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.Session) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := f.sessions[s.ID]; now.SummarizedSeq == now.LastSeq && now.Version == s.Version {
+	if now := f.sessions[s.ID]; now.Summarized.Seq == now.LastSeq && now.Version == s.Version {
 		delete(f.due, s.ID)
 	}
 	return nil

@@ -128,7 +128,7 @@ func IsOutdated(s conversation.Session) bool {
 		return false
 	}
 	if s.Summary == nil {
-		return s.Status == conversation.Completed && s.SummarizedSeq >= s.LastSeq && len(describe(s.Attributes)) > 0
+		return s.Status == conversation.Completed && s.Summarized.Seq >= s.LastSeq && len(describe(s.Attributes)) > 0
 	}
 	current := digestOf(s, surface, madeOfAttributes(s))
 	return current != s.Summary.Digest && !(madeOfAttributes(s) && len(describe(s.Attributes)) == 0)

@@ -248,7 +248,7 @@ func TestSystemMessagesAndAttributes(t *testing.T) {
 	s := f.service()
 	f.create("s", "workout_log", fran)
 	consume(t, s, f.say("s", "system:saved"), f.complete("s"))
-	if got := f.sessions["s"]; got.SummarizedSeq != 1 || got.Summary == nil ||
+	if got := f.sessions["s"]; got.Summarized.Seq != 1 || got.Summary == nil ||
 		!strings.Contains(got.Summary.Text, "Fran") {
 		t.Fatalf("the session is %+v", got)
 	}
@@ -330,7 +330,7 @@ func TestAttributesThatChange(t *testing.T) {
 	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
 		t.Errorf("the vector has %v after %d calls", got, f.calls)
 	}
-	if got := f.sessions["s"]; got.SummarizedSeq != 4 || got.Summary.CoveredThrough != 4 {
+	if got := f.sessions["s"]; got.Summarized.Seq != 4 || got.Summary.CoveredThrough != 4 {
 		t.Errorf("the refresh covers %+v", got)
 	}
 	consume(t, s, before, edited)

@@ -74,8 +74,7 @@ type input struct {
 	tags       []string // its tags
 	lines      []Line   // the messages since
 	attributes []string // the session's attributes, where these are summarised instead
-	through    int      // the seq of the last message
-	at         time.Time
+	through    conversation.Watermark
 	rated      bool // the record type has a rating
 	reason     TriggerReason
 	kept       map[string]any // the fields of the summary so far
@@ -84,7 +83,7 @@ type input struct {
 // newInput takes messages up to the limit of one model call. Stored system messages are not part of the conversation.
 // If there are no others, a completed session is summarised from its attributes.
 func newInput(session conversation.Session, messages []conversation.Message, reason TriggerReason) input {
-	in := input{through: session.LastSeq, at: session.LastMessageAt, reason: reason}
+	in := input{through: conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}, reason: reason}
 	if surface, err := conversation.SurfaceOf(session.Context); err == nil {
 		in.rated = surface.Rated
 	}
@@ -93,7 +92,7 @@ func newInput(session conversation.Session, messages []conversation.Message, rea
 	}
 	size := 0
 	for i, m := range messages {
-		in.through, in.at = m.Seq, m.Timestamp
+		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
 		if m.Role != conversation.System {
 			line := Line{m.Role, m.Timestamp, truncate.Bytes(oneLine(m.Content), lineChars)}
 			in.lines = append(in.lines, line)
@@ -120,7 +119,7 @@ func summarizesAttributes(session conversation.Session) bool {
 // draft is a summary of the input.
 func (in input) draft(text string, kind conversation.SummaryKind) draft {
 	return draft{
-		text: text, tags: in.tags, kind: kind, reason: in.reason, through: in.through, at: in.at, kept: in.kept,
+		text: text, tags: in.tags, kind: kind, reason: in.reason, through: in.through, at: in.through.At, kept: in.kept,
 		ofAttributes: len(in.attributes) > 0,
 	}
 }

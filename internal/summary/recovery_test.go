@@ -103,7 +103,7 @@ func TestASummaryThatIsNotIndexedStaysDue(t *testing.T) {
 		f.failIx = errDown
 		time.Sleep(15 * time.Minute)
 		sweep(t, s, summary.Swept{Visited: 1, Failed: 1})
-		if got := f.sessions["s"]; got.SummarizedSeq != 1 || f.due["s"].IsZero() {
+		if got := f.sessions["s"]; got.Summarized.Seq != 1 || f.due["s"].IsZero() {
 			t.Fatalf("the session is %+v, due at %v", got, f.due["s"])
 		}
 		f.failIx = nil
@@ -176,13 +176,13 @@ func TestABacklogTakesSeveralCalls(t *testing.T) {
 		texts[i] = fmt.Sprint("message ", i)
 	}
 	consume(t, s, f.say("s", texts...))
-	if got := f.sessions["s"]; got.SummarizedSeq != 1000 || f.calls != 5 {
-		t.Fatalf("covered %d in %d calls, want 1000 in 5", got.SummarizedSeq, f.calls)
+	if got := f.sessions["s"]; got.Summarized.Seq != 1000 || f.calls != 5 {
+		t.Fatalf("covered %d in %d calls, want 1000 in 5", got.Summarized.Seq, f.calls)
 	}
 	f.due["s"] = time.Now().Add(-time.Second)
 	sweep(t, s, summary.Swept{Visited: 1, Done: 1})
-	if got := f.sessions["s"]; got.SummarizedSeq != 1500 || f.calls != 8 {
-		t.Errorf("covered %d after %d calls, want 1500 after 8", got.SummarizedSeq, f.calls)
+	if got := f.sessions["s"]; got.Summarized.Seq != 1500 || f.calls != 8 {
+		t.Errorf("covered %d after %d calls, want 1500 after 8", got.Summarized.Seq, f.calls)
 	}
 }
 

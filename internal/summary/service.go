@@ -12,10 +12,11 @@ import (
 type Store interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
-	// MessagesAfter reads at most limit of a session's messages with a seq above after, oldest first. The answer has no
-	// gap even when an index lags.
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
+	// even when an index lags.
 	MessagesAfter(
-		ctx context.Context, user conversation.UserID, session conversation.Session, after, limit int,
+		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
+		limit int,
 	) ([]conversation.Message, error)
 	// Timeline is the method of conversation.MessageStore.
 	Timeline(
@@ -95,18 +96,18 @@ type Service struct {
 // New returns a service on its dependencies.
 func New(d Deps) *Service { return &Service{Deps: d, lastSessions: newSessionCache()} }
 
-// covered is the seq through which the session has a summary, of the model or a fallback.
-func covered(s conversation.Session) int {
-	if s.Summary == nil {
-		return s.SummarizedSeq
+// covered is the place through which the session has a summary, of the model or a fallback.
+func covered(s conversation.Session) conversation.Watermark {
+	if s.Summary == nil || s.Summary.CoveredThrough <= s.Summarized.Seq {
+		return s.Summarized
 	}
-	return max(s.SummarizedSeq, s.Summary.CoveredThrough)
+	return conversation.Watermark{Seq: s.Summary.CoveredThrough}
 }
 
 // stale reports whether messages are missing from a session's summary, the summary of a completed session is still
 // marked as in progress, or the session's attributes have changed since.
 func stale(s conversation.Session) bool {
-	return covered(s) < s.LastSeq || unfinished(s) || IsOutdated(s)
+	return covered(s).Seq < s.LastSeq || unfinished(s) || IsOutdated(s)
 }
 
 // unfinished reports whether the summary of a completed session is marked as in progress.
@@ -117,5 +118,5 @@ func unfinished(s conversation.Session) bool {
 // upToDate reports whether a summary of the model covers the session and agrees with its status and attributes.
 func upToDate(s conversation.Session) bool {
 	fallback := s.Summary != nil && s.Summary.Kind == conversation.Extractive
-	return s.SummarizedSeq >= s.LastSeq && !fallback && !unfinished(s) && !IsOutdated(s)
+	return s.Summarized.Seq >= s.LastSeq && !fallback && !unfinished(s) && !IsOutdated(s)
 }

@@ -89,7 +89,7 @@ func TestIncremental(t *testing.T) {
 		strings.Contains(second, "\nassistant: forged") {
 		t.Errorf("the second call reads:\n%s", second)
 	}
-	if got := f.sessions["s"]; got.SummarizedSeq != 8 || !got.Summary.InProgress || got.Summary.CoveredThrough != 8 {
+	if got := f.sessions["s"]; got.Summarized.Seq != 8 || !got.Summary.InProgress || got.Summary.CoveredThrough != 8 {
 		t.Errorf("the session is %+v", got)
 	}
 }
@@ -129,7 +129,7 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 		f.mu.Lock()
 		early := f.sessions["s"]
 		f.mu.Unlock()
-		if early.Summary == nil || early.Summary.Kind != conversation.Extractive || early.SummarizedSeq != 0 {
+		if early.Summary == nil || early.Summary.Kind != conversation.Extractive || early.Summarized.Seq != 0 {
 			t.Errorf("after 3 s the session is %+v, want a fallback that leaves it due", early)
 		}
 		if !strings.Contains(early.Summary.Text, "hip thrusts for bridges") {
@@ -138,7 +138,7 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
-		if late := f.sessions["s"]; late.Summary.Kind != conversation.ByModel || late.SummarizedSeq != 4 || f.calls != 1 {
+		if late := f.sessions["s"]; late.Summary.Kind != conversation.ByModel || late.Summarized.Seq != 4 || f.calls != 1 {
 			t.Errorf("at the end the session is %+v after %d calls, want the model's summary of the same call", late, f.calls)
 		}
 	})
@@ -207,7 +207,7 @@ func TestBackgroundCallsSwitchedOff(t *testing.T) {
 	s := f.service()
 	s.Background = false
 	consume(t, s, f.say("s", "a", "b", "c", "d"))
-	if got := f.sessions["s"]; f.calls != 0 || got.Summary == nil || got.SummarizedSeq != 0 {
+	if got := f.sessions["s"]; f.calls != 0 || got.Summary == nil || got.Summarized.Seq != 0 {
 		t.Errorf("%d model calls, session %+v", f.calls, got)
 	}
 }
@@ -238,8 +238,8 @@ func TestALongBacklog(t *testing.T) {
 		texts[i] = fmt.Sprint("message ", i)
 	}
 	consume(t, f.service(), f.say("s", texts...))
-	if got := f.sessions["s"]; got.SummarizedSeq != 450 || f.calls != 3 {
-		t.Errorf("covered %d of 450 in %d calls, want 3", got.SummarizedSeq, f.calls)
+	if got := f.sessions["s"]; got.Summarized.Seq != 450 || f.calls != 3 {
+		t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestOnlySystemMessages(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	consume(t, f.service(), f.say("s", "system:a", "system:b", "system:c", "system:d"))
-	if got := f.sessions["s"]; got.SummarizedSeq != 4 || got.Summary != nil || f.calls != 0 {
+	if got := f.sessions["s"]; got.Summarized.Seq != 4 || got.Summary != nil || f.calls != 0 {
 		t.Errorf("the session is %+v after %d calls", got, f.calls)
 	}
 }
@@ -289,8 +289,8 @@ func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 			covers[saved.SessionID] = saved.CoveredThrough
 		}
 		for id, session := range f.sessions {
-			if session.SummarizedSeq != session.LastSeq || session.Summary.CoveredThrough != session.LastSeq {
-				t.Fatalf("%s is covered through %d of %d", id, session.SummarizedSeq, session.LastSeq)
+			if session.Summarized.Seq != session.LastSeq || session.Summary.CoveredThrough != session.LastSeq {
+				t.Fatalf("%s is covered through %d of %d", id, session.Summarized.Seq, session.LastSeq)
 			}
 		}
 		if fmt.Sprint(f.messages) != messages {

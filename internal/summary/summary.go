@@ -28,6 +28,8 @@ type Summary struct {
 	InProgress bool
 	// CoveredThrough is the seq of the last message that the summary covers.
 	CoveredThrough int
+	// CoveredAt is the time of that message, zero where it is not known. It is not stored with the record.
+	CoveredAt time.Time
 	// OccurredAt is the time of that message.
 	OccurredAt time.Time
 	UpdatedAt  time.Time

@@ -113,7 +113,7 @@ func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
 		return Left
 	case s.hasManyMessages(session):
 		return MessageCount
-	case covered(session) >= session.LastSeq && IsOutdated(session):
+	case covered(session).Seq >= session.LastSeq && IsOutdated(session):
 		return AttributesChanged
 	}
 	return Idle

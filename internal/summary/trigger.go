@@ -124,7 +124,7 @@ func (s *Service) triggers(c conversation.Change) (reason TriggerReason, ok bool
 
 // hasManyMessages reports whether there are enough messages since the last summary for the next one.
 func (s *Service) hasManyMessages(session conversation.Session) bool {
-	return session.LastSeq-covered(session) >= s.EveryMessages
+	return session.LastSeq-covered(session).Seq >= s.EveryMessages
 }
 
 // lastAppends finds each user's last change that added messages: its session is the one in which the user is now.

@@ -59,7 +59,7 @@ func (s *Service) advance(
 
 // progressed reports whether a step brought a session's summary further, so that another step may do so again.
 func progressed(before, after conversation.Session) bool {
-	return after.SummarizedSeq > before.SummarizedSeq || unfinished(before) && !unfinished(after)
+	return after.Summarized.Seq > before.Summarized.Seq || unfinished(before) && !unfinished(after)
 }
 
 // indexError is the failure to index a summary that is stored.
@@ -83,7 +83,7 @@ func (s *Service) step(
 		d.kind = session.Summary.Kind
 		return s.save(ctx, user, session, d)
 	}
-	messages, err := s.Store.MessagesAfter(ctx, user, session, session.SummarizedSeq, inputMessages)
+	messages, err := s.Store.MessagesAfter(ctx, user, session, session.Summarized, inputMessages)
 	if err != nil {
 		return session, err
 	}
@@ -136,7 +136,7 @@ func (s *Service) saveAnswer(
 		return s.save(ctx, user, session, d)
 	}
 	s.Report(ctx, "summarize session", a.err)
-	if session.Summary != nil && session.Summary.CoveredThrough >= in.through && !IsOutdated(session) {
+	if session.Summary != nil && session.Summary.CoveredThrough >= in.through.Seq && !IsOutdated(session) {
 		return session, nil
 	}
 	return s.saveFallback(ctx, user, session, in)
@@ -146,7 +146,7 @@ func (s *Service) saveAnswer(
 func (s *Service) saveFallback(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input,
 ) (conversation.Session, error) {
-	if session.Summary != nil && session.Summary.CoveredThrough >= in.through &&
+	if session.Summary != nil && session.Summary.CoveredThrough >= in.through.Seq &&
 		!unfinished(session) && !IsOutdated(session) {
 		return session, nil
 	}
@@ -160,8 +160,9 @@ type draft struct {
 	kind    conversation.SummaryKind
 	model   string
 	reason  TriggerReason
-	through int
-	at      time.Time
+	through conversation.Watermark
+	// at is the time of the summary. Zero takes that of its session.
+	at time.Time
 	// rating is the model's, or else kept is that of the summary before.
 	rating *rating
 	kept   map[string]any
@@ -169,13 +170,13 @@ type draft struct {
 	ofAttributes bool
 }
 
-// carryOver is the draft that keeps a session's text and covers messages through a seq.
-func carryOver(session conversation.Session, through int, reason TriggerReason) draft {
+// carryOver is the draft that keeps a session's text and covers messages through a watermark.
+func carryOver(session conversation.Session, through conversation.Watermark, reason TriggerReason) draft {
 	d := draft{kind: conversation.ByModel, reason: reason, through: through, at: session.LastMessageAt}
 	if old := session.Summary; old != nil {
 		d.text, d.tags, d.model = old.Text, old.Tags, old.Model
 		d.kept, d.ofAttributes = old.Fields, madeOfAttributes(session)
-		if session.SummarizedSeq >= through {
+		if session.Summarized.Seq >= through.Seq {
 			d.kind = old.Kind
 		}
 	}
@@ -208,8 +209,8 @@ func (s *Service) save(
 	if err := s.Store.SaveSummary(ctx, user, session, record); err != nil {
 		return session, err
 	}
-	if record.Kind == conversation.ByModel {
-		session.SummarizedSeq = max(session.SummarizedSeq, record.CoveredThrough)
+	if record.Kind == conversation.ByModel && record.CoveredThrough > session.Summarized.Seq {
+		session.Summarized = conversation.Watermark{Seq: record.CoveredThrough, At: record.CoveredAt}
 	}
 	if record.Text == "" {
 		return session, nil
@@ -239,7 +240,8 @@ func (s *Service) record(session conversation.Session, d draft) (Summary, error)
 	return Summary{
 		RecordType: surface.Writes, SubjectID: subject(session, surface), SessionID: session.ID,
 		Context: session.Context, CoachID: session.CoachID, Text: d.text, Tokens: s.Tokens.Count(d.text),
-		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through,
+		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through.Seq,
+		CoveredAt:  d.through.At,
 		OccurredAt: at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, surface, own),
 		OwnFields: own, Digest: digestOf(session, surface, d.ofAttributes), SessionVersion: session.Version,
 		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation,
