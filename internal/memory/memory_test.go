@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -71,6 +72,9 @@ func (f *fake) MarkIndexed(_ context.Context, _ conversation.UserID, ref memory.
 	if f.session.Indexed.Seq != from-1 {
 		return fault.New(fault.Conflict, "the watermark has another value")
 	}
+	if at := message(through.Seq).Timestamp; !f.deleted[through.Seq] && !through.At.Equal(at) {
+		return fmt.Errorf("message %d is of %v, and the watermark has %v", through.Seq, at, through.At)
+	}
 	f.session.Indexed = through
 	return nil
 }
@@ -125,6 +129,7 @@ func message(seq int) conversation.Message {
 	}
 	return conversation.Message{
 		ID: fmt.Sprint("m", seq), Seq: seq, Role: role, SessionID: "s", Context: "workout_log", Generation: 1,
+		Timestamp: time.Unix(int64(seq), 0),
 	}
 }
 

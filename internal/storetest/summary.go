@@ -19,6 +19,7 @@ func newSummary(s conversation.Session, covered int, kind conversation.SummaryKi
 		Context: s.Context, CoachID: s.CoachID,
 		Text: fmt.Sprintf("%s of %d", kind, covered), Tokens: 4,
 		Tags: []string{"squats", fmt.Sprint(kind)}, Kind: kind, InProgress: inProgress, CoveredThrough: covered,
+		CoveredAt:  Now.Add(time.Duration(covered) * time.Second),
 		OccurredAt: s.LastMessageAt, UpdatedAt: Now, Fields: map[string]any{"n": 1.0}, Model: "m", PromptVersion: "v1",
 		OwnFields: map[string]any{"confidence": 0.8}, SessionVersion: s.Version, Generation: s.Generation,
 	}
@@ -93,6 +94,9 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	}
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.Summarized.Seq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.Summarized.Seq, watermark, diff)
+	}
+	if want.Kind == conversation.ByModel && !session.Summarized.At.Equal(want.CoveredAt) {
+		t.Errorf("the watermark is at %v, want %v", session.Summarized.At, want.CoveredAt)
 	}
 	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
 	if err != nil || len(hits) != 1 || hits[0].Summary == nil {

@@ -186,8 +186,13 @@ func (f *fake) SaveSummary(
 	if !s.Replaces(session) {
 		return fault.New(fault.Conflict, "a summary that covers as much is there")
 	}
-	if s.Kind == conversation.ByModel {
-		session.Summarized.Seq = max(session.Summarized.Seq, s.CoveredThrough)
+	for _, m := range f.messages[of.ID] {
+		if known := !s.CoveredAt.IsZero(); m.Seq == s.CoveredThrough && known && !s.CoveredAt.Equal(m.Timestamp) {
+			return fmt.Errorf("message %d is of %v, and the summary covers until %v", m.Seq, m.Timestamp, s.CoveredAt)
+		}
+	}
+	if s.Kind == conversation.ByModel && s.CoveredThrough > session.Summarized.Seq {
+		session.Summarized = conversation.Watermark{Seq: s.CoveredThrough, At: s.CoveredAt}
 	}
 	if s.Text != "" {
 		session.Summary = &conversation.SessionSummary{

@@ -241,6 +241,9 @@ func TestALongBacklog(t *testing.T) {
 	if got := f.sessions["s"]; got.Summarized.Seq != 450 || f.calls != 3 {
 		t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
 	}
+	if last := f.messages["s"][449]; !f.sessions["s"].Summarized.At.Equal(last.Timestamp) {
+		t.Errorf("the watermark is at %v, and its message of %v", f.sessions["s"].Summarized.At, last.Timestamp)
+	}
 }
 
 // TestOnlySystemMessages checks that the watermark rises without a text, so that the session does not stay due.
