@@ -95,14 +95,15 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.Summarized.Seq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.Summarized.Seq, watermark, diff)
 	}
-	if want.Kind == conversation.ByModel && !session.Summarized.At.Equal(want.CoveredAt) {
-		t.Errorf("the watermark is at %v, want %v", session.Summarized.At, want.CoveredAt)
+	if at := newSummary(session, watermark, want.Kind, true).CoveredAt; watermark > 0 && !session.Summarized.At.Equal(at) {
+		t.Errorf("the watermark is at %v, want %v", session.Summarized.At, at)
 	}
 	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{want.ID() + "#1"})
 	if err != nil || len(hits) != 1 || hits[0].Summary == nil {
 		t.Fatalf("resolved %v, %v", hits, err)
 	}
-	want.OwnFields, want.Digest, want.SessionVersion = nil, "", 0 // only the session's copy has these
+	// Only the session has these.
+	want.OwnFields, want.Digest, want.SessionVersion, want.CoveredAt = nil, "", 0, time.Time{}
 	if diff := cmp.Diff(want, *hits[0].Summary); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}
