@@ -17,6 +17,7 @@ FUNCTION ?= messages
 EVENT    ?= infra/events/$(FUNCTION).json
 BASE     ?= http://127.0.0.1:8080
 EXAMPLES ?= 15
+MESSAGES ?= 50000
 
 .PHONY: help
 help: ## List the targets
@@ -55,6 +56,11 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	@tools/need go java npm
 	@go list ./... | grep -e /infra/rie -e /infra/e2e | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
+
+.PHONY: soak
+soak: ## Import and read a session of 50,000 messages on a whole stack: make soak [MESSAGES=n]
+	@tools/need go java npm
+	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
 
 .PHONY: openapi-check
 openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running stack: make openapi-check [EXAMPLES=n]

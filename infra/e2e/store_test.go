@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -196,11 +197,14 @@ func settle(t *testing.T) {
 	}
 }
 
-// TestLongSession imports 50,000 messages and reads them back page by page. It has a stack of its own, because the
-// background work of the import would delay the other tests.
+// longSession is the number of messages of TestLongSession, a multiple of 50. "make soak" imports 50,000.
+var longSession = flag.Int("long-session", 5_000, "messages of TestLongSession")
+
+// TestLongSession imports a session and reads it back page by page. It has a stack of its own, because the background
+// work of the import would delay the other tests.
 func TestLongSession(t *testing.T) {
 	t.Parallel()
-	const length, batch = 50_000, 50
+	length, batch := *longSession, 50
 	stack := startStack(t)
 	api, err := client.New(stack.Base).As(t.Context(), "historian")
 	if err != nil {
