@@ -121,8 +121,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestMessagesAfterReadsOnlyThem checks that a reader which goes on after a watermark does not read what comes before it
-// or long after it: the session has 2.4 MB, and one answer of DynamoDB 1 MB.
+// TestMessagesAfterReadsOnlyThem checks that a reader which goes on after a watermark does not read what comes before
+// it or long after it: the session has 2.4 MB, and one answer of DynamoDB 1 MB.
 func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 	t.Parallel()
 	var c callCounter

@@ -181,7 +181,8 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 		for _, limit := range []int{1, 20, 100} {
 			want := max(0, min(limit, n-after))
 			for _, at := range []time.Time{{}, times[min(after, n)]} {
-				got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: after, At: at}, limit)
+				watermark := conversation.Watermark{Seq: after, At: at}
+				got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, watermark, limit)
 				if err != nil {
 					t.Fatal(err)
 				}

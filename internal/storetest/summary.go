@@ -254,7 +254,8 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, "workout_log", "a", "1", "2", "3")
 	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
 	mark := func(ref memory.SessionRef, from, through int) fault.Code {
-		if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, from, conversation.Watermark{Seq: through, At: Now}); err != nil {
+		watermark := conversation.Watermark{Seq: through, At: Now}
+		if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, from, watermark); err != nil {
 			return fault.CodeOf(err)
 		}
 		return ""
