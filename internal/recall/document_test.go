@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -148,9 +151,12 @@ func TestRecordOfASummary(t *testing.T) {
 		"sessionId": "s", "timestamp": 1770316200.0, "text": "Built.", "inProgress": false, "kind": "model",
 		"workoutName": long[:400], "totalDays": 28.0, "adherenceRate": 0.5, "deload": true,
 		"phaseNames": []string{"base", "peak"}, "mixed": []string{"a", "1.5", "true", "b"},
+		"mixed#least": 1.5, "mixed#greatest": 1.5,
 		"metrics.distanceKm": 10.0, "metrics.laps.fastest": 61.5,
 		"prAchievements.exercise": []string{"Deadlift", "Squat"}, "prAchievements.weight": []string{"180"},
+		"prAchievements.weight#least": 180.0, "prAchievements.weight#greatest": 180.0,
 		"prAchievements.sets": []string{"1", "2"}, "prAchievements.first": []string{"true"},
+		"prAchievements.sets#least": 1.0, "prAchievements.sets#greatest": 2.0,
 	}
 	got := r.records["ann.1"][0]
 	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.ID != "workout_summary#s" {
@@ -161,25 +167,50 @@ func TestRecordOfASummary(t *testing.T) {
 	}
 }
 
+// TestOwnFieldsAreLimited has fields that take more in JSON than in memory. The service takes 40 KB for one record.
 func TestOwnFieldsAreLimited(t *testing.T) {
 	t.Parallel()
-	r := &recorder{}
-	fields := map[string]any{}
-	for i := range 500 {
-		list := make([]any, 100)
-		for j := range list {
-			list[j] = strings.Repeat("x", 1000)
+	const count = 6_000
+	for name, field := range map[string]func(i int) any{
+		"long texts":          func(int) any { return strings.Repeat("x", 1000) },
+		"control characters":  func(int) any { return strings.Repeat("\x01", 1000) },
+		"numbers":             func(i int) any { return 1.2345678901234567e-100 * float64(i+1) },
+		"flags":               func(i int) any { return i%2 == 0 },
+		"lists of long texts": func(int) any { return slices.Repeat([]any{strings.Repeat("\"", 1000)}, 100) },
+		"lists of texts":      func(int) any { return slices.Repeat([]any{"x"}, 100) },
+		"lists of numbers":    func(int) any { return slices.Repeat([]any{1e125}, 100) },
+		"objects": func(int) any {
+			return map[string]any{strings.Repeat("\x02", 150): 1.0, strings.Repeat("k", 300): 1.0}
+		},
+	} {
+		r := &recorder{}
+		fields := map[string]any{}
+		for i := range count {
+			fields[fmt.Sprintf("%x", i)] = field(i)
 		}
-		fields[fmt.Sprint("field", i)] = list
-	}
-	s := summary.Summary{
-		RecordType: conversation.ProgramSummary, SessionID: "p", Text: "x", OccurredAt: evening, Fields: fields,
-	}
-	if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
-		t.Fatal(err)
-	}
-	if size := len(fmt.Sprint(r.records["ann.0"][0].Metadata)); size > 30_000 || size < 10_000 {
-		t.Errorf("metadata of %d bytes, the service takes 40 KB", size)
+		s := summary.Summary{
+			RecordType: conversation.ProgramSummary, SessionID: strings.Repeat("s", 128), CoachID: strings.Repeat("c", 128),
+			Text: strings.Repeat("\x03", 1200), OccurredAt: evening, Fields: fields,
+		}
+		if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
+			t.Fatal(err)
+		}
+		metadata := r.records["ann.0"][0].Metadata
+		text, err := json.Marshal(metadata)
+		if err != nil {
+			t.Fatal(err)
+		}
+		converted := map[string]any{}
+		if err := json.Unmarshal(text, &converted); err != nil {
+			t.Fatal(err)
+		}
+		message, err := structpb.NewStruct(converted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := max(len(text), proto.Size(message)); size > 40_000 || len(metadata) < 11 {
+			t.Errorf("%s: %d fields of %d bytes", name, len(metadata), size)
+		}
 	}
 }
 

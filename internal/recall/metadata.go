@@ -1,7 +1,9 @@
 package recall
 
 import (
+	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,14 @@ const (
 	maxFieldsBytes = 16 << 10
 	maxFieldChars  = 200
 	maxListItems   = 20
+	// entryBytes is what an entry or an item of a list takes besides its text, in JSON or in protocol buffers.
+	entryBytes = 24
+)
+
+// The least and the greatest number of a list have names of their own, because lists have only texts.
+const (
+	leastSuffix    = "#least"
+	greatestSuffix = "#greatest"
 )
 
 // flatten turns a record's own fields into metadata that Pinecone can filter by: strings, numbers, booleans and lists
@@ -55,47 +65,74 @@ func (f *flattener) add(name string, value any) {
 	case map[string]any:
 		f.addObject(name+".", v)
 	case []any:
-		for _, item := range v[:min(len(v), maxListItems)] {
-			f.addItem(name, item)
-		}
+		f.addItem(name, v)
 	case string:
 		v = truncate.Runes(v, maxFieldChars)
-		f.put(name, v, len(v))
+		f.put(name, v, v)
 	case bool, float64:
-		f.put(name, v, 8)
+		f.put(name, v, "")
 	}
 }
 
-// addItem adds an item of a list, or its keys.
+// addItem adds an item of a list, or its keys or items.
 func (f *flattener) addItem(name string, item any) {
-	text := ""
 	switch v := item.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			f.addItem(name+"."+key, v[key])
 		}
+		return
 	case []any:
 		for _, nested := range v {
 			f.addItem(name, nested)
 		}
-	case string:
-		text = truncate.Runes(v, maxFieldChars)
-	case bool:
-		text = strconv.FormatBool(v)
+		return
 	case float64:
-		text = strconv.FormatFloat(v, 'f', -1, 64)
+		f.addNumber(name+leastSuffix, v, math.Min)
+		f.addNumber(name+greatestSuffix, v, math.Max)
 	}
 	list, _ := f.metadata[name].([]string)
-	if text != "" && len(list) < maxListItems && len(name) <= maxFieldChars {
-		f.put(name, append(list, text), len(text))
+	if text := itemText(item); text != "" && len(list) < maxListItems && len(name) <= maxFieldChars {
+		f.put(name, append(list, text), text)
 	}
 }
 
-// put stores a value that takes size bytes more than the one before. The name counts each time, which is more than it
-// takes.
-func (f *flattener) put(name string, value any, size int) {
-	if size += len(name); size <= f.room {
+// addNumber puts the least or the greatest of a number and the one before under a name.
+func (f *flattener) addNumber(name string, number float64, best func(a, b float64) float64) {
+	if before, ok := f.metadata[name].(float64); ok {
+		f.metadata[name] = best(before, number)
+	} else if len(name) <= maxFieldChars {
+		f.put(name, number, "")
+	}
+}
+
+// itemText is an item of a list as a text.
+func itemText(item any) string {
+	switch v := item.(type) {
+	case string:
+		return truncate.Runes(v, maxFieldChars)
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// put stores a value that adds a text to the one before, if there is room. The name counts each time, which is more
+// than it takes.
+func (f *flattener) put(name string, value any, text string) {
+	if size := quotedBytes(name) + quotedBytes(text) + entryBytes; size <= f.room {
 		f.metadata[name] = value
 		f.room -= size
 	}
+}
+
+// quotedBytes is the length of a text as JSON.
+func quotedBytes(text string) int {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return maxFieldsBytes // no text has an error
+	}
+	return len(quoted)
 }

@@ -142,7 +142,7 @@ func TestQueryRejectsInvalidInput(t *testing.T) {
 		Filter: map[string]any{
 			"sourceId": "x", "discipline": nil, "totalDays": map[string]any{"$gte": "3"}, "metrics.x": []any{"a", 1},
 			"programName": map[string]any{}, "workoutName": []any{}, "confidence": map[string]any{"$regex": 1},
-			"adherenceRate": 0.5,
+			"adherenceRate": 0.5, "metrics.": 1, "hasGoals.x": true, "metricsx": 1,
 		},
 	})
 	var fields []string
@@ -151,8 +151,8 @@ func TestQueryRejectsInvalidInput(t *testing.T) {
 	}
 	want := []string{
 		"context", "recordTypes", "within", "limit", "coachId", "sessionId",
-		"filter.confidence", "filter.discipline", "filter.metrics.x", "filter.programName", "filter.sourceId",
-		"filter.totalDays", "filter.workoutName",
+		"filter.confidence", "filter.discipline", "filter.hasGoals.x", "filter.metrics.", "filter.metrics.x",
+		"filter.metricsx", "filter.programName", "filter.sourceId", "filter.totalDays", "filter.workoutName",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" || !fault.Is(err, fault.Invalid) {
 		t.Errorf("%v: fields (-want +got)\n%s", err, diff)
@@ -238,7 +238,9 @@ func workouts(t *testing.T) *fixture {
 			"prAchievements": []any{map[string]any{"exercise": "Thruster", "weight": 43.0}},
 		}},
 		{"workout_log", "run", 2 * time.Hour, map[string]any{
-			"workoutId": "w2", "discipline": "running", "metrics": map[string]any{"distanceKm": 10.0},
+			"workoutId": "w2", "discipline": "running", "workoutName": strings.Repeat("long run ", 40),
+			"metrics":      map[string]any{"distanceKm": 10.0, "splits": []any{300.0, 310.0, 290.0}, "flags": []any{true}},
+			"metrics.pace": "easy",
 		}},
 		{"training_program", "week 1", 30 * time.Hour, map[string]any{"programId": "p", "adherenceRate": 0.6}},
 		{"training_program", "week 2", time.Hour, map[string]any{"programId": "p", "adherenceRate": 0.9}},
@@ -251,33 +253,82 @@ func workouts(t *testing.T) *fixture {
 	return s
 }
 
-// TestQueryFilters filters summaries by their own fields, in the index and in the table.
+// indexOnly is a store without a list of sessions.
+type indexOnly struct{ recall.Store }
+
+func (indexOnly) RecentSessions(
+	context.Context, conversation.UserID, time.Time, int,
+) ([]conversation.Session, error) {
+	return nil, nil
+}
+
+// TestQueryFilters filters summaries by their own fields: in the table, in both, and in the index alone.
 func TestQueryFilters(t *testing.T) {
 	t.Parallel()
 	s := workouts(t)
+	index := recall.New(indexOnly{s.store.Recall}, s.embed, s.index, recall.Options{
+		EmbedTimeout: 20 * time.Second, IndexTimeout: 20 * time.Second, Now: func() time.Time { return s.now },
+	})
+	type object = map[string]any
+	long := strings.Repeat("long run ", 40)
 	for name, tt := range map[string]struct {
-		filter map[string]any
+		filter object
 		want   []string
 	}{
 		"none":              {nil, []string{"fran", "run", "week-2"}},
-		"a string":          {map[string]any{"discipline": "running"}, []string{"run"}},
-		"a list of strings": {map[string]any{"discipline": []any{"running", "crossfit"}}, []string{"fran", "run"}},
-		"a nested number":   {map[string]any{"metrics.distanceKm": 10}, []string{"run"}},
-		"a nested flag":     {map[string]any{"metrics.rx": true}, []string{"fran"}},
-		"an item of a list": {map[string]any{"prAchievements.exercise": "Thruster"}, []string{"fran"}},
-		"a comparison":      {map[string]any{"adherenceRate": map[string]any{"$gte": 0.8}}, []string{"week-2"}},
-		"a span":            {map[string]any{"metrics.timeSeconds": map[string]any{"$gt": 245, "$lt": 300}}, []string{}},
-		"two fields":        {map[string]any{"discipline": "crossfit", "workoutId": "w2"}, []string{}},
-		"an older summary":  {map[string]any{"adherenceRate": map[string]any{"$lte": 0.6}}, []string{}},
+		"a string":          {object{"discipline": "running"}, []string{"run"}},
+		"a list of strings": {object{"discipline": []any{"running", "crossfit"}}, []string{"fran", "run"}},
+		"a long string":     {object{"workoutName": long}, []string{"run"}},
+		"a longer string":   {object{"workoutName": long + "x"}, []string{}},
+		"long strings":      {object{"workoutName": []any{"x", long}}, []string{"run"}},
+		"a nested number":   {object{"metrics.distanceKm": 10}, []string{"run"}},
+		"a number as text":  {object{"metrics.distanceKm": "10"}, []string{}},
+		"a nested flag":     {object{"metrics.rx": true}, []string{"fran"}},
+		"a dotted name":     {object{"metrics.pace": "easy"}, []string{"run"}},
+		"an item of a list": {object{"prAchievements.exercise": "Thruster"}, []string{"fran"}},
+		"a number in a list of objects": {
+			object{"prAchievements.weight": object{"$gte": 43}}, []string{"fran"},
+		},
+		"a greater number in a list": {object{"metrics.splits": object{"$gt": 309}}, []string{"run"}},
+		"none so great in a list":    {object{"metrics.splits": object{"$gt": 310}}, []string{}},
+		"a lesser number in a list":  {object{"metrics.splits": object{"$lte": 290}}, []string{"run"}},
+		"none so little in a list":   {object{"metrics.splits": object{"$lt": 290}}, []string{}},
+		"a number of a list":         {object{"metrics.splits": 310}, []string{"run"}},
+		"no number of a list":        {object{"metrics.splits": 305}, []string{}},
+		"between numbers of a list":  {object{"metrics.splits": object{"$gt": 300, "$lt": 310}}, []string{}},
+		"a flag of a list":           {object{"metrics.flags": true}, []string{"run"}},
+		"no flag of a list":          {object{"metrics.flags": false}, []string{}},
+		"an object":                  {object{"metrics": "easy"}, []string{}},
+		"a comparison":               {object{"adherenceRate": object{"$gte": 0.8}}, []string{"week-2"}},
+		"a span":                     {object{"metrics.timeSeconds": object{"$gt": 245, "$lt": 300}}, []string{}},
+		"two fields":                 {object{"discipline": "crossfit", "workoutId": "w2"}, []string{}},
 	} {
-		for _, text := range []string{"", "training"} {
-			got := s.query("ann", recall.ContextQuery{
-				Context: "coach_conversation", RecordTypes: []string{"workout_summary", "program_summary"},
-				Query: text, Filter: tt.filter, Limit: new(10),
-			})
+		q := recall.ContextQuery{
+			Context: "coach_conversation", RecordTypes: []string{"workout_summary", "program_summary"},
+			Filter: tt.filter, Limit: new(10),
+		}
+		check := func(source string, got recall.Summaries) {
 			if diff := cmp.Diff(sorted(tt.want), sorted(sessions(got))); diff != "" || len(got.Degraded) > 0 {
-				t.Errorf("%s, query %q: degraded %v (-want +got)\n%s", name, text, got.Degraded, diff)
+				t.Errorf("%s, from %s: degraded %v (-want +got)\n%s", name, source, got.Degraded, diff)
 			}
+		}
+		check("the table", s.query("ann", q))
+		q.Query = "training"
+		check("both", s.query("ann", q))
+		found, err := index.Query(t.Context(), "ann", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("the index", found)
+	}
+	old := recall.ContextQuery{
+		Context: "coach_conversation", RecordTypes: []string{"program_summary"},
+		Filter: object{"adherenceRate": object{"$lte": 0.6}},
+	}
+	for _, text := range []string{"", "training"} {
+		old.Query = text
+		if got := sessions(s.query("ann", old)); len(got) > 0 {
+			t.Errorf("query %q: an older summary of the program passes the filter: %v", text, got)
 		}
 	}
 }
