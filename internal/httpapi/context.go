@@ -22,7 +22,7 @@ type contextBody struct {
 	RecordTypes []recordType `json:"recordTypes,omitempty" maxItems:"20" doc:"Default: those that the context reads."`
 	Within      age          `json:"within,omitempty" default:"48h"`
 	Limit       *int         `json:"limit,omitempty" minimum:"1" maximum:"10" default:"3"`
-	Filter      object       `json:"filter,omitempty" doc:"Own fields, at most 4 KiB: {\"discipline\": \"running\"}."`
+	Filter      filter       `json:"filter,omitempty"`
 }
 
 type recallBody struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/summary"
 )
 
 // SessionRemover deletes a session with its messages, summaries, vectors and the facts drawn only from it. Another
@@ -36,6 +37,7 @@ type sessionSummary struct {
 	InProgress     bool      `json:"inProgress" doc:"Whether the session was still open."`
 	CoveredThrough int       `json:"coveredThrough" doc:"The seq of the last message that it covers."`
 	UpdatedAt      timestamp `json:"updatedAt"`
+	Fields         object    `json:"fields" doc:"The record type's own fields, as in a context query."`
 }
 
 func toSession(s conversation.Session) session {
@@ -44,10 +46,10 @@ func toSession(s conversation.Session) session {
 		Title: s.Title, Attributes: s.Attributes, MessageCount: s.MessageCount,
 		StartedAt: newTimestamp(s.StartedAt), LastMessageAt: newTimestamp(s.LastMessageAt),
 	}
-	if s.Summary != nil {
+	if record, ok := summary.Of(s); ok {
 		out.Summary = &sessionSummary{
 			Text: s.Summary.Text, Kind: string(s.Summary.Kind), InProgress: s.Summary.InProgress,
-			CoveredThrough: s.Summary.CoveredThrough, UpdatedAt: timestamp(s.Summary.UpdatedAt),
+			CoveredThrough: s.Summary.CoveredThrough, UpdatedAt: timestamp(s.Summary.UpdatedAt), Fields: record.Fields,
 		}
 	}
 	return out

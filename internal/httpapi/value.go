@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // timestamp is a time as the API writes it: RFC 3339, UTC, milliseconds. It reads any offset and any precision and
@@ -139,6 +140,35 @@ func (object) Schema(r huma.Registry) *huma.Schema {
 		Extensions: map[string]any{"propertyNames": nameSchema},
 		Description: fmt.Sprintf("Any JSON object, at most %d levels deep, with names of 1 to 255 bytes and numbers "+
 			"that a double holds exactly, from 1e-125 to 1e126.", conversation.MaxDocumentDepth),
+	}
+}
+
+// filter is an object of conditions on the own fields of summaries.
+type filter object
+
+// UnmarshalJSON keeps numbers as they are written.
+func (f *filter) UnmarshalJSON(text []byte) error { return (*object)(f).UnmarshalJSON(text) }
+
+// Schema lists the fields and the conditions. It is in extensions, because recall checks it with better messages.
+func (filter) Schema(huma.Registry) *huma.Schema {
+	number, text := map[string]any{"type": huma.TypeNumber}, map[string]any{"type": huma.TypeString}
+	conditions := []any{
+		text, number,
+		map[string]any{"type": huma.TypeBoolean},
+		map[string]any{"type": huma.TypeArray, "items": text, "minItems": 1, "maxItems": recall.MaxFilterItems},
+		map[string]any{
+			"type": huma.TypeObject, "minProperties": 1, "additionalProperties": false,
+			"properties": map[string]any{"$gt": number, "$gte": number, "$lt": number, "$lte": number},
+		},
+	}
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true, Extensions: map[string]any{
+			"additionalProperties": map[string]any{"anyOf": conditions},
+			"propertyNames":        map[string]any{"pattern": recall.FieldPattern, "maxLength": nameSchema["maxLength"]},
+		},
+		Examples: []any{map[string]any{"discipline": "running", "metrics.distanceKm": map[string]any{"$gte": 10}}},
+		Description: "Conditions on the own fields of record types, at most 4 KiB: a value that the field equals, texts " +
+			"of which it equals one, or comparisons. Fields of objects have dotted names. Of a list, one item has to pass.",
 	}
 }
 

@@ -25,7 +25,8 @@ RULES = [
     ("messages[", "is a number that would not come back exactly: "),
     ("messages[", "must be nested at most 16 deep"),
     ("filter", "is a number that would not come back exactly: "),
-    ("filter", "must be "),  # names and values of a record type's own fields, which no schema lists
+    ("filter", "must take at most "),  # a limit of all names and texts together
+    ("filter", "must have names of 1 to 255 bytes "),  # a schema counts characters
 ]
 
 # The paths of records that a repeated POST named again. They may have been deleted since the first POST.
