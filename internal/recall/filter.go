@@ -55,14 +55,10 @@ var FieldPattern = func() string {
 	return `^((` + strings.Join(attributes, "|") + `)(\.[^.]+)*|` + strings.Join(others, "|") + `)$`
 }()
 
-var (
-	fieldName   = regexp.MustCompile(FieldPattern)
-	nameProblem = func() string {
-		attributes, others := fieldNames()
-		return `must be one of ` + strings.Join(slices.Concat(attributes, others), ", ") +
-			`, or below one that is an object, such as metrics.distanceKm`
-	}()
-)
+var fieldName = regexp.MustCompile(FieldPattern)
+
+const nameProblem = "must be a field of a record type, such as discipline, metrics.distanceKm or triggerReason: " +
+	"the OpenAPI document lists them"
 
 // fieldNames returns the names of the fields of all record types: session attributes, and others.
 func fieldNames() (attributes, others []string) {
