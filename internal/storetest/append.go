@@ -127,8 +127,8 @@ func testInvalidAppends(t *testing.T, s *fixture) {
 	if _, err := s.Messages.Append(t.Context(), alice, newAppend("none", "x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to a missing session: %v", err)
 	}
-	if got, err := allMessages(t.Context(), s.Messages, alice, "r",
-		conversation.Page{Limit: 50}); err != nil || len(got) != 0 {
+	got, err := allMessages(t.Context(), s.Messages, alice, "r", conversation.Page{Limit: 50})
+	if err != nil || len(got) != 0 {
 		t.Errorf("invalid appends stored %d messages, %v", len(got), err)
 	}
 }

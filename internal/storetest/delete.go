@@ -114,10 +114,8 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 	if x.Summary != nil || x.Summarized.Seq != 0 || x.LastSeq != 4 || x.DueAt.After(s.clock()) {
 		t.Errorf("the session is %+v", x)
 	}
-	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{
-		sum.ID(),
-		m[1].ID,
-	}); err != nil || len(hits) != 0 {
+	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{sum.ID(), m[1].ID})
+	if err != nil || len(hits) != 0 {
 		t.Errorf("resolved %v, %v", hits, err)
 	}
 	checkDeletingEnds(t, s, m)

@@ -129,8 +129,8 @@ func testErase(t *testing.T, s *fixture) {
 	if !recordsExist() {
 		t.Error("the app's own record is gone")
 	}
-	if got, err := allMessages(t.Context(), s.Messages, bob, "bobs",
-		conversation.Page{Limit: 9}); err != nil || len(got) != 1 {
+	got, err := allMessages(t.Context(), s.Messages, bob, "bobs", conversation.Page{Limit: 9})
+	if err != nil || len(got) != 1 {
 		t.Errorf("another user's messages: %v, %v", got, err)
 	}
 	out, err = s.erase(t)
@@ -152,11 +152,12 @@ func testErasureResumes(t *testing.T, s *fixture) {
 	if err := s.Erasures.SaveErasure(t.Context(), alice, p, Now); err != nil {
 		t.Fatal(err)
 	}
-	if got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until); err != nil || !held || cmp.Diff(p,
-		got) != "" {
+	got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until)
+	if err != nil || !held || cmp.Diff(p, got) != "" {
 		t.Errorf("continue: %+v, held %v, %v", got, held, err)
 	}
-	if got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until); err != nil || held || cmp.Diff(p, got) != "" {
+	got, held, err = s.Erasures.BeginErasure(t.Context(), alice, until)
+	if err != nil || held || cmp.Diff(p, got) != "" {
 		t.Errorf("begin while another caller holds the erasure: %+v, held %v, %v", got, held, err)
 	}
 	s.advance(time.Hour) // the lease has expired
@@ -275,14 +276,14 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
 	checkRefused("afterwards")
+	late := newSummary(session, 1, conversation.ByModel, true)
+	ref, indexed := memory.SessionRef{Context: coach, SessionID: "a"}, conversation.Watermark{Seq: 1}
 	for op, err := range map[string]error{
-		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, newSummary(session, 1,
-			conversation.ByModel, true)),
-		"mark indexed": s.Indexing.MarkIndexed(t.Context(), alice, memory.SessionRef{Context: coach, SessionID: "a"}, 1,
-			conversation.Watermark{Seq: 1}),
-		"rearm":  s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
-		"append": errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
-		"delete": errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
+		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, late),
+		"mark indexed":   s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, indexed),
+		"rearm":          s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
+		"append":         errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
+		"delete":         errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", op, err)

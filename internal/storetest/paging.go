@@ -36,8 +36,8 @@ func testPaging(t *testing.T, s *fixture) {
 		_, _, err := s.Messages.Messages(t.Context(), alice, "p", conversation.Page{Limit: 1, After: bad})
 		checkField(t, err, "cursor")
 	}
-	if _, _, err := s.Messages.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1}); !fault.Is(err,
-		fault.NotFound) {
+	_, _, err := s.Messages.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1})
+	if !fault.Is(err, fault.NotFound) {
 		t.Errorf("messages of a missing session: %v", err)
 	}
 }

@@ -131,8 +131,8 @@ func testOtherUsersData(t *testing.T, s *fixture) {
 	if _, err := s.Messages.Append(t.Context(), bob, newAppend("same", "x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("append to another user's session: %v", err)
 	}
-	if _, _, err := s.Messages.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10}); !fault.Is(err,
-		fault.NotFound) {
+	_, _, err := s.Messages.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10})
+	if !fault.Is(err, fault.NotFound) {
 		t.Errorf("read another user's messages: %v", err)
 	}
 	createSession(t, s, bob, coach, "same")
@@ -165,8 +165,8 @@ func testListSessions(t *testing.T, s *fixture) {
 		}
 	}
 	done := conversation.Completed
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "s03",
-		conversation.SessionChange{Status: &done}); err != nil {
+	change := conversation.SessionChange{Status: &done}
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "s03", change); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2)); diff != "" {

@@ -369,8 +369,8 @@ func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 		t.Fatal(err)
 	}
 	completed := conversation.Completed
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a",
-		conversation.SessionChange{Status: &completed}); err != nil {
+	change := conversation.SessionChange{Status: &completed}
+	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a", change); err != nil {
 		t.Fatal(err)
 	}
 	if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1 || due[0].SessionID != "a" {
