@@ -7,8 +7,13 @@ CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
 
-# Lambda binaries are built without cgo, RPC mode, the paths of this machine and the symbol table.
-LAMBDA_ENV := CGO_ENABLED=0 GOFLAGS="-tags=lambda.norpc -trimpath -ldflags=-s -buildvcs=false"
+# Everything is built with the same flags, so that the go command compiles each package once. Only the race detector
+# needs cgo.
+export CGO_ENABLED := 0
+export GOFLAGS     := -trimpath -buildvcs=false
+
+# Lambda binaries are built without RPC mode and the symbol table, too.
+LAMBDA_ENV := GOFLAGS="-tags=lambda.norpc -ldflags=-s $(GOFLAGS)"
 SAM        := SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml
 
@@ -48,8 +53,9 @@ replay: ## Replay a LoCoMo file through the HTTP API: make replay DATA=file [SAM
 .PHONY: test
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
-	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e | xargs go test -json -race -vet=off -shuffle=on -timeout=20m && \
-	  go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
+	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e | \
+	    CGO_ENABLED=1 xargs go test -json -race -vet=off -shuffle=on -timeout=20m && \
+	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
 e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions under the Lambda emulator

@@ -31,6 +31,10 @@ type Stack struct {
 	exited  chan error
 }
 
+// BuildEnv is the environment for "go build" that this module's programs are built with. With one set of flags, the go
+// command compiles the packages that programs share once.
+func BuildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false") }
+
 // Build compiles the local stack into a folder and returns the program's path.
 func Build(ctx context.Context, folder string) (string, error) {
 	root, err := ModuleRoot(ctx)
@@ -39,7 +43,7 @@ func Build(ctx context.Context, folder string) (string, error) {
 	}
 	program := filepath.Join(folder, "throughline-local")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./infra/local")
-	build.Dir = root
+	build.Dir, build.Env = root, BuildEnv()
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build local stack: %w\n%s", err, out)
 	}

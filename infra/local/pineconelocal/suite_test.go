@@ -29,7 +29,7 @@ func TestClientSuite(t *testing.T) {
 		"-run=^"+clientSuite+"$", clientPackage)
 	isPinecone := func(v string) bool { return strings.HasPrefix(v, "PINECONE_") }
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), isPinecone),
-		"GOFLAGS=", "GOWORK=off",
+		"GOFLAGS=-trimpath", "GOWORK=off", "CGO_ENABLED=0",
 		"PINECONE_API_KEY=any",
 		"PINECONE_INDEX_URL_POD="+pod,
 		"PINECONE_INDEX_URL_SERVERLESS="+serverless,
