@@ -33,7 +33,9 @@ type Stack struct {
 
 // BuildEnv is the environment for "go build" that this module's programs are built with. With one set of flags, the go
 // command compiles the packages that programs share once.
-func BuildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false") }
+func BuildEnv() []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
+}
 
 // Build compiles the local stack into a folder and returns the program's path.
 func Build(ctx context.Context, folder string) (string, error) {
