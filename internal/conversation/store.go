@@ -100,6 +100,13 @@ type CoachSessions struct {
 	Allows func(ctx context.Context, context string) (bool, error)
 }
 
+// RecentSessions asks for the sessions that have messages or a summary and were active since a time.
+type RecentSessions struct {
+	Since time.Time
+	// Contexts are the contexts whose sessions are wanted. None wants all.
+	Contexts []string
+}
+
 // Change is one decoded record of the table's stream: a session or a message that was written, or a memory or check-in
 // that was written or deleted. Either the sessions, Message or RecordID is set.
 type Change struct {

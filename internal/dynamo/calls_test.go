@@ -84,7 +84,9 @@ func TestCalls(t *testing.T) {
 			return err
 		}, []string{query}},
 		{"recent sessions", func() error {
-			return errorOf(s.Recall.RecentSessions(t.Context(), alice, storetest.Now.Add(-time.Hour), 10))
+			recent := conversation.RecentSessions{Since: storetest.Now.Add(-time.Hour)}
+			_, _, err := s.Recall.RecentSessions(t.Context(), alice, recent, conversation.Page{Limit: 10})
+			return err
 		}, []string{query, batch}},
 		{"sessions with a coach, beside 30 without messages and 22 with another coach", func() error {
 			addOtherSessions(t, dynamotest.Stores(dynamo.New(dynamodbtest.Client(t), table, fixedClock())))

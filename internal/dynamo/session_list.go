@@ -34,22 +34,58 @@ func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, f
 	return l.page(cursor.freshSince)
 }
 
-// RecentSessions returns the sessions with a message since then, latest first, with their summaries. A session without
+// RecentSessions returns one page of the sessions of some contexts with a message since a time, latest first, with
+// their summaries. Sessions of other contexts are left out by their keys, before any record is read. A session without
 // messages that has a summary counts as active when it was completed. The index may not show a session yet whose first
 // message is a few seconds old. Its messages are in the timeline.
-func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.UserID, since time.Time, limit int,
-) ([]conversation.Session, error) {
-	l := sessionList{db: r.db, user: user, limit: limit, maxRows: limit, since: since}
-	from := since.UTC().Truncate(conversation.ActivityStep)
+func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.UserID,
+	recent conversation.RecentSessions, page conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	after, err := activityCursor(user, page.After)
+	if err != nil {
+		return nil, "", err
+	}
+	from := recent.Since.UTC().Truncate(conversation.ActivityStep)
 	q := query{
 		index: Recent, where: inPartition(user).And(expression.Key(attrActiveAt).GreaterThanEqual(value(timeAttr(from)))),
-		descending: true, page: limit,
+		descending: true, page: page.Limit + 1, after: after,
 	}
-	if err := l.readIndex(ctx, q); err != nil {
-		return nil, err
+	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, _ string) (bool, error) {
+		return len(recent.Contexts) == 0 || slices.Contains(recent.Contexts, context), nil
+	})
+	if err != nil {
+		return nil, "", err
 	}
-	out := l.byActivity()
-	return out[:min(limit, len(out))], nil
+	l := sessionList{db: r.db, user: user, since: recent.Since}
+	err = l.readRecords(ctx, wanted)
+	return l.byActivity(), next, err
+}
+
+// activityPage returns the rows of an index of sessions that are wanted by their contexts and ids, at most limit, and
+// where the next page starts.
+func (r *SessionReader) activityPage(ctx context.Context, q query, limit int, isWanted func(context, id string) (
+	bool, error),
+) (wanted []item, next conversation.Position, err error) {
+	for it, err := range r.db.query(ctx, "list sessions by activity", q) {
+		if err != nil {
+			return nil, "", err
+		}
+		context, id, ok := parseSessionSK(it.string(attrSK))
+		if !ok {
+			continue
+		}
+		if ok, err := isWanted(context, id); err != nil {
+			return nil, "", err
+		} else if !ok {
+			continue
+		}
+		if len(wanted) == limit {
+			last := wanted[limit-1]
+			return wanted, conversation.Position(last.string(attrActiveAt) + "#" + last.string(attrSK)), nil
+		}
+		wanted = append(wanted, it)
+	}
+	return wanted, "", nil
 }
 
 // CoachSessions returns one page of the sessions with a coach that have messages or a summary, latest first.
@@ -58,31 +94,26 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
 	page conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
-	after, err := coachCursor(user, of.CoachID, page.After)
+	after, err := activityCursor(user, page.After)
 	if err != nil {
 		return nil, "", err
 	}
+	coach := stringAttr(coachKey(user, of.CoachID))
+	if after != nil {
+		after[attrCoachKey] = coach
+	}
 	q := query{
 		index: CoachRecent, descending: true, page: page.Limit + 2, after: after, // one more page, and the one left out
-		where: expression.Key(attrCoachKey).Equal(value(stringAttr(coachKey(user, of.CoachID)))),
+		where: expression.Key(attrCoachKey).Equal(value(coach)),
 	}
-	var wanted []item
-	var next conversation.Position
-	for it, err := range r.db.query(ctx, "list sessions of coach", q) {
-		if err != nil {
-			return nil, "", err
+	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, id string) (bool, error) {
+		if id == of.Except || of.Allows == nil {
+			return id != of.Except, nil
 		}
-		if ok, err := isWanted(ctx, it, of); err != nil {
-			return nil, "", err
-		} else if !ok {
-			continue
-		}
-		if len(wanted) == page.Limit {
-			last := wanted[len(wanted)-1]
-			next = conversation.Position(last.string(attrActiveAt) + "#" + last.string(attrSK))
-			break
-		}
-		wanted = append(wanted, it)
+		return of.Allows(ctx, context)
+	})
+	if err != nil {
+		return nil, "", err
 	}
 	l := sessionList{db: r.db, user: user}
 	if err := l.readRecords(ctx, wanted); err != nil {
@@ -95,20 +126,8 @@ func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.Use
 // isTold reports whether a session has messages or a summary to tell of.
 func isTold(s conversation.Session) bool { return s.MessageCount > 0 || s.Summary != nil }
 
-// isWanted reports by a row of the index whether its session is asked for.
-func isWanted(ctx context.Context, it item, of conversation.CoachSessions) (bool, error) {
-	context, id, ok := parseSessionSK(it.string(attrSK))
-	if !ok || id == of.Except {
-		return false, nil
-	}
-	if of.Allows == nil {
-		return true, nil
-	}
-	return of.Allows(ctx, context)
-}
-
-// coachCursor returns the key of CoachRecent after which a page begins, nil for the first page.
-func coachCursor(user conversation.UserID, coach string, after conversation.Position) (item, error) {
+// activityCursor returns the key of Recent after which a page begins, nil for the first page.
+func activityCursor(user conversation.UserID, after conversation.Position) (item, error) {
 	if after == "" {
 		return nil, nil //nolint:nilnil // the first page starts after no key
 	}
@@ -119,7 +138,7 @@ func coachCursor(user conversation.UserID, coach string, after conversation.Posi
 		return nil, errPosition()
 	}
 	start := key{partition(user), sk}.attributes()
-	start[attrCoachKey], start[attrActiveAt] = stringAttr(coachKey(user, coach)), stringAttr(activeAt)
+	start[attrActiveAt] = stringAttr(activeAt)
 	return start, nil
 }
 

@@ -1,6 +1,7 @@
 package recall_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http/httptest"
@@ -34,7 +35,8 @@ type fixture struct {
 	index   *faultyIndex
 	embed   *faultyEmbedder
 	indexer *recall.Indexer
-	// attributes are those of the sessions that are created next.
+	// coach, or else "coach", and attributes are those of the sessions that are created next.
+	coach      string
 	attributes map[string]any
 }
 
@@ -110,7 +112,9 @@ func (s *fixture) write(
 ) []conversation.Message {
 	s.t.Helper()
 	if _, err := s.store.Summaries.SessionIn(s.t.Context(), user, context, session); err != nil {
-		in := conversation.NewSession{ID: session, Context: context, CoachID: "coach", Attributes: s.attributes}
+		in := conversation.NewSession{
+			ID: session, Context: context, CoachID: cmp.Or(s.coach, "coach"), Attributes: s.attributes,
+		}
 		if _, err := s.store.Sessions.CreateSession(s.t.Context(), user, in, conversation.Idempotency{}); err != nil {
 			s.t.Fatal(err)
 		}

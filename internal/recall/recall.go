@@ -38,10 +38,11 @@ type Store interface {
 	// Resolve reads the records behind vector ids, in the order of the ids, with one batch read for each hundred ids.
 	// Records that are deleted, superseded, expired or of another generation are left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]Hit, error)
-	// RecentSessions returns the sessions active since then, latest first, with their summaries.
+	// RecentSessions returns one page of the sessions of some contexts that were active since a time, latest first, with
+	// their summaries.
 	RecentSessions(
-		ctx context.Context, user conversation.UserID, since time.Time, limit int,
-	) ([]conversation.Session, error)
+		ctx context.Context, user conversation.UserID, recent conversation.RecentSessions, page conversation.Page,
+	) ([]conversation.Session, conversation.Position, error)
 	// Timeline is the method of conversation.MessageStore.
 	Timeline(
 		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
@@ -118,8 +119,9 @@ type Degradation struct {
 	Reason string `json:"reason"`
 }
 
-// The sources that a search can do without. The table is not one of them.
+// The sources that a search can do without. The table is not one of them, but it may have more sessions than are read.
 const (
 	EmbeddingSource = "embedding"
 	IndexSource     = "pinecone"
+	SessionsSource  = "sessions"
 )

@@ -30,8 +30,10 @@ const (
 	summaryHalfLife = 7 * 24 * time.Hour
 	// freshHalfLife scores summaries by age where there is no query: 1 for now, 0.5 for a day ago.
 	freshHalfLife = 24 * time.Hour
-	// recentSessions is how many of the latest sessions a query reads for their summaries.
+	// recentSessions is how many of the latest sessions a query reads at once for their summaries. Without a text it
+	// reads on, up to maxRecentPages times, until it has enough of those that it may return.
 	recentSessions = 50
+	maxRecentPages = 10
 )
 
 // ContextQuery is the body of POST /v1/context/query.
@@ -91,7 +93,7 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	search.Limit = recentSessions // all that the index has, so that what it does not find is not indexed
 	var found Found
 	var visible visibility
-	sessions, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
+	sessions, _, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
 		found, visible, err = s.search(ctx, user, search)
 		return err
 	})
@@ -108,7 +110,7 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 // newest answers a query without a text, from the table alone.
 func (s *Service) newest(ctx context.Context, user conversation.UserID, search Search) (Summaries, error) {
 	var visible visibility
-	sessions, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
+	sessions, next, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
 		visible, err = s.visibility(ctx, user, search)
 		return err
 	})
@@ -117,23 +119,33 @@ func (s *Service) newest(ctx context.Context, user conversation.UserID, search S
 	}
 	stored := visible.stored(sessions)
 	hits := visible.current(stored, newestOfSubjects(stored))
+	for page := 1; page < maxRecentPages && next != "" && len(hits) < search.Limit; page++ {
+		if sessions, next, err = s.recentSessions(ctx, user, search, next); err != nil {
+			return Summaries{}, err
+		}
+		stored = append(stored, visible.stored(sessions)...)
+		hits = visible.current(stored, newestOfSubjects(stored))
+	}
+	var degraded []Degradation
+	if next != "" && len(hits) < search.Limit {
+		degraded = []Degradation{{SessionsSource, "has more sessions than one query reads"}}
+	}
 	for i, h := range hits {
 		age := max(visible.now.Sub(h.OccurredAt()), 0)
 		hits[i].Score = math.Exp2(-age.Hours() / freshHalfLife.Hours())
 	}
 	sortHits(hits)
-	return visible.summaries(hits[:min(len(hits), search.Limit)], nil), nil
+	return visible.summaries(hits[:min(len(hits), search.Limit)], degraded), nil
 }
 
-// withRecentSessions reads the latest sessions. In parallel it runs other, and checks that the session that asks is the
-// user's and of the context of the search.
+// withRecentSessions reads the latest sessions, and returns where the next page starts. In parallel it runs other, and
+// checks that the session that asks is the user's and of the context of the search.
 func (s *Service) withRecentSessions(
 	ctx context.Context, user conversation.UserID, search Search, other func(context.Context) error,
-) ([]conversation.Session, error) {
-	var sessions []conversation.Session
+) (sessions []conversation.Session, next conversation.Position, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		sessions, err = s.store.RecentSessions(ctx, user, search.From, recentSessions)
+		sessions, next, err = s.recentSessions(ctx, user, search, "")
 		return err
 	})
 	if search.SessionID != "" {
@@ -146,8 +158,21 @@ func (s *Service) withRecentSessions(
 		})
 	}
 	group.Go(func() error { return other(ctx) })
-	err := group.Wait()
-	return sessions, err
+	err = group.Wait()
+	return sessions, next, err
+}
+
+// recentSessions reads a page of the sessions whose contexts write what the search asks for.
+func (s *Service) recentSessions(
+	ctx context.Context, user conversation.UserID, search Search, after conversation.Position,
+) ([]conversation.Session, conversation.Position, error) {
+	recent := conversation.RecentSessions{Since: search.From}
+	for _, surface := range conversation.Surfaces {
+		if slices.Contains(search.RecordTypes, string(surface.Writes)) {
+			recent.Contexts = append(recent.Contexts, surface.Context)
+		}
+	}
+	return s.store.RecentSessions(ctx, user, recent, conversation.Page{Limit: recentSessions, After: after})
 }
 
 // stored returns the summaries of the sessions that may be seen.

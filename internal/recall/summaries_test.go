@@ -3,6 +3,7 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -192,6 +193,79 @@ func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
 	}
 }
 
+// TestLimitsCountWhatIsLeftAfterFilters has the sessions that are asked for behind more others than one page has: of
+// another coach, of another context, without the field, and older ones of the same program.
+func TestLimitsCountWhatIsLeftAfterFilters(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.attributes = map[string]any{"discipline": "rowing"}
+	s.write("ann", "workout_log", "wanted", 20*time.Hour, "hello")
+	s.summarise("ann", "workout_log", "wanted", "The user rowed.", true)
+	for i := range 55 {
+		id := fmt.Sprint(i)
+		s.coach, s.attributes = "coach", map[string]any{"programId": "p"}
+		s.write("ann", "training_program", "program-"+id, 10*time.Hour, "hello")
+		s.summarise("ann", "training_program", "program-"+id, "The user trained.", true)
+		if i >= 40 {
+			continue
+		}
+		s.coach, s.attributes = "other", map[string]any{"discipline": "running"}
+		s.write("ann", "workout_log", "run-"+id, 9*time.Hour, "hello")
+		s.summarise("ann", "workout_log", "run-"+id, "The user ran.", true)
+	}
+	s.coach, s.attributes = "", nil
+	for name, q := range map[string]recall.ContextQuery{
+		"by context": {RecordTypes: []string{"workout_summary"}, CoachID: "coach"},
+		"by coach":   {CoachID: "coach", RecordTypes: []string{"workout_summary", "conversation_summary"}},
+		"by a field": {Filter: map[string]any{"discipline": "rowing"}},
+		"by context, with a text that the index does not know": {
+			RecordTypes: []string{"workout_summary"}, CoachID: "coach", Query: "rowed",
+		},
+		"by all": {Filter: map[string]any{"discipline": []any{"rowing", "swimming"}}, CoachID: "coach"},
+	} {
+		q.Context = "coach_conversation"
+		if got := s.query("ann", q); cmp.Diff([]string{"wanted"}, sessions(got)) != "" || len(got.Degraded) > 0 {
+			t.Errorf("%s: %v, degraded %v", name, sessions(got), got.Degraded)
+		}
+	}
+}
+
+// endlessStore has empty pages after the first one, and more of them.
+type endlessStore struct {
+	recall.Store
+	pages int
+}
+
+func (e *endlessStore) RecentSessions(
+	ctx context.Context, user conversation.UserID, recent conversation.RecentSessions, page conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	e.pages++
+	if page.After != "" {
+		return nil, "more", nil
+	}
+	sessions, _, err := e.Store.RecentSessions(ctx, user, recent, page)
+	return sessions, "more", err
+}
+
+// TestABoundOfReadingIsTold has more sessions than a query reads.
+func TestABoundOfReadingIsTold(t *testing.T) {
+	t.Parallel()
+	s := screens(t)
+	store := &endlessStore{Store: s.store.Recall}
+	service := recall.New(store, s.embed, s.index, recall.Options{Now: func() time.Time { return s.now }})
+	q := recall.ContextQuery{Context: "coach_conversation", Limit: new(10)}
+	got, err := service.Query(t.Context(), "ann", q)
+	if err != nil || store.pages != 10 || len(got.Summaries) != 3 ||
+		cmp.Diff([]string{"sessions: has more sessions than one query reads"}, sources(got.Degraded)) != "" {
+		t.Errorf("%d pages, degraded %v, %v", store.pages, got.Degraded, err)
+	}
+	store.pages, q.Limit = 0, new(2)
+	got, err = service.Query(t.Context(), "ann", q)
+	if err != nil || store.pages != 1 || len(got.Degraded) > 0 || len(got.Summaries) != 2 {
+		t.Errorf("with enough in the first page: %d pages, degraded %v, %v", store.pages, got.Degraded, err)
+	}
+}
+
 // waitingStore blocks reads of a session until a channel is closed.
 type waitingStore struct {
 	recall.Store
@@ -257,9 +331,9 @@ func workouts(t *testing.T) *fixture {
 type indexOnly struct{ recall.Store }
 
 func (indexOnly) RecentSessions(
-	context.Context, conversation.UserID, time.Time, int,
-) ([]conversation.Session, error) {
-	return nil, nil
+	context.Context, conversation.UserID, conversation.RecentSessions, conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	return nil, "", nil
 }
 
 // TestQueryFilters filters summaries by their own fields: in the table, in both, and in the index alone.

@@ -66,7 +66,7 @@ func (s *fixture) visible(t *testing.T) map[string]int {
 	some("timeline", len(messages), err)
 	sessions, _, err := s.Sessions.Sessions(ctx, alice, conversation.SessionFilter{}, page)
 	some("sessions", len(sessions), err)
-	recent, err := s.Recall.RecentSessions(ctx, alice, Now.Add(-farAhead), 10)
+	recent, _, err := s.Recall.RecentSessions(ctx, alice, conversation.RecentSessions{Since: Now.Add(-farAhead)}, page)
 	some("recent sessions", len(recent), err)
 	for _, id := range []string{"old", "new"} {
 		messages, _, err := s.Messages.Messages(ctx, alice, id, page)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,24 +54,49 @@ func testRecentSessions(t *testing.T, s *fixture) {
 	}
 	createSession(t, s, alice, coach, "silent")
 	sum := saveSummary(t, s, readSession(t, s, "s2"))
-	for _, limit := range []int{2, 10} {
-		got, err := s.Recall.RecentSessions(t.Context(), alice, Now.Add(-48*time.Hour), limit)
+	createSession(t, s, alice, "workout_log", "log")
+	m := userMessages("x")
+	m[0].Timestamp = Now.Add(-150 * time.Second)
+	appendMessages(t, s, alice, "log", m...)
+	page := func(recent conversation.RecentSessions, limit int, after conversation.Position) (
+		[]string, conversation.Position,
+	) {
+		t.Helper()
+		recent.Since = Now.Add(-48 * time.Hour)
+		got, next, err := s.Recall.RecentSessions(t.Context(), alice, recent, conversation.Page{Limit: limit, After: after})
 		if err != nil {
 			t.Fatal(err)
-		}
-		ids := idsOf(got, func(x conversation.Session) string { return x.ID })
-		want := []string{"s0", "s2", "s1"}
-		if len(ids) != min(limit, len(want)) || cmp.Diff(want[:1], ids[:1]) != "" {
-			t.Errorf("at most %d: %v", limit, ids)
-		}
-		if limit > len(want) && cmp.Diff(want, ids) != "" {
-			t.Errorf("recent are %v, want %v", ids, want)
 		}
 		for _, x := range got {
 			if x.ID == "s2" && (x.Summary == nil || x.Summary.Text != sum.Text) {
 				t.Errorf("the summary of %s reads %+v", x.ID, x.Summary)
 			}
 		}
+		return idsOf(got, func(x conversation.Session) string { return x.ID }), next
+	}
+	all := []string{"s0", "s2", "log", "s1"}
+	if got, next := page(conversation.RecentSessions{}, 10, ""); cmp.Diff(all, got) != "" || next != "" {
+		t.Errorf("recent are %v, then %q, want %v", got, next, all)
+	}
+	of := conversation.RecentSessions{Contexts: []string{"program_designer", coach}}
+	var paged []string
+	for after := conversation.Position(""); ; {
+		got, next := page(of, 1, after)
+		if paged = append(paged, got...); len(got) > 1 || next == "" {
+			break
+		}
+		after = next
+	}
+	if want := []string{"s0", "s1", "s2"}; cmp.Diff(want, slices.Sorted(slices.Values(paged))) != "" {
+		t.Errorf("page by page %v, want %v", paged, want)
+	}
+	if got, next := page(conversation.RecentSessions{Contexts: []string{"workout_log"}}, 1, ""); next != "" ||
+		cmp.Diff([]string{"log"}, got) != "" {
+		t.Errorf("recent workouts are %v, then %q", got, next)
+	}
+	_, _, err := s.Recall.RecentSessions(t.Context(), alice, of, conversation.Page{Limit: 1, After: "x"})
+	if !fault.Is(err, fault.Invalid) {
+		t.Errorf("a broken position: %v", err)
 	}
 }
 

@@ -212,7 +212,8 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 			t.Errorf("settled as of version %d: due %v", settled.Version, due)
 		}
 	}
-	recent, err := s.Recall.RecentSessions(t.Context(), alice, s.clock().Add(-time.Hour), 10)
+	since := conversation.RecentSessions{Since: s.clock().Add(-time.Hour)}
+	recent, _, err := s.Recall.RecentSessions(t.Context(), alice, since, conversation.Page{Limit: 10})
 	if err != nil || len(recent) != 1 || recent[0].ID != "form" {
 		t.Errorf("recent sessions are %+v, %v", recent, err)
 	}
