@@ -64,10 +64,13 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 type index struct {
 	*pinecone.Client
 	fail error
+	// failures counts the deletions that failed.
+	failures int
 }
 
 func (i *index) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	if i.fail != nil {
+		i.failures++
 		return i.fail
 	}
 	return i.Client.Delete(ctx, user, generation, ids)

@@ -56,7 +56,7 @@ func TestDeleteMessage(t *testing.T) {
 	if err := s.store.Summaries.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save a summary made of a deleted message: %v", err)
 	}
-	checkTombstoneSweeps(t, s, m[1])
+	checkTombstoneSweeps(t, s, m[1].ID)
 }
 
 // checkFirstSweep sees that the message behind the deleted one is indexed anew, by itself.

@@ -1,7 +1,10 @@
 package erasure_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/recall"
 )
 
 func TestDeleteSession(t *testing.T) {
@@ -24,6 +27,7 @@ func TestDeleteSession(t *testing.T) {
 	only := s.remember(longterm.Extracted, gone[0], gone[1])
 	both := s.remember(longterm.Extracted, gone[0], kept[0])
 	byHand := s.remember(longterm.Seeded, gone[0])
+	unsourced := s.remember(longterm.Extracted)
 	s.keepPrompt("gone")
 	s.keepPrompt("kept")
 	s.rename(ann, "gone")
@@ -38,7 +42,9 @@ func TestDeleteSession(t *testing.T) {
 	if err != nil || len(line) != 1 || line[0].ID != kept[0].ID {
 		t.Errorf("timeline %v, %v", line, err)
 	}
-	want := map[string]bool{kept[0].ID: true, other.ID(): true, both.ID: true, byHand.ID: true}
+	want := map[string]bool{
+		kept[0].ID: true, other.ID(): true, both.ID: true, byHand.ID: true, unsourced.ID: true,
+	}
 	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
 		t.Errorf("vectors (-want +got), deleted %s, %s:\n%s", only.ID, dead.ID(), diff)
 	}
@@ -53,17 +59,17 @@ func TestDeleteSession(t *testing.T) {
 	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete it again: %v", err)
 	}
-	checkTombstoneSweeps(t, s, gone[0])
+	checkTombstoneSweeps(t, s, gone[0].ID, dead.ID())
 	if again := s.say(ann, "gone", "new"); again[0].Seq != 1 {
 		t.Errorf("a new session of the same id begins with seq %d", again[0].Seq)
 	}
 }
 
-// checkTombstoneSweeps writes a vector twice, as a late worker may, and expects that the sweeps delete it each time.
-func checkTombstoneSweeps(t *testing.T, s *fixture, m conversation.Message) {
+// checkTombstoneSweeps writes vectors twice, as a late worker may, and expects that the sweeps delete them each time.
+func checkTombstoneSweeps(t *testing.T, s *fixture, ids ...string) {
 	t.Helper()
 	for _, wait := range []time.Duration{15 * time.Minute, 25 * time.Hour} {
-		s.indexed(ann, 0, recall.MessageVectorIDs(m)...)
+		s.indexed(ann, 0, ids...)
 		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 0 {
 			t.Errorf("swept %d too early, %v", n, err)
 		}
@@ -71,12 +77,15 @@ func checkTombstoneSweeps(t *testing.T, s *fixture, m conversation.Message) {
 		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
 			t.Errorf("swept %d, %v", n, err)
 		}
-		if s.vectors(ann, 0)[m.ID] {
-			t.Error("a vector that came late is still there")
+		left := s.vectors(ann, 0)
+		for _, id := range ids {
+			if left[id] {
+				t.Errorf("the late vector %s is still there", id)
+			}
 		}
 	}
 	if count(s.keys(ann), "control#tombstone#") != 0 {
-		t.Error("a grave is still there after its rounds")
+		t.Error("a tombstone is still there after its sweeps")
 	}
 }
 
@@ -120,6 +129,52 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
+// manyMessages is a session store whose deleted session has many messages left.
+type manyMessages struct {
+	erasure.SessionStore
+	messages []conversation.Message
+}
+
+func (m manyMessages) RemainingMessages(context.Context, erasure.Tombstone, conversation.Page,
+) ([]conversation.Message, conversation.Position, error) {
+	return m.messages, "", nil
+}
+
+func (manyMessages) DeleteMessages(context.Context, conversation.UserID, []conversation.Message) error {
+	return nil
+}
+
+// savedTombstones keeps the last tombstone that was saved.
+type savedTombstones struct {
+	erasure.TombstoneStore
+	last erasure.Tombstone
+}
+
+func (s *savedTombstones) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
+	s.last = t
+	return s.TombstoneStore.SaveTombstone(ctx, t, due)
+}
+
+// TestTombstonesAreBounded deletes a session with more messages than its tombstone can have vector ids. The tombstone
+// has the last ones.
+func TestTombstonesAreBounded(t *testing.T) {
+	s := newFixture(t)
+	s.say(ann, "s", "1")
+	many := manyMessages{SessionStore: s.records}
+	for i := range 2100 {
+		many.messages = append(many.messages, conversation.Message{ID: fmt.Sprint(i)})
+	}
+	saved := &savedTombstones{TombstoneStore: s.Deps.Tombstones}
+	deps := s.Deps
+	deps.Sessions, deps.Tombstones = many, saved
+	if err := erasure.New(deps).DeleteSession(t.Context(), ann, "s"); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(saved.last.Vectors); n != 2000 || !slices.Contains(saved.last.Vectors, "2099") {
+		t.Errorf("the tombstone has %d vectors, want the last 2000", n)
+	}
+}
+
 // TestDeletionsDoWithoutTheIndex deletes while the index is down: nothing is left in the table, and the vectors go when
 // the index is back.
 func TestDeletionsDoWithoutTheIndex(t *testing.T) {
@@ -136,6 +191,9 @@ func TestDeletionsDoWithoutTheIndex(t *testing.T) {
 			s.index.fail = errIndex
 			if err := remove(s, m); err != nil {
 				t.Fatalf("delete without an index: %v", err)
+			}
+			if s.index.failures != 1 {
+				t.Errorf("%d calls to an index that is down, want 1", s.index.failures)
 			}
 			if keys := s.keys(ann); count(keys, "msg#")+count(keys, "ltm#memory#") != 0 {
 				t.Errorf("left are %v", keys)

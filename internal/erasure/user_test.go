@@ -176,6 +176,36 @@ func TestEraseCutsOffWhatTakesTooLong(t *testing.T) {
 	}
 }
 
+// cancellingIndex ends the caller's context instead of dropping vectors.
+type cancellingIndex struct {
+	erasure.Index
+	cancel context.CancelFunc
+}
+
+func (i cancellingIndex) Drop(ctx context.Context, _ conversation.UserID, _ int64) (int, error) {
+	i.cancel()
+	return 0, ctx.Err()
+}
+
+// TestEraseSavesProgressAfterCancel ends the context of an erasure. What was deleted is saved, and the next call can go
+// on at once.
+func TestEraseSavesProgressAfterCancel(t *testing.T) {
+	s := newFixture(t)
+	s.say(ann, "s", "1", "2")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	deps := s.Deps
+	deps.Index = cancellingIndex{cancel: cancel}
+	out, err := erasure.New(deps).Erase(ctx, ann, s.clock().Add(time.Minute))
+	if !errors.Is(err, context.Canceled) || out.Counts["message"] != 2 {
+		t.Errorf("erase with a context that ends: %+v, %v", out, err)
+	}
+	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	if err != nil || !out.Done || out.Counts["message"] != 2 {
+		t.Errorf("erase again: %+v, %v", out, err)
+	}
+}
+
 // forgetfulStore cannot save how far an erasure has come.
 type forgetfulStore struct{ erasure.UserStore }
 
