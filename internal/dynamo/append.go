@@ -38,9 +38,6 @@ func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in 
 	return s.replayAppend(ctx, user, in, existing)
 }
 
-// attemptsPerWait is how many attempts an append makes without a wait. Four writers seldom need more.
-const attemptsPerWait = 8
-
 // appender appends messages to one session.
 type appender struct {
 	db        *DB
@@ -57,9 +54,11 @@ type appender struct {
 // record of an earlier call with the same key.
 //
 // Every attempt is for the session as this process knows it. When another writer came first, the failed condition
-// returns the session as it is now, and the next attempt is made with that at once. After attemptsPerWait of them, the
-// writer waits to leave others room. With a wait after each conflict, the session would change during the wait, the
-// next attempt would fail for sure, and the writer that won last would keep winning.
+// returns the session as it is now, and the next attempt is made with that at once. During a wait the session would
+// change, and the next attempt would fail for sure.
+//
+// A writer that had a conflict removes the session from the cache, so that its next append begins with a read. That
+// lets the others go first. With a current version in its cache, the last winner would keep winning.
 func (a *appender) append(ctx context.Context) (out conversation.Appended, existing item, err error) {
 	const op = "append messages"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
@@ -76,7 +75,7 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		}
 	}
 	b := a.db.backoff()
-	for conflicts := 1; ; conflicts++ {
+	for conflicts := 0; ; conflicts++ {
 		attempt, err := a.newAttempt(session)
 		if err != nil {
 			return out, nil, failed(op, err)
@@ -87,7 +86,11 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 			return out, nil, err
 		}
 		if stored, err := a.isStored(ctx, attempt, failures); stored || err != nil {
-			a.db.cache.saveSession(a.user, attempt.result.Session)
+			if conflicts == 0 {
+				a.db.cache.saveSession(a.user, attempt.result.Session)
+			} else {
+				a.db.cache.removeSession(a.user, a.sessionID)
+			}
 			return attempt.result, nil, err
 		}
 		if existing, failed := failures.existing(attempt.recordPlace); failed {
@@ -95,11 +98,6 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		}
 		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
 			return out, nil, failed(op, err)
-		}
-		if conflicts%attemptsPerWait == 0 {
-			if err := b.afterConflict(ctx); err != nil {
-				return out, nil, failed(op, err)
-			}
 		}
 	}
 }

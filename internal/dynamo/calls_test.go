@@ -49,6 +49,15 @@ func TestCalls(t *testing.T) {
 		{"append warm with a key", func() error { return appendTurn("k") }, []string{write}},
 		{"append again with the key", func() error { return appendTurn("k") }, []string{write, batch, query}},
 		{"append cold", func() error { restart(); return appendTurn("") }, []string{batch, write}},
+		{"append after one of another process", func() error {
+			other := dynamotest.Open(t, table, fixedClock())
+			if _, err := other.Messages.Append(t.Context(), alice, oneMessage("a", "q")); err != nil {
+				return err
+			}
+			return appendTurn("")
+		}, []string{write, write}},
+		{"append after a conflict", func() error { return appendTurn("") }, []string{batch, write}},
+		{"append warm again", func() error { return appendTurn("") }, []string{write}},
 		{"turn", func() error {
 			turn, err := s.Turns.BeginTurn(t.Context(), alice, conversation.Append{
 				SessionID: "a", Messages: []conversation.NewMessage{question},
