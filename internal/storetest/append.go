@@ -287,6 +287,19 @@ func appendWithKey(sessionID, key string) conversation.Append {
 	}
 }
 
+// testKeysExpire uses an idempotency key again, for another request, after the 24 hours for which it is kept.
+func testKeysExpire(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "i")
+	for range 2 {
+		in := appendWithKey("i", "k")
+		in.Idempotency.BodyHash = s.clock().String()
+		if out, err := s.Messages.Append(t.Context(), alice, in); err != nil || out.Replayed {
+			t.Fatalf("append: replayed %v, %v", out.Replayed, err)
+		}
+		s.advance(24*time.Hour + time.Second)
+	}
+}
+
 func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
 	if _, err := s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
 		ID: "i", Context: coach, CoachID: "c", Title: "first", Attributes: map[string]any{"week": "1", "gone": true},

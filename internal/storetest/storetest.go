@@ -121,6 +121,7 @@ var (
 		"AppendReplays":               testAppendReplays,
 		"AppendReplaysAfterEdits":     testAppendReplaysAfterEdits,
 		"AppendReplaysAfterDeletion":  testAppendReplaysAfterDeletion,
+		"KeysExpire":                  testKeysExpire,
 		"ConcurrentAppendsWithOneKey": testConcurrentAppendsWithOneKey,
 		"ConcurrentAppends":           testConcurrentAppends,
 		"ContentRoundTrip":            testContentRoundTrip,
