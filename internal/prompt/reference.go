@@ -229,8 +229,8 @@ func (p *phrase) required() int { return len(p.words) - len(p.words)/4 }
 
 // aligned is a part of a sentence that is like the beginning of a phrase.
 type aligned struct {
-	worth       float64
-	from, count int // its first word, and how many words of the phrase it has
+	worth float64
+	from  int // its first word
 }
 
 // align finds the part of a sentence that is most like a phrase. It uses ends for the best beginning of the phrase that
@@ -256,8 +256,8 @@ func (p *phrase) align(rows map[int][]float64, ends []aligned) match {
 				worth = max(worth, row[j]*p.weights[at])
 			}
 			if worth > 0 && before.worth+worth > end.worth {
-				ends[j] = aligned{before.worth + worth, before.from, before.count + 1}
-				if ends[j].worth > best.worth && ends[j].count >= p.required() {
+				ends[j] = aligned{before.worth + worth, before.from}
+				if ends[j].worth > best.worth {
 					best.worth, best.from, best.to = ends[j].worth, before.from, j+1
 				}
 			}

@@ -41,7 +41,8 @@ func referenceCases(t *testing.T) []referenceCase {
 	return cases
 }
 
-// TestRefersBack holds the precision and the recall over testdata/references.txt, and prints them with -v.
+// TestRefersBack decides all cases of testdata/references.txt that the examples were chosen by. It holds the precision
+// and the recall over those that were held out, and prints them with -v.
 func TestRefersBack(t *testing.T) {
 	t.Parallel()
 	type counts struct{ right, found, referring, cases int }
@@ -49,7 +50,9 @@ func TestRefersBack(t *testing.T) {
 	sets := map[string]counts{}
 	for _, c := range referenceCases(t) {
 		got, n := prompt.RefersBack(c.message), sets[c.set]
-		if got != c.refers {
+		if got != c.refers && c.set == "seen" {
+			t.Errorf("%q: %v", c.message, got)
+		} else if got != c.refers {
 			t.Logf("%s: %q: %v", c.set, c.message, got)
 		}
 		for _, n := range []*counts{&n, &all} {
@@ -144,19 +147,20 @@ func TestReferenceNamesADay(t *testing.T) {
 	p.converse("newest", "coach_conversation", "c", now.Add(-time.Hour), says(0, "said newest"))
 	p.converse("here", "coach_conversation", "c", now)
 	for message, want := range map[string]string{
-		"As we said yesterday.":                       "said yesterday",
-		"What did we say the day before yesterday?":   "said before",
-		"As we said. Yesterday I slept.":              "said newest",
-		"Wie gestern besprochen.":                     "said yesterday",
-		"Wie letzte Woche besprochen.":                "said last week",
-		"Wie besprochen, hier bin ich.":               "said newest",
-		"Wie besprochen.":                             "said newest",
-		"Me dijiste ayer que descansara.":             "said yesterday",
-		"Tu m'as dit hier de me reposer.":             "said yesterday",
-		"Tu m'as dit avant-hier de me reposer.":       "said before",
-		"Você disse ontem que eu devia descansar.":    "said yesterday",
-		"La settimana scorsa abbiamo parlato di ciò.": "said last week",
-		"Je zei gisteren dat ik moest rusten.":        "said yesterday",
+		"As we said yesterday.":                                        "said yesterday",
+		"What did we say the day before yesterday?":                    "said before",
+		"As we said. Yesterday I slept.":                               "said newest",
+		"Wie gestern besprochen.":                                      "said yesterday",
+		"Wie letzte Woche besprochen.":                                 "said last week",
+		"Wie besprochen, hier bin ich.":                                "said newest",
+		"Wie besprochen.":                                              "said newest",
+		"Me dijiste ayer que descansara.":                              "said yesterday",
+		"Tu m'as dit hier de me reposer.":                              "said yesterday",
+		"Tu m'as dit avant-hier de me reposer.":                        "said before",
+		"Você disse ontem que eu devia descansar.":                     "said yesterday",
+		"La settimana scorsa abbiamo parlato di ciò.":                  "said last week",
+		"Je zei gisteren dat ik moest rusten.":                         "said yesterday",
+		"Yesterday, " + strings.Repeat("la ", 45) + "as we discussed.": "said yesterday",
 	} {
 		got := build(t, w.service(now), "u",
 			prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message})
