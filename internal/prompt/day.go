@@ -39,7 +39,9 @@ func dayText(at, now time.Time, zone *time.Location) string {
 	return local.Format(layout) + " (" + label + ")"
 }
 
-// sinceText says how long ago something was: within a day by the time that has passed, before that by the calendar.
+// sinceText says how long ago something was: within a day by the time that has passed, before that by the calendar. It
+// is for the time since the last message and for a thread's beginning: at 00:10, a message of 23:50 was 20 minutes ago.
+// What is told of a day has the label of its calendar day instead: that message is of yesterday.
 func sinceText(at, now time.Time, zone *time.Location) string {
 	switch past := now.Sub(at); {
 	case past < time.Minute:

@@ -1,5 +1,11 @@
 package prompt
 
+import (
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
 // What the tests read back with.
 var (
 	Clean   = clean
@@ -35,4 +41,33 @@ const ActivityHeading = activityHeading
 func RefersBack(message string) bool {
 	_, refers := findReference(message)
 	return refers
+}
+
+// Sitting is a sitting as the tests see it.
+type Sitting struct {
+	Messages    []*conversation.Message
+	First, Last time.Time
+	// Full is set if the sitting is told in full, InThread if it belongs to the thread.
+	Full, InThread bool
+}
+
+// Divide divides the messages of sessions, of which the first is that of the current message, said now. It returns the
+// sittings of each session, and those of the tiers that are told in full in the order in which told returns them.
+func Divide(sessions []conversation.Session, messages map[string][]*conversation.Message, now time.Time) (
+	all map[string][]Sitting, thread, today []Sitting, edge time.Time,
+) {
+	h := history{now: now, zone: time.UTC, sessions: sessions}
+	h.divide(messages, now)
+	convert := func(from []*sitting) []Sitting {
+		var out []Sitting
+		for _, s := range from {
+			out = append(out, Sitting{s.messages, s.first, s.last, s.tier.isFull(), s.inThread})
+		}
+		return out
+	}
+	all = map[string][]Sitting{}
+	for id, sittings := range h.sittings {
+		all[id] = convert(sittings)
+	}
+	return all, convert(h.told(tierThread)), convert(h.told(tierToday)), h.thread.edge
 }

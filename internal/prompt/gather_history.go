@@ -220,9 +220,9 @@ func (h *history) lacksMessages(s *conversation.Session, since time.Time, transc
 	if !h.isUnread(s, all) {
 		return false
 	}
-	first := len(all) > 0 && all[0].partial && (all[0].inThread || transcripts && all[0].tier.isFull())
-	own := transcripts && s == h.own() && len(all) == 1 && len(all[0].messages) == 0
-	return first || own || !h.newestUnread(s, all).Before(since)
+	first := len(all) > 0 && all[0].partial && all[0].tier.isFull()
+	own := s == h.own() && len(all) == 1 && len(all[0].messages) == 0
+	return transcripts && (first || own) || !h.newestUnread(s, all).Before(since)
 }
 
 // lacksDay reports whether the day of a session's newest sitting that is not told in full is unknown.

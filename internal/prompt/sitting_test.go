@@ -274,3 +274,57 @@ func TestBoundsAreNamed(t *testing.T) {
 		t.Errorf("warnings %q", warnings)
 	}
 }
+
+// session_summary tells this session's own summary if a part of it is told nowhere else, because the session that the
+// user is in is the latest one, whatever ended just now. If all of it is told, it tells the latest other session's.
+func TestLatestSummaryIsOfThisSession(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {
+		for earlier, want := range map[int]string{0: "design", 30: "here"} {
+			w := newFixture()
+			p := w.user("u")
+			lines := []line{says(0, "Hello."), answers(minute, "Hello!")}
+			for i := range earlier {
+				lines = append(lines, says(time.Duration(3+i)*minute, fmt.Sprint("message ", i)))
+			}
+			lines = append(lines, says(24*time.Hour, "Back again."))
+			summarize(p.converse("here", "coach_conversation", "c", now.Add(-25*time.Hour), lines...), "They spoke of sleep.")
+			summarize(p.converse("design", "coach_conversation", "c", now.Add(-10*minute), says(0, "Done.")),
+				"They built a program.")
+			got := blockOf(t, build(t, w.service(now), "u", request(recipe)), "session_summary")
+			if len(got.Items) != 1 || got.Items[0].SessionID != want {
+				t.Errorf("%s, with %d earlier messages: %+v, want that of %s", recipe, earlier, got.Items, want)
+			}
+		}
+	}
+}
+
+// How long ago the last message was is the time that has passed, also over a midnight; of which day it is, is another
+// matter, and is the calendar's.
+func TestElapsedTimeAndCalendarDays(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 5, 9, 0, 0, 0, time.UTC)
+	for ago, want := range map[time.Duration]struct{ elapsed, day string }{
+		40 * minute:                            {"40 minutes ago", "today"},
+		10 * time.Hour:                         {"10 hours ago", "yesterday"},
+		23*time.Hour + 59*minute:               {"23 hours ago", "yesterday"},
+		24 * time.Hour:                         {"yesterday", "yesterday"},
+		33*time.Hour + minute:                  {"2 days ago", "Tuesday"},
+		30 * 24 * time.Hour:                    {"30 days ago", "30 days ago"},
+		31 * 24 * time.Hour:                    {"1 month ago (5 January 2026)", "1 month ago"},
+		(365 + 365 + 365 + 2) * 24 * time.Hour: {"3 years ago (4 February 2023)", "3 years ago"},
+	} {
+		w := newFixture()
+		w.user("u").converse("here", "coach_conversation", "c", at.Add(-ago), says(0, "Hello."))
+		got := build(t, w.service(at), "u", request(prompt.TieredHistory)).System
+		local := at.Add(-ago)
+		for _, part := range []string{
+			"the last message with you was " + want.elapsed + ".",
+			`date="` + local.Format(time.DateOnly) + `"`, `when="` + want.day + `"`, "[human " + local.Format("15:04") + "]",
+		} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%v ago: the prompt lacks %q:\n%s", ago, part, got)
+			}
+		}
+	}
+}
