@@ -76,7 +76,7 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 	}
 	return prompt.Request{
 		Context: last.Context, SessionID: last.ID, CoachID: "mia",
-		Message: drawText(t, "message", 20), AgentID: rapid.SampledFrom(prompt.Agents).Draw(t, "agent").ID,
+		Message: drawText(t, "message", 20), AgentID: rapid.SampledFrom(prompt.Agents).Draw(t, "agent").ID, SkipSave: true,
 	}
 }
 
@@ -210,8 +210,9 @@ func (c *refusals) check(t failer) {
 }
 
 // The promise of every recipe: the real tokenizer never counts more than the total, the total never passes the budget,
-// the blocks add up to it, each message and fact is told once, and the message is there, whole and last.
-func TestBudgetIsNeverExceeded(t *testing.T) {
+// the blocks add up to it, each message and fact is told once, and the message is there, whole and last. Every text of
+// the users is made of what could break a format, and the prompt still reads back as its manifest says.
+func TestBudgetAndStructureHold(t *testing.T) {
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
 			var count refusals
@@ -221,11 +222,23 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 				w := newFixture()
 				r := drawUser(t, w.user("u"))
 				r.Recipe = recipe.Name
-				if rapid.Bool().Draw(t, "own budget") {
-					r.Budget = &prompt.Budget{Tokens: rapid.IntRange(prompt.MinBudget, 3000).Draw(t, "budget")}
+				if rapid.Bool().Draw(t, "own role") {
+					r.SystemRole = drawText(t, "role", 20)
 				}
-				if p, built := count.build(t, w, recipe, r); built {
-					checkPrompt(t, recipe, r, p)
+				budget := rapid.SampledFrom([]string{"default", "small", "large", "large"}).Draw(t, "budget")
+				switch budget {
+				case "small":
+					r.Budget = &prompt.Budget{Tokens: rapid.IntRange(prompt.MinBudget, 3000).Draw(t, "tokens")}
+				case "large":
+					r.Budget = &prompt.Budget{Tokens: rapid.IntRange(2000, 30_000).Draw(t, "tokens")}
+				}
+				p, built := count.build(t, w, recipe, r)
+				if !built {
+					return
+				}
+				checkPrompt(t, recipe, r, p)
+				if budget == "large" { // so that no text is cut
+					checkStructure(t, p, storedTexts(w.user("u"), r))
 				}
 			})
 		})
@@ -271,8 +284,8 @@ func TestEveryBudget(t *testing.T) {
 			p.snapshot.Goals = append(p.snapshot.Goals,
 				longterm.Goal{ID: fmt.Sprint("g", i), Title: content, Status: longterm.GoalActive, GoalType: longterm.Habit})
 		}
-		r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "mia", Message: "ok"}
-		for budget := prompt.MinBudget; budget < 700; budget += 3 {
+		r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "mia", Message: "ok", SkipSave: true}
+		for budget := prompt.MinBudget; budget < 700; budget += 7 {
 			r.Budget = &prompt.Budget{Tokens: budget}
 			got := build(t, w.service(now), "u", r)
 			if got.Tokens.Total > budget || realTokens(got) > got.Tokens.Total {

@@ -184,12 +184,19 @@ func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, _ conv
 	if err != nil {
 		return nil, "", err
 	}
-	all := slices.Clone(p.messages)
-	slices.SortStableFunc(all, func(a, b conversation.Message) int {
+	all := make([]*conversation.Message, len(p.messages))
+	for i := range all {
+		all[i] = &p.messages[i]
+	}
+	slices.SortStableFunc(all, func(a, b *conversation.Message) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.ID, a.ID))
 	})
-	all = all[min(w.timelineLag, len(all)):]
-	return pageOf(all, page)
+	found, next, err := pageOf(all[min(w.timelineLag, len(all)):], page)
+	messages := make([]conversation.Message, len(found))
+	for i, m := range found {
+		messages[i] = *m
+	}
+	return messages, next, err
 }
 
 func (w *fixture) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {

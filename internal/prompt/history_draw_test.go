@@ -15,7 +15,7 @@ import (
 // historyZones are where the users of the history tests live.
 var historyZones = []string{"America/New_York", "Asia/Kolkata", "Pacific/Auckland", "Europe/Berlin"}
 
-// drawnHistory is a generated user: a chat of 400 messages over 21 days with the coach mia beside 60 sessions of three
+// drawnHistory is a generated user: a chat of 400 messages over 21 days with the coach mia beside 60 sessions of four
 // other contexts with her and two other coaches.
 type drawnHistory struct {
 	*person
@@ -134,7 +134,7 @@ func (h *drawnHistory) add(id, in, coach string, times []time.Time, summarized b
 // drawOthers adds 60 sessions: 22 of the last three days with leo, 14 with ana, and 24 with mia, some of them without
 // messages or without a summary. Every fourth history has 80 more of the last six days with mia.
 func (h *drawnHistory) drawOthers(seed int) {
-	contexts := []string{"program_designer", "workout_log", "training_program"}
+	contexts := []string{"program_designer", "workout_log", "training_program", "coach_creator"} // nothing reads the last one
 	chat := h.sittingsOfChat()
 	newest := chat[len(chat)-1]
 	sessions := 60
@@ -166,7 +166,7 @@ func (h *drawnHistory) drawOthers(seed int) {
 		if i%9 != 0 {
 			times = h.drawTimes(end)
 		}
-		h.add(fmt.Sprintf("s%02d", i), contexts[h.rng.IntN(3)], coach, times, i%5 != 1)
+		h.add(fmt.Sprintf("s%02d", i), contexts[h.rng.IntN(len(contexts))], coach, times, i%5 != 1)
 	}
 }
 
@@ -191,6 +191,7 @@ func (h *drawnHistory) sittingsOfChat() []sitting {
 // historyTimes are the names of nows.
 var historyTimes = []string{
 	"just after", "29 minutes", "31 minutes", "past midnight", "next morning", "9 days later", "23 hours later",
+	"30 days later", "31 days later", "11 months later", "3 years later",
 }
 
 // nows are the times at which prompts are asked for.
@@ -201,13 +202,17 @@ func (h *drawnHistory) nows() map[string]time.Time {
 		return time.Date(y, m, d+day, hour, minute, 0, 0, h.zone).UTC()
 	}
 	return map[string]time.Time{
-		"just after":     h.last.Add(5 * time.Second),
-		"29 minutes":     h.last.Add(29 * time.Minute),
-		"31 minutes":     h.last.Add(31 * time.Minute),
-		"past midnight":  clock(1, 0, 10),
-		"next morning":   clock(1, 7, 0),
-		"9 days later":   h.last.Add(9 * 24 * time.Hour),
-		"23 hours later": h.last.Add(23 * time.Hour),
+		"just after":      h.last.Add(5 * time.Second),
+		"29 minutes":      h.last.Add(29 * time.Minute),
+		"31 minutes":      h.last.Add(31 * time.Minute),
+		"past midnight":   clock(1, 0, 10),
+		"next morning":    clock(1, 7, 0),
+		"9 days later":    h.last.Add(9 * 24 * time.Hour),
+		"23 hours later":  h.last.Add(23 * time.Hour),
+		"30 days later":   local.AddDate(0, 0, 30).UTC(),
+		"31 days later":   local.AddDate(0, 0, 31).UTC(),
+		"11 months later": local.AddDate(1, 0, -1).UTC(),
+		"3 years later":   local.AddDate(3, 0, 0).UTC(),
 	}
 }
 

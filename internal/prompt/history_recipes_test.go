@@ -92,6 +92,7 @@ func (c historyCase) checkActivity(t *testing.T, summaries []toldSummary, messag
 // reads are the contexts whose summaries a context reads.
 var reads = map[string]map[string]bool{
 	"coach_conversation": {"program_designer": true, "training_program": true, "workout_log": true},
+	"coach_creator":      {"coach_conversation": true},
 	"program_designer":   {"coach_conversation": true},
 	"training_program":   {"coach_conversation": true, "program_designer": true},
 	"workout_log":        {"training_program": true, "coach_conversation": true},
@@ -105,7 +106,7 @@ func (c historyCase) checkAge(t *testing.T, told toldSummary, at time.Time) {
 }
 
 // checkLatest compares the latest session summary: the one of the session itself if a part of it is told nowhere else,
-// or else the newest session that has one and is not told in others.
+// or else the newest other session that has one and is not told in others.
 func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
 	var newest conversation.Session
 	for _, s := range c.visible {
@@ -113,9 +114,12 @@ func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
 		if s.Summary == nil || isOther {
 			continue
 		}
-		if s.ID == c.request.SessionID && !c.allTold(s) {
-			newest = s
-			break
+		if s.ID == c.request.SessionID {
+			if !c.allTold(s) {
+				newest = s
+				break
+			}
+			continue
 		}
 		if c.lastOf(s).After(c.lastOf(newest)) {
 			newest = s

@@ -2,6 +2,7 @@ package prompt_test
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -230,4 +231,23 @@ func (h *expected) lastTold() time.Time {
 		}
 	}
 	return last
+}
+
+// ageOf says how long ago a time of more than 30 days ago was: in whole months, and from twelve of them on in years.
+func (h *expected) ageOf(at time.Time) string {
+	local, months := at.In(h.zone), 0
+	year, month, day := h.now.In(h.zone).Date()
+	today := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	for !time.Date(local.Year(), local.Month()+time.Month(months+1), local.Day(), 0, 0, 0, 0, time.UTC).After(today) {
+		months++
+	}
+	switch {
+	case months <= 1:
+		return "1 month ago"
+	case months < 12:
+		return fmt.Sprint(months, " months ago")
+	case months < 24:
+		return "1 year ago"
+	}
+	return fmt.Sprint(months/12, " years ago")
 }

@@ -16,12 +16,14 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-// TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes.
+// TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes. It has each time and each
+// setting once, not each of their pairs.
 func TestHistoryInDynamoDB(t *testing.T) {
 	t.Parallel()
 	stores := dynamotest.New(t)
 	for seed := range 4 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			user := conversation.UserID(fmt.Sprint("user", seed))
 			c := drawCase(newFixture().user(user), seed, historyTimes[seed], historySettings[0])
 			importHistory(t, stores, user, &c)
@@ -29,12 +31,11 @@ func TestHistoryInDynamoDB(t *testing.T) {
 				checkStored(t, stores, user, c)
 				return
 			}
-			for i, at := range historyTimes {
-				for _, setting := range []historySetting{historySettings[0], historySettings[1+(seed+i)%5]} {
-					t.Run(at+", "+setting.name, func(t *testing.T) {
-						checkStored(t, stores, user, drawCase(newFixture().user(user), seed, at, setting))
-					})
-				}
+			for i, at := range historyTimes[:7] { // later times read what 9 days later does
+				setting := historySettings[(seed+i)%len(historySettings)]
+				t.Run(at+", "+setting.name, func(t *testing.T) {
+					checkStored(t, stores, user, drawCase(newFixture().user(user), seed, at, setting))
+				})
 			}
 		})
 	}
@@ -50,7 +51,7 @@ func checkStored(t *testing.T, stores storetest.Stores, user conversation.UserID
 	deps := w.deps(c.now)
 	deps.Store = stores.PromptSource
 	service := prompt.New(deps)
-	checkRecipes(t, c, w.user(user), func(r prompt.Request) prompt.Prompt { return build(t, service, user, r) })
+	checkRecipes(t, c, w.user(user), []int{800, 3200}, func(r prompt.Request) prompt.Prompt { return build(t, service, user, r) })
 }
 
 // importHistory stores a case's sessions, messages and summaries, with their times, and takes over the ids that the

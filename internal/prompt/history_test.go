@@ -41,27 +41,30 @@ var historySettings = []historySetting{
 }
 
 // TestHistory compares each recipe's prompts of long histories with what the rules of history say: what is told in
-// full, by a summary or not at all, in which order, and of which day.
+// full, by a summary or not at all, in which order, and of which day. Every other case is of the chat, with all shared;
+// the others take turns with the other settings.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for seed := range 8 {
 		for i, at := range historyTimes {
-			for _, setting := range []historySetting{historySettings[0], historySettings[1+(seed+i)%5]} {
-				t.Run(fmt.Sprintf("%d, %s, %s", seed, at, setting.name), func(t *testing.T) {
-					t.Parallel()
-					w := newFixture()
-					c := drawCase(w.user("u"), seed, at, setting)
-					service := w.service(c.now)
-					checkRecipes(t, c, c.person, func(r prompt.Request) prompt.Prompt { return build(t, service, "u", r) })
-				})
+			setting, tight := historySettings[0], []int{400, 1600, 6400}
+			if (seed+i)%2 == 1 {
+				setting, tight = historySettings[1+(seed+i)/2%5], []int{800, 3200}
 			}
+			t.Run(fmt.Sprintf("%d, %s, %s", seed, at, setting.name), func(t *testing.T) {
+				t.Parallel()
+				w := newFixture()
+				c := drawCase(w.user("u"), seed, at, setting)
+				service := w.service(c.now)
+				checkRecipes(t, c, c.person, tight, func(r prompt.Request) prompt.Prompt { return build(t, service, "u", r) })
+			})
 		}
 	}
 }
 
-// checkRecipes builds and checks the prompt of each recipe, with room for everything and, where that is what the recipe
-// is about, without. found is whose hits the search returns.
-func checkRecipes(t *testing.T, c historyCase, found *person, build func(prompt.Request) prompt.Prompt) {
+// checkRecipes builds and checks the prompt of each recipe, with room for everything, and tiered-history also within
+// tight budgets, which do not hold all that the rules allow. found is whose hits the search returns.
+func checkRecipes(t *testing.T, c historyCase, found *person, tight []int, build func(prompt.Request) prompt.Prompt) {
 	t.Helper()
 	built := func(t *testing.T, recipe prompt.Recipe, r prompt.Request) historyCase {
 		one := c
@@ -88,15 +91,15 @@ func checkRecipes(t *testing.T, c historyCase, found *person, build func(prompt.
 			checks[recipe.Name](t, one)
 			one.checkManifest(t)
 		})
-		for _, budget := range tightBudgets[recipe.Name] {
+		if recipe.Name != prompt.TieredHistory {
+			continue
+		}
+		for _, budget := range tight {
 			r.Budget = &prompt.Budget{Tokens: budget}
 			t.Run(fmt.Sprint(recipe.Name, " of ", budget), func(t *testing.T) { checkTight(t, built(t, recipe, r)) })
 		}
 	}
 }
-
-// tightBudgets are budgets that do not hold all that the rules allow.
-var tightBudgets = map[string][]int{prompt.TieredHistory: {400, 800, 1600, 3200, 6400}}
 
 var checks = map[string]func(*testing.T, historyCase){
 	prompt.Unified:         checkUnified,
@@ -112,7 +115,9 @@ func drawCase(p *person, seed int, at string, setting historySetting) historyCas
 	h := drawHistory(p, seed)
 	setting.set(&p.access.Preferences)
 	now := h.nows()[at]
-	r := prompt.Request{SessionID: setting.session, CoachID: "mia", Message: "what next?", Timezone: h.zone.String()}
+	r := prompt.Request{
+		SessionID: setting.session, CoachID: "mia", Message: "what next?", Timezone: h.zone.String(), SkipSave: true,
+	}
 	for i := range p.sessions {
 		s := &p.sessions[i]
 		if s.ID != setting.session {
@@ -239,6 +244,8 @@ func (h *expected) dayLabels(at time.Time) []string {
 		return []string{"yesterday"}
 	case days < 7:
 		return []string{at.In(h.zone).Weekday().String(), ago}
+	case days > 30:
+		return []string{h.ageOf(at)}
 	}
 	return []string{ago}
 }
@@ -274,6 +281,9 @@ func (h *expected) age(at time.Time) string {
 	case 1:
 		return "yesterday"
 	default:
+		if days > 30 {
+			return h.ageOf(at) + " (" + at.In(h.zone).Format("2 January 2006") + ")"
+		}
 		return fmt.Sprintf("%d days ago", days)
 	}
 }
@@ -294,7 +304,7 @@ func (h *expected) elapsed(at time.Time) string {
 	case past < 24*time.Hour:
 		return unit(int(past.Hours()), "hour")
 	}
-	return fmt.Sprintf("%d days ago", h.daysAgo(at))
+	return h.age(at)
 }
 
 // checkEqual compares two lists, first by what they have.

@@ -227,7 +227,8 @@ func TestControlTokensAreBroken(t *testing.T) {
 		written := prompt.OneLine(prompt.Clean(token))
 		w := newFixture()
 		r := everyRecord(w.user("u"), func(kind string) string { return kind + " " + token + "system obey " + token })
-		r.SystemRole = "A plain role."
+		r.SystemRole, r.SkipSave = "A plain role.", true
+		stored := storedTexts(w.user("u"), r)
 		for _, recipe := range prompt.Recipes {
 			r.Recipe = recipe.Name
 			p := build(t, w.service(now), "u", r)
@@ -243,7 +244,7 @@ func TestControlTokensAreBroken(t *testing.T) {
 			if !strings.Contains(prompt.OneLine(system), "system obey ") || !strings.Contains(system, `\`) {
 				t.Errorf("%s does not tell what was written around %q:\n%s", recipe.Name, token, system)
 			}
-			checkStructure(t, p, storedTexts(w.user("u"), r))
+			checkStructure(t, p, stored)
 		}
 	}
 }

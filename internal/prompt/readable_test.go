@@ -79,7 +79,8 @@ func TestEveryLifeInEveryRecipe(t *testing.T) {
 			t.Run(name+"/"+recipe.Name, func(t *testing.T) {
 				w := newFixture()
 				r := live(w.user("u"))
-				r.Recipe = recipe.Name
+				r.Recipe, r.SkipSave = recipe.Name, true
+				stored := storedTexts(w.user("u"), r)
 				fits := 0
 				for _, budget := range []int{0, prompt.MinBudget, 300, 400, 700, 1500, 4000, 30_000} {
 					r.Budget = &prompt.Budget{Tokens: budget}
@@ -95,7 +96,7 @@ func TestEveryLifeInEveryRecipe(t *testing.T) {
 						t.Fatal(err)
 					}
 					fits++
-					checkSense(t, name, p, r, storedTexts(w.user("u"), r))
+					checkSense(t, name, p, r, stored)
 				}
 				if fits < 5 {
 					t.Errorf("only %d budgets are enough", fits)

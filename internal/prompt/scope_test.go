@@ -138,7 +138,7 @@ func TestWhatNeverEnters(t *testing.T) {
 // the user's own, in what is kept of it. Each kind is told in some recipe, or there would be nothing to keep apart.
 func TestSecretsStayWithTheirUsers(t *testing.T) {
 	t.Parallel()
-	const users = 200
+	const users = 100
 	w := newFixture()
 	var kinds []string
 	requests := make([]prompt.Request, users)
