@@ -134,7 +134,8 @@ func (h *drawnHistory) add(id, in, coach string, times []time.Time, summarized b
 // drawOthers adds 60 sessions: 22 of the last three days with leo, 14 with ana, and 24 with mia, some of them without
 // messages or without a summary. Every fourth history has 80 more of the last six days with mia.
 func (h *drawnHistory) drawOthers(seed int) {
-	contexts := []string{"program_designer", "workout_log", "training_program", "coach_creator"} // nothing reads the last one
+	// Nothing reads the last one.
+	contexts := []string{"program_designer", "workout_log", "training_program", "coach_creator"}
 	chat := h.sittingsOfChat()
 	newest := chat[len(chat)-1]
 	sessions := 60

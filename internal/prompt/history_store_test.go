@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-// TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes. It has each time and each
-// setting once, not each of their pairs.
+// TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes. Each time and each
+// setting comes up, not each of their pairs.
 func TestHistoryInDynamoDB(t *testing.T) {
 	t.Parallel()
 	stores := dynamotest.New(t)
@@ -51,7 +51,9 @@ func checkStored(t *testing.T, stores storetest.Stores, user conversation.UserID
 	deps := w.deps(c.now)
 	deps.Store = stores.PromptSource
 	service := prompt.New(deps)
-	checkRecipes(t, c, w.user(user), []int{800, 3200}, func(r prompt.Request) prompt.Prompt { return build(t, service, user, r) })
+	checkRecipes(t, c, w.user(user), []int{800, 3200}, func(r prompt.Request) prompt.Prompt {
+		return build(t, service, user, r)
+	})
 }
 
 // importHistory stores a case's sessions, messages and summaries, with their times, and takes over the ids that the
