@@ -34,6 +34,23 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestTokensWithClientID checks that both doors accept access tokens as Amazon Cognito makes them, without an aud.
+func TestTokensWithClientID(t *testing.T) {
+	t.Parallel()
+	var minted struct{ Token string }
+	anonymous := client.New(shared.Base)
+	do(t, anonymous, http.MethodPost, "/dev/tokens", map[string]any{"userId": "cog", "audience": "client_id"}, &minted)
+	api := anonymous.WithToken(minted.Token)
+	open(t, api, "coach_conversation", "s")
+	var got answer
+	if err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": "hi"}, got.read); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(messages(t, api, "s")); n != 2 {
+		t.Errorf("%d messages after a turn", n)
+	}
+}
+
 // TestInvalidInputIsRefused checks that the refusal names the field, and that nothing is written.
 func TestInvalidInputIsRefused(t *testing.T) {
 	t.Parallel()

@@ -20,11 +20,13 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/strictjson"
 )
 
 // Config says which tokens are valid.
 type Config struct {
-	// Issuer must equal iss, and Audience must be in aud.
+	// Issuer must equal iss. Audience must be in aud or, where a token has no aud, equal client_id, as in the access
+	// tokens of Amazon Cognito. The JWT authorizer of API Gateway has the same rule.
 	Issuer   string
 	Audience string
 	// JWKSURL is the URL of the issuer's keys. The default is the issuer's /.well-known/jwks.json.
@@ -104,8 +106,47 @@ func (v *Verifier) Warm(ctx context.Context) error {
 // claims are the claims that are read.
 type claims struct {
 	jwt.RegisteredClaims
-	Scope scopes `json:"scope"`
-	Scp   scopes `json:"scp"`
+	ClientID string `json:"client_id"`
+	Scope    scopes `json:"scope"`
+	Scp      scopes `json:"scp"`
+	// hasAudience is true if the token has an aud, even an empty one.
+	hasAudience bool
+}
+
+// claimNames are the names of claims.
+var claimNames = []string{"iss", "sub", "aud", "exp", "nbf", "iat", "jti", "client_id", "scope", "scp"}
+
+// UnmarshalJSON reads claims by their exact names (RFC 7519, section 4). It refuses repeated names, texts that are not
+// UTF-8, and names that differ from those of claims in case only, because encoding/json would take them for the claims.
+func (c *claims) UnmarshalJSON(raw []byte) error {
+	if err := strictjson.Check(raw); err != nil {
+		return err
+	}
+	var names map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &names); err != nil {
+		return err
+	}
+	for name := range names {
+		for _, known := range claimNames {
+			if name != known && strings.EqualFold(name, known) {
+				return fmt.Errorf("parse claims: %q is not %q", name, known)
+			}
+		}
+	}
+	type plain claims
+	if err := json.Unmarshal(raw, (*plain)(c)); err != nil {
+		return err
+	}
+	_, c.hasAudience = names["aud"]
+	return nil
+}
+
+// GetAudience returns aud, or client_id where there is no aud.
+func (c *claims) GetAudience() (jwt.ClaimStrings, error) {
+	if !c.hasAudience && c.ClientID != "" {
+		return jwt.ClaimStrings{c.ClientID}, nil
+	}
+	return c.Audience, nil
 }
 
 // scopes are a token's scopes. They are written as one string with spaces, or as a list.
@@ -198,7 +239,7 @@ func reason(err error) string {
 		{jwt.ErrTokenUsedBeforeIssued, "the token is issued in the future"},
 		{jwt.ErrTokenInvalidIssuer, "the token is another issuer's"},
 		{jwt.ErrTokenInvalidAudience, "the token is for another audience"},
-		{jwt.ErrTokenRequiredClaimMissing, "the token lacks a claim (exp, iss or aud)"},
+		{jwt.ErrTokenRequiredClaimMissing, "the token lacks a claim (exp, iss, or aud and client_id)"},
 		{jwt.ErrTokenSignatureInvalid, "the token is not signed with RS256 by the issuer"},
 	} {
 		if errors.Is(err, known.err) {

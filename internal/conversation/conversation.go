@@ -14,14 +14,15 @@ import (
 // store takes it as an argument, so that no read can leave out whose records it wants.
 type UserID string
 
-// Validate returns an Invalid error unless the id is 1 to 128 printable characters.
+// Validate returns an Invalid error unless the id is 1 to 128 printable characters. U+FFFD is not allowed: a decoder
+// writes it for what it cannot read, so that the ids of two users could become one.
 func (u UserID) Validate() error {
 	n := utf8.RuneCountInString(string(u))
 	if !utf8.ValidString(string(u)) || n < 1 || n > 128 {
 		return fault.InvalidField("userId", "must be 1 to 128 printable characters")
 	}
 	for _, r := range string(u) {
-		if !unicode.IsPrint(r) {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return fault.InvalidField("userId", "must be 1 to 128 printable characters")
 		}
 	}

@@ -68,7 +68,10 @@ func callerFromClaims(claims map[string]string) (Caller, error) {
 	if scopes == "" {
 		scopes = claims["scp"]
 	}
-	return Caller{User: user, Scopes: strings.Fields(strings.Trim(scopes, "[]"))}, nil
+	if list, ok := strings.CutPrefix(scopes, "["); ok && strings.HasSuffix(list, "]") {
+		scopes = strings.TrimSuffix(list, "]")
+	}
+	return Caller{User: user, Scopes: strings.Fields(scopes)}, nil
 }
 
 // Verifier checks a bearer token and returns its user and scopes. It returns an Unauthorized error for a token that is

@@ -36,6 +36,13 @@ const (
 	maxUserIDRunes = 128
 )
 
+// The claims in which a token can name its audience.
+const (
+	inAudience = "aud"
+	// inClientID gives a token like the access tokens of Amazon Cognito: it has no aud, and token_use is "access".
+	inClientID = "client_id"
+)
+
 // defaultScopes are the scopes of a token that is requested without scopes.
 var defaultScopes = []string{httpapi.ScopeUser, httpapi.ScopeApp}
 
@@ -52,6 +59,8 @@ type Claims struct {
 	UserID string
 	// Scopes are both scopes of the API if nil.
 	Scopes []string
+	// AudienceClaim is the claim that names the audience, "aud" or "client_id". The default is "aud".
+	AudienceClaim string
 	// Expiry is how long the token is valid, or 12 hours if 0. A negative one gives a token that has expired.
 	Expiry time.Duration
 }
@@ -79,10 +88,16 @@ func (i *Issuer) Mint(c Claims) (string, error) {
 	if c.Expiry == 0 {
 		c.Expiry = defaultExpiry
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
-		"iss": i.url, "sub": c.UserID, "aud": Audience, "scope": strings.Join(c.Scopes, " "),
+	claims := jwt.MapClaims{
+		"iss": i.url, "sub": c.UserID, "scope": strings.Join(c.Scopes, " "),
 		"iat": now.Add(min(c.Expiry, 0)).Unix(), "exp": now.Add(c.Expiry).Unix(), "jti": rand.Text(),
-	})
+	}
+	if c.AudienceClaim == inClientID {
+		claims[inClientID], claims["token_use"] = Audience, "access"
+	} else {
+		claims[inAudience] = Audience
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	token.Header["kid"] = i.keyID
 	signed, err := token.SignedString(i.key)
 	if err != nil {
@@ -118,6 +133,8 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		UserID string   `json:"userId"`
 		Scopes []string `json:"scopes"`
+		// Audience is the claim that names the audience: "aud", which is the default, or "client_id".
+		Audience string `json:"audience"`
 		// ExpiresIn is in seconds. A negative one gives a token that has expired, for tests.
 		ExpiresIn int `json:"expiresIn"`
 	}
@@ -125,11 +142,13 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	if err := validate(in.UserID, in.Scopes); err != nil {
+	if err := validate(in.UserID, in.Scopes, in.Audience); err != nil {
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	token, err := i.Mint(Claims{UserID: in.UserID, Scopes: in.Scopes, Expiry: time.Duration(in.ExpiresIn) * time.Second})
+	token, err := i.Mint(Claims{
+		UserID: in.UserID, Scopes: in.Scopes, AudienceClaim: in.Audience, Expiry: time.Duration(in.ExpiresIn) * time.Second,
+	})
 	if err != nil {
 		httpapi.WriteProblem(w, err)
 		return
@@ -137,7 +156,7 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	devapi.Write(w, map[string]string{"token": token})
 }
 
-func validate(userID string, scopes []string) error {
+func validate(userID string, scopes []string, audience string) error {
 	var wrong []fault.Field
 	notPrintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if n := utf8.RuneCountInString(userID); n < 1 || n > maxUserIDRunes || strings.ContainsFunc(userID, notPrintable) {
@@ -147,6 +166,9 @@ func validate(userID string, scopes []string) error {
 		if scope == "" || strings.ContainsAny(scope, " \t\r\n") {
 			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("scopes[%d]", n), Message: "must be one word"})
 		}
+	}
+	if audience != "" && audience != inAudience && audience != inClientID {
+		wrong = append(wrong, fault.Field{Field: "audience", Message: `must be "aud" or "client_id"`})
 	}
 	if len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)

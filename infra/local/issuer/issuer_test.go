@@ -28,6 +28,7 @@ func TestTokensPassTheRealCheck(t *testing.T) {
 		{"default", `{"userId":"ann"}`, "ann", []string{"throughline/user", "throughline/app"}},
 		{"one scope", `{"userId":"ann","scopes":["throughline/user"]}`, "ann", []string{"throughline/user"}},
 		{"no scopes", `{"userId":"ann","scopes":[]}`, "ann", nil},
+		{"audience in client_id", `{"userId":"ann","scopes":["x"],"audience":"client_id"}`, "ann", []string{"x"}},
 		{"any printable user", `{"userId":"ü b/c|#%"}`, "ü b/c|#%", []string{"throughline/user", "throughline/app"}},
 	}
 	url, verifier := serve(t, "")
@@ -66,6 +67,7 @@ func TestBadRequests(t *testing.T) {
 		{`{"userId":"` + strings.Repeat("x", 129) + `"}`, "invalid", "userId", 422},
 		{`{"userId":7}`, "invalid", "userId", 422},
 		{`{"userId":"a","scopes":["a b"]}`, "invalid", "scopes[0]", 422},
+		{`{"userId":"a","audience":"x"}`, "invalid", "audience", 422},
 		{`{"userId":"a","other":1}`, "invalid", "other", 422},
 		{`{`, "invalid", "", 400},
 		{`{"userId":"a"} {}`, "invalid", "", 400},
