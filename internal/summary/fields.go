@@ -94,25 +94,26 @@ const (
 	attributesDigest = "attributes:"
 )
 
-// digest identifies the values of attributes. It is empty if there are none.
-func digest(kind string, attributes map[string]any) string {
-	if len(attributes) == 0 {
-		return ""
-	}
+// digest identifies the values of attributes.
+func digest(attributes map[string]any) string {
 	text, err := json.Marshal(attributes) // sorts the names
 	if err != nil {
 		return ""
 	}
 	sum := sha256.Sum256(text)
-	return kind + hex.EncodeToString(sum[:12])
+	return hex.EncodeToString(sum[:12])
 }
 
-// digestOf is the digest of a session's attributes for a new summary.
+// digestOf is the digest of a session's attributes for a new summary. It is empty for a summary of messages without
+// fields.
 func digestOf(s conversation.Session, surface conversation.Surface, ofAttributes bool) string {
 	if ofAttributes {
-		return digest(attributesDigest, s.Attributes)
+		return attributesDigest + digest(s.Attributes)
 	}
-	return digest(fieldsDigest, ownAttributes(s, surface))
+	if own := ownAttributes(s, surface); len(own) > 0 {
+		return fieldsDigest + digest(own)
+	}
+	return ""
 }
 
 // madeOfAttributes reports whether a session's summary was made from its attributes.
@@ -130,8 +131,7 @@ func IsOutdated(s conversation.Session) bool {
 	if s.Summary == nil {
 		return s.Status == conversation.Completed && s.Summarized.Seq >= s.LastSeq && len(describe(s.Attributes)) > 0
 	}
-	current := digestOf(s, surface, madeOfAttributes(s))
-	return current != s.Summary.Digest && !(madeOfAttributes(s) && len(describe(s.Attributes)) == 0)
+	return digestOf(s, surface, madeOfAttributes(s)) != s.Summary.Digest
 }
 
 // occurredAt is the time of a summary that covers a session through its last message. A session without messages

@@ -241,6 +241,31 @@ func TestSummaryOfAttributes(t *testing.T) {
 	})
 }
 
+// TestAttributesThatAreRemoved removes all attributes of a workout that was saved by a form, and sets others later.
+func TestAttributesThatAreRemoved(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{"of the model": nil, "fallback": errDown} {
+		f := newFake()
+		s := f.service()
+		f.failModel = failure
+		f.create("s", "workout_log", map[string]any{"workoutName": "Fran", "notes": "private"})
+		consume(t, s, f.complete("s"))
+		f.failModel = nil
+		calls := f.calls
+		removed := f.alter("s", func(s *conversation.Session) { s.Attributes = map[string]any{} })
+		consume(t, s, removed, removed)
+		got, vector := f.sessions["s"].Summary, f.indexed["workout_summary#s"]
+		if got.Text != "Nothing is recorded." || vector.Text != got.Text || len(got.Tags)+len(vector.Fields) > 0 ||
+			f.calls != calls || len(f.saved) != 2 || summary.IsOutdated(f.sessions["s"]) {
+			t.Errorf("%s: the summary is %+v, the vector's %+v, after %d records", name, got, vector, len(f.saved))
+		}
+		consume(t, s, f.set("s", map[string]any{"workoutName": "Grace"}))
+		if got := f.sessions["s"].Summary; !strings.Contains(got.Text, "Grace") || f.calls != calls+1 {
+			t.Errorf("%s: with new attributes the summary is %+v", name, got)
+		}
+	}
+}
+
 // TestSystemMessagesAndAttributes completes a session in which only the app has written.
 func TestSystemMessagesAndAttributes(t *testing.T) {
 	t.Parallel()

@@ -170,13 +170,19 @@ type draft struct {
 	ofAttributes bool
 }
 
+// nothingRecorded is the text of a summary that was made from attributes which the app has removed since.
+const nothingRecorded = "Nothing is recorded."
+
 // carryOver is the draft that keeps a session's text and covers messages through a watermark.
 func carryOver(session conversation.Session, through conversation.Watermark, reason TriggerReason) draft {
 	d := draft{kind: conversation.ByModel, reason: reason, through: through, at: session.LastMessageAt}
 	if old := session.Summary; old != nil {
 		d.text, d.tags, d.model = old.Text, old.Tags, old.Model
 		d.kept, d.ofAttributes = old.Fields, madeOfAttributes(session)
-		if session.Summarized.Seq >= through.Seq {
+		switch {
+		case d.ofAttributes && len(describe(session.Attributes)) == 0:
+			d.text, d.tags, d.model = nothingRecorded, nil, "" // the text was made of attributes that are gone
+		case session.Summarized.Seq >= through.Seq:
 			d.kind = old.Kind
 		}
 	}
