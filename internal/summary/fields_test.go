@@ -1,6 +1,10 @@
 package summary_test
 
 import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/summary"
 )
 
@@ -502,5 +507,52 @@ func TestDetails(t *testing.T) {
 		100)}}
 	if got := long.Details(); len(got) > 300 || !strings.HasPrefix(got, "Workout: long name") {
 		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+// requestLog is a model that keeps its last request.
+type requestLog struct {
+	summary.Completer
+	last llm.Request
+}
+
+func (r *requestLog) Complete(ctx context.Context, in llm.Request) (llm.Completion, error) {
+	r.last = in
+	return r.Completer.Complete(ctx, in)
+}
+
+// TestSchemas checks that each schema requires all that the summary takes from an answer, which OpenAI's strict schemas
+// need.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	for context, want := range map[string][]string{
+		"coach_conversation": {"confidence", "hasEmotionalState", "hasGoals", "hasProgress", "summary", "tags"},
+		"program_designer":   {"summary", "tags"},
+	} {
+		f := newFake()
+		s := f.service()
+		model := &requestLog{Completer: s.Model}
+		s.Model = model
+		f.create("s", context, nil)
+		consume(t, s, f.say("s", "a", "b", "c", "d"))
+		var schema struct {
+			Properties           map[string]any
+			Required             []string
+			AdditionalProperties bool
+		}
+		if err := json.Unmarshal(model.last.Schema.JSON, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(schema.Properties))); diff != "" {
+			t.Errorf("%s: properties (-want +got)\n%s", context, diff)
+		}
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(schema.Required))); diff != "" || schema.AdditionalProperties {
+			t.Errorf("%s: required (-want +got)\n%s", context, diff)
+		}
+		for _, name := range want[:len(want)-2] {
+			if !strings.Contains(model.last.Messages[0].Content, name+":") {
+				t.Errorf("%s: the rules do not explain %s", context, name)
+			}
+		}
 	}
 }
