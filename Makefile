@@ -148,8 +148,8 @@ $(VENV)/.stamp: tools/requirements.txt
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tools/requirements.txt
 	@touch $@
 
-.PHONY: venv
-venv: $(VENV)/.stamp
+.PHONY: tools
+tools: $(BIN)/.stamp $(VENV)/.stamp ## Install the linters, the SAM CLI and the OpenAPI tester into .cache
 
 .PHONY: pin-python
 pin-python:

@@ -104,9 +104,9 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 
 // appendAttempt is one transaction of an append, with the places of its conditions.
 type appendAttempt struct {
-	tx                                      *transaction
-	result                                  conversation.Appended
-	sessionPlace, messagePlace, recordPlace int // recordPlace is -1 without an idempotency key
+	tx                        *transaction
+	result                    conversation.Appended
+	sessionPlace, recordPlace int // recordPlace is -1 without an idempotency key
 }
 
 func (a *appender) newAttempt(session conversation.Session) (appendAttempt, error) {
@@ -129,10 +129,7 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 		if err != nil {
 			return try, err
 		}
-		place := try.tx.put(it, notExists())
-		if i == 0 {
-			try.messagePlace = place
-		}
+		try.tx.put(it, notExists())
 	}
 	if a.addRecord != nil {
 		try.recordPlace = a.addRecord(try.tx, k, try.result)
@@ -143,17 +140,10 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 // isStored reports whether the messages are stored, either by this attempt or by an earlier one whose answer was lost.
 // Only this call knows the random part of its message ids, so a message with such an id is its own.
 func (a *appender) isStored(ctx context.Context, try appendAttempt, failures *conditionFailures) (bool, error) {
-	if failures == nil {
-		return true, nil
+	if failures == nil || !failures.ambiguous {
+		return failures == nil, nil
 	}
-	own := try.result.Messages[0].ID
-	if it, _ := failures.existing(try.messagePlace); it.string(attrMessageID) == own {
-		return true, nil
-	}
-	if !failures.ambiguous {
-		return false, nil
-	}
-	sk, _ := parseMessageID(a.user, own)
+	sk, _ := parseMessageID(a.user, try.result.Messages[0].ID)
 	records, err := a.db.read(ctx, "append messages", key{partition(a.user), sk})
 	return len(records) > 0, err
 }

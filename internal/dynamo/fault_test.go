@@ -81,6 +81,38 @@ func TestAppendIsStoredOnce(t *testing.T) {
 	}
 }
 
+// TestClientTokens checks that a transaction is repeated with the token of an attempt that may have been carried out,
+// and with a new token after an attempt that was not: DynamoDB answers a repeated token with the attempt's outcome.
+func TestClientTokens(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		same bool
+	}{
+		"no answer":    {errNoAnswer, true},
+		"server error": {&types.InternalServerError{}, true},
+		"conflict":     {transactionCancelled("TransactionConflict"), false},
+		"throttled":    {&types.ThrottlingException{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table := dynamotest.Table(t)
+			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
+			calls := failingCalls{op: "TransactWriteItems", errs: []error{c.err}}
+			var tokens []string
+			s := openIntercepted(t, table, interceptor{call: calls.call, token: func(token string) {
+				tokens = append(tokens, token)
+			}})
+			if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", "y")); err != nil {
+				t.Fatal(err)
+			}
+			if len(tokens) != 2 || tokens[0] == "" || (tokens[0] == tokens[1]) != c.same {
+				t.Errorf("tokens %q", tokens)
+			}
+		})
+	}
+}
+
 // TestPersistentFailures checks the errors of calls that go on to fail: Unavailable where a repeat may succeed, and
 // Internal, without a repeat, where it can't.
 func TestPersistentFailures(t *testing.T) {

@@ -24,6 +24,8 @@ type interceptor struct {
 	call func(op string, run func() error) error
 	// newTokens makes the engine take each attempt of a transaction for a new one, as when a client token has expired.
 	newTokens bool
+	// token is called with the client token of each transaction, unless it is nil.
+	token func(string)
 	// query changes the answer to a query, unless it is nil.
 	query func(*dynamodb.QueryInput, *dynamodb.QueryOutput)
 }
@@ -91,6 +93,9 @@ func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.Trans
 		withoutToken := *in
 		withoutToken.ClientRequestToken = nil // the client draws a new one
 		in = &withoutToken
+	}
+	if i.token != nil {
+		i.token(aws.ToString(in.ClientRequestToken))
 	}
 	return intercept(i, ctx, "TransactWriteItems", in, i.api.TransactWriteItems)
 }

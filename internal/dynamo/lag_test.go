@@ -76,7 +76,7 @@ func TestReadsUnderLag(t *testing.T) {
 	table := dynamotest.Table(t)
 	var l indexLag
 	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, fixedClock())
-	const n = 30
+	const n = 12
 	newSession(t, s, alice, "coach_conversation", "s")
 	newSession(t, s, alice, "workout_log", "other")
 	var messages []conversation.Message

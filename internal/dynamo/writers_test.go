@@ -58,7 +58,7 @@ func (w *writers) record(took time.Duration, calls []string) {
 //
 // It does not run in parallel with other tests: how often writers conflict depends on how busy the engine is.
 func TestWritersInManyProcesses(t *testing.T) {
-	for _, c := range []struct{ writers, appends, maxTransactions int }{{4, 25, 40}, {20, 10, 250}} {
+	for _, c := range []struct{ writers, appends, maxTransactions int }{{4, 25, 40}, {20, 5, 250}} {
 		t.Run(fmt.Sprint(c.writers), func(t *testing.T) {
 			table := dynamotest.Table(t)
 			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a")
