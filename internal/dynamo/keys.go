@@ -180,8 +180,12 @@ func parseMessageID(user conversation.UserID, id string) (sk string, ok bool) {
 
 // parseTime reads a time in exactly conversation.TimeFormat. time.Parse alone also accepts other spellings.
 func parseTime(stamp string) (time.Time, bool) {
-	at, err := time.Parse(conversation.TimeFormat, stamp)
-	return at, err == nil && at.Year() > 0 && conversation.FormatTime(at) == stamp
+	const point = len("2006-01-02T15:04:05")
+	if len(stamp) != len(conversation.TimeFormat) || stamp[point] != '.' || stamp[len(stamp)-1] != 'Z' {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, stamp) // several times as fast as other layouts
+	return at, err == nil && at.Year() > 0
 }
 
 // messageBounds returns the sort keys between which the messages from one time until before another lie. Both bounds

@@ -58,7 +58,7 @@ func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, 
 	sk, _ := sessionSK(in.session.Context, in.session.ID)
 	r := &rangeReader{
 		messageRange: in, db: s.db, user: user, source: sourceID(user, sk), wanted: seqs,
-		found: make(map[int]conversation.Message, len(seqs)), size: make(map[int]int, len(seqs)), missing: map[int]bool{},
+		found: make(map[int]conversation.Message, len(seqs)), size: map[int]int{}, missing: map[int]bool{},
 	}
 	if err := r.readIndex(ctx); err != nil {
 		return nil, last, false, err
@@ -79,7 +79,7 @@ type rangeReader struct {
 	source  string
 	wanted  []int
 	found   map[int]conversation.Message
-	size    map[int]int  // the bytes of those found
+	size    map[int]int  // the bytes of those found, with a bound of bytes
 	missing map[int]bool // neither in the index nor in the table, so deleted after the session was read
 }
 
@@ -98,10 +98,14 @@ func (r *rangeReader) inOrder() (messages []conversation.Message, last messageCu
 // add keeps a record that is one of the wanted messages, and returns its seq.
 func (r *rangeReader) add(it item) (seq int, ok bool) {
 	m, ok := r.decodeWanted(it)
-	if ok {
-		r.found[m.Seq], r.size[m.Seq] = m, it.size()
+	if !ok {
+		return m.Seq, false
 	}
-	return m.Seq, ok
+	r.found[m.Seq] = m
+	if r.maxBytes > 0 {
+		r.size[m.Seq] = it.size()
+	}
+	return m.Seq, true
 }
 
 func (r *rangeReader) decodeWanted(it item) (conversation.Message, bool) {

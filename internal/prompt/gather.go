@@ -63,6 +63,14 @@ type gathered struct {
 	timings       map[string]time.Duration
 }
 
+// addSessions adds a page of sessions, with the details of their summaries. next is where the next page begins.
+func (got *gathered) addSessions(sessions []conversation.Session, next conversation.Position) {
+	for _, s := range sessions {
+		got.sessions = append(got.sessions, withDetails(s))
+	}
+	got.moreSessions = next
+}
+
 // gatherer reads the sources of one prompt.
 type gatherer struct {
 	*Service

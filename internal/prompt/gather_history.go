@@ -134,8 +134,8 @@ func (g *gatherer) readSessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.got.sessions = append(make([]conversation.Session, 0, len(sessions)), sessions...)
-	g.got.moreSessions = next
+	g.got.sessions = make([]conversation.Session, 0, len(sessions)) // not nil, which means that the list is missing
+	g.got.addSessions(sessions, next)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (g historyReader) readMoreSessions(ctx context.Context) error {
 		g.addDegraded(sourceSessions, degradedReason(err))
 		return nil
 	}
-	g.got.sessions, g.got.moreSessions = append(g.got.sessions, sessions...), next
+	g.got.addSessions(sessions, next)
 	return nil
 }
 
@@ -242,15 +242,20 @@ func (h *history) fills(budget cost, limit Cap) bool {
 			if !isConversational(m.Role) {
 				continue
 			}
-			total = total.add(cappedCost(m, limit))
+			if total = total.add(cappedCost(m, limit, budget.chars > 0)); !total.within(budget) {
+				return true
+			}
 		}
 	}
-	return !total.within(budget)
+	return false
 }
 
-// cappedCost is about what a message takes of a budget.
-func cappedCost(m *conversation.Message, limit Cap) cost {
-	c := cost{tokens: m.Tokens, chars: utf8.RuneCountInString(m.Content)}
+// cappedCost is about what a message takes of a budget. Characters are counted if the budget or the limit has some.
+func cappedCost(m *conversation.Message, limit Cap, countsChars bool) cost {
+	c := cost{tokens: m.Tokens}
+	if countsChars || limit.Chars > 0 {
+		c.chars = utf8.RuneCountInString(m.Content)
+	}
 	if limit.Chars > 0 && c.chars > limit.Chars {
 		c.tokens, c.chars = c.tokens*limit.Chars/c.chars, limit.Chars
 	}

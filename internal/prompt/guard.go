@@ -80,7 +80,7 @@ func isHidden(r rune) bool {
 
 // oneLine folds a text into one line, so that it can neither begin a line nor end an item.
 func oneLine(text string) string {
-	if !strings.ContainsAny(text, "\n\t") {
+	if !containsByte(text, "\n\t") {
 		return strings.TrimSpace(text)
 	}
 	return strings.Join(strings.Fields(text), " ")
@@ -116,13 +116,23 @@ func tokenPattern(opening, rest string) *regexp.Regexp {
 // breakTokens writes a backslash into each control token, behind what opens it. A reader still sees what was written.
 // Nearly all text has no such bracket and is returned as it is.
 func breakTokens(text string) string {
-	if !strings.ContainsAny(text, "<[") && !hasLookAlike(text) {
+	if !containsByte(text, "<[") && !hasLookAlike(text) {
 		return text
 	}
 	for _, token := range controlTokens() {
 		text = token.ReplaceAllString(text, `${1}\${2}`)
 	}
 	return text
+}
+
+// containsByte is strings.ContainsAny for characters of ASCII. It is several times as fast on long texts without them.
+func containsByte(text, characters string) bool {
+	for i := range len(characters) {
+		if strings.IndexByte(text, characters[i]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // hasLookAlike reports whether a text has a bracket that looks like one of a control token's.
@@ -234,7 +244,7 @@ var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // escapeXML is the guard of the XML recipe. Its result has no tags, and no line that begins like another speaker's.
 func escapeXML(text string) string {
-	if strings.ContainsAny(text, "&<>") {
+	if containsByte(text, "&<>") {
 		text = xmlEscaper.Replace(text)
 	}
 	return guardLines(text, func(line string) bool { return line[0] == '[' })

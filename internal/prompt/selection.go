@@ -212,7 +212,7 @@ func (sel *selection) addSessions(got gathered) {
 			continue
 		}
 		known[s.ID] = len(sel.sessions)
-		sel.sessions = append(sel.sessions, withDetails(s))
+		sel.sessions = append(sel.sessions, s)
 	}
 	if got.sessions == nil {
 		sel.addSessionsOfHits(got.hits, known)
@@ -251,8 +251,8 @@ type subject struct {
 }
 
 func subjectOf(s conversation.Session) (subject, bool) {
-	record, ok := summary.Of(s)
-	return subject{record.RecordType, record.SubjectID}, ok
+	recordType, id, ok := summary.SubjectOf(s)
+	return subject{recordType, id}, ok
 }
 
 // isSuperseded reports whether another session has a newer summary of the same program or workout.

@@ -71,6 +71,15 @@ func (s Summary) Replaces(session conversation.Session) bool {
 	return better || finished
 }
 
+// SubjectOf returns what a session's summary is about, as Of does; ok is false where there is no summary.
+func SubjectOf(s conversation.Session) (of conversation.RecordType, id string, ok bool) {
+	surface, err := conversation.SurfaceOf(s.Context)
+	if err != nil || s.Summary == nil {
+		return "", "", false
+	}
+	return surface.Writes, subject(s, surface), true
+}
+
 // Of returns the summary record of a session, as far as the session's own copy has it; ok is false where there is no
 // summary. Fields are as the session's attributes are now. OccurredAt is the time of the session's last message, even
 // when the summary does not cover it yet.
