@@ -88,3 +88,9 @@ func date(t time.Time, zone *time.Location) string { return t.In(zone).Format("2
 
 // isoDate writes a local date in figures.
 func isoDate(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.DateOnly) }
+
+func isSameDay(a, b time.Time, zone *time.Location) bool {
+	yearA, monthA, dayA := a.In(zone).Date()
+	yearB, monthB, dayB := b.In(zone).Date()
+	return dayA == dayB && monthA == monthB && yearA == yearB
+}

@@ -13,7 +13,7 @@ var tieredHistory = Recipe{
 	Specification: "conversation-context-engine",
 	Budget:        cost{tokens: 30_000, chars: MaxContextChars},
 	Format:        tagged,
-	Reads:         Reads{Messages: 200, Sessions: 60},
+	Reads:         Reads{Messages: 500, Sessions: 60},
 	Instruction:   searchFirst,
 	Tools:         []string{SearchConversations},
 	Order:         []string{blockRole, blockInstruction, blockNow, blockThread, blockSessions, blockCurrent},

@@ -61,7 +61,7 @@ func transcriptEntries(sel *selection, s *sitting, rank int, slot *Slot) []*entr
 	entries := make([]*entry, 0, len(told))
 	for to := len(told); to > 0; {
 		from := to - 1
-		for from > 0 && isoDate(told[from-1].Timestamp, sel.zone) == isoDate(told[to-1].Timestamp, sel.zone) {
+		for from > 0 && isSameDay(told[from-1].Timestamp, told[to-1].Timestamp, sel.zone) {
 			from--
 		}
 		g := transcriptGroup(sel, s, told[from:to])

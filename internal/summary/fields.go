@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -158,12 +159,12 @@ func (s Summary) Details() string {
 	if err != nil {
 		return ""
 	}
-	known := wordsOf(s.Text)
+	known := sync.OnceValue(func() map[string]bool { return wordsOf(s.Text) }) // most summaries have no fields
 	var details []string
 	for _, field := range surface.Fields {
 		for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 			f, ok := fieldOf(surface, name)
-			if !ok || f != field || f.Label == "" || mentions(known, s.Fields[name]) {
+			if !ok || f != field || f.Label == "" || mentions(known(), s.Fields[name]) {
 				continue
 			}
 			_, rest, _ := strings.Cut(name, ".")
