@@ -132,6 +132,7 @@ const maxExamined = 4 << 20
 // examined.
 type pager[T any] struct {
 	limit    int
+	size     func(item) int // bytes of a record; item.size if nil
 	items    []T
 	last     string
 	bytes    int // of the records on the page
@@ -154,7 +155,11 @@ func (p *pager[T]) collect(records iter.Seq2[item, error], pick func(item) (T, b
 
 // add puts the record on the page or skips it. It returns false where the page is full.
 func (p *pager[T]) add(it item, pick func(item) (T, bool)) bool {
-	size := it.size()
+	measure := p.size
+	if measure == nil {
+		measure = item.size
+	}
+	size := measure(it)
 	if p.examined += size; p.examined > maxExamined && p.last != "" {
 		return false
 	}
