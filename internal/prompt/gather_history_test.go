@@ -65,7 +65,7 @@ func TestReadsEndWhereTheBudgetIsFull(t *testing.T) {
 		wantReads, wantIn int
 	}{
 		"full at once":     {prompt.TieredHistory, "the long walk in the park today was", 600, 1000, 0, 0},
-		"with room":        {prompt.TieredHistory, "the long walk in the park today was", 600, 30_000, 3, 600},
+		"with room":        {prompt.TieredHistory, "the long walk in the park today was", 600, 30_000, 2, 600},
 		"cut in its block": {prompt.Unified, long, 130, 60_000, 1, 130},
 	} {
 		t.Run(name, func(t *testing.T) {

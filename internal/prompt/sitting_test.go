@@ -260,8 +260,8 @@ func TestBoundsAreNamed(t *testing.T) {
 			says(0, "x")), "x")
 	}
 	var lines []line
-	for i := range 1400 {
-		lines = append(lines, says(time.Duration(i)*30*time.Second, "m"))
+	for i := range 1900 {
+		lines = append(lines, says(time.Duration(i)*20*time.Second, "m"))
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-700*minute), lines...)
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
