@@ -151,6 +151,9 @@ $(VENV)/.stamp: tools/requirements.txt
 .PHONY: tools
 tools: $(BIN)/.stamp $(VENV)/.stamp ## Install the linters, the SAM CLI and the OpenAPI tester into .cache
 
+.PHONY: venv
+venv: $(VENV)/.stamp
+
 .PHONY: pin-python
 pin-python:
 	@rm -rf $(CACHE)/pin && python3 -m venv $(CACHE)/pin
