@@ -25,7 +25,7 @@ func numbered(n int, text string) (lines []line, took time.Duration) {
 func TestSittingBeforeAnOldMessage(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
-	lines, _ := numbered(250, "later")
+	lines, _ := numbered(550, "later")
 	for i := range lines {
 		lines[i].after += 3 * minute
 	}
@@ -45,9 +45,9 @@ func TestOldSittingIsReadWhole(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
-	lines, took := numbered(300, "mine")
+	lines, _ := numbered(300, "mine")
 	p.converse("here", "coach_conversation", "c", now.Add(-9*24*time.Hour), lines...)
-	others, _ := numbered(200, "theirs")
+	others, took := numbered(500, "theirs")
 	p.converse("tom", "workout_log", "tom", now.Add(-took), others...)
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
 	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 300 messages" {
@@ -98,7 +98,7 @@ func TestUnreadSessionIsNamedByItsBeginning(t *testing.T) {
 	p := w.user("u")
 	began := on(2, 8, 0)
 	p.converse("runs", "workout_log", "c", began, says(0, "Ran 3 km."), says(3*24*time.Hour, "Ran 5 km."))
-	lines, took := numbered(230, "for tom")
+	lines, took := numbered(530, "for tom")
 	p.converse("tom", "workout_log", "tom", on(5, 8, 0).Add(-took), lines...)
 	p.converse("here", "coach_conversation", "c", now)
 	got := itemOf(t, build(t, w.service(now), "u", request(prompt.TieredHistory)), "session_summaries", "runs")
