@@ -102,6 +102,8 @@ func (g historyReader) readBefore(h *history, s *conversation.Session, n int) fu
 	var before conversation.Message
 	if all := h.sittings[s.ID]; len(all) > 0 && len(all[0].messages) > 0 {
 		before = *all[0].messages[0]
+	} else if current, ok := g.got.storedMessage(g.MessageID); ok && s == h.own() {
+		before = *current
 	}
 	session := *s
 	return func(ctx context.Context) error {

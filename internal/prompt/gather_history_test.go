@@ -21,22 +21,24 @@ func numbered(n int, text string) (lines []line, took time.Duration) {
 }
 
 // The message that a prompt is built for may be an old one. The sitting that led to it is read, however much was said
-// after it.
+// after it, and also where the first page of messages begins with that message.
 func TestSittingBeforeAnOldMessage(t *testing.T) {
 	t.Parallel()
-	w := newFixture()
-	lines, _ := numbered(550, "later")
-	for i := range lines {
-		lines[i].after += 3 * minute
-	}
-	lines = append([]line{says(0, "my knee"), answers(minute, "rest it"), says(2*minute, "how long?")}, lines...)
-	w.user("u").converse("here", "coach_conversation", "c", on(27, 8, 0), lines...)
-	r := request(prompt.TieredHistory)
-	r.MessageID, r.Message = "msg_here_3", "how long?"
-	got := build(t, w.service(now), "u", r)
-	const want = "[human 08:00] my knee\n[you 08:01] rest it\n</conversation>"
-	if !strings.Contains(got.System, want) || strings.Contains(got.System, "later") {
-		t.Errorf("the prompt lacks %q, or tells what came later:\n%s", want, got.System)
+	for _, later := range []int{550, 499} {
+		w := newFixture()
+		lines, _ := numbered(later, "later")
+		for i := range lines {
+			lines[i].after += 3 * minute
+		}
+		lines = append([]line{says(0, "my knee"), answers(minute, "rest it"), says(2*minute, "how long?")}, lines...)
+		w.user("u").converse("here", "coach_conversation", "c", on(27, 8, 0), lines...)
+		r := request(prompt.TieredHistory)
+		r.MessageID, r.Message = "msg_here_3", "how long?"
+		got := build(t, w.service(now), "u", r)
+		const want = "[human 08:00] my knee\n[you 08:01] rest it\n</conversation>"
+		if !strings.Contains(got.System, want) || strings.Contains(got.System, "later") {
+			t.Errorf("the prompt lacks %q, or tells what came later:\n%s", want, got.System)
+		}
 	}
 }
 
