@@ -13,7 +13,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/longterm"
 )
 
 // setUp stores two sessions with messages, and one record of each collection, while nothing fails.
@@ -111,25 +110,6 @@ func (sim *simulation) drawMessage() (m storedMessage, ok bool) {
 	return rapid.SampledFrom(all).Draw(sim.rt, "message"), true
 }
 
-// drawRecord draws the name of a record of one kind. ok is false where there is none.
-func (sim *simulation) drawRecord(kind string) (name string, ok bool) {
-	var names []string
-	for n := range sim.want.Records {
-		if strings.HasPrefix(n, kind+"/") {
-			names = append(names, n)
-		}
-	}
-	if len(names) == 0 {
-		return "", false
-	}
-	slices.Sort(names)
-	return rapid.SampledFrom(names).Draw(sim.rt, "record"), true
-}
-
-func (sim *simulation) drawCollection() collection {
-	return rapid.SampledFrom(collections()).Draw(sim.rt, "collection")
-}
-
 // checkMissing reports whether a session does not exist, and checks that the call on it was rejected then.
 func (sim *simulation) checkMissing(action string, exists bool, err error) bool {
 	if exists {
@@ -146,14 +126,6 @@ func (sim *simulation) saveRepeat(key conversation.Idempotency, err error, do fu
 	if key.Set() && err == nil {
 		sim.repeats = append(sim.repeats, do)
 	}
-}
-
-// doneBefore returns nil for a NotFound error of a later attempt: an earlier one has deleted the record.
-func doneBefore(again bool, err error) error {
-	if again && fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
 }
 
 func (sim *simulation) createSession() {
@@ -306,136 +278,6 @@ func (sim *simulation) saveSummary() {
 	})
 }
 
-func (sim *simulation) createRecord() {
-	c, key := sim.drawCollection(), sim.drawKey()
-	live := c.kind == "check-in" || rapid.Bool().Draw(sim.rt, "live")
-	e := entry{name: sim.newName(), live: live, at: sim.clock.time()}
-	name := c.kind + "/" + e.name
-	if m, ok := sim.drawMessage(); ok && c.kind == "memory" && rapid.Bool().Draw(sim.rt, "extracted") {
-		e.source = sim.ids["message/"+m.content]
-		sim.ids["source/"+name] = m.session + "/" + m.content
-	}
-	do := func(ctx context.Context, p *process) error {
-		id, err := c.create(ctx, p.Stores, sim.user, e, key)
-		if err == nil {
-			sim.ids[name] = id
-		}
-		return err
-	}
-	_, err := sim.call(clientCall{4, key.Set(), do})
-	sim.saveRepeat(key, err, do)
-	sim.expect("create "+c.kind, err, func(s *state) { s.Records[name] = e.value() })
-}
-
-func (sim *simulation) updateRecord() {
-	c := sim.drawCollection()
-	name, ok := sim.drawRecord(c.kind)
-	if !ok {
-		return
-	}
-	e := entry{live: c.kind == "check-in" || rapid.Bool().Draw(sim.rt, "live")}
-	_, err := sim.call(clientCall{4, sim.drawRetries(), func(ctx context.Context, p *process) error {
-		return c.update(ctx, p.Stores, sim.user, sim.ids[name], e)
-	}})
-	sim.expect("update "+c.kind, err, func(s *state) { s.Records[name] = e.value() })
-}
-
-func (sim *simulation) deleteRecord() {
-	c := sim.drawCollection()
-	name, ok := sim.drawRecord(c.kind)
-	if !ok {
-		return
-	}
-	again, err := sim.call(clientCall{3, sim.drawRetries(), func(ctx context.Context, p *process) error {
-		return c.delete(ctx, p.Stores, sim.user, sim.ids[name])
-	}})
-	sim.checkInDeleted = sim.checkInDeleted || c.kind == "check-in"
-	sim.expect("delete "+c.kind, doneBefore(again, err), func(s *state) { delete(s.Records, name) })
-}
-
-// putSingleton replaces a record of which a user has one, or a coach.
-func (sim *simulation) putSingleton() {
-	names := []string{"profile", "seed", "preferences", "coach/x", "coach/y"}
-	name, value := rapid.SampledFrom(names).Draw(sim.rt, "name"), sim.newName()
-	_, err := sim.call(clientCall{3, sim.drawRetries(), func(ctx context.Context, p *process) error {
-		switch name {
-		case "profile":
-			return errorOf(p.Profiles.Put(ctx, sim.user, longterm.Profile{Name: value}))
-		case "seed":
-			return errorOf(p.Seeds.Put(ctx, sim.user, longterm.Seed{Content: value}))
-		case "preferences":
-			return errorOf(p.Preferences.Put(ctx, sim.user, longterm.Preferences{Timezone: value}))
-		}
-		coach := longterm.Coach{ID: strings.TrimPrefix(name, "coach/"), Name: value}
-		return errorOf(p.Coaches.PutCoach(ctx, sim.user, coach))
-	}})
-	sim.expect("put "+name, err, func(s *state) { s.Records[name] = value })
-}
-
-func (sim *simulation) deleteCoach() {
-	name, ok := sim.drawRecord("coach")
-	if !ok {
-		return
-	}
-	again, err := sim.call(clientCall{2, sim.drawRetries(), func(ctx context.Context, p *process) error {
-		return p.Coaches.DeleteCoach(ctx, sim.user, strings.TrimPrefix(name, "coach/"))
-	}})
-	sim.expect("delete coach", doneBefore(again, err), func(s *state) { delete(s.Records, name) })
-}
-
-// deleteMessage deletes a message and what derives from it. The client repeats the call until it is answered.
-func (sim *simulation) deleteMessage() {
-	m, ok := sim.drawMessage()
-	if !ok {
-		return
-	}
-	again, err := sim.call(clientCall{10, true, func(ctx context.Context, p *process) error {
-		return p.deletions.DeleteMessage(ctx, sim.user, m.session, sim.ids["message/"+m.content])
-	}})
-	sim.expect("delete message", doneBefore(again, err), func(s *state) {
-		s.changeSession(m.session, func(s *sessionState) {
-			s.Messages = slices.DeleteFunc(s.Messages, func(line string) bool { return line == m.line })
-			s.Count--
-			if m.seq() <= s.Covered {
-				s.Summary, s.Covered = "", 0
-			}
-		})
-		sim.deleteMemories(s, m.session+"/"+m.content)
-	})
-}
-
-// deleteSession deletes a session. Where the client gives up, the sweep ends what has begun.
-func (sim *simulation) deleteSession() {
-	id, exists := sim.drawSession()
-	again, err := sim.call(clientCall{12, sim.drawRetries(), func(ctx context.Context, p *process) error {
-		return p.deletions.DeleteSession(ctx, sim.user, id)
-	}})
-	if sim.checkMissing("delete", exists, err) {
-		return
-	}
-	if errors.Is(err, errGivenUp) {
-		sim.clock.advance(time.Hour)
-		p, ctx := sim.process(nil)
-		if _, err := p.deletions.Sweep(ctx, 100); err != nil {
-			sim.rt.Fatalf("sweep: %v", err)
-		}
-	}
-	sim.expect("delete session", doneBefore(again, err), func(s *state) {
-		delete(s.Sessions, id)
-		sim.deleteMemories(s, id)
-	})
-}
-
-// deleteMemories deletes from the state the memories that were extracted from a message, or from any of a session.
-func (sim *simulation) deleteMemories(s *state, source string) {
-	for name := range s.Records {
-		from, extracted := sim.ids["source/"+name]
-		if extracted && (from == source || strings.HasPrefix(from, source+"/")) {
-			delete(s.Records, name)
-		}
-	}
-}
-
 // repeat repeats an acknowledged call with its key. Nothing changes, not even where its result was deleted since.
 func (sim *simulation) repeat() {
 	if len(sim.repeats) == 0 {
@@ -445,34 +287,5 @@ func (sim *simulation) repeat() {
 	_, err := sim.call(clientCall{4, sim.drawRetries(), do})
 	if err != nil && !errors.Is(err, errGivenUp) && !fault.Is(err, fault.NotFound) {
 		sim.rt.Fatalf("repeat: %v", err)
-	}
-}
-
-// erase erases the user, or goes on with an erasure. What was stored since it began stays.
-func (sim *simulation) erase(retries bool) {
-	_, err := sim.call(clientCall{30, retries, func(ctx context.Context, p *process) error {
-		out, err := p.deletions.Erase(ctx, sim.user, sim.clock.time().Add(time.Minute))
-		if err == nil && !out.Done {
-			return errNoAnswer // the call before holds the lease, until it expires
-		}
-		return err
-	}})
-	access, accessErr := sim.reader.Recall.Access(sim.t.Context(), sim.user)
-	if accessErr != nil {
-		sim.rt.Fatal(accessErr)
-	}
-	begun := access.Generation > sim.generation
-	sim.generation = access.Generation
-	if begun {
-		sim.want, sim.repeats = newState(), nil
-	}
-	switch {
-	case errors.Is(err, errGivenUp):
-		sim.erasing, sim.running = sim.erasing || begun, nil
-		sim.expectOneOf("erase", sim.want)
-	case err != nil:
-		sim.rt.Fatalf("erase: %v", err)
-	default:
-		sim.erasing = false
 	}
 }

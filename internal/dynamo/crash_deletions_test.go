@@ -1,0 +1,91 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// deleteMessage deletes a message and what derives from it. The client repeats the call until it is answered.
+func (sim *simulation) deleteMessage() {
+	m, ok := sim.drawMessage()
+	if !ok {
+		return
+	}
+	again, err := sim.call(clientCall{10, true, func(ctx context.Context, p *process) error {
+		return p.deletions.DeleteMessage(ctx, sim.user, m.session, sim.ids["message/"+m.content])
+	}})
+	sim.expect("delete message", doneBefore(again, err), func(s *state) {
+		s.changeSession(m.session, func(s *sessionState) {
+			s.Messages = slices.DeleteFunc(s.Messages, func(line string) bool { return line == m.line })
+			s.Count--
+			if m.seq() <= s.Covered {
+				s.Summary, s.Covered = "", 0
+			}
+		})
+		sim.deleteMemories(s, m.session+"/"+m.content)
+	})
+}
+
+// deleteSession deletes a session. Where the client gives up, the sweep ends what has begun.
+func (sim *simulation) deleteSession() {
+	id, exists := sim.drawSession()
+	again, err := sim.call(clientCall{12, sim.drawRetries(), func(ctx context.Context, p *process) error {
+		return p.deletions.DeleteSession(ctx, sim.user, id)
+	}})
+	if sim.checkMissing("delete", exists, err) {
+		return
+	}
+	if errors.Is(err, errGivenUp) {
+		sim.clock.advance(time.Hour)
+		p, ctx := sim.process(nil)
+		if _, err := p.deletions.Sweep(ctx, 100); err != nil {
+			sim.rt.Fatalf("sweep: %v", err)
+		}
+	}
+	sim.expect("delete session", doneBefore(again, err), func(s *state) {
+		delete(s.Sessions, id)
+		sim.deleteMemories(s, id)
+	})
+}
+
+// deleteMemories deletes from the state the memories that were extracted from a message, or from any of a session.
+func (sim *simulation) deleteMemories(s *state, source string) {
+	for name := range s.Records {
+		from, extracted := sim.ids["source/"+name]
+		if extracted && (from == source || strings.HasPrefix(from, source+"/")) {
+			delete(s.Records, name)
+		}
+	}
+}
+
+// erase erases the user, or goes on with an erasure. What was stored since it began stays.
+func (sim *simulation) erase(retries bool) {
+	_, err := sim.call(clientCall{30, retries, func(ctx context.Context, p *process) error {
+		out, err := p.deletions.Erase(ctx, sim.user, sim.clock.time().Add(time.Minute))
+		if err == nil && !out.Done {
+			return errNoAnswer // the call before holds the lease, until it expires
+		}
+		return err
+	}})
+	access, accessErr := sim.reader.Recall.Access(sim.t.Context(), sim.user)
+	if accessErr != nil {
+		sim.rt.Fatal(accessErr)
+	}
+	begun := access.Generation > sim.generation
+	sim.generation = access.Generation
+	if begun {
+		sim.want, sim.repeats = newState(), nil
+	}
+	switch {
+	case errors.Is(err, errGivenUp):
+		sim.erasing, sim.running = sim.erasing || begun, nil
+		sim.expectOneOf("erase", sim.want)
+	case err != nil:
+		sim.rt.Fatalf("erase: %v", err)
+	default:
+		sim.erasing = false
+	}
+}
