@@ -132,14 +132,14 @@ func (g *generation) deadline(ctx context.Context) (context.Context, context.Can
 }
 
 func (g *generation) savePrompt(ctx context.Context) error {
-	kept, err := prompt.NewStoredPrompt(g.prompt, prompt.SaveOptions{
+	stored, err := prompt.NewStoredPrompt(g.prompt, prompt.SaveOptions{
 		Text: g.StoreText, Now: g.Now(), TTL: g.Retention, Generation: g.turn.Session.Generation,
 	})
 	if err != nil {
 		return err
 	}
 	// The manifest is stored even when the answer is done first.
-	return g.Archive.SavePrompt(context.WithoutCancel(ctx), g.user, kept)
+	return g.Archive.SavePrompt(context.WithoutCancel(ctx), g.user, stored)
 }
 
 // renewLease renews the turn's lease until its context ends.

@@ -47,7 +47,7 @@ type fixture struct {
 	now time.Time
 }
 
-// records is the session store. The deletion of messages can be made to fail.
+// records is the real session store. Deletions of messages can be made to fail.
 type records struct {
 	erasure.SessionStore
 	fail error
@@ -60,7 +60,7 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 	return r.SessionStore.DeleteMessages(ctx, user, messages)
 }
 
-// index is the real index. Deletion can be made to fail.
+// index is the real index. Deletions can be made to fail.
 type index struct {
 	*pinecone.Client
 	fail error
@@ -123,8 +123,8 @@ func (s *fixture) advance(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// say stores messages and their vectors, in a session that is made where it is missing.
-func (s *fixture) say(user conversation.UserID, session string, contents ...string) []conversation.Message {
+// addMessages stores messages and their vectors. It creates the session if there is none.
+func (s *fixture) addMessages(user conversation.UserID, session string, contents ...string) []conversation.Message {
 	s.t.Helper()
 	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
 	if _, err := s.store.Sessions.Session(s.t.Context(), user, session); err != nil {
@@ -158,7 +158,7 @@ func (s *fixture) indexed(user conversation.UserID, generation int64, ids ...str
 	}
 }
 
-// summarize stores the summary of a session as it stands, and its vector.
+// summarize stores a summary of all messages of a session, and its vector.
 func (s *fixture) summarize(user conversation.UserID, id string) summary.Summary {
 	s.t.Helper()
 	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
@@ -181,7 +181,7 @@ func (s *fixture) summaryOf(session conversation.Session) summary.Summary {
 	}
 }
 
-// vectors are the ids that the index holds of a user's generation.
+// vectors returns the ids of all vectors of a user's generation.
 func (s *fixture) vectors(user conversation.UserID, generation int64) map[string]bool {
 	s.t.Helper()
 	matches, err := s.index.Query(s.t.Context(), user, generation, vector.Query{Dense: []float32{1, 0}, TopK: 1000})
@@ -195,7 +195,7 @@ func (s *fixture) vectors(user conversation.UserID, generation int64) map[string
 	return ids
 }
 
-// keys are the sort keys of every record that the table holds of a user.
+// keys returns the sort keys of all records of a user.
 func (s *fixture) keys(user conversation.UserID) []string {
 	s.t.Helper()
 	return dynamotest.Keys(s.t, s.table, user)
@@ -206,7 +206,7 @@ var (
 	errTable = errors.New("no table")
 )
 
-// remember stores a memory drawn from messages, and its vector.
+// remember stores a memory of some messages, and its vector.
 func (s *fixture) remember(source longterm.MemorySource, messages ...conversation.Message) longterm.Memory {
 	s.t.Helper()
 	m := longterm.Memory{Content: "fact", Source: source, CreatedAt: s.clock()}
@@ -221,7 +221,7 @@ func (s *fixture) remember(source longterm.MemorySource, messages ...conversatio
 	return stored
 }
 
-// rename gives a session another title: the one before is kept for repeats.
+// rename gives a session another title. The store keeps the title before it, for calls that are repeated.
 func (s *fixture) rename(user conversation.UserID, session string) {
 	s.t.Helper()
 	title := "another"
@@ -231,7 +231,8 @@ func (s *fixture) rename(user conversation.UserID, session string) {
 	}
 }
 
-func (s *fixture) keepPrompt(session string) (id string) {
+// savePrompt stores a prompt of a session, with its text.
+func (s *fixture) savePrompt(session string) (id string) {
 	s.t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.store.Recall.Access(s.t.Context(), ann)

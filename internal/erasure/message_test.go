@@ -16,10 +16,10 @@ import (
 
 func TestDeleteMessage(t *testing.T) {
 	s := newFixture(t)
-	m := s.say(ann, "s", "1", "2", "3")
+	m := s.addMessages(ann, "s", "1", "2", "3")
 	s.summarize(ann, "s")
 	fact := s.remember(longterm.Extracted, m[1])
-	s.keepPrompt("s")
+	s.savePrompt("s")
 	if err := s.DeleteMessage(t.Context(), ann, "other", m[1].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete it from another session: %v", err)
 	}
@@ -51,7 +51,7 @@ func TestDeleteMessage(t *testing.T) {
 	if keys := s.keys(ann); count(keys, "summary#")+count(keys, "prompt#")+count(keys, "ltm#memory#") != 0 {
 		t.Errorf("left are %v", keys)
 	}
-	// A summariser that had read the message before it was deleted comes too late.
+	// A summary is saved late: it was made from the message before it was deleted.
 	late := s.summaryOf(before)
 	if err := s.store.Summaries.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save a summary made of a deleted message: %v", err)
@@ -59,7 +59,7 @@ func TestDeleteMessage(t *testing.T) {
 	checkTombstoneSweeps(t, s, m[1].ID)
 }
 
-// checkFirstSweep sees that the message behind the deleted one is indexed anew, by itself.
+// checkFirstSweep checks that the first sweep indexes the message behind the deleted one again, without its words.
 func (s *fixture) checkFirstSweep(m []conversation.Message) {
 	s.t.Helper()
 	if n, err := s.Sweep(s.t.Context(), 10); err != nil || n != 1 {
@@ -71,19 +71,20 @@ func (s *fixture) checkFirstSweep(m []conversation.Message) {
 	}
 }
 
-// TestKeptPromptsForgetWhatWasDeleted keeps prompts of two sessions before and after what is deleted was said.
-func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
+// TestStoredPromptsLoseDeletedTexts deletes a message or a session. Only the prompts that were stored before it was
+// written, or well after the deletion, keep their texts.
+func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 	for name, remove := range map[string]func(s *fixture, m conversation.Message) error{
 		"message": func(s *fixture, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
 		"session": func(s *fixture, _ conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFixture(t)
-			s.say(ann, "other", "before")
-			early := s.keepPrompt("other")
+			s.addMessages(ann, "other", "before")
+			early := s.savePrompt("other")
 			s.advance(3 * time.Hour)
-			m := s.say(ann, "s", "secret")
-			own, after := s.keepPrompt("s"), s.keepPrompt("other")
+			m := s.addMessages(ann, "s", "secret")
+			own, after := s.savePrompt("s"), s.savePrompt("other")
 			if err := remove(s, m[0]); err != nil {
 				t.Fatal(err)
 			}
@@ -91,11 +92,11 @@ func TestKeptPromptsForgetWhatWasDeleted(t *testing.T) {
 				t.Errorf("the session's own prompt: %v", err)
 			}
 			if !s.quotes(early) || s.quotes(after) {
-				t.Errorf("the prompt of before has its text: %v, that of afterwards: %v", s.quotes(early), s.quotes(after))
+				t.Errorf("the earlier prompt has its text: %v, the later one: %v", s.quotes(early), s.quotes(after))
 			}
-			late := s.keepPrompt("other") // it was being built at the time
+			late := s.savePrompt("other") // it was being built at the time
 			s.advance(20 * time.Minute)
-			fresh := s.keepPrompt("other")
+			fresh := s.savePrompt("other")
 			if _, err := s.Sweep(t.Context(), 10); err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +122,7 @@ func (s *fixture) read(id string) (conversation.Session, []conversation.Message)
 
 func TestDeleteMessagesWhileAppending(t *testing.T) {
 	s := newFixture(t)
-	m := s.say(ann, "s", "1", "2", "3", "4", "5", "6", "7", "8")
+	m := s.addMessages(ann, "s", "1", "2", "3", "4", "5", "6", "7", "8")
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -129,7 +130,7 @@ func TestDeleteMessagesWhileAppending(t *testing.T) {
 				t.Errorf("delete %d: %v", i, err)
 			}
 		})
-		wg.Go(func() { s.say(ann, "s", fmt.Sprint("more", i)) })
+		wg.Go(func() { s.addMessages(ann, "s", fmt.Sprint("more", i)) })
 	}
 	wg.Wait()
 	session, messages := s.read("s")

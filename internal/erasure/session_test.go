@@ -19,17 +19,17 @@ import (
 
 func TestDeleteSession(t *testing.T) {
 	s := newFixture(t)
-	gone, kept := s.say(ann, "gone", "a1", "a2", strings.Repeat("long ", 3000)), []conversation.Message{}
-	kept = append(kept, s.say(ann, "kept", "b1")...)
-	gone = append(gone, s.say(ann, "gone", "a4")...) // the other session's message lies in between
+	gone, kept := s.addMessages(ann, "gone", "a1", "a2", strings.Repeat("long ", 3000)), []conversation.Message{}
+	kept = append(kept, s.addMessages(ann, "kept", "b1")...)
+	gone = append(gone, s.addMessages(ann, "gone", "a4")...) // the other session's message lies in between
 	other := s.summarize(ann, "kept")
 	dead := s.summarize(ann, "gone")
 	only := s.remember(longterm.Extracted, gone[0], gone[1])
 	both := s.remember(longterm.Extracted, gone[0], kept[0])
 	byHand := s.remember(longterm.Seeded, gone[0])
 	unsourced := s.remember(longterm.Extracted)
-	s.keepPrompt("gone")
-	s.keepPrompt("kept")
+	s.savePrompt("gone")
+	s.savePrompt("kept")
 	s.rename(ann, "gone")
 	s.rename(ann, "kept")
 	if err := s.DeleteSession(t.Context(), ann, "gone"); err != nil {
@@ -60,7 +60,7 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("delete it again: %v", err)
 	}
 	checkTombstoneSweeps(t, s, gone[0].ID, dead.ID())
-	if again := s.say(ann, "gone", "new"); again[0].Seq != 1 {
+	if again := s.addMessages(ann, "gone", "new"); again[0].Seq != 1 {
 		t.Errorf("a new session of the same id begins with seq %d", again[0].Seq)
 	}
 }
@@ -102,13 +102,13 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 		},
 		"another of its id": func(s *fixture) error {
 			s.advance(time.Second)
-			s.say(ann, "s", "new")
+			s.addMessages(ann, "s", "new")
 			return s.DeleteSession(t.Context(), ann, "s")
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			s := newFixture(t)
-			s.say(ann, "s", "1", "2")
+			s.addMessages(ann, "s", "1", "2")
 			s.records.fail = errTable
 			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errTable) {
 				t.Fatalf("delete without a table: %v", err)
@@ -129,7 +129,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// manyMessages is a session store whose deleted session has many messages left.
+// manyMessages is a session store in which a deleted session still has many messages.
 type manyMessages struct {
 	erasure.SessionStore
 	messages []conversation.Message
@@ -144,7 +144,7 @@ func (manyMessages) DeleteMessages(context.Context, conversation.UserID, []conve
 	return nil
 }
 
-// savedTombstones keeps the last tombstone that was saved.
+// savedTombstones records the last tombstone that was saved.
 type savedTombstones struct {
 	erasure.TombstoneStore
 	last erasure.Tombstone
@@ -159,7 +159,7 @@ func (s *savedTombstones) SaveTombstone(ctx context.Context, t erasure.Tombstone
 // has the last ones.
 func TestTombstonesAreBounded(t *testing.T) {
 	s := newFixture(t)
-	s.say(ann, "s", "1")
+	s.addMessages(ann, "s", "1")
 	many := manyMessages{SessionStore: s.records}
 	for i := range 2100 {
 		many.messages = append(many.messages, conversation.Message{ID: fmt.Sprint(i)})
@@ -175,9 +175,9 @@ func TestTombstonesAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeletionsDoWithoutTheIndex deletes while the index is down: nothing is left in the table, and the vectors go when
-// the index is back.
-func TestDeletionsDoWithoutTheIndex(t *testing.T) {
+// TestDeletionsWithoutTheIndex deletes while the index is down. Nothing is left in the table, and a sweep deletes the
+// vectors once the index answers.
+func TestDeletionsWithoutTheIndex(t *testing.T) {
 	for name, remove := range map[string]func(s *fixture, m []conversation.Message) error{
 		"session": func(s *fixture, _ []conversation.Message) error { return s.DeleteSession(t.Context(), ann, "s") },
 		"message": func(s *fixture, m []conversation.Message) error {
@@ -186,7 +186,7 @@ func TestDeletionsDoWithoutTheIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFixture(t)
-			m := s.say(ann, "s", "only")
+			m := s.addMessages(ann, "s", "only")
 			fact := s.remember(longterm.Extracted, m[0])
 			s.index.fail = errIndex
 			if err := remove(s, m); err != nil {

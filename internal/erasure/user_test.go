@@ -23,18 +23,18 @@ import (
 func TestErase(t *testing.T) {
 	s := newFixture(t)
 	for i := range 3 {
-		s.say(ann, fmt.Sprint("s", i), fmt.Sprint("m", i), fmt.Sprint("n", i))
+		s.addMessages(ann, fmt.Sprint("s", i), fmt.Sprint("m", i), fmt.Sprint("n", i))
 	}
 	s.summarize(ann, "s0")
 	s.remember(longterm.Seeded)
-	s.keepPrompt("s1")
+	s.savePrompt("s1")
 	if _, err := s.store.Profiles.Put(t.Context(), ann, longterm.Profile{Name: "Ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.store.Preferences.Put(t.Context(), ann, longterm.Preferences{Timezone: "UTC"}); err != nil {
 		t.Fatal(err)
 	}
-	s.say(bob, "s0", "bob's")
+	s.addMessages(bob, "s0", "bob's")
 	dynamotest.Put(t, s.table, ann, "workout#1", nil)
 	dynamotest.Put(t, s.table, ann, "summary#the app's own", nil)
 	dynamotest.Put(t, s.table, ann, "conversation#legacy", map[string]types.AttributeValue{
@@ -71,7 +71,7 @@ func TestErase(t *testing.T) {
 	checkNothingComesBack(t, s, session)
 }
 
-// checkNothingComesBack lets workers that were late write, and the user come back.
+// checkNothingComesBack repeats late writes of background workers after an erasure, and the user starts again.
 func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 	t.Helper()
 	if err := s.store.Summaries.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
@@ -90,7 +90,7 @@ func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 		}
 	}
 	s.indexed(ann, 0, "late vector")
-	back := s.say(ann, "s1", "m1") // the same id, the same text, the same idempotency key
+	back := s.addMessages(ann, "s1", "m1") // the same id, the same text, the same idempotency key
 	if back[0].Generation != 1 || back[0].Seq != 1 {
 		t.Errorf("who comes back gets %+v", back[0])
 	}
@@ -109,7 +109,7 @@ func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 func TestEraseInSteps(t *testing.T) {
 	s := newFixture(t)
 	for i := range 30 {
-		s.say(ann, "s", fmt.Sprint(i))
+		s.addMessages(ann, "s", fmt.Sprint(i))
 	}
 	s.index.fail = errIndex
 	for range 2 {
@@ -123,7 +123,7 @@ func TestEraseInSteps(t *testing.T) {
 	if err != nil || out.Done || out.Generation != 1 || out.Counts["message"] != 30 {
 		t.Fatalf("erase without time: %+v, %v", out, err)
 	}
-	// While one call has the user, another tells how far it is.
+	// While one call holds the lease, another returns its progress.
 	if _, held, err := s.store.Erasures.BeginErasure(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
@@ -142,33 +142,34 @@ func TestEraseInSteps(t *testing.T) {
 	}
 }
 
-// stuckIndex answers nothing before the caller gives up, and tells how long that one would have waited at most.
-type stuckIndex struct {
+// hangingIndex answers only when the caller gives up. timeLeft is how long the caller would have waited at most.
+type hangingIndex struct {
 	erasure.Index
 	timeLeft time.Duration
 }
 
-func (i *stuckIndex) Drop(ctx context.Context, _ conversation.UserID, _ int64) (int, error) {
+func (i *hangingIndex) Drop(ctx context.Context, _ conversation.UserID, _ int64) (int, error) {
 	end, _ := ctx.Deadline()
 	i.timeLeft = time.Until(end)
 	<-ctx.Done()
 	return 0, ctx.Err()
 }
 
-// TestEraseCutsOffWhatTakesTooLong erases where the index hangs: the time cuts it off, and what was deleted is saved.
-func TestEraseCutsOffWhatTakesTooLong(t *testing.T) {
+// TestEraseStopsAtItsDeadline erases with an index that hangs. The erasure ends at its deadline, and what was deleted
+// is saved.
+func TestEraseStopsAtItsDeadline(t *testing.T) {
 	s := newFixture(t)
-	s.say(ann, "s", "1", "2")
-	stuck := &stuckIndex{}
+	s.addMessages(ann, "s", "1", "2")
+	hanging := &hangingIndex{}
 	deps := s.Deps
-	deps.Index, deps.Now = stuck, time.Now
-	// The table's clock stands, so that the erasure's own time is all that passes.
+	deps.Index, deps.Now = hanging, time.Now
+	// The table's clock does not move, so only the erasure's own time passes.
 	out, err := erasure.New(deps).Erase(t.Context(), ann, time.Now().Add(2*time.Second))
 	if !errors.Is(err, context.DeadlineExceeded) || out.Done || out.Generation != 1 || out.Counts["message"] != 2 {
 		t.Errorf("erase with an index that hangs: %+v, %v", out, err)
 	}
-	if stuck.timeLeft > 2*time.Second {
-		t.Errorf("the index had %v left", stuck.timeLeft)
+	if hanging.timeLeft > 2*time.Second {
+		t.Errorf("the index had %v left", hanging.timeLeft)
 	}
 	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 2 || out.Vectors != 2 {
@@ -191,7 +192,7 @@ func (i cancellingIndex) Drop(ctx context.Context, _ conversation.UserID, _ int6
 // on at once.
 func TestEraseSavesProgressAfterCancel(t *testing.T) {
 	s := newFixture(t)
-	s.say(ann, "s", "1", "2")
+	s.addMessages(ann, "s", "1", "2")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	deps := s.Deps
@@ -206,19 +207,20 @@ func TestEraseSavesProgressAfterCancel(t *testing.T) {
 	}
 }
 
-// forgetfulStore cannot save how far an erasure has come.
-type forgetfulStore struct{ erasure.UserStore }
+// failingStore fails to save the progress of an erasure.
+type failingStore struct{ erasure.UserStore }
 
-func (forgetfulStore) SaveErasure(context.Context, conversation.UserID, erasure.Progress, time.Time) error {
+func (failingStore) SaveErasure(context.Context, conversation.UserID, erasure.Progress, time.Time) error {
 	return errIndex
 }
 
-// TestEraseTellsNoMoreThanIsSaved erases all, and cannot say so in the table: the user is told to come again.
-func TestEraseTellsNoMoreThanIsSaved(t *testing.T) {
+// TestEraseReportsOnlySavedProgress erases everything and fails to save that. The answer counts nothing, and the next
+// call goes on.
+func TestEraseReportsOnlySavedProgress(t *testing.T) {
 	s := newFixture(t)
-	s.say(ann, "s", "1", "2")
+	s.addMessages(ann, "s", "1", "2")
 	deps := s.Deps
-	deps.Users = forgetfulStore{deps.Users}
+	deps.Users = failingStore{deps.Users}
 	out, err := erasure.New(deps).Erase(t.Context(), ann, s.clock().Add(time.Minute))
 	if !errors.Is(err, errIndex) || out.Done || out.Generation != 1 || len(out.Counts) != 0 {
 		t.Errorf("erase without saving: %+v, %v", out, err)
@@ -229,11 +231,11 @@ func TestEraseTellsNoMoreThanIsSaved(t *testing.T) {
 	}
 }
 
-// TestEraseWhileWriting erases while the user writes: what is acknowledged in a session made afterwards stays, and
-// nothing of before is left.
+// TestEraseWhileWriting erases while the user writes. What is acknowledged in a session that was created afterwards
+// stays, and nothing from before is left.
 func TestEraseWhileWriting(t *testing.T) {
 	s := newFixture(t)
-	s.say(ann, "s", "before")
+	s.addMessages(ann, "s", "before")
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for w := range 4 {

@@ -27,7 +27,7 @@ type Record struct {
 	Recipe    string `json:"recipe"`
 	CreatedAt string `json:"createdAt"`
 	ExpiresAt string `json:"expiresAt"`
-	// SHA256 is the hex hash of the rendered prompt, kept whether or not the text is.
+	// SHA256 is the hex hash of the rendered prompt. It is stored even if the text is not.
 	SHA256   string    `json:"sha256"`
 	Tokens   Tokens    `json:"tokens"`
 	Manifest *Manifest `json:"manifest,omitempty"`
@@ -111,16 +111,16 @@ func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 		return StoredPrompt{}, err
 	}
 	built := createdAt(p.ID, k.Now)
-	kept := StoredPrompt{
+	stored := StoredPrompt{
 		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: built, ExpiresAt: built.Add(k.TTL),
 		Generation: k.Generation, Manifest: manifest,
 	}
 	if k.Text {
-		if kept.Text, err = deflate(text); err != nil {
+		if stored.Text, err = deflate(text); err != nil {
 			return StoredPrompt{}, err
 		}
 	}
-	return kept, nil
+	return stored, nil
 }
 
 // promptID returns an id that contains the time, so that a store can derive its key from it.
@@ -156,10 +156,11 @@ func encodeManifest(a storedManifest) ([]byte, error) {
 			return packed, nil
 		}
 	}
-	return nil, fault.New(fault.Internal, "the manifest is too large to keep")
+	return nil, fault.New(fault.Internal, "the manifest is too large to store")
 }
 
-// limitItems keeps at most that many items of each block, included ones before dropped ones; negative keeps all.
+// limitItems returns the manifest with at most that many items of each block, included ones before dropped ones. A
+// negative number does not limit.
 func limitItems(m Manifest, lines int) Manifest {
 	if lines < 0 {
 		return m
@@ -175,7 +176,7 @@ func limitItems(m Manifest, lines int) Manifest {
 	m.Blocks = blocks
 	if cut > 0 {
 		m.Warnings = append(slices.Clip(m.Warnings),
-			fmt.Sprintf("%d lines of this manifest were left out to keep it within %d bytes", cut, MaxManifestBytes))
+			fmt.Sprintf("%d lines of this manifest were left out so that it has at most %d bytes", cut, MaxManifestBytes))
 	}
 	return m
 }
@@ -184,25 +185,25 @@ func firstItems(items []Item, lines int) []Item {
 	if len(items) <= lines {
 		return items
 	}
-	kept := make([]Item, 0, lines)
+	first := make([]Item, 0, lines)
 	for _, want := range []bool{true, false} {
 		for _, it := range items {
-			if len(kept) < lines && (it.Decision != Dropped) == want {
-				kept = append(kept, it)
+			if len(first) < lines && (it.Decision != Dropped) == want {
+				first = append(first, it)
 			}
 		}
 	}
-	return kept
+	return first
 }
 
 // Get returns one stored prompt with its manifest, and its rendered text if that is stored. A prompt that is deleted,
 // expired or another user's is NotFound.
 func (s *Service) Get(ctx context.Context, user conversation.UserID, promptID string) (Record, error) {
-	kept, err := s.Archive.StoredPrompt(ctx, user, promptID)
+	stored, err := s.Archive.StoredPrompt(ctx, user, promptID)
 	if err != nil {
 		return Record{}, err
 	}
-	return decodeFullRecord(kept)
+	return decodeFullRecord(stored)
 }
 
 // List returns one page of the stored prompts of a session, or of all sessions if sessionID is empty, newest first,
@@ -227,12 +228,12 @@ func (s *Service) ListFull(ctx context.Context, user conversation.UserID, page c
 func (s *Service) list(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page,
 	decodeRecord func(StoredPrompt) (Record, error),
 ) ([]Record, conversation.Position, error) {
-	kept, next, err := s.Archive.StoredPrompts(ctx, user, sessionID, page)
+	stored, next, err := s.Archive.StoredPrompts(ctx, user, sessionID, page)
 	if err != nil {
 		return nil, "", err
 	}
-	records := make([]Record, len(kept))
-	for i, k := range kept {
+	records := make([]Record, len(stored))
+	for i, k := range stored {
 		if records[i], err = decodeRecord(k); err != nil {
 			return nil, "", err
 		}
@@ -288,10 +289,10 @@ const maxInflatedBytes = 8 << 20
 func inflate(packed []byte, into any) error {
 	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxInflatedBytes))
 	if err != nil {
-		return fmt.Errorf("decompress kept prompt: %w", err)
+		return fmt.Errorf("decompress stored prompt: %w", err)
 	}
 	if err := json.Unmarshal(plain, into); err != nil {
-		return fmt.Errorf("decode kept prompt: %w", err)
+		return fmt.Errorf("decode stored prompt: %w", err)
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// What is kept can be read back and listed; the manifest fits, and its hash is the text's own.
-func TestKeeping(t *testing.T) {
+// TestStoredPrompts reads stored prompts and lists them.
+func TestStoredPrompts(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	r := ann(t, w)
@@ -28,18 +28,18 @@ func TestKeeping(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(p.Tools, got.Tools); diff != "" || len(got.Tools) == 0 {
-		t.Errorf("tools -built +kept:\n%s", diff)
+		t.Errorf("tools -built +stored:\n%s", diff)
 	}
 	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens ||
 		got.SessionID != "chat" {
 		t.Errorf("read back %+v", got)
 	}
 	if diff := cmp.Diff(p.Manifest, *got.Manifest); diff != "" {
-		t.Errorf("manifest -built +kept:\n%s", diff)
+		t.Errorf("manifest -built +stored:\n%s", diff)
 	}
 	if got.CreatedAt != "2026-02-05T18:30:00.000Z" || got.ExpiresAt != "2026-02-12T18:30:00.000Z" ||
 		len(got.SHA256) != 64 {
-		t.Errorf("kept from %s to %s, hash %s", got.CreatedAt, got.ExpiresAt, got.SHA256)
+		t.Errorf("stored from %s to %s, hash %s", got.CreatedAt, got.ExpiresAt, got.SHA256)
 	}
 	deps.StoreText = false
 	bare := build(t, prompt.New(deps), "ann", r)
@@ -59,17 +59,17 @@ func TestKeeping(t *testing.T) {
 		t.Errorf("whole list -want +got:\n%s", diff)
 	}
 	r.SkipSave = true
-	if p := build(t, s, "ann", r); len(w.kept) != 2 || p.Model != "gpt-4o" {
-		t.Errorf("%d kept, model %q", len(w.kept), p.Model)
+	if p := build(t, s, "ann", r); len(w.prompts) != 2 || p.Model != "gpt-4o" {
+		t.Errorf("%d stored, model %q", len(w.prompts), p.Model)
 	}
 	if _, err := s.Get(t.Context(), "ann", "prompt_1_x"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown prompt: %v", err)
 	}
 }
 
-// The text is kept with its manifest in every recipe, context-format's payload included (maas-context-format,
+// TestStoredText reads the stored texts of all recipes, the payload of context-format among them (maas-context-format,
 // "Assembly Logic", 4).
-func TestKeptText(t *testing.T) {
+func TestStoredText(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		w := newFixture()
@@ -88,8 +88,8 @@ func TestKeptText(t *testing.T) {
 	}
 }
 
-// A caller that packs later keeps the time at which the prompt was built.
-func TestPackKeepsTheTimeOfTheID(t *testing.T) {
+// TestCreationTimeIsThatOfTheID encodes a prompt a minute after it was built.
+func TestCreationTimeIsThatOfTheID(t *testing.T) {
 	t.Parallel()
 	k, err := prompt.NewStoredPrompt(prompt.Prompt{ID: fmt.Sprintf("prompt_%d_x", now.UnixMilli())},
 		prompt.SaveOptions{Now: now.Add(time.Minute), TTL: time.Hour})
@@ -98,7 +98,7 @@ func TestPackKeepsTheTimeOfTheID(t *testing.T) {
 	}
 }
 
-// A manifest too large to keep loses lines, the dropped ones first, and says how many.
+// TestManifestIsBounded stores a manifest that is too large. It loses items, dropped ones first, and says how many.
 func TestManifestIsBounded(t *testing.T) {
 	t.Parallel()
 	var items []prompt.Item
@@ -115,16 +115,16 @@ func TestManifestIsBounded(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(k.Manifest), err)
 	}
 	w := newFixture()
-	w.kept[k.ID] = k
+	w.prompts[k.ID] = k
 	got, err := w.service(now).Get(t.Context(), "u", k.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := got.Manifest.Blocks[0].Items
-	if len(kept) != 40 || len(got.Manifest.Warnings) != 1 || !strings.Contains(got.Manifest.Warnings[0], "2960") {
-		t.Errorf("%d lines, warnings %q", len(kept), got.Manifest.Warnings)
+	items = got.Manifest.Blocks[0].Items
+	if len(items) != 40 || len(got.Manifest.Warnings) != 1 || !strings.Contains(got.Manifest.Warnings[0], "2960") {
+		t.Errorf("%d items, warnings %q", len(items), got.Manifest.Warnings)
 	}
-	if n := len(slices.Collect(maps.Keys(countDecisions(kept)))); n != 2 {
+	if n := len(slices.Collect(maps.Keys(countDecisions(items)))); n != 2 {
 		t.Errorf("%d decisions", n)
 	}
 }

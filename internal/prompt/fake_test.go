@@ -186,14 +186,14 @@ func recordType(h recall.Hit) string {
 func (w *fixture) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept[k.ID] = k
+	w.prompts[k.ID] = k
 	return w.fail["archive"]
 }
 
 func (w *fixture) StoredPrompt(_ context.Context, _ conversation.UserID, id string) (prompt.StoredPrompt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	k, ok := w.kept[id]
+	k, ok := w.prompts[id]
 	if !ok {
 		return prompt.StoredPrompt{}, fault.Missing("prompt")
 	}
@@ -206,7 +206,7 @@ func (w *fixture) StoredPrompts(_ context.Context, _ conversation.UserID, sessio
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []prompt.StoredPrompt
-	for _, k := range w.kept {
+	for _, k := range w.prompts {
 		if sessionID == "" || k.SessionID == sessionID {
 			all = append(all, k)
 		}

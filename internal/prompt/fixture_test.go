@@ -33,12 +33,12 @@ type person struct {
 
 // fixture is a store, a search and an archive of many users, with faults to inject. It is safe for concurrent use.
 type fixture struct {
-	mu     sync.Mutex
-	people map[conversation.UserID]*person
-	kept   map[string]prompt.StoredPrompt
-	calls  map[string]int
-	fail   map[string]error
-	delay  map[string]time.Duration
+	mu      sync.Mutex
+	people  map[conversation.UserID]*person
+	prompts map[string]prompt.StoredPrompt
+	calls   map[string]int
+	fail    map[string]error
+	delay   map[string]time.Duration
 	// during, where set, runs once within the source's next call.
 	during map[string]func()
 	found  []recall.Degradation
@@ -52,7 +52,7 @@ type fixture struct {
 
 func newFixture() *fixture {
 	return &fixture{
-		people: map[conversation.UserID]*person{}, kept: map[string]prompt.StoredPrompt{}, calls: map[string]int{},
+		people: map[conversation.UserID]*person{}, prompts: map[string]prompt.StoredPrompt{}, calls: map[string]int{},
 		fail: map[string]error{}, delay: map[string]time.Duration{}, during: map[string]func(){}, counter: tokens,
 	}
 }

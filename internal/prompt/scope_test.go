@@ -134,8 +134,8 @@ func TestWhatNeverEnters(t *testing.T) {
 	}
 }
 
-// 200 users at once, each with a secret word in every kind of record: no secret in another's prompt, and none, not even
-// the user's own, in what is kept of it. Each kind is told in some recipe, or there would be nothing to keep apart.
+// TestSecretsStayWithTheirUsers builds prompts for 100 users at once. Every record of a user has a secret word. No
+// prompt has another user's word, and no stored manifest has any. Every kind of record is in some prompt.
 func TestSecretsStayWithTheirUsers(t *testing.T) {
 	t.Parallel()
 	const users = 100
@@ -175,7 +175,8 @@ func userID(i int) conversation.UserID { return conversation.UserID(fmt.Sprint("
 
 func secret(i int) string { return fmt.Sprintf("secret-%03d", i) }
 
-// secretsOf builds a prompt and returns it, checked for others' secrets, and what is kept of it for any.
+// secretsOf builds a prompt and returns it. It checks the prompt for other users' secrets, and what is stored of it for
+// any.
 func secretsOf(t *testing.T, s *prompt.Service, user int, r prompt.Request) string {
 	t.Helper()
 	p, err := s.Build(t.Context(), userID(user), r)
@@ -192,8 +193,8 @@ func secretsOf(t *testing.T, s *prompt.Service, user int, r prompt.Request) stri
 		t.Error(err)
 		return ""
 	}
-	if kept, err := json.Marshal(record); err != nil || strings.Contains(string(kept), "secret-") {
-		t.Errorf("user %d, %s: keeps %s, %v", user, r.Recipe, kept, err)
+	if stored, err := json.Marshal(record); err != nil || strings.Contains(string(stored), "secret-") {
+		t.Errorf("user %d, %s: stored are %s, %v", user, r.Recipe, stored, err)
 	}
 	return text
 }

@@ -90,11 +90,11 @@ type Deadlines struct {
 
 // Defaults of Deps.
 const (
-	defaultMessages = 3 * time.Second
-	defaultLongTerm = time.Second
-	defaultSessions = time.Second
-	defaultSearch   = 1500 * time.Millisecond
-	defaultKeepFor  = 7 * 24 * time.Hour
+	defaultMessages  = 3 * time.Second
+	defaultLongTerm  = time.Second
+	defaultSessions  = time.Second
+	defaultSearch    = 1500 * time.Millisecond
+	defaultRetention = 7 * 24 * time.Hour
 )
 
 // Service builds prompts. It is safe for concurrent use.
@@ -114,7 +114,7 @@ func New(d Deps) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	d.Retention = cmp.Or(d.Retention, defaultKeepFor)
+	d.Retention = cmp.Or(d.Retention, defaultRetention)
 	return &Service{Deps: d, breakers: map[string]*breaker{
 		sourceLongTerm: {}, sourceSessions: {}, sourceSearch: {},
 	}}
@@ -145,12 +145,12 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	if r.SkipSave {
 		return p, nil
 	}
-	kept, err := NewStoredPrompt(p,
+	stored, err := NewStoredPrompt(p,
 		SaveOptions{Text: s.StoreText, Now: now, TTL: s.Retention, Generation: got.access.Generation})
 	if err != nil {
 		return Prompt{}, err
 	}
-	return p, s.Archive.SavePrompt(ctx, user, kept)
+	return p, s.Archive.SavePrompt(ctx, user, stored)
 }
 
 // assemble makes the prompt from what was gathered. Equal input and time make equal prompts, to the byte.

@@ -77,7 +77,7 @@ func workouts(t *testing.T) *fixture {
 	} {
 		id := strings.ReplaceAll(w.session, " ", "-")
 		s.attributes = w.attributes
-		s.write("ann", w.context, id, w.age, "hello")
+		s.add("ann", w.context, id, w.age, "hello")
 		s.summarise("ann", w.context, id, "The user trained: "+w.session+".", false)
 	}
 	return s
@@ -183,7 +183,7 @@ func TestQueryReturnsTheNewestOfASubject(t *testing.T) {
 		}
 	}
 	s.attributes = map[string]any{"programId": "p"}
-	s.write("ann", "training_program", "week-3", time.Minute, "hello")
+	s.add("ann", "training_program", "week-3", time.Minute, "hello")
 	s.summarise("ann", "training_program", "week-3", "The user began week 3.", true)
 	q := recall.ContextQuery{Context: "workout_log", RecordTypes: []string{"program_summary"}, Query: "week 1"}
 	if diff := cmp.Diff([]string{"week-3"}, sessions(s.query("ann", q))); diff != "" {

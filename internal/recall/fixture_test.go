@@ -93,21 +93,21 @@ func (f *faultyIndex) Query(
 	return f.Index.Query(ctx, user, generation, q)
 }
 
-// say stores messages in a session, which it creates if needed, and indexes them. Texts alternate between the user and
-// the assistant. They are a minute apart, and the last one has the given age.
-func (s *fixture) say(
+// addIndexed stores messages in a session, which it creates if needed, and indexes them. Texts alternate between the
+// user and the assistant. They are a minute apart, and the last one has the given age.
+func (s *fixture) addIndexed(
 	user conversation.UserID, context, session string, age time.Duration, texts ...string,
 ) []conversation.Message {
 	s.t.Helper()
-	stored := s.write(user, context, session, age, texts...)
+	stored := s.add(user, context, session, age, texts...)
 	if err := s.indexer.IndexMessages(s.t.Context(), user, 0, stored); err != nil {
 		s.t.Fatal(err)
 	}
 	return stored
 }
 
-// write is say without the index.
-func (s *fixture) write(
+// add is addIndexed without the index.
+func (s *fixture) add(
 	user conversation.UserID, context, session string, age time.Duration, texts ...string,
 ) []conversation.Message {
 	s.t.Helper()

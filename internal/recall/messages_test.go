@@ -32,10 +32,11 @@ const (
 // story has messages of one user in three contexts, and of another user.
 func story(t *testing.T) *fixture {
 	s := newFixture(t)
-	s.say("ann", "program_designer", "design", 26*time.Hour, bridges, "Done, bridges it is.")
-	s.say("ann", "coach_conversation", "chat", 2*time.Hour, peanuts, "Noted, none of those.", sister)
-	s.say("ann", "workout_log", "log", time.Hour, squats)
-	s.say("bob", "coach_conversation", "bobs", time.Hour, "My glute bridges and peanuts are nobody's business, Rosa.")
+	s.addIndexed("ann", "program_designer", "design", 26*time.Hour, bridges, "Done, bridges it is.")
+	s.addIndexed("ann", "coach_conversation", "chat", 2*time.Hour, peanuts, "Noted, none of those.", sister)
+	s.addIndexed("ann", "workout_log", "log", time.Hour, squats)
+	s.addIndexed("bob", "coach_conversation", "bobs", time.Hour,
+		"My glute bridges and peanuts are nobody's business, Rosa.")
 	return s
 }
 
@@ -62,7 +63,7 @@ func TestExactTextsComeFirst(t *testing.T) {
 	said := []string{"To be or not to be", "What is it?", "🙂🙂🎉", "It was what it was."}
 	others := []string{"Is it what it is?", "Who are you to me?", "So it was.", "🙂🎉", "!!!"}
 	for i, text := range slices.Concat(said, others) {
-		s.say("ann", "coach_conversation", fmt.Sprint("s", i), time.Hour, text)
+		s.addIndexed("ann", "coach_conversation", fmt.Sprint("s", i), time.Hour, text)
 	}
 	for _, text := range said {
 		got := contents(s.recall("ann", recall.MessageQuery{Query: " " + strings.ToUpper(text), Limit: new(1)}))
@@ -77,9 +78,9 @@ func TestAnAnswerIsFoundNextToItsQuestion(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	for i, text := range []string{"My blue shoes are worn out.", "The kettlebell class was full.", "I bought a new mat."} {
-		s.say("ann", "coach_conversation", fmt.Sprint("a", i), 3*time.Hour, text)
+		s.addIndexed("ann", "coach_conversation", fmt.Sprint("a", i), 3*time.Hour, text)
 	}
-	s.say("ann", "workout_log", "b", time.Hour,
+	s.addIndexed("ann", "workout_log", "b", time.Hour,
 		"Where did you find that blue kettlebell?", "At the market in Porto.", "It was raining.")
 	got := contents(s.recall("ann", recall.MessageQuery{Query: "Where was the blue kettlebell bought?", Limit: new(2)}))
 	want := []string{"Where did you find that blue kettlebell?", "At the market in Porto."}
@@ -226,7 +227,7 @@ func TestLongMessagesAreOneHit(t *testing.T) {
 	s := newFixture(t)
 	long := strings.Repeat("The warm-up goes on and on. ", 600) + "The secret word is aubergine." +
 		strings.Repeat(" And on.", 900)
-	stored := s.say("ann", "coach_conversation", "chat", time.Hour, long, "ok")
+	stored := s.addIndexed("ann", "coach_conversation", "chat", time.Hour, long, "ok")
 	parts := recall.MessageVectorIDs(stored[0])
 	if len(parts) < 4 || parts[0] != stored[0].ID || parts[2] != stored[0].ID+"#2" {
 		t.Fatalf("parts %v", parts)

@@ -70,7 +70,7 @@ func kinds(found recall.Found) map[string]int {
 func TestSearchFindsEveryKind(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	s.say("ann", "coach_conversation", "chat", time.Hour, "My knees hurt.")
+	s.addIndexed("ann", "coach_conversation", "chat", time.Hour, "My knees hurt.")
 	s.summarise("ann", "coach_conversation", "chat", "The user's knees hurt.", false)
 	for _, source := range []longterm.MemorySource{longterm.Seeded, longterm.Extracted} {
 		content := "Bad knees, " + string(source)
@@ -133,9 +133,9 @@ func TestTheFilterLeavesOutWhatMayNotBeSeen(t *testing.T) {
 		for i := range texts {
 			texts[i] = "knees knees knees"
 		}
-		s.say("ann", "program_designer", session, time.Hour, texts...)
+		s.addIndexed("ann", "program_designer", session, time.Hour, texts...)
 	}
-	s.say("ann", "coach_conversation", "chat", 2*time.Hour, "I once spoke of knees, of ankles and of much else")
+	s.addIndexed("ann", "coach_conversation", "chat", 2*time.Hour, "I once spoke of knees, of ankles and of much else")
 	hidden := defaults()
 	hidden.Unshared = map[string]bool{"program_designer": true}
 	for name, q := range map[string]recall.Search{
@@ -153,8 +153,8 @@ func TestTheFilterLeavesOutWhatMayNotBeSeen(t *testing.T) {
 func TestRelevanceFallsWithAge(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	s.say("ann", "coach_conversation", "old", 30*24*time.Hour, "Squats with 100 kg")
-	s.say("ann", "coach_conversation", "new", time.Hour, "Some squats, light ones, with the bar")
+	s.addIndexed("ann", "coach_conversation", "old", 30*24*time.Hour, "Squats with 100 kg")
+	s.addIndexed("ann", "coach_conversation", "new", time.Hour, "Some squats, light ones, with the bar")
 	q := recall.Search{Text: "squats 100 kg", Limit: 2}
 	if found := s.search("ann", q); found.Hits[0].Message.SessionID != "old" {
 		t.Errorf("without ageing the best match is %s", found.Hits[0].Message.SessionID)

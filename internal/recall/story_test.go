@@ -31,7 +31,7 @@ func TestTheStory(t *testing.T) {
 	deliver := func(surface, session string, texts ...string) {
 		before, err := s.store.Summaries.SessionIn(t.Context(), "ann", surface, session)
 		known := err == nil
-		stored := s.write("ann", surface, session, time.Minute, texts...)
+		stored := s.add("ann", surface, session, time.Minute, texts...)
 		after, err := s.store.Summaries.SessionIn(t.Context(), "ann", surface, session)
 		if err != nil {
 			t.Fatal(err)

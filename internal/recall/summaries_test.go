@@ -17,13 +17,13 @@ import (
 // screens has the summaries of one user: two of the designer, one of the log, one of the coach.
 func screens(t *testing.T) *fixture {
 	s := newFixture(t)
-	s.write("ann", "program_designer", "old", 40*time.Hour, "knees")
+	s.add("ann", "program_designer", "old", 40*time.Hour, "knees")
 	s.summarise("ann", "program_designer", "old", "The user asked for a plan that is kind to their knees.", false)
-	s.write("ann", "program_designer", "new", 2*time.Hour, "bridges")
+	s.add("ann", "program_designer", "new", 2*time.Hour, "bridges")
 	s.summarise("ann", "program_designer", "new", "The user wanted to swap hip thrusts for glute bridges.", false)
-	s.write("ann", "workout_log", "log", 3*time.Hour, "squats")
+	s.add("ann", "workout_log", "log", 3*time.Hour, "squats")
 	s.summarise("ann", "workout_log", "log", "The user logged squats, five by 100 kg.", false)
-	s.write("ann", "coach_conversation", "chat", time.Hour, "hello")
+	s.add("ann", "coach_conversation", "chat", time.Hour, "hello")
 	s.summarise("ann", "coach_conversation", "chat", "The user asked about squats.", false)
 	return s
 }
@@ -97,7 +97,7 @@ func TestQueryFindsTheMostRelevant(t *testing.T) {
 func TestAnIndexThatLagsHidesNothing(t *testing.T) {
 	t.Parallel()
 	s := screens(t)
-	s.write("ann", "program_designer", "fresh", time.Minute, "ankles")
+	s.add("ann", "program_designer", "fresh", time.Minute, "ankles")
 	s.summarise("ann", "program_designer", "fresh", "The user has new shoes.", true)
 	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "squats", Limit: new(2)})
 	if diff := cmp.Diff([]string{"log", "fresh"}, sessions(got)); diff != "" {
@@ -137,8 +137,8 @@ func TestQueryDegrades(t *testing.T) {
 func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
 	t.Parallel()
 	s := screens(t)
-	s.write("bob", "coach_conversation", "bobs", time.Hour, "hello")
-	s.write("ann", "workout_log", "elsewhere", time.Hour, "hello")
+	s.add("bob", "coach_conversation", "bobs", time.Hour, "hello")
+	s.add("ann", "workout_log", "elsewhere", time.Hour, "hello")
 	for _, id := range []string{"bobs", "none", "elsewhere"} {
 		for _, words := range []string{"", "squats"} {
 			q := recall.ContextQuery{Context: "coach_conversation", SessionID: id, Query: words}
@@ -156,18 +156,18 @@ func TestLimitsCountWhatIsLeftAfterFilters(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	s.attributes = map[string]any{"discipline": "rowing"}
-	s.write("ann", "workout_log", "wanted", 20*time.Hour, "hello")
+	s.add("ann", "workout_log", "wanted", 20*time.Hour, "hello")
 	s.summarise("ann", "workout_log", "wanted", "The user rowed.", true)
 	for i := range 55 {
 		id := fmt.Sprint(i)
 		s.coach, s.attributes = "coach", map[string]any{"programId": "p"}
-		s.write("ann", "training_program", "program-"+id, 10*time.Hour, "hello")
+		s.add("ann", "training_program", "program-"+id, 10*time.Hour, "hello")
 		s.summarise("ann", "training_program", "program-"+id, "The user trained.", true)
 		if i >= 40 {
 			continue
 		}
 		s.coach, s.attributes = "other", map[string]any{"discipline": "running"}
-		s.write("ann", "workout_log", "run-"+id, 9*time.Hour, "hello")
+		s.add("ann", "workout_log", "run-"+id, 9*time.Hour, "hello")
 		s.summarise("ann", "workout_log", "run-"+id, "The user ran.", true)
 	}
 	s.coach, s.attributes = "", nil
