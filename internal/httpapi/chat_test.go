@@ -28,11 +28,16 @@ func (fakeVerifier) Verify(_ context.Context, token string) (conversation.UserID
 	if token == "down" {
 		return "", nil, fault.New(fault.Unavailable, "no keys")
 	}
+	scope := httpapi.ScopeUser
 	user, ok := strings.CutPrefix(token, "user:")
+	if !ok {
+		scope = httpapi.ScopeApp
+		user, ok = strings.CutPrefix(token, "app:")
+	}
 	if !ok {
 		return "", nil, fault.New(fault.Unauthorized, "the token is malformed")
 	}
-	return conversation.UserID(user), []string{httpapi.ScopeUser}, nil
+	return conversation.UserID(user), []string{scope}, nil
 }
 
 // fakeChat answers every request with the given events or error.

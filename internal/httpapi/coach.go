@@ -9,12 +9,12 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// coach is longterm.Coach as the API shows it.
+// coach is longterm.Coach as the API shows it. The persona is the app's text for the model, so only the app sees it.
 type coach struct {
-	CoachID string `json:"coachId"`
-	Name    string `json:"name"`
-	Persona string `json:"persona"`
-	Model   string `json:"model,omitempty"`
+	CoachID string  `json:"coachId"`
+	Name    string  `json:"name"`
+	Persona *string `json:"persona,omitempty" doc:"Only with the scope throughline/app."`
+	Model   string  `json:"model,omitempty"`
 }
 
 type coachDoc struct {
@@ -23,8 +23,13 @@ type coachDoc struct {
 	Model   string `json:"model,omitempty" maxLength:"200" doc:"Default: the configured chat model."`
 }
 
-func toCoach(c longterm.Coach) coach {
-	return coach{c.ID, c.Name, c.Persona, c.Model}
+// coachFor returns a coach as the caller may see it.
+func (c Caller) coachFor(stored longterm.Coach) coach {
+	out := coach{CoachID: stored.ID, Name: stored.Name, Model: stored.Model}
+	if c.isApp() {
+		out.Persona = &stored.Persona
+	}
+	return out
 }
 
 // CoachPath is the path of one coach.
@@ -43,12 +48,16 @@ type coaches struct {
 	store longterm.CoachStore
 }
 
+const personaDetail = "The persona is the app's text for the model: it is absent without the scope " + ScopeApp + "."
+
 func (s coaches) register() {
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/coaches", id: "listCoaches", tag: longTermTag, summary: "List coaches",
+		detail: personaDetail,
 	}, s.list)
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/coaches/{coachId}", id: "getCoach", tag: longTermTag, summary: "Get a coach",
+		detail: personaDetail,
 	}, s.get)
 	register(s.server, operation{
 		method: http.MethodPut, path: "/v1/coaches/{coachId}", id: "putCoach", tag: longTermTag, scope: ScopeApp,
@@ -69,18 +78,18 @@ func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (*listOutput
 	if err != nil {
 		return nil, err
 	}
-	return newList(s.server, scope, found, next, toCoach), nil
+	return newList(s.server, scope, found, next, c.coachFor), nil
 }
 
 func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (*docOutput[coach], error) {
 	if !conversation.ValidID(in.CoachID) {
 		return nil, fault.Missing("coach")
 	}
-	return coachAnswer(s.store.Coach(ctx, c.User, in.CoachID))
+	return c.coachAnswer(s.store.Coach(ctx, c.User, in.CoachID))
 }
 
 func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (*docOutput[coach], error) {
-	return coachAnswer(s.store.PutCoach(ctx, c.User, longterm.Coach{
+	return c.coachAnswer(s.store.PutCoach(ctx, c.User, longterm.Coach{
 		ID: string(in.CoachID), Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,
 	}))
 }
@@ -92,9 +101,9 @@ func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) (*noOutput
 	return &noOutput{}, s.store.DeleteCoach(ctx, c.User, in.CoachID)
 }
 
-func coachAnswer(c longterm.Coach, err error) (*docOutput[coach], error) {
+func (c Caller) coachAnswer(stored longterm.Coach, err error) (*docOutput[coach], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &docOutput[coach]{Body: toCoach(c)}, nil
+	return &docOutput[coach]{Body: c.coachFor(stored)}, nil
 }

@@ -209,10 +209,10 @@ func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
 	), store
 }
 
-func export(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
+func export(t *testing.T, h http.Handler, token string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/export", nil)
-	r.Header.Set("Authorization", "Bearer user:ann")
+	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Accept", "text/html")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -222,7 +222,7 @@ func export(t *testing.T, h http.Handler) *httptest.ResponseRecorder {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	h, _ := newExport(t, nil)
-	w := export(t, h)
+	w := export(t, h, "app:ann")
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/x-ndjson" {
 		t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
@@ -258,10 +258,30 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestTextOfTheAppIsTheApps reads a persona, and a stored prompt with a role of the app, with each of the scopes.
+func TestTextOfTheAppIsTheApps(t *testing.T) {
+	t.Parallel()
+	h, _ := newExport(t, nil)
+	const persona, role = `"persona":"p"`, "You are a coach."
+	for token, sees := range map[string]bool{"app:ann": true, "user:ann": false} {
+		text := export(t, h, token).Body.String()
+		for _, secret := range []string{persona, role} {
+			if strings.Contains(text, secret) != sees {
+				t.Errorf("%s: the export has %s: %v, want %v", token, secret, !sees, sees)
+			}
+		}
+		for _, owned := range []string{`"kind":"coach","coachId":"c1","name":"Mia"`, `"promptId":"prm_1"`, `"manifest":{`} {
+			if !strings.Contains(text, owned) {
+				t.Errorf("%s: the export lacks %s", token, owned)
+			}
+		}
+	}
+}
+
 func TestExportThatBreaksOffSaysSo(t *testing.T) {
 	t.Parallel()
 	h, _ := newExport(t, fault.New(fault.Unavailable, ""))
-	text := strings.TrimSpace(export(t, h).Body.String())
+	text := strings.TrimSpace(export(t, h, "user:ann").Body.String())
 	last := text[strings.LastIndex(text, "\n")+1:]
 	if !strings.HasPrefix(last, `{"kind":"error","type":"urn:throughline:problem:unavailable"`) {
 		t.Errorf("last line %s", last)

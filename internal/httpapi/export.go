@@ -59,7 +59,8 @@ func (s exports) register() {
 		method: http.MethodGet, path: "/v1/export", id: "export", tag: longTermTag, summary: "Export everything, streaming",
 		produces: ndjson, example: exportExample,
 		detail: "Everything that is stored about the user, one record per line with its kind. The last line has the kind " +
-			"end and counts the records. If the export fails, the last line has the kind error and a problem.",
+			"end and counts the records. If the export fails, the last line has the kind error and a problem. Without the " +
+			"scope " + ScopeApp + ", coaches have no persona and prompts no text.",
 	}, s.export)
 }
 
@@ -91,7 +92,7 @@ func (l exportLine) MarshalJSON() ([]byte, error) {
 
 // export reads the first record before it begins the stream, so that a failure of the store is an ordinary error.
 func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutput, error) {
-	next, stop := iter.Pull2(s.lines(ctx, c.User))
+	next, stop := iter.Pull2(s.lines(ctx, c))
 	first, err, ok := next()
 	if err != nil {
 		stop()
@@ -146,16 +147,16 @@ func (o *lineWriter) send(kind string, record any) bool {
 	return flush(o.w) == nil
 }
 
-// lines reads everything that is stored about a user, a page at a time.
-func (s exports) lines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	l := s.LongTerm
+// lines reads everything that is stored about the caller, a page at a time.
+func (s exports) lines(ctx context.Context, c Caller) iter.Seq2[exportLine, error] {
+	l, user := s.LongTerm, c.User
 	return concat(
 		singletonLine(ctx, user, "profile", profile(s.server, l.Profile)),
 		singletonLine(ctx, user, "seed", seed(s.server, l.Seed)),
 		singletonLine(ctx, user, "userSummary", userSummary(s.server, l.UserSummary)),
 		singletonLine(ctx, user, "preferences", preferences(s.server, l.Preferences)),
 		s.spines(ctx, user),
-		listLines("coach", toCoach, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+		listLines("coach", c.coachFor, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return l.Coaches.Coaches(ctx, user, p)
 		}),
 		collectionLines(ctx, user, "goal", goals(s.server, l.Goals)),
@@ -163,12 +164,21 @@ func (s exports) lines(ctx context.Context, user conversation.UserID) iter.Seq2[
 		collectionLines(ctx, user, "memory", memories(s.server, l.Memories, nil)),
 		collectionLines(ctx, user, "todo", todos(s.server, l.Todos, nil)),
 		s.conversations(ctx, user),
-		listLines("prompt", func(r prompt.Record) prompt.Record { return r },
+		listLines("prompt", c.promptFor,
 			func(p conversation.Page) ([]prompt.Record, conversation.Position, error) {
 				p.Limit = exportedPrompts
 				return s.Prompts.ListFull(ctx, user, p)
 			}),
 	)
+}
+
+// promptFor returns a stored prompt as the caller may see it. Its text has the persona or the system role in it, which
+// are the app's.
+func (c Caller) promptFor(r prompt.Record) prompt.Record {
+	if !c.isApp() {
+		r.System, r.Messages, r.Text = nil, nil, ""
+	}
+	return r
 }
 
 // conversations reads the sessions, each followed by its messages.

@@ -48,7 +48,8 @@ func (l *fakePrompts) Get(_ context.Context, user conversation.UserID, id string
 	}
 	m, system := manifest(), "You are a coach."
 	r := l.record()
-	r.Manifest, r.System = &m, &system
+	r.Manifest, r.System, r.Text = &m, &system, system
+	r.Messages = []prompt.Message{{Role: "system", Content: system}}
 	return r, nil
 }
 

@@ -327,7 +327,11 @@ func TestCoaches(t *testing.T) {
 	expectProblem(
 		t, h, 403, "forbidden", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"},
 	)
-	expect(t, h, 200, call{method: "GET", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"})
+	public := object{"coachId": "c:1", "name": "Mia"}
+	get := call{method: "GET", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"}
+	if diff := cmp.Diff(public, decodeObject(t, expect(t, h, 200, get))); diff != "" {
+		t.Errorf("without the app's scope (-want +got):\n%s", diff)
+	}
 	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/coaches/c:1", user: "bob"})
 	put.path = "/v1/coaches/" + strings.Repeat("x", 129)
 	expectProblem(t, h, 422, "invalid", "coachId", put)
@@ -337,6 +341,12 @@ func TestCoaches(t *testing.T) {
 	expect(t, h, 200, call{method: "GET", path: "/v1/coaches", user: "ann"}).decode(t, &page)
 	if diff := cmp.Diff([]object{want}, page.Items); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
+	}
+	list := call{method: "GET", path: "/v1/coaches", user: "ann", scopes: "throughline/user"}
+	page.Items = nil
+	expect(t, h, 200, list).decode(t, &page)
+	if diff := cmp.Diff([]object{public}, page.Items); diff != "" {
+		t.Errorf("list without the app's scope (-want +got):\n%s", diff)
 	}
 	expect(t, h, 204, call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
 	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
