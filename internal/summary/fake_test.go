@@ -31,6 +31,7 @@ type fake struct {
 	reported []string
 
 	calls   int
+	looks   int // reads of the timeline
 	prompts []string
 	// delay is how long the model takes. failModel and failIx are the errors of the model and the index.
 	delay             time.Duration
@@ -150,13 +151,18 @@ func (f *fake) MessagesAfter(
 }
 
 func (f *fake) Timeline(
-	_ context.Context, _ conversation.UserID, _ conversation.Range, page conversation.Page,
+	_ context.Context, _ conversation.UserID, r conversation.Range, page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.looks++
 	var all []conversation.Message
 	for _, messages := range f.messages {
-		all = append(all, messages...)
+		for _, m := range messages {
+			if !m.Timestamp.Before(r.From) && (r.To.IsZero() || m.Timestamp.Before(r.To)) {
+				all = append(all, m)
+			}
+		}
 	}
 	slices.SortFunc(all, func(a, b conversation.Message) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.SessionID, a.SessionID), cmp.Compare(b.Seq, a.Seq))

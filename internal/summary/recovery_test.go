@@ -36,21 +36,65 @@ func TestAMoveIsNoticedAgainOnRedelivery(t *testing.T) {
 	}
 }
 
-// TestAMoveSeenByAnotherInstance has another instance see the user's messages in a second session in between.
-func TestAMoveSeenByAnotherInstance(t *testing.T) {
+// TestMovesSeenByDifferentInstances has a user move to and fro between two sessions, whose records reach an instance
+// each. Every move is noticed within the same record, and messages within one session cost no read of the timeline.
+func TestMovesSeenByDifferentInstances(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		here, there := f.service(), f.service()
-		consume(t, here, f.say("s", "hi"))
-		time.Sleep(time.Minute)
-		consume(t, there, f.say("t", "hello"))
-		time.Sleep(time.Minute)
-		consume(t, here, f.say("s", "back again"))
-		if got := f.sessions["t"]; got.Summary == nil {
-			t.Error("the session that the other instance saw was not summarised")
+		instances := map[string]*summary.Service{"s": f.service(), "t": f.service()}
+		say := func(id, text string) {
+			time.Sleep(5 * time.Second)
+			consume(t, instances[id], f.say(id, text))
+		}
+		say("s", "hi")
+		for i := range 3 {
+			say("t", fmt.Sprint("question ", i))
+			if got := f.sessions["s"]; got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
+				t.Errorf("move %d from s was not noticed: %+v", i, got.Summary)
+			}
+			looks := f.looks
+			if say("t", "one more"); f.looks != looks {
+				t.Error("a second message in the same session read the timeline")
+			}
+			say("s", fmt.Sprint("answer ", i))
+			if got := f.sessions["t"]; got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
+				t.Errorf("move %d from t was not noticed: %+v", i, got.Summary)
+			}
 		}
 	})
+}
+
+// TestMovesWithinABatch has a user move twice within one batch.
+func TestMovesWithinABatch(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	consume(t, f.service(), f.say("s", "hi"), f.say("t", "hello"), f.say("u", "good day"), f.say("s", "back again"))
+	for id, want := range map[string]bool{"s": false, "t": true, "u": true} {
+		if got := f.sessions[id].Summary != nil; got != want {
+			t.Errorf("session %s has a summary: %v, want %v", id, got, want)
+		}
+	}
+}
+
+// TestALateRecordPaysForNoSummary delivers the records of moves and of many messages again when their sessions have
+// grown.
+func TestALateRecordPaysForNoSummary(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	records := []conversation.Change{f.say("s", "a", "b", "c", "d"), f.say("t", "hello")}
+	consume(t, f.service(), records...)
+	records = append(records, f.leave("t"))
+	consume(t, f.service(), records[2])
+	paid := f.calls
+	f.say("s", "e")
+	f.say("t", "hello again")
+	for _, late := range records {
+		consume(t, f.service(), late)
+	}
+	if f.calls != paid {
+		t.Errorf("%d model calls for late records, want none", f.calls-paid)
+	}
 }
 
 // TestAMoveFindsTheSessionThatWasLeft has 30 newer sessions without messages, and more messages in the new session than

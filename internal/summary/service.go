@@ -88,13 +88,10 @@ type Deps struct {
 }
 
 // Service writes summaries. It is safe for concurrent use.
-type Service struct {
-	Deps
-	lastSessions *sessionCache
-}
+type Service struct{ Deps }
 
 // New returns a service on its dependencies.
-func New(d Deps) *Service { return &Service{Deps: d, lastSessions: newSessionCache()} }
+func New(d Deps) *Service { return &Service{Deps: d} }
 
 // covered is the place through which the session has a summary, of the model or a fallback.
 func covered(s conversation.Session) conversation.Watermark {
@@ -106,8 +103,11 @@ func covered(s conversation.Session) conversation.Watermark {
 
 // stale reports whether messages are missing from a session's summary, the summary of a completed session is still
 // marked as in progress, or the session's attributes have changed since.
-func stale(s conversation.Session) bool {
-	return covered(s).Seq < s.LastSeq || unfinished(s) || IsOutdated(s)
+func stale(s conversation.Session) bool { return staleThrough(s, s.LastSeq) }
+
+// staleThrough is stale for the messages through one of them.
+func staleThrough(s conversation.Session, seq int) bool {
+	return covered(s).Seq < seq || unfinished(s) || IsOutdated(s)
 }
 
 // unfinished reports whether the summary of a completed session is marked as in progress.

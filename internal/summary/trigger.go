@@ -2,8 +2,7 @@ package summary
 
 import (
 	"context"
-	"sync"
-	"time"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -17,11 +16,6 @@ const (
 	// from, maxLookBacks how often. The sweep finds it where that is not enough.
 	lookBack     = 50
 	maxLookBacks = 4
-	// maxCachedUsers limits the users whose last session a warm function caches.
-	maxCachedUsers = 10_000
-	// cacheTime is how long an entry of that cache is used. In between, records of the user may go to another
-	// instance.
-	cacheTime = 2 * time.Minute
 )
 
 // target is a session to summarise.
@@ -31,11 +25,13 @@ type target struct {
 	id      string
 }
 
-// job is a target with the reason for its summary and the place of the first change that triggers it.
+// job is a target with the reason for its summary, the message through which the summary has to reach, and the place of
+// the first change that triggers it.
 type job struct {
 	target
-	reason TriggerReason
-	first  int
+	reason  TriggerReason
+	through int
+	first   int
 }
 
 // Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or
@@ -50,12 +46,8 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	parallel.Each(len(jobs), atOnce, func(i int) { failures[i] = s.summarizeNow(ctx, jobs[i]) })
 	done = len(changes)
 	for i, failure := range failures {
-		if failure != nil {
-			// The same move has to be noticed when the change is delivered again.
-			s.lastSessions.delete(jobs[i].user)
-			if jobs[i].first < done {
-				done, err = jobs[i].first, failure
-			}
+		if failure != nil && jobs[i].first < done {
+			done, err = jobs[i].first, failure
 		}
 	}
 	return done, err
@@ -65,40 +57,47 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]job, error) {
 	var jobs []job
 	places := map[target]int{}
-	add := func(t target, reason TriggerReason, first int) {
-		place, seen := places[t]
-		switch {
-		case !seen:
-			places[t] = len(jobs)
-			jobs = append(jobs, job{t, reason, first})
-		case jobs[place].reason == AttributesChanged:
-			jobs[place].reason = reason // which summarises messages, too
+	add := func(j job) {
+		place, seen := places[j.target]
+		if !seen {
+			places[j.target] = len(jobs)
+			jobs = append(jobs, j)
+			return
+		}
+		known := &jobs[place]
+		known.through = max(known.through, j.through)
+		if known.reason == AttributesChanged {
+			known.reason = j.reason // which summarises messages, too
 		}
 	}
-	appends := lastAppends(changes)
 	for i, c := range changes {
-		if c.After != nil {
-			if reason, ok := s.triggers(c); ok {
-				add(targetOf(c.User, *c.After), reason, i)
-			}
-		}
-		if last, ok := appends[c.User]; !ok || last != i || !s.lastSessions.moved(c.User, c.After.ID, s.Now()) {
+		if c.After == nil {
 			continue
 		}
-		left, found, err := s.leftBehind(ctx, c)
-		if err != nil {
-			s.lastSessions.delete(c.User)
-			return nil, err
+		if reason, ok := s.triggers(c); ok {
+			add(job{targetOf(c), reason, c.After.LastSeq, i})
 		}
-		if found {
-			add(left, NavigatedAway, i)
+	}
+	for _, visit := range visits(changes) {
+		for _, i := range visit.left {
+			add(job{targetOf(changes[i]), NavigatedAway, changes[i].After.LastSeq, i})
+		}
+		if first := changes[visit.first]; arrives(first) {
+			left, found, err := s.leftBehind(ctx, first)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				left.first = visit.first
+				add(left)
+			}
 		}
 	}
 	return jobs, nil
 }
 
-func targetOf(user conversation.UserID, s conversation.Session) target {
-	return target{user: user, context: s.Context, id: s.ID}
+func targetOf(c conversation.Change) target {
+	return target{user: c.User, context: c.After.Context, id: c.After.ID}
 }
 
 // triggers reports whether a change triggers a summary of its own session, and why.
@@ -127,15 +126,34 @@ func (s *Service) hasManyMessages(session conversation.Session) bool {
 	return session.LastSeq-covered(session).Seq >= s.EveryMessages
 }
 
-// lastAppends finds each user's last change that added messages: its session is the one in which the user is now.
-func lastAppends(changes []conversation.Change) map[conversation.UserID]int {
-	places := map[conversation.UserID]int{}
+// visit is where one user was in a batch: the place of the first append, and of the last append to each session except
+// the one in which the user is at the end.
+type visit struct {
+	first int
+	left  []int
+}
+
+// visits follows each user through the appends of a batch.
+func visits(changes []conversation.Change) []visit {
+	var out []visit
+	users := map[conversation.UserID]int{}
+	current := map[conversation.UserID]int{}
 	for i, c := range changes {
-		if isAppend(c) {
-			places[c.User] = i
+		if !isAppend(c) {
+			continue
 		}
+		if _, seen := users[c.User]; !seen {
+			users[c.User] = len(out)
+			out = append(out, visit{first: i})
+		}
+		v := &out[users[c.User]]
+		v.left = slices.DeleteFunc(v.left, func(k int) bool { return targetOf(changes[k]) == targetOf(c) })
+		if last, ok := current[c.User]; ok && targetOf(changes[last]) != targetOf(c) {
+			v.left = append(v.left, last)
+		}
+		current[c.User] = i
 	}
-	return places
+	return out
 }
 
 // isAppend reports whether a change added messages to its session.
@@ -143,71 +161,48 @@ func isAppend(c conversation.Change) bool {
 	return c.After != nil && c.After.LastSeq > 0 && (c.Before == nil || c.After.LastSeq > c.Before.LastSeq)
 }
 
-// leftBehind finds the session that a user moved away from: that of the newest message of another session than the one
-// of the change. It reads messages and not the list of sessions, which also has sessions that the user never wrote in.
-func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left target, found bool, err error) {
+// arrives reports whether an append may have brought the user from another session. A session that the user has left
+// has a summary of all its messages, because the append in the other session triggers it. So while a session has
+// messages without a summary, its user is still there, and nothing has to be read.
+func arrives(c conversation.Change) bool {
+	return c.Before == nil || covered(*c.Before).Seq >= c.Before.LastSeq
+}
+
+// leftBehind finds the session from which an append has brought the user: that of the newest message since the append
+// before it. It reads messages and not the list of sessions, which also has sessions that the user never wrote in.
+func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left job, found bool, err error) {
+	r := conversation.Range{To: c.After.LastMessageAt, Unerased: true}
+	if c.Before != nil {
+		r.From = c.Before.LastMessageAt
+	}
 	page := conversation.Page{Limit: lookBack, Descending: true}
 	for range maxLookBacks {
-		messages, next, err := s.Store.Timeline(ctx, c.User, conversation.Range{Unerased: true}, page)
+		messages, next, err := s.Store.Timeline(ctx, c.User, r, page)
 		if err != nil {
-			return target{}, false, err
+			return job{}, false, err
 		}
 		for _, m := range messages {
 			if m.SessionID != c.After.ID {
-				return target{user: c.User, context: m.Context, id: m.SessionID}, true, nil
+				t := target{user: c.User, context: m.Context, id: m.SessionID}
+				return job{target: t, reason: NavigatedAway, through: m.Seq}, true, nil
 			}
 		}
 		if page.After = next; next == "" {
 			break
 		}
 	}
-	return target{}, false, nil
+	return job{}, false, nil
 }
 
-// summarizeNow reads a session and summarises it if its summary is stale. It ignores a session that is gone.
+// summarizeNow reads a session and summarises it, unless its summary reaches as far as the change that triggers it. A
+// change that is delivered again later finds that summary. It ignores a session that is gone.
 func (s *Service) summarizeNow(ctx context.Context, j job) error {
 	session, err := s.Store.SessionIn(ctx, j.user, j.context, j.id)
-	if err == nil && stale(session) {
+	if err == nil && staleThrough(session, j.through) {
 		_, err = s.Summarize(ctx, j.user, session, j.reason)
 	}
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	return err
-}
-
-// sessionCache has the session in which each user was last, as far as this warm function has seen. On a miss the table
-// is read.
-type sessionCache struct {
-	mu    sync.Mutex
-	users map[conversation.UserID]lastSession
-}
-
-type lastSession struct {
-	id      string
-	expires time.Time
-}
-
-func newSessionCache() *sessionCache {
-	return &sessionCache{users: map[conversation.UserID]lastSession{}}
-}
-
-// moved caches the user's session, and reports whether it is another one than before or the one before is not cached.
-func (c *sessionCache) moved(user conversation.UserID, id string, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if last := c.users[user]; last.id == id && now.Before(last.expires) {
-		return false
-	}
-	if len(c.users) >= maxCachedUsers {
-		clear(c.users)
-	}
-	c.users[user] = lastSession{id, now.Add(cacheTime)}
-	return true
-}
-
-func (c *sessionCache) delete(user conversation.UserID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.users, user)
 }
