@@ -111,6 +111,17 @@ func canonical(name string) string {
 
 func (x *index) exists(name string) bool { return x.namespaces[canonical(name)] != nil }
 
+// checkQuota refuses a further namespace when the index has as many as the plan allows, with the service's own words
+// ("Pinecone Database limits", section "Namespaces per serverless index"). The service answers 403, which is
+// PermissionDenied in gRPC.
+func (x *index) checkQuota(name string, allowed int) error {
+	if allowed == 0 || x.exists(name) || len(x.namespaces) < allowed {
+		return nil
+	}
+	return status.Error(codes.PermissionDenied, "Request failed. You've reached the max namespaces allowed in "+
+		"serverless index local. To add more namespaces, upgrade your plan.")
+}
+
 // namespace returns an empty namespace for one that doesn't exist.
 func (x *index) namespace(name string) *namespace {
 	if ns := x.namespaces[canonical(name)]; ns != nil {
@@ -130,6 +141,22 @@ func (ns *namespace) get(id string) *record {
 		return ns.records[i]
 	}
 	return nil
+}
+
+// withPrefix returns the records after an id whose ids begin with prefix.
+func (ns *namespace) withPrefix(prefix, after string) []*record {
+	first, _ := ns.search(prefix)
+	next, found := ns.search(after)
+	if found {
+		next++
+	}
+	records := ns.records[max(first, next):]
+	for i, r := range records {
+		if !strings.HasPrefix(r.id, prefix) {
+			return records[:i]
+		}
+	}
+	return records
 }
 
 func (ns *namespace) put(r *record) {

@@ -31,8 +31,8 @@ func (s *Server) fetch(_ context.Context, in, out message) error {
 	return nil
 }
 
-// list returns the ids of a namespace, page by page, in their order. The token of the next page is the last id of this
-// one.
+// list returns the ids of a namespace that begin with a prefix, page by page, in their order. The token of the next page
+// is the last id of this one.
 func (s *Server) list(_ context.Context, in, out message) error {
 	limit, err := checkList(in)
 	if err != nil {
@@ -40,16 +40,13 @@ func (s *Server) list(_ context.Context, in, out message) error {
 	}
 	s.index.read(func() {
 		ns := s.index.namespace(in.string("namespace"))
-		start, found := ns.search(in.string("pagination_token"))
-		if found {
-			start++
-		}
-		end := min(start+limit, len(ns.records))
-		for _, r := range ns.records[start:end] {
+		records := ns.withPrefix(in.string("prefix"), in.string("pagination_token"))
+		page := records[:min(limit, len(records))]
+		for _, r := range page {
 			out.appendTo("vectors").set("id", r.id)
 		}
-		if end < len(ns.records) {
-			out.mutable("pagination").set("next", ns.records[end-1].id)
+		if len(page) < len(records) {
+			out.mutable("pagination").set("next", page[len(page)-1].id)
 		}
 	})
 	out.set("namespace", in.string("namespace"))
@@ -59,9 +56,6 @@ func (s *Server) list(_ context.Context, in, out message) error {
 
 // checkList returns how many ids a page has.
 func checkList(in message) (limit int, err error) {
-	if err := rejectFields(in, "prefix"); err != nil {
-		return 0, err
-	}
 	limit = maxListLimit
 	if in.has("limit") {
 		limit = in.uint("limit")

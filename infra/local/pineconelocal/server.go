@@ -31,12 +31,15 @@ type Options struct {
 	// DataDir, if set, is an existing folder where the index is kept between runs, in a bbolt database. A write that
 	// was answered survives a crash of the process and of the machine. Only one Server can use a folder at a time.
 	DataDir string
+	// MaxNamespaces is how many namespaces the index's plan allows; 0 is no limit.
+	MaxNamespaces int
 }
 
 // Server is one index, served on any number of listeners. It may be used concurrently.
 type Server struct {
-	index *index
-	desc  *grpc.ServiceDesc
+	index         *index
+	maxNamespaces int
+	desc          *grpc.ServiceDesc
 
 	mu     sync.Mutex
 	grpcs  []*grpc.Server
@@ -49,7 +52,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Dimension < 0 || opts.Dimension > maxDimension {
 		return nil, fmt.Errorf("dimension %d is not between 0 and %d", opts.Dimension, maxDimension)
 	}
-	s := &Server{index: newIndex(opts.Dimension)}
+	s := &Server{index: newIndex(opts.Dimension), maxNamespaces: opts.MaxNamespaces}
 	var err error
 	if s.desc, err = serviceDesc(s.handlers()); err != nil {
 		return nil, err

@@ -65,14 +65,12 @@ func TestWhatIsNotServedIsRefused(t *testing.T) {
 	values := []float32{1}
 	_, byFilter := conn.UpdateVectorsByMetadata(ctx,
 		&pinecone.UpdateVectorsByMetadataRequest{Filter: some, Metadata: some})
-	_, listed := conn.ListVectors(ctx, &pinecone.ListVectorsRequest{Prefix: new("a")})
 	_, counted := conn.DescribeIndexStatsFiltered(ctx, some)
 	_, namespaces := conn.ListNamespaces(ctx, &pinecone.ListNamespacesParams{})
 	for want, err := range map[string]error{
 		"UpdateRequest.sparse_values is not served locally": conn.UpdateVector(ctx,
 			&pinecone.UpdateVectorRequest{Id: "a", Values: values, SparseValues: sparse}),
 		"UpdateRequest.set_metadata is not served locally":        byFilter,
-		"ListRequest.prefix is not served locally":                listed,
 		"DescribeIndexStatsRequest.filter is not served locally":  counted,
 		"unknown method ListNamespaces for service VectorService": namespaces,
 	} {

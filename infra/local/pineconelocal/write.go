@@ -28,7 +28,8 @@ func (s *Server) upsert(_ context.Context, in, out message) error {
 			}
 			dimension = len(r.values)
 		}
-		return change{namespace: in.string("namespace"), puts: puts}, nil
+		c := change{namespace: in.string("namespace"), puts: puts}
+		return c, s.index.checkQuota(c.namespace, s.maxNamespaces)
 	})
 	if err == nil {
 		out.set("upserted_count", uint32(len(puts)))

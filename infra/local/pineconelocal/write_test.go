@@ -35,6 +35,33 @@ func TestUpsertFixesTheDimension(t *testing.T) {
 	wantInvalid(t, err, "Vector dimension 2 does not match the dimension of the index 3")
 }
 
+func TestPlanLimitsNamespaces(t *testing.T) {
+	t.Parallel()
+	opts := pineconelocal.Options{MaxNamespaces: 2, DataDir: t.TempDir()}
+	s := build(t, opts)
+	conn := dial(t, serve(t, s))
+	upsert(t, conn.WithNamespace("a"), dense("x", 1))
+	upsert(t, conn.WithNamespace("b"), dense("x", 1))
+	refused := func(conn *pinecone.IndexConnection, name string) {
+		t.Helper()
+		_, err := conn.WithNamespace(name).UpsertVectors(t.Context(), []*pinecone.Vector{dense("x", 1)})
+		wantStatus(t, err, "PermissionDenied: Request failed. You've reached the max namespaces allowed in "+
+			"serverless index local. To add more namespaces, upgrade your plan.")
+	}
+	refused(conn, "c")
+	upsert(t, conn.WithNamespace("a"), dense("y", 1)) // those that exist go on
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	conn = connect(t, opts)
+	refused(conn, "c")
+	if err := conn.DeleteNamespace(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	upsert(t, conn.WithNamespace("c"), dense("x", 1))
+	refused(conn, "a")
+}
+
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
