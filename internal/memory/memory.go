@@ -4,10 +4,12 @@ package memory
 
 import (
 	"context"
+	"errors"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // Store is what indexing reads and writes.
@@ -80,8 +82,12 @@ type record struct {
 	id         string
 }
 
+// isLeft reports whether a failure is left to the sweep: the index's plan refuses this user's vectors. Another delivery
+// would be refused too, and would hold up the records of others meanwhile.
+func isLeft(err error) bool { return errors.Is(err, vector.ErrQuota) }
+
 // consumeRecords updates the vectors of the memories and check-ins of a batch, each once. It stops at the first that
-// fails and returns its place.
+// fails, unless that is left to the sweep, and returns its place.
 func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	seen := map[record]bool{}
 	for i, c := range changes {
@@ -90,7 +96,7 @@ func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Cha
 			continue
 		}
 		seen[r] = true
-		if err := s.refresh(ctx, r); err != nil {
+		if err := s.refresh(ctx, r); err != nil && !isLeft(err) {
 			return i, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // fake is a store with one session, and an index. Each of its calls can be made to fail.
@@ -190,6 +191,59 @@ func (f *fake) check(t *rapid.T, through int) {
 			t.Fatalf("message %d is not in the index, but the watermark is %d", seq, through)
 		}
 	}
+}
+
+// TestOneUserWithoutRoomHoldsNobodyUp has a batch of two users, and an index whose plan refuses the vectors of one.
+func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	f := newFake(2)
+	f.records["memory_1"] = recall.Hit{Memory: &longterm.Memory{ID: "memory_1"}}
+	refused := fault.Wrap(fault.Unavailable, "upsert vectors", fmt.Errorf("refused: %w", vector.ErrQuota))
+	index := refusing{f, "bob", refused}
+	bobs, bobsMemory := change(1), conversation.Change{User: "bob", Generation: 1, RecordID: "memory_0"}
+	bobs.User = "bob"
+	annsMemory := conversation.Change{User: "ann", Generation: 1, RecordID: "memory_1"}
+	f.records["memory_0"] = recall.Hit{Memory: &longterm.Memory{ID: "memory_0"}}
+	changes := []conversation.Change{bobsMemory, bobs, change(1), annsMemory, change(2)}
+	if done, err := memory.New(f, index).Consume(t.Context(), changes); done != len(changes) || err != nil {
+		t.Errorf("%d of %d changes are done: %v", done, len(changes), err)
+	}
+	if diff := cmp.Diff(map[string]bool{"m1": true, "m2": true, "memory_1": true}, f.indexed); diff != "" {
+		t.Errorf("indexed (-want +got)\n%s", diff)
+	}
+	if f.session.Indexed.Seq != 2 { // the fake has one session, which is Ann's: Bob's must not be marked
+		t.Errorf("the watermark is %d, want 2", f.session.Indexed.Seq)
+	}
+	index.err = errors.New("down")
+	if done, err := memory.New(f, index).Consume(t.Context(), changes); done != 0 || err == nil {
+		t.Errorf("a fault is delivered again: %d, %v", done, err)
+	}
+}
+
+// refusing is an index that refuses the vectors of one user.
+type refusing struct {
+	*fake
+	user conversation.UserID
+	err  error
+}
+
+func (r refusing) IndexBatches(ctx context.Context, batches []recall.Batch) []error {
+	errs := make([]error, len(batches))
+	for i, b := range batches {
+		if errs[i] = r.err; b.User != r.user {
+			errs[i] = r.fake.IndexBatches(ctx, []recall.Batch{b})[0]
+		}
+	}
+	return errs
+}
+
+func (r refusing) IndexMemory(
+	ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory,
+) error {
+	if user == r.user {
+		return r.err
+	}
+	return r.fake.IndexMemory(ctx, user, generation, m)
 }
 
 // TestOneCallForAWarmBatch counts the calls of the ordinary case.

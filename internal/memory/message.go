@@ -52,7 +52,7 @@ func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Ch
 		}
 	})
 	for i, failure := range failures {
-		if failure != nil {
+		if failure != nil && !isLeft(failure) {
 			return runs[i].first, failure
 		}
 	}

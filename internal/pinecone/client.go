@@ -11,6 +11,7 @@ import (
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
@@ -21,11 +22,6 @@ import (
 type Client struct{ index *pinecone.IndexConnection }
 
 var _ recall.Index = (*Client)(nil)
-
-// retryPolicy makes gRPC try a call up to three times within its deadline, when the service is unavailable or
-// throttles. Every call of this package can be repeated, because ids are deterministic.
-const retryPolicy = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.05s",
-	"maxBackoff": "0.5s", "backoffMultiplier": 3, "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"]}}]}`
 
 // New builds a client for the index at the configured host. It connects with the first call. The connection is in
 // plaintext when the host begins with http://.
@@ -69,13 +65,23 @@ func dialOptions() []grpc.DialOption {
 		},
 		MinConnectTimeout: 2 * time.Second,
 	}
+	d := newDialer()
 	return []grpc.DialOption{
 		grpc.WithConnectParams(connect),
-		grpc.WithDefaultServiceConfig(retryPolicy),
-		// gRPC retries only calls up to this size.
-		grpc.WithDefaultCallOptions(grpc.MaxRetryRPCBufferSize(2 * maxUpsertBytes)),
+		grpc.WithContextDialer(d.dial),
+		grpc.WithChainUnaryInterceptor(d.intercept),
+		grpc.WithDisableRetry(), // besides what gRPC repeats because it never reached the service
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingTimeout}),
 	}
 }
+
+// gRPC asks whether a connection still lives when a call begins on one that was idle for pingAfter, and at that
+// interval while a call is under way. An attempt is shorter than the interval, so that there is at most one ping for a
+// call: servers end connections that ping more often than they answer calls.
+const (
+	pingAfter   = 30 * time.Second
+	pingTimeout = 2 * time.Second
+)
 
 // Close closes the connection. Later calls fail with Unavailable.
 func (c *Client) Close() error { return c.index.Close() }

@@ -2,6 +2,7 @@ package pinecone_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -173,6 +174,7 @@ func TestErrorsHaveCodes(t *testing.T) {
 	}{
 		codes.Unavailable:       {fault.Unavailable, 3},
 		codes.ResourceExhausted: {fault.RateLimited, 3},
+		codes.DeadlineExceeded:  {fault.Unavailable, 3},
 		codes.Internal:          {fault.Unavailable, 1},
 		codes.Unauthenticated:   {fault.Internal, 1},
 		codes.InvalidArgument:   {fault.Internal, 1},
@@ -198,6 +200,41 @@ func TestErrorsHaveCodes(t *testing.T) {
 				t.Errorf("the service's message was not shortened between two characters: %s", text)
 			}
 		})
+	}
+}
+
+// TestPlanLimitsAreToldApart has the messages of "Pinecone Database limits".
+func TestPlanLimitsAreToldApart(t *testing.T) {
+	t.Parallel()
+	const namespaces = "Request failed. You've reached the max namespaces allowed in serverless index x. " +
+		"To add more namespaces, upgrade your plan."
+	for message, want := range map[string]struct {
+		code  codes.Code
+		quota bool
+	}{
+		namespaces:       {codes.PermissionDenied, true},
+		namespaces + " ": {codes.ResourceExhausted, true},
+		"Request failed. You've reached the max storage allowed for project x. To update or upsert new data, delete " +
+			"records or upgrade your plan.": {codes.PermissionDenied, true},
+		"Request failed. You've reached your write unit limit for the current month (2000000). To continue writing data, " +
+			"upgrade your plan.": {codes.ResourceExhausted, true},
+		"Request failed. You've reached the max upsert size limit per second for namespace x. Pace your upserts or " +
+			"contact Pinecone Support to request a higher limit.": {codes.ResourceExhausted, false},
+		"forbidden":      {codes.PermissionDenied, false},
+		namespaces + "x": {codes.Internal, false},
+	} {
+		var attempts atomic.Int32
+		c := pineconetest.Client(t, 2, func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) {
+			attempts.Add(1)
+			return nil, status.Error(want.code, message)
+		})
+		err := c.Upsert(t.Context(), "anna", 0, []vector.Record{record("m", 1, 0)})
+		if errors.Is(err, vector.ErrQuota) != want.quota {
+			t.Errorf("%s, %q: error %v", want.code, message, err)
+		}
+		if want.quota && (fault.CodeOf(err) != fault.Unavailable || attempts.Load() != 1) {
+			t.Errorf("%q: code %s after %d attempts", message, fault.CodeOf(err), attempts.Load())
+		}
 	}
 }
 

@@ -2,6 +2,13 @@
 // index gives ids and scores; the text always comes from the table.
 package vector
 
+import "errors"
+
+// ErrQuota is in the chain of errors of an index whose plan allows no more: no further namespace, no more storage, or
+// no further reads or writes this month. Trying again does not help before somebody changes the plan or the
+// configuration.
+var ErrQuota = errors.New("the vector index's plan allows no more")
+
 // Sparse is a sparse vector: ascending indices and their values, equally many.
 type Sparse struct {
 	Indices []uint32

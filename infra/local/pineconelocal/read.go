@@ -31,8 +31,8 @@ func (s *Server) fetch(_ context.Context, in, out message) error {
 	return nil
 }
 
-// list returns the ids of a namespace that begin with a prefix, page by page, in their order. The token of the next page
-// is the last id of this one.
+// list returns the ids of a namespace that begin with a prefix, page by page, in their order. The token of the next
+// page is the last id of this one.
 func (s *Server) list(_ context.Context, in, out message) error {
 	limit, err := checkList(in)
 	if err != nil {

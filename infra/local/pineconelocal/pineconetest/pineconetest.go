@@ -17,6 +17,12 @@ import (
 // closed when the test ends; an error of closing fails the test.
 func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
 	t.Helper()
+	return Dial(t, "http://"+Host(t, dimensions, interceptors...))
+}
+
+// Host starts an empty index of that many dimensions, behind these interceptors, and returns its address.
+func Host(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) string {
+	t.Helper()
 	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions})
 	if err != nil {
 		t.Fatal(err)
@@ -27,15 +33,26 @@ func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterc
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l, interceptors...) }()
-	client, err := pinecone.New(config.Pinecone{IndexHost: "http://" + l.Addr().String(), APIKey: "any"})
+	t.Cleanup(func() {
+		for _, err := range []error{server.Close(), <-served} {
+			if err != nil && !errors.Is(err, net.ErrClosed) { // a test may end before Serve was called
+				t.Error(err)
+			}
+		}
+	})
+	return l.Addr().String()
+}
+
+// Dial returns a client of an index, which is closed when the test ends.
+func Dial(t testing.TB, host string) *pinecone.Client {
+	t.Helper()
+	client, err := pinecone.New(config.Pinecone{IndexHost: host, APIKey: "any"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, err := range []error{client.Close(), server.Close(), <-served} {
-			if err != nil && !errors.Is(err, net.ErrClosed) { // a test may end before Serve was called
-				t.Error(err)
-			}
+		if err := client.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 	return client
