@@ -115,6 +115,12 @@ build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
 	$(LAMBDA_ENV) GOOS=linux GOARCH=arm64 go build ./functions/...
 	$(LAMBDA_ENV) $(SAM) build
 
+.PHONY: preflight
+preflight: ## Check whether an app's table can be adopted, without writing: make preflight TABLE=name [JSON=1]
+	@tools/need go
+	@test -n "$(TABLE)" || { echo "make preflight: name the table: make preflight TABLE=app-table" >&2; exit 2; }
+	@go run ./infra/preflight -table "$(TABLE)" $(if $(JSON),-json)
+
 .PHONY: deploy
 deploy: build ## Deploy to AWS: make deploy ENV=dev|prod (needs an account)
 	$(SAM) deploy --config-env $(ENV)

@@ -56,12 +56,14 @@ def route_problems(template):
 
 def role_problems(template):
     """Roles have exact permissions: no managed policy, no star in an action, no resource "*" except for X-Ray."""
+    policies = list(of_type(template, "AWS::IAM::Policy"))
     for name, role in of_type(template, "AWS::IAM::Role"):
         if role.get("ManagedPolicyArns"):
             yield f"{name}: has managed policies"
-        for policy in role.get("Policies", []):
-            for statement in policy["PolicyDocument"]["Statement"]:
-                yield from (f"{name}: {problem}" for problem in statement_problems(statement))
+        policies += [(name, policy) for policy in role.get("Policies", [])]
+    for name, policy in policies:
+        for statement in policy["PolicyDocument"]["Statement"]:
+            yield from (f"{name}: {problem}" for problem in statement_problems(statement))
 
 
 def statement_problems(statement):

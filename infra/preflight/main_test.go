@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/preflight"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// services is AWS as the command sees it: DynamoDB Local, and the few calls to KMS and Lambda. It notes the actions.
+type awsServices struct {
+	mu     sync.Mutex
+	called map[string]bool
+}
+
+func (a *awsServices) note(action string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.called[action] = true
+}
+
+// startServices points the environment at the services.
+func startServices(t *testing.T) *awsServices {
+	t.Helper()
+	a := &awsServices{called: map[string]bool{}}
+	engine, err := url.Parse(dynamodbtest.Endpoint(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(engine)
+	const key = "arn:aws:kms:us-east-1:111122223333:key/1"
+	proxy.ModifyResponse = func(r *http.Response) error { // the engine has no encryption
+		if r.Request.Header.Get("X-Amz-Target") != "DynamoDB_20120810.DescribeTable" {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		body = bytes.Replace(body, []byte(`{"Table":{`), []byte(`{"Table":{"SSEDescription":{"Status":"ENABLED",`+
+			`"KMSMasterKeyArn":"`+key+`"},`), 1)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Del("Content-Length")
+		r.Header.Del("X-Amz-Crc32")
+		return err
+	}
+	serve := func(variable string, h http.HandlerFunc) {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		t.Setenv(variable, server.URL)
+	}
+	serve("AWS_ENDPOINT_URL_DYNAMODB", func(w http.ResponseWriter, r *http.Request) {
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		a.note("dynamodb:" + operation)
+		if operation == "DescribeContinuousBackups" { // the engine does not have it
+			fmt.Fprint(w, `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED",`+
+				`"PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+	serve("AWS_ENDPOINT_URL_KMS", func(w http.ResponseWriter, r *http.Request) {
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		a.note("kms:" + operation)
+		fmt.Fprint(w, `{"KeyMetadata":{"KeyId":"1","KeyManager":"CUSTOMER"}}`)
+	})
+	serve("AWS_ENDPOINT_URL_LAMBDA", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/2015-03-31/event-source-mappings") {
+			a.note("lambda:ListEventSourceMappings")
+		}
+		fmt.Fprint(w, `{"EventSourceMappings":[{"FunctionArn":"arn:aws:lambda:us-east-1:1:function:app-search"}]}`)
+	})
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_REGION": "us-east-1",
+	} {
+		t.Setenv(name, value)
+	}
+	return a
+}
+
+func command(t *testing.T, arguments ...string) (code int, out, problems string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), arguments, &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// TestCommandNeedsThePolicyOfItsDocument checks a table and compares the calls with the policy in docs/adopting.md.
+func TestCommandNeedsThePolicyOfItsDocument(t *testing.T) {
+	services := startServices(t)
+	table := dynamodbtest.Table(t, dynamo.CreateTableInput(""))
+	code, out, _ := command(t, "-table", table)
+	if code != notReady || !strings.Contains(out, "NOT READY") || !strings.Contains(out, "update-time-to-live") {
+		t.Errorf("without a TTL the command exits with %d:\n%s", code, out)
+	}
+	_, err := dynamodbtest.Client(t).UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName: aws.String(table), TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(dynamo.TTLAttribute), Enabled: aws.Bool(true),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ = command(t, "-table", table, "-json")
+	var report preflight.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if code != ready || !report.Ready || report.Parameters["ExistingTableKmsKeyArn"] == "" ||
+		!strings.Contains(out, "app-search") {
+		t.Errorf("the command exits with %d:\n%s", code, out)
+	}
+	if diff := cmp.Diff(policyActions(t), slices.Sorted(maps.Keys(services.called))); diff != "" {
+		t.Errorf("the policy of docs/adopting.md (-) and the calls (+) differ:\n%s", diff)
+	}
+}
+
+var policy = regexp.MustCompile("(?s)```json\n(.*?)```")
+
+// policyActions lists the actions of the policy in the document.
+func policyActions(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/adopting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := policy.FindSubmatch(text)
+	if found == nil {
+		t.Fatal("docs/adopting.md has no policy")
+	}
+	var p struct{ Statement []struct{ Action []string } }
+	if err := json.Unmarshal(found[1], &p); err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	for _, s := range p.Statement {
+		actions = append(actions, s.Action...)
+	}
+	slices.Sort(actions)
+	return actions
+}
+
+func TestCommandThatCannotCheck(t *testing.T) {
+	startServices(t)
+	for _, c := range []struct {
+		arguments []string
+		says      string
+	}{
+		{nil, "name the table"},
+		{[]string{"-tabel", "x"}, "not defined"},
+		{[]string{"-table", "no-such-table"}, "describe table no-such-table"},
+	} {
+		code, out, problems := command(t, c.arguments...)
+		if code != unchecked || out != "" || !strings.Contains(problems, c.says) {
+			t.Errorf("%v: exits with %d and says %q, want %q", c.arguments, code, problems, c.says)
+		}
+	}
+}
