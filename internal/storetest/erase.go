@@ -300,7 +300,8 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	}
 }
 
-// testKeysAreFreeAfterErasure checks that a user who comes back may use the same ids and idempotency keys.
+// testKeysAreFreeAfterErasure checks that a user who comes back may use the same ids and idempotency keys, while the
+// erasure runs and after it has ended.
 func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 	write := func() {
 		t.Helper()
@@ -329,8 +330,15 @@ func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 		}
 	}
 	write()
-	if out, err := s.erase(t); err != nil || !out.Done {
-		t.Fatalf("erase: %+v, %v", out, err)
+	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(time.Minute)
+	write()
+	for range 2 { // the one that has begun, and another one
+		if out, err := s.erase(t); err != nil || !out.Done {
+			t.Fatalf("erase: %+v, %v", out, err)
+		}
 	}
 	write()
 	checkSeqs(t, s, "a", 1, 2, 3)
