@@ -152,12 +152,9 @@ func (a *appender) isStored(ctx context.Context, try appendAttempt, failures *co
 // has it.
 func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures *conditionFailures,
 ) (conversation.Session, error) {
-	it, failed := failures.existing(try.sessionPlace)
+	it, _ := failures.existing(try.sessionPlace)
 	if session, ok := decodeSession(it); ok {
 		return session, nil
-	}
-	if failed { // it is gone, and may have been created again in another context
-		a.db.cache.removeSession(a.user, a.sessionID)
 	}
 	if it != nil { // the app's own record, which is not migrated
 		return conversation.Session{}, fault.Missing("session")

@@ -137,3 +137,36 @@ func TestErasureCountsDespiteFailure(t *testing.T) {
 		t.Errorf("deleted in total: %v", got)
 	}
 }
+
+// TestWritesAfterErasureElsewhere writes in a process that does not know that another one has erased the user.
+func TestWritesAfterErasureElsewhere(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	s, other := dynamotest.Open(t, table, fixedClock()), dynamotest.Open(t, table, fixedClock())
+	write := func(id string) {
+		t.Helper()
+		newSession(t, s, alice, "workout_log", id, "x")
+		_, err := s.Profiles.Put(t.Context(), alice, longterm.Profile{Name: id})
+		_, _, goalErr := s.Goals.Create(t.Context(), alice, longterm.Goal{Title: id, CreatedAt: storetest.Now}, noKey)
+		if err != nil || goalErr != nil {
+			t.Errorf("profile: %v, goal: %v", err, goalErr)
+		}
+	}
+	write("a")
+	for generation := int64(1); generation <= 2; generation++ {
+		p, held, err := other.Erasures.BeginErasure(t.Context(), alice, storetest.Now)
+		if err != nil || !held || p.Generation != generation {
+			t.Fatalf("progress %+v, held %v, %v", p, held, err)
+		}
+		_, err = other.Erasures.EraseRecords(t.Context(), alice, p.Generation, storetest.Now.Add(time.Minute),
+			func(string, int) {})
+		if err == nil {
+			p.Done = true
+			err = other.Erasures.SaveErasure(t.Context(), alice, p, storetest.Now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("a")
+	}
+}

@@ -1,0 +1,103 @@
+package dynamo_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+// before returns an interceptor's call that runs act once, before the first call of one operation.
+func before(op string, act func()) func(string, func() error) error {
+	var once sync.Once
+	return func(of string, run func() error) error {
+		if of == op {
+			once.Do(act)
+		}
+		return run()
+	}
+}
+
+// messageOf returns the only message of a session.
+func messageOf(t *testing.T, s storetest.Stores, session string) conversation.Message {
+	t.Helper()
+	messages, _, err := s.Messages.Messages(t.Context(), alice, session, conversation.Page{Limit: 2})
+	if err != nil || len(messages) != 1 {
+		t.Fatalf("messages %+v, %v", messages, err)
+	}
+	return messages[0]
+}
+
+// TestDeletionMeetsNewSummary saves a summary of a message between the read and the write of the message's deletion.
+// The summary may contain the message, so it is deleted too.
+func TestDeletionMeetsNewSummary(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	other := dynamotest.Open(t, table, fixedClock())
+	session := newSession(t, other, alice, "workout_log", "a", "secret")
+	s := openIntercepted(t, table, interceptor{call: before("TransactWriteItems", func() {
+		err := other.Summaries.SaveSummary(t.Context(), alice, session, summary.Summary{
+			RecordType: conversation.WorkoutSummary, SubjectID: "a", SessionID: "a", Context: "workout_log", CoachID: "c1",
+			Text: "of secret", Kind: conversation.ByModel, InProgress: true, CoveredThrough: 1,
+			CoveredAt: session.LastMessageAt, OccurredAt: session.LastMessageAt, UpdatedAt: storetest.Now,
+			SessionVersion: session.Version,
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})}, fixedClock())
+	m := messageOf(t, other, "a")
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, storetest.Now); err != nil {
+		t.Fatal(err)
+	}
+	after, err := other.Sessions.Session(t.Context(), alice, "a")
+	if err != nil || after.Summary != nil || after.MessageCount != 0 {
+		t.Errorf("session %+v with summary %+v, %v", after, after.Summary, err)
+	}
+}
+
+// TestDeletionAnswerLost loses the answer to the deletion of a message, whose repeat the engine takes for a new one.
+func TestDeletionAnswerLost(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	newSession(t, dynamotest.Open(t, table, fixedClock()), alice, "workout_log", "a", "x")
+	calls := failingCalls{op: "TransactWriteItems", errs: []error{errNoAnswer}, carriedOut: true}
+	s := openIntercepted(t, table, interceptor{call: calls.call, newTokens: true}, fixedClock())
+	m := messageOf(t, s, "a")
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, storetest.Now); err != nil {
+		t.Errorf("delete the message: %v", err)
+	}
+}
+
+// TestErasureMeetsNewRecord writes a record again between the erasure's read and its deletion of the old one.
+func TestErasureMeetsNewRecord(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	other := dynamotest.Open(t, table, fixedClock())
+	put := func(name string) {
+		if _, err := other.Profiles.Put(t.Context(), alice, longterm.Profile{Name: name}); err != nil {
+			t.Error(err)
+		}
+	}
+	put("old")
+	if _, held, err := other.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
+		t.Fatalf("held %v, %v", held, err)
+	}
+	s := openIntercepted(t, table, interceptor{call: before("DeleteItem", func() { put("new") })}, fixedClock())
+	count := func(string, int) {}
+	for done := false; !done; {
+		var err error
+		done, err = s.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := other.Profiles.Get(t.Context(), alice); err != nil || p.Name != "new" {
+		t.Errorf("profile %+v, %v", p, err)
+	}
+}
