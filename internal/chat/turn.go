@@ -57,6 +57,7 @@ func (s *Service) message(r Request) conversation.Append {
 		Idempotency: r.Idempotency,
 		Messages: []conversation.NewMessage{{
 			Role: conversation.User, Content: r.Message, AgentID: r.AgentID, Tokens: s.Tokens.Count(r.Message),
+			AwaitsAnswer: true,
 		}},
 	}
 }

@@ -32,11 +32,13 @@ type Message struct {
 	Role      Role
 	Content   string
 	// Tokens is the length of Content in tokens of the model family, counted when the message was stored.
-	Tokens     int
-	Timestamp  time.Time
-	Mode       string
-	Metadata   map[string]any
-	Generation int64
+	Tokens    int
+	Timestamp time.Time
+	Mode      string
+	Metadata  map[string]any
+	// AwaitsAnswer marks a question of a chat, whose answer is being generated. It stays when the answer is stored.
+	AwaitsAnswer bool
+	Generation   int64
 }
 
 // NewMessage is a message to append. A zero Timestamp means now, an empty Mode that of the session.
@@ -47,6 +49,8 @@ type NewMessage struct {
 	Mode      string
 	AgentID   string
 	Metadata  map[string]any
+	// AwaitsAnswer says that the caller will append the answer as the next message.
+	AwaitsAnswer bool
 	// Tokens is the length of Content. The caller counts them, so that stores need no tokenizer.
 	Tokens int
 }

@@ -21,6 +21,7 @@ const (
 	attrAgentID       = "agentId"
 	attrMode          = "mode"
 	attrMetadata      = "metadata"
+	attrAwaitsAnswer  = "awaitsAnswer" // only where it is true
 	// attrSessionCreatedAt is in epoch milliseconds. It tells a session from a deleted one of the same id, whose
 	// messages an index may still show.
 	attrSessionCreatedAt = "sessionCreatedAtMs"

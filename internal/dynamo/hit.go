@@ -1,7 +1,9 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -47,26 +49,55 @@ func NewMemorySource(db *DB) MemorySource {
 	return MemorySource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db}
 }
 
-// MarkIndexed raises the session's watermark to through, on condition that its seq is from-1.
-func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, ref memory.SessionRef,
-	from int, through conversation.Watermark,
+// SessionsAt reads sessions, consistently, 100 in one call. A session that is gone or of another generation is left
+// out.
+func (s MemorySource) SessionsAt(ctx context.Context, refs []memory.SessionRef,
+) (map[memory.SessionRef]conversation.Session, error) {
+	keys := make([]key, 0, len(refs))
+	for _, ref := range refs {
+		if sk, ok := sessionSK(ref.Context, ref.SessionID); ok {
+			keys = append(keys, key{partition(ref.User), sk})
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.pk, b.pk), cmp.Compare(a.sk, b.sk)) })
+	records, err := s.db.read(ctx, "read sessions", slices.Compact(keys)...) // DynamoDB refuses a key that comes twice
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[memory.SessionRef]conversation.Session, len(refs))
+	for _, ref := range refs {
+		sk, _ := sessionSK(ref.Context, ref.SessionID)
+		session, ok := decodeSession(records[key{partition(ref.User), sk}])
+		if ok && session.Generation == ref.Generation {
+			out[ref] = session
+		}
+	}
+	return out, nil
+}
+
+// MarkIndexed raises the session's watermark to through, on condition that it is still the same session and that its
+// watermark lies between the one that was read and through.
+func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, session conversation.Session,
+	through conversation.Watermark,
 ) error {
-	sk, ok := sessionSK(ref.Context, ref.SessionID)
+	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok {
 		return fault.Missing("session")
 	}
 	u := setWatermark(expression.UpdateBuilder{}, attrIndexedSeq, attrIndexedAt, through)
-	cond := field(attrGeneration).Equal(value(intAttr(ref.Generation))).
-		And(field(attrIndexedSeq).Equal(value(intAttr(from - 1))))
+	indexed := field(attrIndexedSeq)
+	cond := isIncarnation(session).
+		And(indexed.GreaterThanEqual(value(intAttr(session.Indexed.Seq))), indexed.LessThan(value(intAttr(through.Seq))))
 	_, err := s.db.updateItem(ctx, key{partition(user), sk}, u, cond)
 	existing, conflict := conditionFailed(err)
-	switch {
-	case !conflict:
+	if !conflict {
 		return failed("mark indexed", err)
-	case !existing.has(attrPlacement) || existing.int64(attrGeneration) != ref.Generation:
+	}
+	now, ok := decodeSession(existing)
+	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
 		return fault.Missing("session")
 	}
-	return fault.New(fault.Conflict, "the session is indexed up to another message")
+	return fault.New(fault.Conflict, "the session is indexed as far already")
 }
 
 // Resolve reads the records behind vector ids, in their order, consistently. One call reads 100 keys. The parts of one

@@ -182,6 +182,9 @@ func encodeMessage(user conversation.UserID, s conversation.Session, m conversat
 	it[attrCoachID] = stringAttr(m.CoachID)
 	it.setString(attrAgentID, m.AgentID)
 	it.setString(attrMode, m.Mode)
+	if m.AwaitsAnswer {
+		it[attrAwaitsAnswer] = boolAttr(true)
+	}
 	it[attrGeneration] = intAttr(m.Generation)
 	it[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
 	return it, it.setDocument(attrMetadata, m.Metadata)
@@ -199,7 +202,8 @@ func decodeMessage(it item) (m conversation.Message, ok bool) {
 		CoachID: it.string(attrCoachID), AgentID: it.string(attrAgentID),
 		Role: conversation.Role(it.string(attrRole)), Content: it.string(attrContent),
 		Tokens: int(it.int64(attrTokens)), Timestamp: at, Mode: it.string(attrMode),
-		Metadata: it.document(attrMetadata), Generation: it.int64(attrGeneration),
+		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer),
+		Generation: it.int64(attrGeneration),
 	}, true
 }
 

@@ -16,16 +16,24 @@ import (
 type Store interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
+	// SessionsAt reads sessions, consistently, 100 in one call. A session that is gone or of another generation is left
+	// out.
+	SessionsAt(ctx context.Context, refs []SessionRef) (map[SessionRef]conversation.Session, error)
 	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
 	// even when an index lags.
 	MessagesAfter(
 		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
 		limit int,
 	) ([]conversation.Message, error)
-	// MarkIndexed raises the session's watermark from exactly from-1 to through. It is a Conflict when the watermark has
-	// another seq, and NotFound when the session is gone or of another generation.
+	// MessagesBefore reads the last n messages of a session before one of them, oldest first.
+	MessagesBefore(
+		ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
+	) ([]conversation.Message, error)
+	// MarkIndexed raises the watermark of a session, of which everything after session.Indexed is indexed through that
+	// place. It is a Conflict when the watermark is as high already, and NotFound when the session is gone, or another
+	// one of the same id.
 	MarkIndexed(
-		ctx context.Context, user conversation.UserID, ref SessionRef, from int, through conversation.Watermark,
+		ctx context.Context, user conversation.UserID, session conversation.Session, through conversation.Watermark,
 	) error
 	// Resolve reads the records behind vector ids. Records that are deleted, superseded or of another generation are
 	// left out.
@@ -44,25 +52,26 @@ type Indexer interface {
 
 var _ Indexer = (*recall.Indexer)(nil)
 
-// SessionRef names a session by its context and id, with the generation of its messages.
+// SessionRef names a session of a user by its context and id, with the generation of its messages.
 type SessionRef struct {
+	User       conversation.UserID
 	Context    string
 	SessionID  string
 	Generation int64
 }
 
-// Service indexes records as they arrive. It is safe for concurrent use. Records that are delivered twice, late or out
-// of order lead to the same index and the same watermarks.
+// Service indexes records as they arrive. It is safe for concurrent use, and remembers nothing between batches, because
+// the next record of a session may reach another instance. Records that are delivered twice, late or out of order lead
+// to the same index and the same watermarks. A message is embedded twice only if two batches with records of its
+// session are worked on at the same time, or if a batch fails after the embedding.
 type Service struct {
 	store Store
 	index Indexer
-	tails *tailCache
-	marks *markCache
 }
 
 // New returns a service on its store and its index.
 func New(store Store, index Indexer) *Service {
-	return &Service{store: store, index: index, tails: newTailCache(), marks: newMarkCache()}
+	return &Service{store: store, index: index}
 }
 
 // Consume indexes the messages of a batch and raises the watermarks of their sessions, and updates the vectors of

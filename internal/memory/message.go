@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -11,146 +12,212 @@ import (
 )
 
 const (
-	// repairLimit is how many messages one round of a repair reads and indexes.
-	repairLimit = 100
-	// repairRounds limits one call of Repair; the next call goes on where it stopped.
-	repairRounds = 20
-	// atOnce is how many sessions of one batch are marked in parallel.
-	atOnce = 8
+	// messagesPerRound is how many messages of a session are read and indexed at once.
+	messagesPerRound = 100
+	// maxRounds limits one call; the next call, or the sweep, goes on where it stopped.
+	maxRounds = 20
+	// atOnce is how many sessions are read or marked in parallel.
+	atOnce = 16
+	// lookBack is how far the message before a run is looked for behind system messages.
+	lookBack = 5
 )
 
-// run is the messages of one session in a batch, ordered by seq.
-type run struct {
-	user     conversation.UserID
-	ref      SessionRef
-	messages []conversation.Message
-	// first is the place of its earliest change in the batch.
+// backlog is a session with messages that are not indexed.
+type backlog struct {
+	user    conversation.UserID
+	session conversation.Session
+	// first is the place of the session's earliest change in the batch.
 	first int
+	// waits leaves a question at the end of the session to the record of its answer.
+	waits bool
+
+	// batch is what the present round indexes, and through the watermark after it.
+	batch   recall.Batch
+	through conversation.Watermark
+	// last says that only such a question is left after this round.
+	last bool
+	done bool
+	err  error
 }
 
-func (r run) sessionKey() sessionKey { return sessionKey{r.user, r.ref} }
-
-// through is the watermark after the run's last message.
-func (r run) through() conversation.Watermark {
-	last := r.messages[len(r.messages)-1]
-	return conversation.Watermark{Seq: last.Seq, At: last.Timestamp}
+// hint is what the records of a batch say about one session: it has messages through a seq.
+type hint struct {
+	ref     SessionRef
+	through int
+	first   int
 }
 
+// consumeMessages indexes what the sessions of a batch lack. The records only name the sessions. The messages are read
+// from the table, because the question of an answer has arrived before it, perhaps in another instance, and because a
+// message that has been deleted since must not be indexed.
 func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Change) (done int, err error) {
-	runs := runsOf(changes)
-	if len(runs) == 0 {
+	hints := hintsOf(changes)
+	if len(hints) == 0 {
 		return len(changes), nil
 	}
-	batches := make([]recall.Batch, len(runs))
-	for i, r := range runs {
-		batches[i] = s.batch(r)
+	refs := make([]SessionRef, len(hints))
+	for i, h := range hints {
+		refs[i] = h.ref
 	}
-	failures := s.index.IndexBatches(ctx, batches)
-	parallel.Each(len(runs), atOnce, func(i int) {
-		if failures[i] == nil {
-			failures[i] = s.mark(ctx, runs[i])
+	sessions, err := s.store.SessionsAt(ctx, refs)
+	if err != nil {
+		return hints[0].first, err
+	}
+	var open []*backlog
+	for _, h := range hints {
+		if session, ok := sessions[h.ref]; ok && session.Indexed.Seq < h.through {
+			open = append(open, &backlog{user: h.ref.User, session: session, first: h.first, waits: true})
 		}
-	})
-	for i, failure := range failures {
-		if failure != nil && !isLeft(failure) {
-			return runs[i].first, failure
+	}
+	s.indexBacklogs(ctx, open)
+	for _, b := range open { // ordered by first
+		if b.err != nil && !isLeft(b.err) {
+			return b.first, b.err
 		}
 	}
 	return len(changes), nil
 }
 
-// runsOf groups the messages of a batch by session, in the order in which the sessions first appear.
-func runsOf(changes []conversation.Change) []run {
-	places := map[sessionKey]int{}
-	var runs []run
+// hintsOf collects the sessions of a batch, in the order in which they first appear. A question that waits for its
+// answer is left to the answer's record, so that both are embedded and stored together. If there never is an answer,
+// the sweep indexes the question.
+func hintsOf(changes []conversation.Change) []hint {
+	var hints []hint
+	places := map[SessionRef]int{}
 	for i, c := range changes {
-		if c.Message == nil {
+		m := c.Message
+		if m == nil || m.AwaitsAnswer {
 			continue
 		}
-		m := *c.Message
-		ref := SessionRef{Context: m.Context, SessionID: m.SessionID, Generation: m.Generation}
-		key := sessionKey{c.User, ref}
-		place, seen := places[key]
-		if !seen {
-			place = len(runs)
-			places[key] = place
-			runs = append(runs, run{user: c.User, ref: ref, first: i})
+		ref := SessionRef{User: c.User, Context: m.Context, SessionID: m.SessionID, Generation: m.Generation}
+		if place, seen := places[ref]; seen {
+			hints[place].through = max(hints[place].through, m.Seq)
+			continue
 		}
-		runs[place].messages = append(runs[place].messages, m)
+		places[ref] = len(hints)
+		hints = append(hints, hint{ref: ref, through: m.Seq, first: i})
 	}
-	for i := range runs {
-		runs[i].messages = sorted(runs[i].messages)
-	}
-	return runs
-}
-
-// sorted sorts messages by seq and drops repeated ones.
-func sorted(messages []conversation.Message) []conversation.Message {
-	slices.SortFunc(messages, func(a, b conversation.Message) int { return a.Seq - b.Seq })
-	return slices.CompactFunc(messages, func(a, b conversation.Message) bool { return a.Seq == b.Seq })
-}
-
-// batch returns a run with the message before it, where the cache has that, and caches the end of the run.
-func (s *Service) batch(r run) recall.Batch {
-	b := recall.Batch{User: r.user, Generation: r.ref.Generation, Messages: r.messages}
-	if previous, ok := s.tails.before(r); ok {
-		b.Previous = map[string]string{r.ref.SessionID: previous}
-	}
-	s.tails.add(r)
-	return b
-}
-
-// mark raises the watermark over a run that is indexed. When the run does not follow the watermark without a gap, the
-// session is read and repaired.
-func (s *Service) mark(ctx context.Context, r run) error {
-	first, through := r.messages[0].Seq, r.through()
-	if through.Seq-first+1 == len(r.messages) {
-		from, wait := s.marks.next(r)
-		if wait {
-			return nil
-		}
-		err := s.store.MarkIndexed(ctx, r.user, r.ref, from, through)
-		if !fault.Is(err, fault.Conflict) {
-			return ignoreMissing(err)
-		}
-	}
-	session, err := s.store.SessionIn(ctx, r.user, r.ref.Context, r.ref.SessionID)
-	if err != nil || session.Generation != r.ref.Generation || session.Indexed.Seq >= through.Seq {
-		return ignoreMissing(err)
-	}
-	return s.Repair(ctx, r.user, session)
+	return hints
 }
 
 // Repair indexes the messages of a session that are not indexed yet, from its watermark on.
 func (s *Service) Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error {
-	ref := SessionRef{Context: session.Context, SessionID: session.ID, Generation: session.Generation}
-	for range repairRounds {
-		if session.Indexed.Seq >= session.LastSeq {
+	b := &backlog{user: user, session: session}
+	s.indexBacklogs(ctx, []*backlog{b})
+	return b.err
+}
+
+// indexBacklogs works on backlogs until each is done, has failed, or has taken too many rounds. In each round one call
+// embeds the messages of all sessions.
+func (s *Service) indexBacklogs(ctx context.Context, backlogs []*backlog) {
+	isClosed := func(b *backlog) bool { return b.done || b.err != nil }
+	open := slices.Clone(backlogs)
+	for range maxRounds {
+		parallel.Each(len(open), atOnce, func(i int) { open[i].err = s.read(ctx, open[i]) })
+		if open = slices.DeleteFunc(open, isClosed); len(open) == 0 {
+			return
+		}
+		batches := make([]recall.Batch, len(open))
+		for i, b := range open {
+			batches[i] = b.batch
+		}
+		failures := s.index.IndexBatches(ctx, batches)
+		parallel.Each(len(open), atOnce, func(i int) {
+			if open[i].err = failures[i]; failures[i] == nil {
+				open[i].err = s.mark(ctx, open[i])
+			}
+		})
+		open = slices.DeleteFunc(open, isClosed)
+	}
+}
+
+// read prepares the next round of a session: the messages after its watermark, and the end of the message before
+// them. One query brings both.
+func (s *Service) read(ctx context.Context, b *backlog) error {
+	session := b.session
+	if session.Indexed.Seq >= session.LastSeq {
+		b.done = true
+		return nil
+	}
+	messages, err := s.store.MessagesAfter(ctx, b.user, session, onePlaceBack(session), messagesPerRound+1)
+	if err != nil {
+		return b.end(err)
+	}
+	start := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.Seq > session.Indexed.Seq })
+	if start < 0 {
+		start = len(messages)
+	}
+	before, missing := messages[:start], messages[start:min(start+messagesPerRound, len(messages))]
+	isOpen := func(m conversation.Message) bool { return m.AwaitsAnswer && m.Seq == session.LastSeq }
+	if n := len(missing); b.waits && n > 0 && isOpen(missing[n-1]) {
+		missing = missing[:n-1]
+		if b.last, b.done = true, n == 1; b.done {
 			return nil
 		}
-		missing, err := s.store.MessagesAfter(ctx, user, session, session.Indexed, repairLimit)
+	}
+	// Without messages, all after the watermark are deleted.
+	b.through = conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
+	if n := len(missing); n > 0 {
+		b.through = conversation.Watermark{Seq: missing[n-1].Seq, At: missing[n-1].Timestamp}
+	}
+	b.batch = recall.Batch{User: b.user, Generation: session.Generation, Messages: missing}
+	return s.addPrevious(ctx, b, before)
+}
+
+// addPrevious adds the message before those of a round. before has it where the query has brought it. Stored system
+// messages are not part of the conversation.
+func (s *Service) addPrevious(ctx context.Context, b *backlog, before []conversation.Message) error {
+	if len(b.batch.Messages) == 0 || b.session.Indexed.Seq == 0 {
+		return nil
+	}
+	isSaid := func(m conversation.Message) bool { return m.Role != conversation.System }
+	if !slices.ContainsFunc(before, isSaid) {
+		var err error
+		before, err = s.store.MessagesBefore(ctx, b.user, b.session, b.batch.Messages[0], lookBack)
 		if err != nil {
-			return ignoreMissing(err)
+			return b.end(err)
 		}
-		// Without missing messages, all after the watermark are deleted.
-		through := conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
-		if len(missing) > 0 {
-			r := run{user: user, ref: ref, messages: missing}
-			through = r.through()
-			if err := s.index.IndexBatches(ctx, []recall.Batch{s.batch(r)})[0]; err != nil {
-				return err
-			}
+	}
+	for _, m := range before {
+		if isSaid(m) {
+			b.batch.Previous = map[string]string{b.session.ID: m.Content}
 		}
-		err = s.store.MarkIndexed(ctx, user, ref, session.Indexed.Seq+1, through)
-		if fault.Is(err, fault.Conflict) {
-			return nil // another worker raised the watermark and goes on from there
-		}
-		if err != nil {
-			return ignoreMissing(err)
-		}
-		session.Indexed = through
 	}
 	return nil
+}
+
+// onePlaceBack returns the watermark before a session's own, so that the message at the watermark is read too. Where
+// that message or the one before it is deleted, their times do not tell where to begin, and it stays as it is.
+func onePlaceBack(session conversation.Session) conversation.Watermark {
+	w := session.Indexed
+	if w.Seq == 0 || session.Deleted.Contains(w.Seq) || session.Deleted.Contains(w.Seq-1) {
+		return w
+	}
+	w.Seq--
+	if !w.At.IsZero() {
+		w.At = w.At.Add(-time.Millisecond) // times within a session increase by at least a millisecond
+	}
+	return w
+}
+
+// mark raises the session's watermark over the messages of a round, which are indexed.
+func (s *Service) mark(ctx context.Context, b *backlog) error {
+	err := s.store.MarkIndexed(ctx, b.user, b.session, b.through)
+	if fault.Is(err, fault.Conflict) {
+		b.done = true // another worker has indexed as much, and goes on from there
+		return nil
+	}
+	if err != nil {
+		return b.end(err)
+	}
+	b.session.Indexed, b.done = b.through, b.last
+	return nil
+}
+
+// end ends the work on a session that is gone, which needs no index, and returns any other error.
+func (b *backlog) end(err error) error {
+	b.done = fault.Is(err, fault.NotFound)
+	return ignoreMissing(err)
 }
 
 // ReindexNext indexes the message after a deleted one again, without the words of the deleted one.

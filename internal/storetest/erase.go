@@ -12,7 +12,6 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -277,10 +276,10 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	}
 	checkRefused("afterwards")
 	late := newSummary(session, 1, conversation.ByModel, true)
-	ref, indexed := memory.SessionRef{Context: coach, SessionID: "a"}, conversation.Watermark{Seq: 1}
+	indexed := conversation.Watermark{Seq: 1}
 	for op, err := range map[string]error{
 		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, late),
-		"mark indexed":   s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, indexed),
+		"mark indexed":   s.Indexing.MarkIndexed(t.Context(), alice, session, indexed),
 		"rearm":          s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
 		"append":         errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
 		"delete":         errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),

@@ -154,6 +154,7 @@ var (
 		"AttributesAreDue":          testAttributesAreDue,
 		"LateSummaries":             testLateSummaries,
 		"MarkIndexed":               testMarkIndexed,
+		"SessionsAt":                testSessionsAt,
 		"Due":                       testDue,
 		"SettleKeepsNewMessagesDue": testSettleKeepsNewMessagesDue,
 		"CompletedSessionsAreDue":   testCompletedSessionsAreDue,

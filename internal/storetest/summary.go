@@ -253,23 +253,25 @@ func testLateSummaries(t *testing.T, s *fixture) {
 
 func testMarkIndexed(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, "workout_log", "a", "1", "2", "3")
-	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
-	mark := func(ref memory.SessionRef, from, through int) fault.Code {
+	mark := func(session conversation.Session, through int) fault.Code {
 		watermark := conversation.Watermark{Seq: through, At: Now}
-		if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, from, watermark); err != nil {
+		if err := s.Indexing.MarkIndexed(t.Context(), alice, session, watermark); err != nil {
 			return fault.CodeOf(err)
 		}
 		return ""
 	}
-	old, none := ref, ref
-	old.Generation, none.SessionID = 1, "none"
+	gone, reborn, none, ahead := session, session, session, session
+	gone.Generation, reborn.CreatedAt = 1, reborn.CreatedAt.Add(time.Millisecond)
+	none.ID, ahead.Indexed.Seq = "none", 1
 	for i, got := range []struct{ got, want fault.Code }{
-		{mark(ref, 2, 3), fault.Conflict},
-		{mark(ref, 1, 2), ""},
-		{mark(ref, 1, 2), fault.Conflict},
-		{mark(ref, 3, 3), ""},
-		{mark(old, 4, 4), fault.NotFound},
-		{mark(none, 1, 1), fault.NotFound},
+		{mark(ahead, 2), fault.Conflict},
+		{mark(session, 2), ""},
+		{mark(session, 2), fault.Conflict},
+		{mark(session, 1), fault.Conflict},
+		{mark(session, 3), ""}, // everything since session.Indexed is indexed, whoever marked a part of it
+		{mark(gone, 4), fault.NotFound},
+		{mark(reborn, 4), fault.NotFound},
+		{mark(none, 1), fault.NotFound},
 	} {
 		if got.got != got.want {
 			t.Errorf("step %d: %q, want %q", i, got.got, got.want)
@@ -278,6 +280,18 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 	want := conversation.Watermark{Seq: 3, At: Now}
 	if now := readSession(t, s, "a"); now.Indexed != want || now.Version != session.Version {
 		t.Errorf("indexed to %v at version %d", now.Indexed, now.Version)
+	}
+}
+
+// testSessionsAt reads sessions of several users in one call.
+func testSessionsAt(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, "workout_log", "a", "1")
+	here := memory.SessionRef{User: alice, Context: "workout_log", SessionID: "a"}
+	old, elsewhere, none, other := here, here, here, here
+	old.Generation, elsewhere.Context, none.SessionID, other.User = 1, coach, "none", bob
+	got, err := s.Indexing.SessionsAt(t.Context(), []memory.SessionRef{old, here, elsewhere, none, other, here})
+	if diff := cmp.Diff(map[memory.SessionRef]conversation.Session{here: session}, got); err != nil || diff != "" {
+		t.Errorf("%v, sessions (-want +got)\n%s", err, diff)
 	}
 }
 
@@ -340,13 +354,12 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	settle(1)
 	saveSummary(t, s, session)
 	settle(1)
-	ref := memory.SessionRef{Context: session.Context, SessionID: session.ID}
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, conversation.Watermark{Seq: 1}); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	appendMessages(t, s, alice, "a", userMessages("in between")...)
 	settle(1)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 2, conversation.Watermark{Seq: 2}); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}); err != nil {
 		t.Fatal(err)
 	}
 	saveSummary(t, s, readSession(t, s, "a"))
@@ -362,8 +375,7 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	ref := memory.SessionRef{Context: coach, SessionID: "a"}
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, ref, 1, conversation.Watermark{Seq: 1}); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {

@@ -13,8 +13,10 @@ import (
 )
 
 func turnWithKey(key string) conversation.Append {
+	question := userMessages("how was it?")
+	question[0].AwaitsAnswer = true
 	return conversation.Append{
-		SessionID: "t", Messages: userMessages("how was it?"),
+		SessionID: "t", Messages: question,
 		Idempotency: conversation.Idempotency{Scope: "POST /v1/chat", Key: key, BodyHash: "h"},
 	}
 }
