@@ -61,10 +61,17 @@ type OpenAI struct {
 	Dimensions int `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 }
 
-// Pinecone configures the vector index. The client does not use TLS for a host that begins with http://.
+// Pinecone configures the vector indexes. The client does not use TLS for a host that begins with http://.
 type Pinecone struct {
+	// IndexHost is the host of the first index, whose name is FirstIndex.
 	IndexHost string `env:"PINECONE_INDEX_HOST"`
 	APIKey    string `env:"PINECONE_API_KEY"`
+	// MoreIndexes are further indexes, and NewUsersIndex is the name of the one that holds users from their first vector
+	// on. Users stay in the index that holds them.
+	MoreIndexes   Indexes `env:"PINECONE_MORE_INDEXES"`
+	NewUsersIndex string  `env:"PINECONE_NEW_USERS_INDEX" envDefault:"first"`
+	// Namespaces is the number of namespaces that all users of an index share, 0 for one namespace a user.
+	Namespaces Namespaces `env:"VECTOR_NAMESPACES" envDefault:"user"`
 }
 
 // Triggers configure when a session is summarised.
@@ -128,6 +135,8 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[int]():           "a whole number",
 	reflect.TypeFor[bool]():          "true or false",
 	reflect.TypeFor[time.Duration](): "a span such as 90s or 15m",
+	reflect.TypeFor[Indexes]():       "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
+	reflect.TypeFor[Namespaces]():    "user, or a number of namespaces from 1 to 100000",
 }
 
 // variable returns the name of the variable that a field of Config is read from. The names of fields with those kinds

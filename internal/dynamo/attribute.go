@@ -94,6 +94,7 @@ const (
 	attrErasedAt    = "erasedAt"
 	attrCounts      = "counts"
 	attrVectorCount = "vectorCount"
+	attrVectorIndex = "vectorIndex"
 
 	// Long-term records. Like a session's, their version counts writes.
 	attrName         = "name"

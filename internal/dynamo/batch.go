@@ -31,6 +31,11 @@ func (r recordSet) generation(user conversation.UserID) int64 {
 	return r[generationKey(user)].int64(attrGeneration)
 }
 
+// index returns the name of the vector index that holds the user, when the record of the generation was read too.
+func (r recordSet) index(user conversation.UserID) string {
+	return r[generationKey(user)].string(attrVectorIndex)
+}
+
 // current returns a user's record unless it is absent or of an earlier generation. Records of an earlier generation are
 // what an unfinished erasure has still to delete.
 func (r recordSet) current(user conversation.UserID, k key) (item, bool) {

@@ -102,7 +102,9 @@ func (r *SessionReader) Open(ctx context.Context, user conversation.UserID, cont
 func preferencesKey(user conversation.UserID) key { return key{partition(user), preferencesSK} }
 
 func accessIn(records recordSet, user conversation.UserID) longterm.Access {
-	a := longterm.Access{Preferences: longterm.DefaultPreferences(), Generation: records.generation(user)}
+	a := longterm.Access{
+		Preferences: longterm.DefaultPreferences(), Generation: records.generation(user), Index: records.index(user),
+	}
 	if it, ok := records.current(user, preferencesKey(user)); ok {
 		a.Preferences = decodePreferences(it)
 	}

@@ -103,7 +103,8 @@ type SourceStore interface {
 // Index deletes vectors.
 type Index interface {
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
-	// Drop deletes the namespace of a generation and returns how many vectors it held.
+	// Drop deletes all vectors of a generation and returns how many there were. With an error, it returns how many it has
+	// deleted.
 	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
 }
 

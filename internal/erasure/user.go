@@ -57,12 +57,9 @@ func (s *Service) erase(ctx context.Context, user conversation.UserID, p *Progre
 	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.Now()))
 	defer cancel()
 	n, err := s.Index.Drop(inTime, user, p.Generation-1)
-	if err != nil {
-		return err
-	}
 	p.Vectors += n
-	p.Done = true
-	return nil
+	p.Done = err == nil
+	return err
 }
 
 func (s *Service) receipt(p Progress) Receipt {

@@ -14,7 +14,7 @@ import (
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
 func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {
-	index, err := pinecone.New(cfg.Pinecone)
+	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +22,8 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 }
 
 // Indexer builds what writes records to the vector index.
-func Indexer(cfg config.Config) (*recall.Indexer, error) {
-	index, err := pinecone.New(cfg.Pinecone)
+func Indexer(cfg config.Config, db *dynamo.DB) (*recall.Indexer, error) {
+	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Indexer(cfg config.Config) (*recall.Indexer, error) {
 
 // Eraser builds the service that deletes messages, sessions and users, with everything derived from them.
 func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
-	index, err := pinecone.New(cfg.Pinecone)
+	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
 	if err != nil {
 		return nil, err
 	}

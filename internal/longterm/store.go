@@ -11,6 +11,8 @@ import (
 type Access struct {
 	Preferences Preferences
 	Generation  int64
+	// Index is the name of the vector index that holds the user. It is empty where the user's record names none.
+	Index string
 }
 
 // Singleton stores the only record of a kind that a user has: profile, seed, user summary, preferences.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -46,7 +48,7 @@ func TestOneAttemptThatHangsLeavesTimeForTheNext(t *testing.T) {
 func TestADeadConnectionCostsOneAttempt(t *testing.T) {
 	t.Parallel()
 	network := newNetwork(t, pineconetest.Host(t, 2))
-	c := pineconetest.Dial(t, network.host)
+	c := pineconetest.Dial(t, config.Pinecone{IndexHost: network.host}, nil)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	network.forget()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -59,7 +61,7 @@ func TestADeadConnectionCostsOneAttempt(t *testing.T) {
 func TestNoAttemptOutlivesItsCall(t *testing.T) {
 	t.Parallel()
 	network := newNetwork(t, pineconetest.Host(t, 2))
-	c := pineconetest.Dial(t, network.host)
+	c := pineconetest.Dial(t, config.Pinecone{IndexHost: network.host}, nil)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	network.forget()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -102,7 +104,7 @@ func (n *network) serve(l net.Listener, server string) {
 		if err != nil {
 			return
 		}
-		upstream, err := net.Dial("tcp", server)
+		upstream, err := net.Dial("tcp", strings.TrimPrefix(server, "http://"))
 		if err != nil {
 			return
 		}

@@ -1,8 +1,11 @@
-// Package pinecone stores vectors in a Pinecone index over gRPC: one namespace for each user and generation, and one
-// connection for all of them. It calls the data plane only.
+// Package pinecone stores vectors in Pinecone over gRPC, in one index or several, with one connection for each. The
+// vectors of a user and generation are in a namespace of their own, or in one that users share. It calls the data plane
+// only.
 package pinecone
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -14,25 +17,57 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// Client is a vector index. It is safe for concurrent use.
-type Client struct{ index *pinecone.IndexConnection }
+// Client stores and finds vectors. It is safe for concurrent use.
+type Client struct {
+	indexes map[string]*pinecone.IndexConnection
+	// newUsers is the index of users who have no vectors yet.
+	newUsers string
+	// directory is nil where there is one index. Nobody's record names an index then.
+	directory recall.Directory
+	// shared is how many namespaces of an index its users share, or 0.
+	shared int
+}
 
 var _ recall.Index = (*Client)(nil)
 
-// New builds a client for the index at the configured host. It connects with the first call. The connection is in
-// plaintext when the host begins with http://.
-func New(cfg config.Pinecone) (*Client, error) {
-	host, err := host(cfg.IndexHost)
+// New builds a client for the configured indexes. It connects with the first call to each. A connection is in plaintext
+// when the host begins with http://. The directory says which index holds a user; with one index it may be nil.
+func New(cfg config.Pinecone, directory recall.Directory) (*Client, error) {
+	c := &Client{
+		indexes:  map[string]*pinecone.IndexConnection{},
+		newUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex), shared: int(cfg.Namespaces),
+	}
+	var err error
+	if c.indexes[config.FirstIndex], err = connect("PINECONE_INDEX_HOST", cfg.IndexHost, cfg.APIKey); err != nil {
+		return nil, err
+	}
+	for name, address := range cfg.MoreIndexes {
+		if c.indexes[name], err = connect("PINECONE_MORE_INDEXES", address, cfg.APIKey); err != nil {
+			return nil, err
+		}
+	}
+	if len(cfg.MoreIndexes) > 0 {
+		c.directory = directory
+	}
+	if c.indexes[c.newUsers] == nil {
+		return nil, fmt.Errorf("PINECONE_NEW_USERS_INDEX is %q: it must be %s or a name of PINECONE_MORE_INDEXES",
+			c.newUsers, config.FirstIndex)
+	}
+	return c, nil
+}
+
+// connect returns a connection to the index at an address, which comes from a variable.
+func connect(variable, address, key string) (*pinecone.IndexConnection, error) {
+	host, err := host(variable, address)
 	if err != nil {
 		return nil, err
 	}
 	// NewClient would also read the environment for a key.
 	base, err := pinecone.NewClientBase(pinecone.NewClientBaseParams{
-		Headers: map[string]string{"Api-Key": cfg.APIKey}, SourceTag: "throughline",
+		Headers: map[string]string{"Api-Key": key}, SourceTag: "throughline",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build pinecone client: %w", err)
@@ -41,38 +76,21 @@ func New(cfg config.Pinecone) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build pinecone connection: %w", err)
 	}
-	return &Client{index: index}, nil
+	return index, nil
 }
 
-// host checks and completes the configured host. The library ends the process on a host that gRPC refuses.
-func host(configured string) (string, error) {
-	h := strings.TrimSuffix(configured, "/")
+// host checks and completes an address. The library ends the process on a host that gRPC refuses.
+func host(variable, address string) (string, error) {
+	h := strings.TrimSuffix(address, "/")
 	if !strings.Contains(h, "://") {
 		h = "https://" + h
 	}
 	u, err := url.Parse(h)
 	if err != nil || u.Hostname() == "" || u.Path != "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return "", fmt.Errorf("PINECONE_INDEX_HOST is %q: it must be the index's host, "+
-			"such as https://name-id.svc.region.pinecone.io", configured)
+		return "", fmt.Errorf("%s has %q: it must be an index's host, such as https://name-id.svc.region.pinecone.io",
+			variable, address)
 	}
 	return h, nil
-}
-
-func dialOptions() []grpc.DialOption {
-	connect := grpc.ConnectParams{
-		Backoff: backoff.Config{
-			BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second,
-		},
-		MinConnectTimeout: 2 * time.Second,
-	}
-	d := newDialer()
-	return []grpc.DialOption{
-		grpc.WithConnectParams(connect),
-		grpc.WithContextDialer(d.dial),
-		grpc.WithChainUnaryInterceptor(d.intercept),
-		grpc.WithDisableRetry(), // besides what gRPC repeats because it never reached the service
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingTimeout}),
-	}
 }
 
 // gRPC asks whether a connection still lives when a call begins on one that was idle for pingAfter, and at that
@@ -83,10 +101,28 @@ const (
 	pingTimeout = 2 * time.Second
 )
 
-// Close closes the connection. Later calls fail with Unavailable.
-func (c *Client) Close() error { return c.index.Close() }
+func dialOptions() []grpc.DialOption {
+	params := grpc.ConnectParams{
+		Backoff: backoff.Config{
+			BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second,
+		},
+		MinConnectTimeout: 2 * time.Second,
+	}
+	d := newDialer()
+	return []grpc.DialOption{
+		grpc.WithConnectParams(params),
+		grpc.WithContextDialer(d.dial),
+		grpc.WithChainUnaryInterceptor(d.intercept),
+		grpc.WithDisableRetry(), // besides what gRPC repeats because it never reached the service
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingTimeout}),
+	}
+}
 
-// namespace returns the connection for the namespace of one user and generation.
-func (c *Client) namespace(user conversation.UserID, generation int64) *pinecone.IndexConnection {
-	return c.index.WithNamespace(Namespace(user, generation))
+// Close closes the connections. Later calls fail with Unavailable.
+func (c *Client) Close() error {
+	var errs []error
+	for _, index := range c.indexes {
+		errs = append(errs, index.Close())
+	}
+	return errors.Join(errs...)
 }

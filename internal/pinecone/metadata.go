@@ -10,8 +10,8 @@ import (
 const idField = "id"
 
 // metadata turns a record's fields into the service's: strings, numbers, booleans and lists of strings.
-func metadata(r vector.Record) (*structpb.Struct, error) {
-	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(r.Metadata)+1)}
+func (s space) metadata(r vector.Record) (*structpb.Struct, error) {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(r.Metadata)+2)}
 	for name, value := range r.Metadata {
 		v, err := field(name, value)
 		if err != nil {
@@ -21,6 +21,9 @@ func metadata(r vector.Record) (*structpb.Struct, error) {
 	}
 	if !plain(r.ID) {
 		out.Fields[idField] = structpb.NewStringValue(r.ID)
+	}
+	if s.owner != "" {
+		out.Fields[ownerField] = structpb.NewStringValue(s.owner)
 	}
 	return out, nil
 }

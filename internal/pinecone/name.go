@@ -3,6 +3,8 @@ package pinecone
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 // that themselves begin with hashed are replaced too, so that no two ids share a name.
 const (
 	maxName          = 512
+	ownerRoom        = 68 // for a hash with its mark, a generation, and their separators
 	hashed           = "~"
 	defaultNamespace = "__default__"
 )
@@ -30,6 +33,19 @@ func Namespace(user conversation.UserID, generation int64) string {
 		return name
 	}
 	return name + "." + strconv.FormatInt(generation, 10)
+}
+
+// sharedNamespace returns the name of the namespace that a user shares with others, one of n. It has n in it: with
+// another n, nothing of before is searched, rather than a part. It begins as no user's own namespace does.
+func sharedNamespace(user conversation.UserID, n int) string {
+	sum := sha256.Sum256([]byte(user))
+	return fmt.Sprintf("%sshared.%d.%d", hashed, n, binary.BigEndian.Uint64(sum[:8])%uint64(n))
+}
+
+// ownerOf names a user and generation in a shared namespace. The hash has the same length for every user, so that no
+// user's ids begin as another's do.
+func ownerOf(user conversation.UserID, generation int64) string {
+	return hash(string(user)) + "." + strconv.FormatInt(generation, 10)
 }
 
 // endsInGeneration reports whether a name ends in a dot and digits, as the namespace of a later generation does.
@@ -50,9 +66,9 @@ func vectorID(id string) string {
 func isHashed(id string) bool { return strings.HasPrefix(id, hashed) }
 
 // plain reports whether a name goes to the service unchanged. Beyond the service's rules it refuses spaces and control
-// characters, which tools may not show, and names that leave no room for a generation.
+// characters, which tools may not show, and names that leave no room for an owner or a generation.
 func plain(name string) bool {
-	if name == "" || len(name) > maxName-20 || isHashed(name) {
+	if name == "" || len(name) > maxName-ownerRoom || isHashed(name) {
 		return false
 	}
 	for i := range len(name) {

@@ -273,7 +273,7 @@ func TestInvalidValuesAreInternalErrors(t *testing.T) {
 		t.Errorf("a negative generation: %v", err)
 	}
 	for _, host := range []string{"", "http://", "ftp://index", "http://a b", "http://index/path", "::"} {
-		if _, err := pinecone.New(config.Pinecone{IndexHost: host}); err == nil {
+		if _, err := pinecone.New(config.Pinecone{IndexHost: host}, nil); err == nil {
 			t.Errorf("host %q was accepted", host)
 		}
 	}

@@ -1,6 +1,7 @@
 package pinecone
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -8,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -24,14 +25,15 @@ const (
 // upsertRoom is how many bytes of each upsert are left for the fields besides its vectors.
 const upsertRoom = 4 << 10
 
-// Query returns the nearest records of the user's namespace, the best first. A namespace that does not exist has none.
+// Query returns the user's nearest records, the best first. A namespace that does not exist has none.
 func (c *Client) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
-	if generation < 0 {
-		return nil, fault.Wrap(fault.Internal, "query index", errGeneration)
+	space, err := c.space(cmp.Or(q.Index, config.FirstIndex), user, generation)
+	if err != nil {
+		return nil, err
 	}
-	conditions, err := filter(q.Filter)
+	conditions, err := space.filter(q.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -40,19 +42,17 @@ func (c *Client) Query(
 		// The ids of this user's messages are hashed, so their own ids have to be read from the metadata.
 		IncludeMetadata: !plain(string(user)),
 	}
-	matches, complete, err := c.query(ctx, user, generation, request)
+	matches, complete, err := space.query(ctx, request)
 	if err == nil && !complete {
 		request.IncludeMetadata = true
-		matches, _, err = c.query(ctx, user, generation, request)
+		matches, _, err = space.query(ctx, request)
 	}
 	return matches, err
 }
 
 // query makes one call, and reports whether the metadata had the own id of every hashed one.
-func (c *Client) query(
-	ctx context.Context, user conversation.UserID, generation int64, r *pinecone.QueryByVectorValuesRequest,
-) ([]vector.Match, bool, error) {
-	answer, err := c.namespace(user, generation).QueryByVectorValues(ctx, r)
+func (s space) query(ctx context.Context, r *pinecone.QueryByVectorValuesRequest) ([]vector.Match, bool, error) {
+	answer, err := s.index.QueryByVectorValues(ctx, r)
 	if err = failure("query index", err); missing(err) {
 		return nil, true, nil
 	} else if err != nil {
@@ -60,43 +60,41 @@ func (c *Client) query(
 	}
 	matches, complete := make([]vector.Match, 0, len(answer.Matches)), true
 	for _, m := range answer.Matches {
-		id, ok := ownID(m.Vector)
-		complete = complete && ok
+		id, known, ours := s.ownID(m.Vector)
+		if !ours {
+			continue
+		}
+		complete = complete && known
 		matches = append(matches, vector.Match{ID: id, Score: float64(m.Score)})
 	}
 	return matches, complete, nil
 }
 
-func ownID(v *pinecone.Vector) (string, bool) {
-	if !isHashed(v.Id) {
-		return v.Id, true
-	}
-	own, ok := v.Metadata.GetFields()[idField]
-	return own.GetStringValue(), ok
-}
-
 // Upsert stores records, in as few requests as the service's limits allow. It may be repeated; one that failed may
-// have stored some.
+// have stored some. A user's first one decides which index holds the user from then on.
 func (c *Client) Upsert(
 	ctx context.Context, user conversation.UserID, generation int64, records []vector.Record,
 ) error {
-	if generation < 0 {
-		return fault.Wrap(fault.Internal, "upsert vectors", errGeneration)
+	if len(records) == 0 {
+		return nil
+	}
+	space, err := c.assigned(ctx, user, generation)
+	if err != nil {
+		return err
 	}
 	vectors := make([]*pinecone.Vector, len(records))
 	for i, r := range records {
-		md, err := metadata(r)
+		md, err := space.metadata(r)
 		if err != nil {
 			return err
 		}
-		vectors[i] = &pinecone.Vector{Id: vectorID(r.ID), Values: &r.Dense, SparseValues: sparse(r.Sparse), Metadata: md}
+		vectors[i] = &pinecone.Vector{Id: space.id(r.ID), Values: &r.Dense, SparseValues: sparse(r.Sparse), Metadata: md}
 	}
-	namespace := c.namespace(user, generation)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelRequests)
 	for _, batch := range batches(vectors) {
 		group.Go(func() error {
-			_, err := namespace.UpsertVectors(ctx, batch)
+			_, err := space.index.UpsertVectors(ctx, batch)
 			return failure("upsert vectors", err)
 		})
 	}
@@ -140,38 +138,30 @@ func sparse(s vector.Sparse) *pinecone.SparseValues {
 
 // Delete removes records. It ignores records that do not exist.
 func (c *Client) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
-	if generation < 0 {
-		return fault.Wrap(fault.Internal, "delete vectors", errGeneration)
+	if len(ids) == 0 {
+		return nil
+	}
+	space, err := c.located(ctx, user, generation)
+	if err != nil {
+		return err
 	}
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = vectorID(id)
+		names[i] = space.id(id)
 	}
 	for batch := range slices.Chunk(names, maxDeleteIDs) {
-		err := failure("delete vectors", c.namespace(user, generation).DeleteVectorsById(ctx, batch))
-		if err != nil && !missing(err) {
+		if err := space.delete(ctx, batch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Drop deletes the namespace of one generation and returns how many vectors the service counted in it. A namespace that
-// does not exist had none.
-func (c *Client) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
-	if generation < 0 {
-		return 0, fault.Wrap(fault.Internal, "drop namespace", errGeneration)
+// delete removes the vectors that are stored under these ids.
+func (s space) delete(ctx context.Context, names []string) error {
+	err := failure("delete vectors", s.index.DeleteVectorsById(ctx, names))
+	if missing(err) {
+		return nil
 	}
-	name := Namespace(user, generation)
-	about, err := c.index.DescribeNamespace(ctx, name)
-	if err = failure("describe namespace", err); missing(err) {
-		return 0, nil
-	} else if err != nil {
-		return 0, err
-	}
-	err = failure("drop namespace", c.index.DeleteNamespace(ctx, name))
-	if err != nil && !missing(err) {
-		return 0, err
-	}
-	return int(about.RecordCount), nil
+	return err
 }

@@ -20,13 +20,24 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Index stores and finds vectors in one user's namespace of one generation.
+// Index stores and finds vectors of one user and one generation. No call reaches another user's.
 type Index interface {
 	Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error)
 	Upsert(ctx context.Context, user conversation.UserID, generation int64, records []vector.Record) error
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
-	// Drop deletes the whole namespace and returns how many vectors it held.
+	// Drop deletes all vectors of the generation and returns how many there were. With an error, it returns how many it
+	// has deleted.
 	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
+}
+
+// Directory says which vector index holds a user, where there are several.
+type Directory interface {
+	// IndexOf returns the name of the index that the user's record names. It is empty where the record names none, and
+	// the user's generation is valid then.
+	IndexOf(ctx context.Context, user conversation.UserID) (name string, generation int64, err error)
+	// AssignIndex records the index of a user whose record names none, and returns what the record names then: another
+	// caller may have been first.
+	AssignIndex(ctx context.Context, user conversation.UserID, name string) (string, error)
 }
 
 // Store is what recall reads from the table.

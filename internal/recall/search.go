@@ -100,7 +100,7 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 	if !embedded || visible.allowsNothing() {
 		return found, visible, nil
 	}
-	query := vector.Query{TopK: q.pool(), Filter: visible.filter()}
+	query := vector.Query{TopK: q.pool(), Filter: visible.filter(), Index: visible.index}
 	query.Dense, query.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)))
 	matches, ok := s.nearest(ctx, user, visible.generation, query, &found)
 	if !ok {
@@ -133,7 +133,9 @@ func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Se
 	if err := group.Wait(); err != nil {
 		return visibility{}, err
 	}
-	return visibility{Search: q, Preferences: access.Preferences, generation: access.Generation, now: s.Now()}, nil
+	return visibility{
+		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index, now: s.Now(),
+	}, nil
 }
 
 // embed embeds the text of a search; ok is false when the embedding did not answer.

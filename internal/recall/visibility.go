@@ -16,7 +16,9 @@ type visibility struct {
 	Search
 	longterm.Preferences
 	generation int64
-	now        time.Time
+	// index is the name of the vector index that holds the user.
+	index string
+	now   time.Time
 }
 
 // userLevel are the record types that belong to the user and to no session.

@@ -32,6 +32,8 @@ type Query struct {
 	Sparse Sparse
 	TopK   int
 	Filter Filter
+	// Index is the name of the index that holds the user, as the user's record has it.
+	Index string
 }
 
 // Match is one answer of a query.

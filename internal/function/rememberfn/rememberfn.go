@@ -22,10 +22,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	index, err := function.Indexer(cfg)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	index, err := function.Indexer(cfg, db)
 	if err != nil {
 		return nil, err
 	}
-	service := memory.New(dynamo.NewMemorySource(dynamo.New(function.DynamoDB(cfg), cfg.TableName)), index)
+	service := memory.New(dynamo.NewMemorySource(db), index)
 	return function.Measured(rt.Recorder("remember"), stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
 }

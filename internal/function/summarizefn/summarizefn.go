@@ -29,11 +29,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	index, err := function.Indexer(cfg)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	index, err := function.Indexer(cfg, db)
 	if err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
 	messages := memory.New(dynamo.NewMemorySource(db), index)
 	service := summary.New(summary.Deps{
 		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI), Index: index, Messages: messages,

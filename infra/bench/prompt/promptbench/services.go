@@ -90,7 +90,7 @@ func (s *services) connectIndex(ctx context.Context) (err error) {
 	if s.indexHost, err = s.servePinecone(ctx); err != nil {
 		return err
 	}
-	client, err := pinecone.New(config.Pinecone{IndexHost: s.indexHost, APIKey: "local"})
+	client, err := pinecone.New(config.Pinecone{IndexHost: s.indexHost, APIKey: "local"}, nil)
 	if err != nil {
 		return err
 	}

@@ -11,16 +11,17 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // Client starts an empty index of that many dimensions, behind these interceptors, and returns a client of it. Both are
 // closed when the test ends; an error of closing fails the test.
 func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
 	t.Helper()
-	return Dial(t, "http://"+Host(t, dimensions, interceptors...))
+	return Dial(t, config.Pinecone{IndexHost: Host(t, dimensions, interceptors...)}, nil)
 }
 
-// Host starts an empty index of that many dimensions, behind these interceptors, and returns its address.
+// Host starts an empty index of that many dimensions, behind these interceptors, and returns its host.
 func Host(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) string {
 	t.Helper()
 	server, err := pineconelocal.New(pineconelocal.Options{Dimension: dimensions})
@@ -40,13 +41,13 @@ func Host(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerIntercep
 			}
 		}
 	})
-	return l.Addr().String()
+	return "http://" + l.Addr().String()
 }
 
-// Dial returns a client of an index, which is closed when the test ends.
-func Dial(t testing.TB, host string) *pinecone.Client {
+// Dial returns a client of the configured indexes, which is closed when the test ends. The directory may be nil.
+func Dial(t testing.TB, cfg config.Pinecone, directory recall.Directory) *pinecone.Client {
 	t.Helper()
-	client, err := pinecone.New(config.Pinecone{IndexHost: host, APIKey: "any"})
+	client, err := pinecone.New(cfg, directory)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,156 @@
+package pinecone_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// directory is a table's directory in memory.
+type directory struct {
+	names       map[conversation.UserID]string
+	generations map[conversation.UserID]int64
+	assigned    []conversation.UserID
+}
+
+func newDirectory() *directory {
+	return &directory{names: map[conversation.UserID]string{}, generations: map[conversation.UserID]int64{}}
+}
+
+func (d *directory) IndexOf(_ context.Context, user conversation.UserID) (string, int64, error) {
+	return d.names[user], d.generations[user], nil
+}
+
+func (d *directory) AssignIndex(_ context.Context, user conversation.UserID, name string) (string, error) {
+	d.assigned = append(d.assigned, user)
+	d.names[user] = name
+	return name, nil
+}
+
+// find queries the index that the user's record names.
+func (d *directory) find(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64) []string {
+	t.Helper()
+	q := east
+	q.Index = d.names[user]
+	return query(t, c, user, generation, q)
+}
+
+// TestAnotherIndexMovesNobody adds an index to a stack that has users.
+func TestAnotherIndexMovesNobody(t *testing.T) {
+	t.Parallel()
+	for name, namespaces := range map[string]config.Namespaces{"own": 0, "shared": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := config.Pinecone{IndexHost: pineconetest.Host(t, 2), Namespaces: namespaces}
+			alone := pineconetest.Dial(t, first, nil)
+			upsert(t, alone, "old", 0, record("m1", 1, 0))
+			upsert(t, alone, "erased", 1, record("m1", 1, 0))
+			upsert(t, alone, "late", 1, record("m1", 1, 0))
+
+			d := newDirectory()
+			d.generations["erased"] = 2 // and its vectors of generation 1 are still to be dropped
+			d.generations["late"] = 1
+			both := first
+			both.MoreIndexes, both.NewUsersIndex = config.Indexes{"b": pineconetest.Host(t, 2)}, "b"
+			c := pineconetest.Dial(t, both, d)
+			if got := d.find(t, c, "old", 0); len(got) != 1 {
+				t.Errorf("before its next vector the old user finds %v", got)
+			}
+			upsert(t, c, "old", 0, record("m2", 1, 0))
+			upsert(t, c, "new", 0, record("m3", 1, 0))
+			upsert(t, c, "new", 0, record("m4", 1, 0))
+			upsert(t, c, "erased", 2, record("m5", 1, 0))
+			upsert(t, c, "late", 0, record("m6", 1, 0)) // by a worker that has not heard of the erasure
+			want := map[conversation.UserID]string{"old": "first", "new": "b", "erased": "first", "late": "first"}
+			if diff := cmp.Diff(want, d.names); diff != "" {
+				t.Errorf("records (-want +got)\n%s", diff)
+			}
+			if len(d.assigned) != 4 {
+				t.Errorf("assigned %v: a user is assigned once", d.assigned)
+			}
+			for user, generation := range map[conversation.UserID]int64{"old": 0, "new": 0} {
+				if got := d.find(t, c, user, generation); len(got) != 2 {
+					t.Errorf("%s finds %v", user, got)
+				}
+			}
+			if got := query(t, alone, "new", 0, east); len(got) != 0 {
+				t.Errorf("the first index has the new user's %v", got)
+			}
+			for user, want := range map[conversation.UserID]int{"new": 2, "old": 2, "erased": 0} {
+				if n, err := c.Drop(t.Context(), user, 0); n != want || err != nil {
+					t.Errorf("dropped %d of %s (%v), want %d", n, user, err, want)
+				}
+			}
+			if n, err := c.Drop(t.Context(), "erased", 1); n != 1 || err != nil {
+				t.Errorf("dropped %d of an earlier generation (%v), want 1", n, err)
+			}
+		})
+	}
+}
+
+func TestDeletionGoesToTheUsersIndex(t *testing.T) {
+	t.Parallel()
+	d := newDirectory()
+	c := pineconetest.Dial(t, config.Pinecone{
+		IndexHost: pineconetest.Host(t, 2), MoreIndexes: config.Indexes{"b": pineconetest.Host(t, 2)}, NewUsersIndex: "b",
+	}, d)
+	upsert(t, c, "anna", 0, record("m1", 1, 0), record("m2", 1, 0))
+	if err := c.Delete(t.Context(), "anna", 0, []string{"m1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.find(t, c, "anna", 0); len(got) != 1 || got[0] != "m2" {
+		t.Errorf("left are %v", got)
+	}
+	if err := c.Delete(t.Context(), "nobody", 0, []string{"m1"}); err != nil || d.names["nobody"] != "" {
+		t.Errorf("a deletion assigned an index: %v, %v", d.names, err)
+	}
+}
+
+func TestAnUnknownIndexIsAnError(t *testing.T) {
+	t.Parallel()
+	d := newDirectory()
+	d.names["anna"] = "gone"
+	c := pineconetest.Dial(t, config.Pinecone{
+		IndexHost: pineconetest.Host(t, 2), MoreIndexes: config.Indexes{"b": pineconetest.Host(t, 2)},
+	}, d)
+	_, dropErr := c.Drop(t.Context(), "anna", 0)
+	_, queryErr := c.Query(t.Context(), "anna", 0, vector.Query{Dense: []float32{1, 0}, Index: "gone"})
+	alone := pineconetest.Dial(t, config.Pinecone{IndexHost: pineconetest.Host(t, 2)}, nil)
+	_, aloneErr := alone.Query(t.Context(), "anna", 0, vector.Query{Dense: []float32{1, 0}, Index: "b"})
+	for op, err := range map[string]error{
+		"upsert": c.Upsert(t.Context(), "anna", 0, []vector.Record{record("m1", 1, 0)}),
+		"delete": c.Delete(t.Context(), "anna", 0, []string{"m1"}),
+		"drop":   dropErr, "query": queryErr, "query of the only index": aloneErr,
+	} {
+		if !fault.Is(err, fault.Internal) || !strings.Contains(err.Error(), "PINECONE_MORE_INDEXES") {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	before := maps.Clone(d.names)
+	if diff := cmp.Diff(map[conversation.UserID]string{"anna": "gone"}, before); diff != "" {
+		t.Errorf("the record changed\n%s", diff)
+	}
+}
+
+func TestIndexesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []config.Pinecone{
+		{IndexHost: "h", NewUsersIndex: "b"},
+		{IndexHost: "h", MoreIndexes: config.Indexes{"b": "http://"}, NewUsersIndex: "b"},
+		{MoreIndexes: config.Indexes{"b": "h"}, NewUsersIndex: "b"},
+	} {
+		if _, err := pinecone.New(cfg, nil); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+}
