@@ -109,26 +109,24 @@ func hasSummary(s conversation.Session) bool {
 	return s.Summary != nil && strings.TrimSpace(s.Summary.Text) != ""
 }
 
-// selectSessions selects the summaries of the sessions that have an earlier sitting which is not told in full: of
-// yesterday, and of the days before it. They are tiers 3 and 4, newest first. Sessions of today that were not read come
-// before them, because no other block has them. This session's summary is left to session_summary, if there is one.
+// selectSessions selects the summaries of the sessions that have a sitting which is not told in full, newest first: of
+// yesterday, and of the days before it. Sessions of today that were not read are among them, because no other block has
+// them. This session's summary is left to session_summary, if there is one.
 func selectSessions(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
-	for _, t := range []tier{tierToday, tierYesterday, tierOlder} {
-		for _, u := range sel.history.untold() {
-			if u.tier != t || u.session.ID == sel.session.ID && sel.recipe.has(blockLatest) {
-				continue
-			}
-			e := dedupedSummary(sel, u, slot)
-			e.position = len(entries)
-			if slot.Grouped {
-				e.group = &group{
-					kind: e.kind, id: e.id, sessionID: e.id, context: e.context, label: e.label, began: u.session.StartedAt,
-					day: dayLabel(u.last, sel.now, sel.zone), date: isoDate(u.last, sel.zone), to: clockTime(u.last, sel.zone),
-				}
-			}
-			entries = append(entries, e)
+	for _, u := range sel.history.untold() {
+		if u.session.ID == sel.session.ID && sel.recipe.has(blockLatest) {
+			continue
 		}
+		e := dedupedSummary(sel, u, slot)
+		e.position = len(entries)
+		if slot.Grouped {
+			e.group = &group{
+				kind: e.kind, id: e.id, sessionID: e.sessionID, context: e.context, label: e.label, began: u.session.StartedAt,
+				day: dayLabel(u.last, sel.now, sel.zone), date: isoDate(u.last, sel.zone), to: clockTime(u.last, sel.zone),
+			}
+		}
+		entries = append(entries, e)
 	}
 	return capItems(entries, slot)
 }

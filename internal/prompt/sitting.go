@@ -19,13 +19,12 @@ const HistoryDays = 7
 // tier says how a prompt tells a part of the history (conversation-context-engine, "Tiered context builder").
 type tier int
 
-// The tiers: the active thread and today's other sittings in full, yesterday's and older ones by their sessions'
-// summaries.
+// The tiers: the active thread and today's other sittings in full, earlier ones by their sessions' summaries. The
+// specification has a tier for yesterday and one for the days before it. Both are told alike, newest first.
 const (
 	tierThread tier = iota + 1
 	tierToday
-	tierYesterday
-	tierOlder
+	tierEarlier
 	tierNone
 )
 
@@ -104,9 +103,7 @@ func (h *history) addCurrent(at time.Time) {
 	own := h.own()
 	all := h.sittings[own.ID]
 	if n := len(all); n > 0 && at.Sub(all[n-1].last) <= ThreadGap {
-		if at.After(all[n-1].last) {
-			all[n-1].last = at
-		}
+		all[n-1].last = at
 		return
 	}
 	h.sittings[own.ID] = append(all, &sitting{session: own, first: at, last: at, tier: tierNone})
@@ -116,17 +113,14 @@ func (h *history) addCurrent(at time.Time) {
 // first message of those found so far.
 func (h *history) walk() {
 	byLast := h.all()
-	slices.SortFunc(byLast, func(a, b *sitting) int {
-		return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.session.ID, b.session.ID))
-	})
+	slices.SortFunc(byLast, func(a, b *sitting) int { return b.last.Compare(a.last) })
 	t := thread{edge: h.now}
 	conversations := map[string]bool{}
 	for _, s := range byLast {
 		if n := len(s.messages); n > 0 && s.messages[n-1].Timestamp.After(t.last) {
 			t.last = s.messages[n-1].Timestamp
 		}
-		if t.ended || t.edge.Sub(s.last) > ThreadGap {
-			t.ended = true
+		if t.edge.Sub(s.last) > ThreadGap {
 			continue
 		}
 		s.tier, s.inThread = tierThread, true
@@ -172,12 +166,10 @@ func (h *history) dayTier(at time.Time) tier {
 	switch days := conversation.CalendarDays(at, h.now, h.zone); {
 	case at.IsZero() || days > HistoryDays:
 		return tierNone
-	case days <= 0:
+	case days < 1:
 		return tierToday
-	case days == 1:
-		return tierYesterday
 	default:
-		return tierOlder
+		return tierEarlier
 	}
 }
 
@@ -205,16 +197,15 @@ type untold struct {
 	session *conversation.Session
 	// last is the last message of its newest sitting.
 	last time.Time
-	tier tier
 }
 
-// untold returns the sessions that have a sitting which is not told in full, the latest first.
+// untold returns the sessions that have such a sitting on one of the tiers' days, the latest first.
 func (h *history) untold() []untold {
 	var all []untold
 	for i := range h.sessions {
 		s := &h.sessions[i]
-		if last := h.lastUntold(s); !last.IsZero() {
-			all = append(all, untold{session: s, last: last, tier: h.dayTier(last)})
+		if last := h.lastUntold(s); h.dayTier(last) != tierNone {
+			all = append(all, untold{session: s, last: last})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b untold) int {
@@ -276,8 +267,6 @@ func (h *history) newestUnread(s *conversation.Session, read []*sitting) time.Ti
 type thread struct {
 	// active is set if a message was at most ThreadGap before the current one.
 	active bool
-	// ended is set if a sitting is known that comes before the thread.
-	ended bool
 	// partial is set if the thread may have begun before the messages that were read.
 	partial bool
 	// edge is its first message, last the newest message with this coach before the current one.
