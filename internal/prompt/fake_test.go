@@ -39,7 +39,7 @@ func (w *fixture) Tail(ctx context.Context, user conversation.UserID, session co
 	}
 	var own []conversation.Message
 	for _, m := range p.messages {
-		if m.SessionID == session.ID {
+		if m.SessionID == session.ID && m.Seq <= session.LastSeq {
 			own = append(own, m)
 		}
 	}
@@ -55,7 +55,7 @@ func (w *fixture) MessagesBefore(ctx context.Context, user conversation.UserID, 
 	}
 	var own []conversation.Message
 	for _, m := range p.messages {
-		if m.SessionID == session.ID && (before.Seq == 0 || m.Seq < before.Seq) {
+		if m.SessionID == session.ID && m.Seq <= session.LastSeq && (before.Seq == 0 || m.Seq < before.Seq) {
 			own = append(own, m)
 		}
 	}
@@ -71,7 +71,7 @@ func (w *fixture) CoachSessions(ctx context.Context, user conversation.UserID, o
 	}
 	var all []conversation.Session
 	for _, s := range p.sessions {
-		if s.CoachID != of.CoachID || s.ID == of.Except || s.LastMessageAt.IsZero() {
+		if s.CoachID != of.CoachID || s.ID == of.Except || s.MessageCount == 0 && s.Summary == nil {
 			continue
 		}
 		allowed, err := of.Allows(ctx, s.Context)
@@ -82,7 +82,7 @@ func (w *fixture) CoachSessions(ctx context.Context, user conversation.UserID, o
 			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
+	slices.SortStableFunc(all, func(a, b conversation.Session) int { return b.LastActiveAt().Compare(a.LastActiveAt()) })
 	return pageOf(all, page)
 }
 

@@ -41,9 +41,10 @@ type gathered struct {
 	// tail are the session's last messages, nil if timeline has them.
 	tail     []*conversation.Message
 	snapshot *longterm.Snapshot
-	// sessions are those with this coach, nil if the source is missing. moreSessions is where the next page begins, empty
-	// after the last one.
+	// sessions are those with this coach, nil if the source is missing. listedTo is the last one's place in the list, and
+	// moreSessions where the next page begins, empty after the last one.
 	sessions     []conversation.Session
+	listedTo     time.Time
 	moreSessions conversation.Position
 	hits         []recall.Hit
 	// unread says why not all messages of a session were read that the prompt should tell, by session.
@@ -67,6 +68,7 @@ type gathered struct {
 func (got *gathered) addSessions(sessions []conversation.Session, next conversation.Position) {
 	for _, s := range sessions {
 		got.sessions = append(got.sessions, withDetails(s))
+		got.listedTo = s.ActiveAt()
 	}
 	got.moreSessions = next
 }

@@ -182,7 +182,7 @@ func (g historyReader) needsSessions(sel *selection) bool {
 	if g.got.moreSessions == "" || n == 0 {
 		return false
 	}
-	last := g.got.sessions[n-1].LastMessageAt.Add(conversation.ActivityStep) // the list's order is that exact
+	last := g.got.listedTo.Add(conversation.ActivityStep) // the list's order is that exact
 	if g.recipe.has(blockThread) && sel.history.dayTier(last) != tierNone ||
 		!last.Before(sel.history.since(g.recipe.has(blockThread))) {
 		return g.withinSessions(n)

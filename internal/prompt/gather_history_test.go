@@ -93,23 +93,42 @@ func TestReadsEndWhereTheBudgetIsFull(t *testing.T) {
 	}
 }
 
-// A session without a summary whose earlier messages were not read is named by the day on which it began.
+// A session without a summary whose earlier messages were not read is named by the day on which it began. One that began
+// before the tiers' days is not named.
 func TestUnreadSessionIsNamedByItsBeginning(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
 	began := on(2, 8, 0)
 	p.converse("runs", "workout_log", "c", began, says(0, "Ran 3 km."), says(3*24*time.Hour, "Ran 5 km."))
+	p.converse("rows", "workout_log", "c", on(20, 8, 0), says(0, "Rowed."), says(16*24*time.Hour, "Rowed."))
 	lines, took := numbered(530, "for tom")
 	p.converse("tom", "workout_log", "tom", on(5, 8, 0).Add(-took), lines...)
 	p.converse("here", "coach_conversation", "c", now)
-	got := itemOf(t, build(t, w.service(now), "u", request(prompt.TieredHistory)), "session_summaries", "runs")
+	block := blockOf(t, build(t, w.service(now), "u", request(prompt.TieredHistory)), "session_summaries")
+	got := block.Items[0]
 	want := prompt.Item{
 		Kind: "summary", ID: "runs", SessionID: "runs", Context: "workout_log", Decision: prompt.Dropped,
 		Reason: "it has no summary yet", OccurredAt: conversation.FormatTime(began), Tokens: got.Tokens,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, got); diff != "" || len(block.Items) != 1 {
+		t.Errorf("%d items, (-want +got):\n%s", len(block.Items), diff)
+	}
+}
+
+// TestUnreadMessageHalfAnHourBefore has an old sitting whose first message is as old as the oldest message of the first
+// page, and exactly 30 minutes before its second one.
+func TestUnreadMessageHalfAnHourBefore(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	began := now.Add(-9 * 24 * time.Hour)
+	p.converse("here", "coach_conversation", "c", began, says(0, "first"), says(30*minute, "second"))
+	others, _ := numbered(499, "theirs")
+	p.converse("tom", "workout_log", "tom", began, others...)
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
+	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 2 messages" {
+		t.Errorf("the sitting: %+v", item)
 	}
 }
 

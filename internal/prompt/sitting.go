@@ -117,7 +117,7 @@ func (h *history) walk() {
 	t := thread{edge: h.now}
 	conversations := map[string]bool{}
 	for _, s := range byLast {
-		if n := len(s.messages); n > 0 && s.messages[n-1].Timestamp.After(t.last) {
+		if n := len(s.messages); n > 0 && t.last.IsZero() {
 			t.last = s.messages[n-1].Timestamp
 		}
 		if t.edge.Sub(s.last) > ThreadGap {
@@ -220,8 +220,8 @@ func (h *history) lastUntold(s *conversation.Session) time.Time {
 	all := h.sittings[s.ID]
 	first := slices.IndexFunc(all, func(x *sitting) bool { return x.tier.isFull() && len(x.messages) > 0 })
 	switch {
-	case first < 0 && len(all) > 0 && all[len(all)-1].last.After(s.LastMessageAt):
-		return all[len(all)-1].last
+	case s == h.own() && first < 0 && !h.isUnread(s, all):
+		return time.Time{} // the current message is its first one
 	case first < 0:
 		return s.LastMessageAt
 	case first > 0:
@@ -269,7 +269,8 @@ type thread struct {
 	active bool
 	// partial is set if the thread may have begun before the messages that were read.
 	partial bool
-	// edge is its first message, last the newest message with this coach before the current one.
+	// edge is its first message. last is the newest message with this coach before the current one. It is exact only if
+	// the thread is not active, when the status names it.
 	edge, last time.Time
 	// conversations is how many sessions its sittings are of.
 	conversations int

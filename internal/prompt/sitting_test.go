@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 )
@@ -326,5 +327,46 @@ func TestElapsedTimeAndCalendarDays(t *testing.T) {
 				t.Errorf("%v ago: the prompt lacks %q:\n%s", ago, part, got)
 			}
 		}
+	}
+}
+
+// TestPlaceOfASessionWithoutMessages has a workout from a form as the last session of the first page. It was saved
+// yesterday and is about a day of last month: its place in the list decides whether older sessions are read.
+func TestPlaceOfASessionWithoutMessages(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now)
+	for i := range 100 {
+		at := now.Add(-time.Duration(24*60+i) * minute)
+		s := p.converse(fmt.Sprint("s", i), "workout_log", "c", at, says(0, "x"))
+		if i == 59 { // tiered-history reads 60 sessions at first
+			*s = conversation.Session{
+				ID: "form", Context: "workout_log", CoachID: "c", Status: conversation.Completed, CreatedAt: at, CompletedAt: at,
+				Attributes: map[string]any{"workoutId": "w", "completedAt": "2026-01-02T08:00:00Z"},
+			}
+		}
+		summarize(s, fmt.Sprint("summary ", i, "."))
+	}
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
+	if !strings.Contains(got, "summary 99.") || strings.Contains(got, "summary 59.") {
+		t.Errorf("the prompt lacks the last session of yesterday, or tells the workout of last month:\n%s", got)
+	}
+}
+
+// TestThreadThatIsNotReadWhole has a thread of two sessions whose first messages the budget has no room for. The status
+// does not say when it began.
+func TestThreadThatIsNotReadWhole(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	lines, took := numbered(600, "the long walk in the park today was")
+	p.converse("log", "workout_log", "c", now.Add(-3*60*minute), says(0, "Ran 3 km."), says(minute, "Done."))
+	p.converse("here", "coach_conversation", "c", now.Add(-took), lines...)
+	r := request(prompt.TieredHistory)
+	r.Budget = &prompt.Budget{Tokens: 1000}
+	const want = "an active thread of 2 conversations that began before the messages of 8 hours ago."
+	if got := build(t, w.service(now), "u", r).System; !strings.Contains(got, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, got)
 	}
 }
