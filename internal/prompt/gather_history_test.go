@@ -93,8 +93,8 @@ func TestReadsEndWhereTheBudgetIsFull(t *testing.T) {
 	}
 }
 
-// A session without a summary whose earlier messages were not read is named by the day on which it began. One that began
-// before the tiers' days is not named.
+// A session without a summary whose earlier messages were not read is named by the day on which it began. One that
+// began before the tiers' days is not named.
 func TestUnreadSessionIsNamedByItsBeginning(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -123,12 +123,31 @@ func TestUnreadMessageHalfAnHourBefore(t *testing.T) {
 	w := newFixture()
 	p := w.user("u")
 	began := now.Add(-9 * 24 * time.Hour)
-	p.converse("here", "coach_conversation", "c", began, says(0, "first"), says(30*minute, "second"))
-	others, _ := numbered(499, "theirs")
+	lines, _ := numbered(60, "mine")
+	for i := range lines[1:] {
+		lines[i+1].after += 29 * minute
+	}
+	p.converse("here", "coach_conversation", "c", began, lines...)
+	others, _ := numbered(441, "theirs") // the first page has 500 messages
 	p.converse("tom", "workout_log", "tom", began, others...)
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 2 messages" {
+	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 60 messages" {
 		t.Errorf("the sitting: %+v", item)
+	}
+}
+
+// TestReadsEndWhereNothingIsLeft has a session whose first messages are deleted while the prompt is built.
+func TestReadsEndWhereNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	lines, took := numbered(600, "the long walk in the park today was")
+	p.converse("here", "coach_conversation", "c", now.Add(-took), lines...)
+	p.messages = p.messages[50:]
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
+	item := itemOf(t, got, "thread_history", "here")
+	if item.Reason != "all of its 550 messages" || len(got.Manifest.Warnings) != 0 || w.calls["before"] != 2 {
+		t.Errorf("%+v, warnings %q, %d more reads", item, got.Manifest.Warnings, w.calls["before"])
 	}
 }
 

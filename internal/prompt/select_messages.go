@@ -94,11 +94,10 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 
 // minShare is the share of the best score that a message needs to be relevant.
 func minShare(sel *selection, e *entry) float64 {
-	if !sel.recipe.has(blockThread) || !slices.ContainsFunc(sel.bySession[e.sessionID],
-		func(m *conversation.Message) bool { return m.ID == e.id && sel.history.tierOf(m).isFull() }) {
-		return minRelevantShare
+	if sel.recipe.has(blockThread) && sel.history.tells(e.sessionID, e.id) {
+		return transcriptShare
 	}
-	return transcriptShare
+	return minRelevantShare
 }
 
 // reasonIrrelevant is the reason of a hit that is too far from the message.

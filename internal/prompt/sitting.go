@@ -182,14 +182,12 @@ func (h *history) told(t tier) []*sitting {
 	return told
 }
 
-// tierOf returns the tier of a message, tierNone if it is not told in full.
-func (h *history) tierOf(m *conversation.Message) tier {
-	for _, s := range h.sittings[m.SessionID] {
-		if !m.Timestamp.Before(s.first) && !m.Timestamp.After(s.last) {
-			return s.tier
-		}
-	}
-	return tierNone
+// tells reports whether a message is told in full.
+func (h *history) tells(sessionID, messageID string) bool {
+	return slices.ContainsFunc(h.sittings[sessionID], func(s *sitting) bool {
+		return s.tier.isFull() &&
+			slices.ContainsFunc(s.messages, func(m *conversation.Message) bool { return m.ID == messageID })
+	})
 }
 
 // untold is what the first two tiers leave out of a session.
@@ -208,9 +206,7 @@ func (h *history) untold() []untold {
 			all = append(all, untold{session: s, last: last})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b untold) int {
-		return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.session.ID, b.session.ID))
-	})
+	slices.SortStableFunc(all, func(a, b untold) int { return b.last.Compare(a.last) })
 	return all
 }
 
@@ -218,10 +214,8 @@ func (h *history) untold() []untold {
 // was not read, it is the session's first message.
 func (h *history) lastUntold(s *conversation.Session) time.Time {
 	all := h.sittings[s.ID]
-	first := slices.IndexFunc(all, func(x *sitting) bool { return x.tier.isFull() && len(x.messages) > 0 })
+	first := slices.IndexFunc(all, func(x *sitting) bool { return x.tier.isFull() })
 	switch {
-	case s == h.own() && first < 0 && !h.isUnread(s, all):
-		return time.Time{} // the current message is its first one
 	case first < 0:
 		return s.LastMessageAt
 	case first > 0:

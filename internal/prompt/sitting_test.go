@@ -370,3 +370,16 @@ func TestThreadThatIsNotReadWhole(t *testing.T) {
 		t.Errorf("the prompt lacks %q:\n%s", want, got)
 	}
 }
+
+// TestFirstMessageOfASession has a session whose only message is the current one, which is stored already. It has no
+// earlier part.
+func TestFirstMessageOfASession(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	w.user("u").converse("here", "coach_conversation", "c", now, says(0, "next"))
+	r := request(prompt.TieredHistory)
+	r.MessageID = "msg_here_1"
+	if got := blockOf(t, build(t, w.service(now), "u", r), "session_summaries"); len(got.Items) != 0 {
+		t.Errorf("earlier sessions: %+v", got.Items)
+	}
+}
