@@ -73,10 +73,17 @@ func httpClient() *http.Client {
 	}}
 }
 
+// tableTimeout is the time of one attempt of a call of the table. DynamoDB answers within milliseconds. An attempt on a
+// connection that is dead, as those of an instance that was frozen may be, ends with it, and another begins.
+const tableTimeout = 4 * time.Second
+
 // DynamoDB returns the table's client.
 func DynamoDB(cfg config.Config) *dynamodb.Client {
+	attempts := httpClient()
+	attempts.Timeout = tableTimeout
 	return dynamodb.NewFromConfig(awsConfig(cfg), func(o *dynamodb.Options) {
 		o.BaseEndpoint = endpoint(cfg.DynamoDBEndpoint)
+		o.HTTPClient = attempts
 	})
 }
 
