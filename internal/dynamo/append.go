@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -81,12 +82,12 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 			return out, nil, failed(op, err)
 		}
 		failures, err := a.db.commit(ctx, op, attempt.tx, b)
-		if err != nil {
-			a.db.cache.removeSession(a.user, a.sessionID)
-			return out, nil, err
+		stored := err == nil && failures == nil
+		if !stored && b.ambiguous {
+			stored, err = a.isStored(ctx, attempt, err)
 		}
-		if stored, err := a.isStored(ctx, attempt, failures); stored || err != nil {
-			if conflicts == 0 {
+		if stored || err != nil {
+			if conflicts == 0 && err == nil {
 				a.db.cache.saveSession(a.user, attempt.result.Session)
 			} else {
 				a.db.cache.removeSession(a.user, a.sessionID)
@@ -137,15 +138,15 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 	return try, nil
 }
 
-// isStored reports whether the messages are stored, either by this attempt or by an earlier one whose answer was lost.
-// Only this call knows the random part of its message ids, so a message with such an id is its own.
-func (a *appender) isStored(ctx context.Context, try appendAttempt, failures *conditionFailures) (bool, error) {
-	if failures == nil || !failures.ambiguous {
-		return failures == nil, nil
-	}
+// isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the
+// random part of its message ids, so a message with such an id is its own. Where it is not stored, err stays.
+func (a *appender) isStored(ctx context.Context, try appendAttempt, err error) (bool, error) {
 	sk, _ := parseMessageID(a.user, try.result.Messages[0].ID)
-	records, err := a.db.read(ctx, "append messages", key{partition(a.user), sk})
-	return len(records) > 0, err
+	records, readErr := a.db.settle(ctx, "append messages", key{partition(a.user), sk})
+	if len(records) > 0 {
+		return true, nil
+	}
+	return false, cmp.Or(err, readErr)
 }
 
 // currentSession returns the session for the next attempt: as the failed condition returned it, or else as the table

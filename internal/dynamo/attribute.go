@@ -6,6 +6,7 @@ const (
 	attrSK         = "sk"
 	attrGeneration = "generation"
 	attrCreatedAt  = "createdAt"
+	attrCreation   = "creation"
 	attrUpdatedAt  = "updatedAt"
 
 	// Messages.

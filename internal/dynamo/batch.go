@@ -128,7 +128,11 @@ func (db *DB) deleteBatch(ctx context.Context, keys []key) error {
 	left := map[string][]types.WriteRequest{db.table: requests}
 	for b := db.backoff(); ; {
 		before := len(left[db.table])
-		answer, err := db.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: left})
+		var answer *dynamodb.BatchWriteItemOutput
+		err := b.write(ctx, func(once ...func(*dynamodb.Options)) (err error) {
+			answer, err = db.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: left}, once...)
+			return err
+		})
 		if err != nil {
 			return err
 		}

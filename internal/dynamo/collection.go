@@ -54,6 +54,12 @@ type kind[T any] struct {
 	keep   func(T) bool
 }
 
+// keys returns the keys at which the record of an id can be: live or past.
+func (k kind[T]) keys(user conversation.UserID, id string) []key {
+	pk := partition(user)
+	return []key{{pk, recordSK(livePrefix, k.name, id)}, {pk, recordSK(pastPrefix, k.name, id)}}
+}
+
 // appendLive appends the record to the list if it is live.
 func (k kind[T]) appendLive(list []T, it item, now time.Time) []T {
 	if v := k.decode(it); k.live(v, now) {
@@ -174,8 +180,7 @@ func (s *CollectionStore[T]) find(ctx context.Context, user conversation.UserID,
 	if _, ok := conversation.TimeOfID(s.kind.name, id); !ok {
 		return stored[T]{}, 0, fault.Missing(s.kind.name)
 	}
-	pk := partition(user)
-	keys := []key{{pk, recordSK(livePrefix, s.kind.name, id)}, {pk, recordSK(pastPrefix, s.kind.name, id)}}
+	keys := s.kind.keys(user, id)
 	for range findAttempts {
 		records, err := s.db.readCurrent(ctx, "read "+s.kind.name, user, keys...)
 		if err != nil {
@@ -256,6 +261,9 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 		err = s.db.deleteItem(ctx, from.key, isVersion(from.version))
 		if _, conflict := conditionFailed(err); !conflict {
 			return failed(op, err)
+		}
+		if deletedBefore(err) {
+			return nil
 		}
 		if err := b.afterConflict(ctx); err != nil {
 			return failed(op, err)

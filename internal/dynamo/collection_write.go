@@ -40,19 +40,28 @@ func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.Use
 			w = s.newWrite(ctx, user, change)
 			return w.tx, w.generationPlace
 		})
+		if err != nil && b.ambiguous && s.isCreated(ctx, user, change.to) {
+			return nil, nil
+		}
 		if err != nil || failures == nil {
 			return nil, err
 		}
+		if own, failed := failures.existing(w.ownPlace); failed && own != nil {
+			return nil, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
+		}
 		if existing, failed := failures.existing(w.idemPlace); failed {
 			return existing, nil
-		}
-		if own, failed := failures.existing(w.ownPlace); failed && failures.ambiguous && own != nil {
-			return nil, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
 		}
 		if err := b.afterConflict(ctx); err != nil {
 			return nil, failed(op, err)
 		}
 	}
+}
+
+// isCreated reports whether a new record is stored. Only the call that creates it knows its id.
+func (s *CollectionStore[T]) isCreated(ctx context.Context, user conversation.UserID, record T) bool {
+	records, err := s.db.settle(ctx, "read "+s.kind.name, s.kind.keys(user, *s.kind.id(&record))...)
+	return err == nil && len(records) > 0
 }
 
 // writeChanged stores a record that was read and changed. done is false when another writer came first.

@@ -132,7 +132,7 @@ func (n *network) call(op string, run func() error) error {
 		n.cancel()
 	}
 	n.mu.Unlock()
-	return f.apply(run)
+	return f.apply(op, run)
 }
 
 func (n *network) nextFailure(op string) failure {

@@ -54,6 +54,8 @@ const (
 	cachedSessions = 500
 	// operationTimeout bounds an operation that retries because of other writers. It is below the 30 s of the HTTP API.
 	operationTimeout = 25 * time.Second
+	// settleTimeout bounds the read after an operation that ended without an answer.
+	settleTimeout = 2 * time.Second
 )
 
 // New returns a DB on a table made from CreateTableInput, or on an app's own table with the same keys and indexes.

@@ -183,16 +183,21 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 	const op = "delete session"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	var tombstone erasure.Tombstone
 	for b := s.db.backoff(); ; {
 		session, err := s.sessions.Session(ctx, user, id)
 		if fault.Is(err, fault.NotFound) {
-			return s.UnfinishedDeletion(ctx, user, id)
+			unfinished, err := s.UnfinishedDeletion(ctx, user, id)
+			if fault.Is(err, fault.NotFound) && b.ambiguous {
+				return tombstone, nil // an earlier attempt deleted it, its answer was lost, and the sweep has ended the rest
+			}
+			return unfinished, err
 		}
 		if err != nil {
 			return erasure.Tombstone{}, err
 		}
 		sk, _ := sessionSK(session.Context, session.ID)
-		tombstone := erasure.Tombstone{
+		tombstone = erasure.Tombstone{
 			User: user, ID: sessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
 			DeletedAt: s.db.now(),
 		}

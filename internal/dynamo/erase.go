@@ -40,7 +40,7 @@ const (
 func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserID, until time.Time,
 ) (p erasure.Progress, held bool, err error) {
 	now := conversation.Milliseconds(s.db.now())
-	lease := value(timeAttr(until.Add(leaseReserve)))
+	lease := erasureLease{token: newRandomDigits(s.db.random), until: until.Add(leaseReserve)}
 	var started int64 // the generation that the last transaction raised
 	var place int
 	failures, err := s.db.commitAtGeneration(ctx, "begin erasure", user, s.db.backoff(),
@@ -57,23 +57,37 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 		return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: started}, true, nil
 	}
 	existing, _ := failures.existing(place)
+	if lease.isHeld(existing) { // an earlier attempt began the erasure, and its answer was lost
+		return decodeProgress(existing), true, nil
+	}
 	return s.acquireErasure(ctx, user, existing, now, lease)
 }
+
+// erasureLease lets one call at a time erase a user. Only the call that holds it knows its token.
+type erasureLease struct {
+	token string
+	until time.Time
+}
+
+func (l erasureLease) set(u expression.UpdateBuilder) expression.UpdateBuilder {
+	return u.Set(field(attrLease), value(stringAttr(l.token))).Set(field(attrLeaseUntil), value(timeAttr(l.until)))
+}
+
+func (l erasureLease) isHeld(generation item) bool { return generation.string(attrLease) == l.token }
 
 // raiseGeneration returns the transaction that begins an erasure, and the place of its condition. It also stores a mark
 // of the new generation among the live long-term records, so that whoever reads those need not read the generation. The
 // mark is deleted when the erasure is done.
 func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int64, now time.Time,
-	lease expression.ValueBuilder,
+	lease erasureLease,
 ) (t *transaction, place int) {
 	next := intAttr(generation + 1)
 	begin := expression.Set(field(attrGeneration), value(next)).
 		Set(field(attrErasing), value(boolAttr(true))).Set(field(attrErasedAt), value(timeAttr(now))).
-		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(intAttr(0))).
-		Set(field(attrLeaseUntil), lease)
+		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(intAttr(0)))
 	isIdle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(boolAttr(false))))
 	t = s.db.transaction()
-	place = t.update(generationKey(user), begin, isGeneration(generation).And(isIdle))
+	place = t.update(generationKey(user), lease.set(begin), isGeneration(generation).And(isIdle))
 	mark := key{partition(user), erasingSK}.attributes()
 	mark[attrGeneration] = next
 	t.replace(mark)
@@ -83,11 +97,12 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 // acquireErasure takes over an erasure whose lease has expired, and returns its progress. existing is the record of
 // that erasure, whose progress is returned with an error too.
 func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing item, now time.Time,
-	lease expression.ValueBuilder,
+	lease erasureLease,
 ) (erasure.Progress, bool, error) {
 	isExpired := field(attrErasing).Equal(value(boolAttr(true))).
-		And(field(attrLeaseUntil).LessThanEqual(value(timeAttr(now))))
-	it, err := s.db.updateItem(ctx, generationKey(user), expression.Set(field(attrLeaseUntil), lease), isExpired)
+		And(field(attrLeaseUntil).LessThanEqual(value(timeAttr(now))).
+			Or(field(attrLease).Equal(value(stringAttr(lease.token)))))
+	it, err := s.db.updateItem(ctx, generationKey(user), lease.set(expression.UpdateBuilder{}), isExpired)
 	if _, held := conditionFailed(err); held {
 		return decodeProgress(existing), false, nil
 	}

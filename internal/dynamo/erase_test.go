@@ -121,12 +121,12 @@ func TestErasureCountsDespiteFailure(t *testing.T) {
 	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	failing := failingCalls{op: "DeleteItem", errs: []error{errNoAnswer}}
+	failing := failingCalls{op: "DeleteItem", errs: []error{&types.ResourceNotFoundException{}}}
 	s := openIntercepted(t, table, interceptor{call: failing.call}, fixedClock())
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
 	done, err := s.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
-	if done || !fault.Is(err, fault.Unavailable) {
+	if done || !fault.Is(err, fault.Internal) {
 		t.Errorf("done %v, %v", done, err)
 	}
 	done, err = reader.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)

@@ -97,6 +97,9 @@ func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID,
 	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
 		return fault.Missing("session")
 	}
+	if isAmbiguous(err) && now.Indexed.Seq == through.Seq {
+		return nil // an earlier attempt raised it, and its answer was lost
+	}
 	return fault.New(fault.Conflict, "the session is indexed as far already")
 }
 

@@ -42,14 +42,15 @@ func openIntercepted(t testing.TB, table string, i interceptor, options ...dynam
 	return dynamotest.Stores(dynamo.New(&i, table, options...))
 }
 
-// apiOptions change one call of the SDK. The interceptor ignores them: the stores pass none.
+// apiOptions change one call of the SDK.
 type apiOptions = func(*dynamodb.Options)
 
 func intercept[I, O any](
 	i *interceptor, ctx context.Context, op string, in I, do func(context.Context, I, ...apiOptions) (*O, error),
+	options []apiOptions,
 ) (out *O, err error) {
 	err = i.call(op, func() (err error) {
-		out, err = do(ctx, in)
+		out, err = do(ctx, in, options...)
 		return err
 	})
 	if err != nil {
@@ -58,36 +59,36 @@ func intercept[I, O any](
 	return out, nil
 }
 
-func (i *interceptor) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...apiOptions,
+func (i *interceptor) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...apiOptions,
 ) (*dynamodb.BatchGetItemOutput, error) {
-	return intercept(i, ctx, "BatchGetItem", in, i.api.BatchGetItem)
+	return intercept(i, ctx, "BatchGetItem", in, i.api.BatchGetItem, o)
 }
 
-func (i *interceptor) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...apiOptions,
+func (i *interceptor) Query(ctx context.Context, in *dynamodb.QueryInput, o ...apiOptions,
 ) (*dynamodb.QueryOutput, error) {
-	out, err := intercept(i, ctx, "Query", in, i.api.Query)
+	out, err := intercept(i, ctx, "Query", in, i.api.Query, o)
 	if err == nil && i.query != nil {
 		i.query(in, out)
 	}
 	return out, err
 }
 
-func (i *interceptor) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...apiOptions,
+func (i *interceptor) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...apiOptions,
 ) (*dynamodb.UpdateItemOutput, error) {
-	return intercept(i, ctx, "UpdateItem", in, i.api.UpdateItem)
+	return intercept(i, ctx, "UpdateItem", in, i.api.UpdateItem, o)
 }
 
-func (i *interceptor) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...apiOptions,
+func (i *interceptor) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...apiOptions,
 ) (*dynamodb.DeleteItemOutput, error) {
-	return intercept(i, ctx, "DeleteItem", in, i.api.DeleteItem)
+	return intercept(i, ctx, "DeleteItem", in, i.api.DeleteItem, o)
 }
 
-func (i *interceptor) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...apiOptions,
+func (i *interceptor) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, o ...apiOptions,
 ) (*dynamodb.BatchWriteItemOutput, error) {
-	return intercept(i, ctx, "BatchWriteItem", in, i.api.BatchWriteItem)
+	return intercept(i, ctx, "BatchWriteItem", in, i.api.BatchWriteItem, o)
 }
 
-func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...apiOptions,
+func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...apiOptions,
 ) (*dynamodb.TransactWriteItemsOutput, error) {
 	if i.newTokens {
 		withoutToken := *in
@@ -97,7 +98,7 @@ func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.Trans
 	if i.token != nil {
 		i.token(aws.ToString(in.ClientRequestToken))
 	}
-	return intercept(i, ctx, "TransactWriteItems", in, i.api.TransactWriteItems)
+	return intercept(i, ctx, "TransactWriteItems", in, i.api.TransactWriteItems, o)
 }
 
 // passThrough carries out every call.
@@ -164,6 +165,9 @@ const (
 	noFailure failure = iota
 	requestLost
 	answerLost
+	conflict      // of a write with a transaction
+	mixedConflict // of a transaction whose conditions fail for now
+	stillRunning  // a transaction that is carried out, and whose repetition comes too soon
 	crashBefore
 	crashAfter
 )
@@ -171,23 +175,35 @@ const (
 // errCrash is the error of the remote call at which a process crashed, and of each call after it.
 var errCrash = errors.New("the process crashed")
 
-// apply carries out a call, where the failure allows it, and returns the error that the process gets.
-func (f failure) apply(run func() error) error {
-	switch f {
-	case requestLost:
+// apply carries out a call, where the failure allows it, and returns the error that the process gets. Reads do not meet
+// transactions.
+func (f failure) apply(op string, run func() error) error {
+	isRead, isTransaction := op == "Query" || op == "BatchGetItem", op == "TransactWriteItems"
+	switch {
+	case f == requestLost:
 		return errNoAnswer
-	case crashBefore:
+	case f == crashBefore:
 		return errCrash
-	case crashAfter:
+	case f == crashAfter:
 		_ = run()
 		return errCrash
-	case answerLost:
-		if err := run(); err != nil {
-			return err
-		}
-		return errNoAnswer
+	case isRead && f != answerLost:
+		return run()
+	case f == conflict && !isTransaction, f == mixedConflict && !isTransaction:
+		return &types.TransactionConflictException{}
+	case f == conflict:
+		return transactionCancelled("None", "TransactionConflict")
+	case f == mixedConflict:
+		return transactionCancelled("ConditionalCheckFailed", "TransactionConflict", "ConditionalCheckFailed")
 	}
-	return run()
+	err := run()
+	switch {
+	case err != nil || f == noFailure:
+		return err
+	case f == stillRunning && isTransaction:
+		return &types.TransactionInProgressException{}
+	}
+	return errNoAnswer
 }
 
 // drawFailure draws one of the failures from first on.

@@ -58,14 +58,14 @@ func newRemoteCalls() remoteCalls {
 	}
 }
 
-func (r *remoteCalls) call(_ string, run func() error) error {
+func (r *remoteCalls) call(op string, run func() error) error {
 	r.begun <- struct{}{}
 	f := <-r.failure
 	defer func() { r.ended <- struct{}{} }()
 	if f == crashBefore || f == crashAfter {
 		r.crash()
 	}
-	return f.apply(run)
+	return f.apply(op, run)
 }
 
 // client appends one call after another. It repeats a call until it is acknowledged, or gives up.

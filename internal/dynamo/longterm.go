@@ -157,10 +157,10 @@ func (s *CoachStore) DeleteCoach(ctx context.Context, user conversation.UserID, 
 		return err
 	}
 	err := s.db.deleteItem(ctx, key{partition(user), coachPrefix + id}, exists())
-	if _, gone := conditionFailed(err); gone {
+	if _, gone := conditionFailed(err); gone && !deletedBefore(err) {
 		return fault.Missing("coach")
 	}
-	return failed("delete coach", err)
+	return failed("delete coach", ignoreConditionFailed(err))
 }
 
 // LongTermStore reads all of a user's long-term memory at once. It is safe for concurrent use.

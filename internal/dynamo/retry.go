@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -24,24 +25,40 @@ const retryAfter = time.Second
 type errorClass int
 
 const (
-	permanent errorClass = iota // the same call fails again
-	throttled                   // nothing was written; the same call may succeed later
-	ambiguous                   // there was no answer; the call may have been carried out
+	permanent  errorClass = iota // the same call fails again
+	throttled                    // nothing was written; the same call may succeed later
+	conflicted                   // nothing was written, because a transaction is under way at one of the records
+	running                      // an earlier attempt of the same transaction is still being carried out
+	ambiguous                    // there was no answer; the call may have been carried out
 )
 
-// throttleCodes are the errors after which DynamoDB has written nothing.
-var throttleCodes = map[string]bool{
-	"ProvisionedThroughputExceededException": true, "ThrottlingException": true, "RequestLimitExceeded": true,
-	"TransactionInProgressException": true, "ReplicatedWriteConflictException": true,
-	"TransactionConflictException": true,
+// errorClasses are the errors that DynamoDB gives a code. Its Developer Guide describes them in "Amazon DynamoDB
+// Transactions: How it works" and "Error handling with DynamoDB".
+var errorClasses = map[string]errorClass{
+	"ProvisionedThroughputExceededException": throttled, "ThrottlingException": throttled,
+	"RequestLimitExceeded": throttled,
+	// A PutItem, UpdateItem or DeleteItem that meets a transaction, and one that meets a write in another region.
+	"TransactionConflictException": conflicted, "ReplicatedWriteConflictException": conflicted,
+	// A transaction whose token is that of one which is not completed. Its repetition completes it.
+	"TransactionInProgressException": running,
+	// A token that DynamoDB knows, with other parameters. Tokens are random, so an earlier attempt has arrived, and the
+	// engine takes the two for different.
+	mismatchCode: ambiguous,
 }
+
+const mismatchCode = "IdempotentParameterMismatchException"
 
 // classify sorts an error of the SDK. An answer with a status of 4xx is definite. After anything else, such as a
 // timeout, a lost connection or an answer that breaks off, the call may have been carried out.
 func classify(err error) errorClass {
+	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return classifyCancellation(cancelled)
+	}
 	var api smithy.APIError
-	if errors.As(err, &api) && throttleCodes[api.ErrorCode()] {
-		return throttled
+	if errors.As(err, &api) {
+		if class, ok := errorClasses[api.ErrorCode()]; ok {
+			return class
+		}
 	}
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		status := response.HTTPStatusCode()
@@ -61,6 +78,21 @@ func classify(err error) errorClass {
 	return ambiguous
 }
 
+// classifyCancellation sorts a cancelled transaction by its reasons. Where another writer or a throttle is among them,
+// they decide, even beside a failed condition: the record that failed it may be about to change.
+func classifyCancellation(cancelled *types.TransactionCanceledException) errorClass {
+	class := permanent
+	for _, reason := range cancelled.CancellationReasons {
+		switch aws.ToString(reason.Code) {
+		case "TransactionConflict":
+			return conflicted
+		case "ThrottlingError", "ProvisionedThroughputExceeded":
+			class = throttled
+		}
+	}
+	return class
+}
+
 // failed gives an error of the SDK a code: Unavailable where a repeat may succeed, Internal otherwise. It returns nil
 // for nil, and an error that has a code as it is.
 func failed(op string, err error) error {
@@ -78,25 +110,6 @@ func failed(op string, err error) error {
 	return fault.Wrap(fault.Internal, op, err)
 }
 
-// isConflict reports whether a transaction was cancelled only because of other writers or throttles at its items.
-func isConflict(err error) bool {
-	var cancelled *types.TransactionCanceledException
-	if !errors.As(err, &cancelled) {
-		return false
-	}
-	some := false
-	for _, reason := range cancelled.CancellationReasons {
-		switch aws.ToString(reason.Code) {
-		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
-			some = true
-		case "None", "":
-		default:
-			return false
-		}
-	}
-	return some
-}
-
 const (
 	// A wait after a conflict with another writer is up to conflictWait times as long as an attempt takes, so that
 	// writers leave each other room on a slow table too. It does not grow with the number of conflicts: a writer that has
@@ -105,21 +118,55 @@ const (
 	minConflictWait = 5 * time.Millisecond
 	maxConflictWait = time.Second
 
-	// Waits after a throttle or a missing answer, of which one operation accepts maxFailures. Conflicts are not
-	// counted: an append never fails only because others append.
+	// Waits after a throttle or a missing answer, of which one operation accepts maxFailures. Conflicts and transactions
+	// that are still running are not counted: they end with the operation's time, and an append never fails only because
+	// others append.
 	firstFailureWait   = 20 * time.Millisecond
 	longestFailureWait = time.Second
-	maxFailures        = 8
+	maxFailures        = 10
 )
 
-// backoff waits between the attempts of one operation. Each wait is drawn between zero and a bound.
+// backoff is what the attempts of one operation have come to. It waits between them. Each wait is drawn between zero
+// and a bound.
 type backoff struct {
-	random   io.Reader
-	failures int
-	took     time.Duration // by the last attempt
+	random          io.Reader
+	failures, waits int
+	took            time.Duration // by the last attempt
+	// ambiguous is set when an attempt had no answer. It may have been carried out, so that the conditions of a later
+	// attempt fail because of the operation's own writes.
+	ambiguous bool
 }
 
 func (db *DB) backoff() *backoff { return &backoff{random: db.random} }
+
+// write makes attempts of one write until DynamoDB says what has become of it. It returns nil, the error of a condition
+// that failed, or the error of a write that can't be repeated.
+//
+// The SDK does not repeat writes. It would hide that an attempt had no answer.
+func (b *backoff) write(ctx context.Context, attempt func(...func(*dynamodb.Options)) error) error {
+	for {
+		start := time.Now()
+		err := attempt(oneAttempt)
+		b.took = time.Since(start)
+		if err == nil || isConditionFailure(err) {
+			return err
+		}
+		if err := b.afterFailure(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+func oneAttempt(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+
+// isConditionFailure reports whether a write was refused because of conditions, and of nothing that passes by itself.
+func isConditionFailure(err error) bool {
+	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return true
+	}
+	_, ok := failedConditions(err)
+	return ok
+}
 
 // afterConflict waits after another writer came first. It returns the context's error when that ends.
 func (b *backoff) afterConflict(ctx context.Context) error {
@@ -129,11 +176,15 @@ func (b *backoff) afterConflict(ctx context.Context) error {
 // afterFailure waits after a call that failed with err. It returns err, joined with that of the context, when the call
 // can't be repeated.
 func (b *backoff) afterFailure(ctx context.Context, err error) error {
-	if isConflict(err) {
-		return joinNonNil(b.afterConflict(ctx), err)
-	}
-	if classify(err) == permanent || ctx.Err() != nil {
+	class := classify(err)
+	b.ambiguous = b.ambiguous || class == ambiguous || class == running
+	switch {
+	case class == permanent || ctx.Err() != nil:
 		return err
+	case class == conflicted:
+		return joinNonNil(b.afterConflict(ctx), err)
+	case class == running:
+		return joinNonNil(b.sleep(ctx), err)
 	}
 	return b.afterThrottle(ctx, err)
 }
@@ -143,8 +194,14 @@ func (b *backoff) afterThrottle(ctx context.Context, err error) error {
 	if b.failures++; b.failures >= maxFailures {
 		return err
 	}
-	bound := min(firstFailureWait<<(b.failures-1), longestFailureWait)
-	return joinNonNil(delay.Sleep(ctx, b.jitter(bound)), err)
+	return joinNonNil(b.sleep(ctx), err)
+}
+
+// sleep waits longer each time.
+func (b *backoff) sleep(ctx context.Context) error {
+	bound := min(firstFailureWait<<min(b.waits, 10), longestFailureWait)
+	b.waits++
+	return delay.Sleep(ctx, b.jitter(bound))
 }
 
 // joinNonNil returns nil where there is no waitErr, and both errors otherwise.

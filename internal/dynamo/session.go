@@ -132,8 +132,14 @@ func (s *SessionStore) CreateSession(ctx context.Context, user conversation.User
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	c := creation{db: s.db, user: user, session: s.newSession(in), idem: idem}
-	failures, err := s.db.commitAtGeneration(ctx, op, user, s.db.backoff(), c.build)
+	c := creation{
+		db: s.db, user: user, session: s.newSession(in), idem: idem, token: newRandomDigits(s.db.random),
+	}
+	b := s.db.backoff()
+	failures, err := s.db.commitAtGeneration(ctx, op, user, b, c.build)
+	if err != nil && b.ambiguous && c.isStored(ctx) {
+		return conversation.Created{Session: c.session}, nil
+	}
 	if err != nil {
 		return conversation.Created{}, err
 	}
@@ -162,6 +168,8 @@ type creation struct {
 	user    conversation.UserID
 	session conversation.Session
 	idem    conversation.Idempotency
+	// token is random, and stands in the record: only this call knows it.
+	token string
 
 	sessionPlace, idemPlace int // idemPlace is -1 without an idempotency key
 }
@@ -175,6 +183,7 @@ func (c *creation) build(generation int64) (*transaction, int) {
 		t.err = err
 		return t, -1
 	}
+	it[attrCreation] = stringAttr(c.token)
 	free := notExists().Or(field(attrGeneration).LessThan(value(intAttr(generation))))
 	c.sessionPlace, c.idemPlace = t.put(it, free), -1
 	for _, k := range sessionKeys(c.user, c.session.ID) {
@@ -202,21 +211,29 @@ func freshMark(session key, created conversation.Session) item {
 	return it
 }
 
-// answer returns the result of a creation whose conditions failed: the answer of the first call with the same key, the
-// session that an earlier attempt of this very call created, or a Conflict.
+// answer returns the result of a creation whose conditions failed: the session that an earlier attempt of this very
+// call created, the answer of the first call with the same key, or a Conflict.
 func (c *creation) answer(failures *conditionFailures) (conversation.Created, error) {
+	if it, failed := failures.existing(c.sessionPlace); failed && c.isOwn(it) {
+		return conversation.Created{Session: c.session}, nil
+	}
 	if existing, failed := failures.existing(c.idemPlace); failed {
 		if err := checkSameBody(existing, c.idem); err != nil {
 			return conversation.Created{}, err
 		}
 		return c.replay(existing), nil
 	}
-	if it, failed := failures.existing(c.sessionPlace); failed && failures.ambiguous {
-		if own, ok := decodeSession(it); ok && own.CreatedAt.Equal(c.session.CreatedAt) {
-			return conversation.Created{Session: own}, nil
-		}
-	}
 	return conversation.Created{}, fault.New(fault.Conflict, "a session of this id exists")
+}
+
+func (c *creation) isOwn(it item) bool { return it.string(attrCreation) == c.token }
+
+// isStored reports whether an attempt that had no answer created the session.
+func (c *creation) isStored(ctx context.Context) bool {
+	sk, _ := sessionSK(c.session.Context, c.session.ID)
+	k := key{partition(c.user), sk}
+	records, err := c.db.settle(ctx, "create session", k)
+	return err == nil && c.isOwn(records[k])
 }
 
 // replay returns the session as the first call with the key created it, whatever has become of it since: with the

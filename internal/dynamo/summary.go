@@ -64,11 +64,19 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
 		return fault.Missing("session")
 	}
-	if failures.ambiguous && now.Summary != nil && now.Summary.Text == sum.Text &&
-		now.Summary.UpdatedAt.Equal(conversation.Milliseconds(sum.UpdatedAt)) {
+	if failures.ambiguous && isSaved(sum, now) {
 		return nil // an earlier attempt stored it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
+}
+
+// isSaved reports whether a session has this very summary, or for one without text, its watermark.
+func isSaved(sum summary.Summary, in conversation.Session) bool {
+	if sum.Text == "" {
+		return in.Summarized.Seq == sum.CoveredThrough
+	}
+	return in.Summary != nil && in.Summary.Text == sum.Text &&
+		in.Summary.UpdatedAt.Equal(conversation.Milliseconds(sum.UpdatedAt))
 }
 
 // setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its

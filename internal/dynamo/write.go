@@ -3,12 +3,12 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -22,15 +22,20 @@ func (db *DB) updateItem(ctx context.Context, k key, u expression.UpdateBuilder,
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	in := &dynamodb.UpdateItemInput{
 		TableName: aws.String(db.table), Key: k.attributes(), UpdateExpression: e.Update(),
 		ConditionExpression: e.Condition(), ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: returnOld,
-	})
-	if err != nil {
-		return nil, err
 	}
-	return out.Attributes, nil
+	var stored item
+	err = db.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+		out, err := db.client.UpdateItem(ctx, in, once...)
+		if err == nil {
+			stored = out.Attributes
+		}
+		return err
+	})
+	return stored, err
 }
 
 // deleteItem deletes one record on a condition.
@@ -39,21 +44,61 @@ func (db *DB) deleteItem(ctx context.Context, k key, cond expression.ConditionBu
 	if err != nil {
 		return err
 	}
-	_, err = db.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+	in := &dynamodb.DeleteItemInput{
 		TableName: aws.String(db.table), Key: k.attributes(), ConditionExpression: e.Condition(),
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ReturnValuesOnConditionCheckFailure: returnOld,
+	}
+	return db.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+		_, err := db.client.DeleteItem(ctx, in, once...)
+		return err
 	})
+}
+
+// writeItem makes attempts of a write of one item. It returns a conditionError when the condition failed.
+func (db *DB) writeItem(ctx context.Context, attempt func(context.Context, ...func(*dynamodb.Options)) error) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	b := db.backoff()
+	err := b.write(ctx, func(once ...func(*dynamodb.Options)) error { return attempt(ctx, once...) })
+	if failure, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return &conditionError{failure.Item, b.ambiguous, err}
+	}
 	return err
 }
+
+// conditionError says that the condition of a single write failed. existing is the record that failed it, nil where
+// there was none. ambiguous says that an earlier attempt had no answer, and may have written the record.
+type conditionError struct {
+	existing  item
+	ambiguous bool
+	cause     error
+}
+
+func (e *conditionError) Error() string { return e.cause.Error() }
+
+func (e *conditionError) Unwrap() error { return e.cause }
 
 // conditionFailed reports whether err says that the condition of a single write failed. It returns the record that
 // failed it, nil where there was none.
 func conditionFailed(err error) (item, bool) {
-	if failure, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return failure.Item, true
+	if failure, ok := errors.AsType[*conditionError](err); ok {
+		return failure.existing, true
 	}
 	return nil, false
+}
+
+// isAmbiguous reports whether the condition of a single write failed after an attempt that had no answer.
+func isAmbiguous(err error) bool {
+	failure, ok := errors.AsType[*conditionError](err)
+	return ok && failure.ambiguous
+}
+
+// deletedBefore reports whether a deletion failed only because an earlier attempt, whose answer was lost, may have
+// deleted the record.
+func deletedBefore(err error) bool {
+	existing, _ := conditionFailed(err)
+	return isAmbiguous(err) && existing == nil
 }
 
 // ignoreConditionFailed returns nil for the error of a condition that failed.
@@ -166,26 +211,39 @@ func (db *DB) commit(ctx context.Context, op string, t *transaction, b *backoff)
 	if t.err != nil {
 		return nil, failed(op, t.err)
 	}
-	wasAmbiguous := false
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: t.items, ClientRequestToken: db.newToken()}
-	for {
-		start := time.Now()
-		_, err := db.client.TransactWriteItems(ctx, in)
-		b.took = time.Since(start)
-		if err == nil {
-			return nil, nil
-		}
-		if byPlace, ok := failedConditions(err); ok {
-			return &conditionFailures{byPlace, wasAmbiguous}, nil
-		}
-		wasAmbiguous = wasAmbiguous || !isConflict(err) && classify(err) == ambiguous
-		if err := b.afterFailure(ctx, err); err != nil {
-			return nil, failed(op, err)
-		}
-		if !wasAmbiguous { // DynamoDB does not accept the token of a cancelled attempt again
+	err := b.write(ctx, func(once ...func(*dynamodb.Options)) error {
+		_, err := db.client.TransactWriteItems(ctx, in, once...)
+		if needsNewToken(err, b.ambiguous) {
 			in.ClientRequestToken = db.newToken()
 		}
+		return err
+	})
+	if byPlace, ok := failedConditions(err); ok {
+		return &conditionFailures{byPlace, b.ambiguous}, nil
 	}
+	return nil, failed(op, err)
+}
+
+// needsNewToken reports whether DynamoDB has to take the next attempt for another transaction: it does not accept the
+// token of an attempt that was cancelled or throttled again. After an attempt without an answer the token stays.
+func needsNewToken(err error, wasAmbiguous bool) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	_, cancelled := errors.AsType[*types.TransactionCanceledException](err)
+	return cancelled || api.ErrorCode() == mismatchCode || classify(err) == throttled && !wasAmbiguous
+}
+
+// settle reads the records that show whether an operation that had no answer was carried out. It has its own time,
+// because that of the operation may be over.
+func (db *DB) settle(ctx context.Context, op string, keys ...key) (recordSet, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return db.read(ctx, op, keys...)
 }
 
 // commitAtGeneration carries out a transaction that needs the user's generation. It starts with the cached one. Where
@@ -215,10 +273,10 @@ func (db *DB) newToken() *string {
 }
 
 // failedConditions returns the records that failed conditions, by place, when a transaction was cancelled because of
-// conditions.
+// conditions, and of nothing that passes by itself.
 func failedConditions(err error) (map[int]item, bool) {
-	var cancelled *types.TransactionCanceledException
-	if !errors.As(err, &cancelled) {
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok || classifyCancellation(cancelled) != permanent {
 		return nil, false
 	}
 	byPlace := map[int]item{}

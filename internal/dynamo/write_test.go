@@ -1,0 +1,372 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// stored is what a user has before a write of TestWrites.
+type stored struct {
+	session  conversation.Session
+	messages []conversation.Message
+	turn     conversation.Turn
+	lapsed   conversation.Append // begins a turn whose lease has expired
+	goal     longterm.Goal
+	prompt   prompt.StoredPrompt
+	erasing  conversation.UserID // a user who is being erased
+	progress erasure.Progress
+}
+
+func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
+	t.Helper()
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var f stored
+	var err error
+	newSession(t, s, user, "coach_conversation", "a", "x", "y")
+	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
+	check(err)
+	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(oneMessage("a", "question"), "turn"), time.Minute)
+	check(err)
+	f.lapsed = withKey(oneMessage("a", "lapsed"), "lapsed")
+	check(errorOf(s.Turns.BeginTurn(ctx, user, f.lapsed, 0)))
+	f.goal, _, err = s.Goals.Create(ctx, user, longterm.Goal{Title: "g", Status: longterm.GoalActive}, noKey)
+	check(err)
+	check(errorOf(s.Coaches.PutCoach(ctx, user, longterm.Coach{ID: "c", Name: "n"})))
+	f.prompt = prompt.StoredPrompt{
+		ID: "prompt_1738000000000_x", SessionID: "b", CreatedAt: storetest.Now, Text: []byte("text"),
+		ExpiresAt: storetest.Now.Add(time.Hour),
+	}
+	check(s.Prompts.SavePrompt(ctx, user, f.prompt))
+	f.session, err = s.Sessions.Session(ctx, user, "a")
+	check(err)
+	return f
+}
+
+// erase adds a user whose erasure has begun.
+func (f *stored) erase(t *testing.T, s storetest.Stores, user conversation.UserID) {
+	t.Helper()
+	f.erasing = user + "-erasing"
+	_, err := s.Profiles.Put(t.Context(), f.erasing, longterm.Profile{Name: "n"})
+	if err == nil {
+		f.progress, _, err = s.Erasures.BeginErasure(t.Context(), f.erasing, storetest.Now.Add(-time.Hour))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func withKey(in conversation.Append, key string) conversation.Append {
+	in.Idempotency = conversation.Idempotency{Scope: "s", Key: key, BodyHash: "h"}
+	return in
+}
+
+// write is one of the store's writes. It returns an error unless it succeeds.
+type write struct {
+	op string // the remote call that writes
+	do func(context.Context, storetest.Stores, conversation.UserID, stored) error
+}
+
+// writes are all that the stores write, by the remote call that they end in.
+func writes() map[string]write {
+	all := map[string]write{}
+	for op, part := range map[string]map[string]func(
+		context.Context, storetest.Stores, conversation.UserID, stored,
+	) error{
+		"TransactWriteItems": transactions(), "UpdateItem": updates(), "DeleteItem": deletions(),
+		"BatchWriteItem": batches(),
+	} {
+		for name, do := range part {
+			all[name] = write{op, do}
+		}
+	}
+	return all
+}
+
+var (
+	errNotHeld  = errors.New("the call does not hold what it took")
+	errReplayed = errors.New("a first call is answered as a repeat")
+)
+
+func transactions() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+	type user = conversation.UserID
+	title, future := "new", storetest.Now.Add(time.Hour)
+	session := conversation.NewSession{ID: "new", Context: "workout_log", CoachID: "c"}
+	create := func(key conversation.Idempotency) func(context.Context, storetest.Stores, user, stored) error {
+		return func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			created, err := s.Sessions.CreateSession(ctx, u, session, key)
+			if err == nil && created.Replayed {
+				return errReplayed
+			}
+			return err
+		}
+	}
+	return map[string]func(context.Context, storetest.Stores, user, stored) error{
+		"create session":            create(noKey),
+		"create session with a key": create(withKey(conversation.Append{}, "create").Idempotency),
+		"update session": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return errorOf(s.Sessions.UpdateSession(ctx, u, "a", conversation.SessionChange{Title: &title}))
+		},
+		"append": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return errorOf(s.Messages.Append(ctx, u, oneMessage("a", "z")))
+		},
+		"append with a key": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			out, err := s.Messages.Append(ctx, u, withKey(oneMessage("a", "z"), "append"))
+			if err == nil && out.Replayed {
+				return errReplayed
+			}
+			return err
+		},
+		"begin turn": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return errorOf(s.Turns.BeginTurn(ctx, u, withKey(oneMessage("a", "z"), "begin"), time.Minute))
+		},
+		"finish turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			answer := conversation.NewMessage{Role: conversation.Assistant, Content: "z"}
+			return errorOf(s.Turns.FinishTurn(ctx, u, f.turn, answer))
+		},
+		"put profile": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return errorOf(s.Profiles.Put(ctx, u, longterm.Profile{Name: "z"}))
+		},
+		"put coach": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return errorOf(s.Coaches.PutCoach(ctx, u, longterm.Coach{ID: "z"}))
+		},
+		"create goal": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			_, _, err := s.Goals.Create(ctx, u, longterm.Goal{Status: longterm.GoalActive}, noKey)
+			return err
+		},
+		"create goal with a key": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			key := withKey(conversation.Append{}, "goal").Idempotency
+			_, replayed, err := s.Goals.Create(ctx, u, longterm.Goal{Status: longterm.GoalActive}, key)
+			if err == nil && replayed {
+				return errReplayed
+			}
+			return err
+		},
+		"create check-in": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			_, _, err := s.CheckIns.Create(ctx, u, longterm.CheckIn{Timestamp: storetest.Now}, noKey)
+			return err
+		},
+		"create memory": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			_, _, err := s.Memories.Create(ctx, u, longterm.Memory{Content: "z"}, noKey)
+			return err
+		},
+		"create todo": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			_, _, err := s.Todos.Create(ctx, u, longterm.Todo{Content: "z", Status: longterm.Pending}, noKey)
+			return err
+		},
+		"update goal": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return errorOf(s.Goals.Update(ctx, u, f.goal.ID, func(g *longterm.Goal) error {
+				g.Status = longterm.GoalPaused
+				return nil
+			}))
+		},
+		"save summary": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Summaries.SaveSummary(ctx, u, f.session, summaryOf(f.session, 2))
+		},
+		"save watermark": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			sum := summaryOf(f.session, 2)
+			sum.Text = ""
+			return s.Summaries.SaveSummary(ctx, u, f.session, sum)
+		},
+		"save prompt": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			f.prompt.ID = "prompt_1738000000001_z"
+			return s.Prompts.SavePrompt(ctx, u, f.prompt)
+		},
+		"delete message": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return errorOf(s.MessageDeletion.DeleteMessage(ctx, u, f.messages[0], nil, future))
+		},
+		"delete session": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return errorOf(s.SessionDeletion.DeleteSession(ctx, u, "a", future))
+		},
+		"save vector tombstone": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return s.Tombstones.SaveVectorTombstone(ctx, erasure.Tombstone{User: u, Vectors: []string{"v"}}, future)
+		},
+		"begin erasure": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			_, held, err := s.Erasures.BeginErasure(ctx, u, future)
+			if err == nil && !held {
+				return errNotHeld
+			}
+			return err
+		},
+	}
+}
+
+func updates() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+	type user = conversation.UserID
+	future := storetest.Now.Add(time.Hour)
+	return map[string]func(context.Context, storetest.Stores, user, stored) error{
+		"leave session": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return s.Sessions.LeaveSession(ctx, u, "a", future)
+		},
+		"renew turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Turns.RenewTurn(ctx, u, f.turn, time.Hour)
+		},
+		"take a turn over": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return errorOf(s.Turns.BeginTurn(ctx, u, f.lapsed, time.Minute))
+		},
+		"mark indexed": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Indexing.MarkIndexed(ctx, u, f.session, conversation.Watermark{Seq: 2, At: f.messages[1].Timestamp})
+		},
+		"rearm session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Summaries.Rearm(ctx, u, f.session, future)
+		},
+		"settle session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Summaries.Settle(ctx, u, f.session)
+		},
+		"take an erasure over": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+			_, held, err := s.Erasures.BeginErasure(ctx, f.erasing, future)
+			if err == nil && !held {
+				return errNotHeld
+			}
+			return err
+		},
+		"save erasure": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+			return s.Erasures.SaveErasure(ctx, f.erasing, f.progress, future)
+		},
+		"delete the text of a prompt": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.PromptDeletion.DeletePrompts(ctx, u, "a", f.prompt.CreatedAt.AddDate(-2, 0, 0), future)
+		},
+	}
+}
+
+func deletions() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+	type user = conversation.UserID
+	return map[string]func(context.Context, storetest.Stores, user, stored) error{
+		"delete goal": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Goals.Delete(ctx, u, f.goal.ID)
+		},
+		"delete coach": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			return s.Coaches.DeleteCoach(ctx, u, "c")
+		},
+		"end erasure": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+			done := f.progress
+			done.Done = true
+			return s.Erasures.SaveErasure(ctx, f.erasing, done, storetest.Now.Add(time.Hour))
+		},
+		"erase records": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+			done, err := s.Erasures.EraseRecords(ctx, f.erasing, f.progress.Generation, storetest.Now.Add(time.Minute),
+				func(string, int) {})
+			if err == nil && !done {
+				return errNotHeld
+			}
+			return err
+		},
+	}
+}
+
+func batches() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+	type user = conversation.UserID
+	return map[string]func(context.Context, storetest.Stores, user, stored) error{
+		"delete messages": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.SessionDeletion.DeleteMessages(ctx, u, f.messages)
+		},
+		"delete prompts": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.PromptDeletion.DeletePrompts(ctx, u, "b", f.prompt.CreatedAt.AddDate(-2, 0, 0), storetest.Now)
+		},
+	}
+}
+
+// answers are what may become of the first attempts of a write, all of which the store has to survive.
+func answers(op string) map[string][]exchange {
+	conflict := exchange{code: "TransactionConflictException"}
+	if op == "TransactWriteItems" {
+		conflict = exchange{code: "TransactionCanceledException", reasons: []string{"None", "TransactionConflict"}}
+	}
+	lost, throttled := exchange{carriedOut: true}, exchange{code: "ThrottlingException"}
+	region, down := exchange{code: "ReplicatedWriteConflictException"}, exchange{code: "InternalServerError"}
+	all := map[string][]exchange{
+		"refused":                             {conflict, throttled, {}, region, conflict, throttled, throttled, throttled},
+		"answer lost":                         {lost},
+		"answer lost, then a conflict":        {lost, conflict},
+		"answer lost, then throttled or down": {lost, throttled, down, {}, throttled},
+		"not carried out, then a lost answer": {{}, lost},
+	}
+	if op == "TransactWriteItems" {
+		running := exchange{code: "TransactionInProgressException"}
+		mismatch := exchange{code: "IdempotentParameterMismatchException"}
+		all["still running"] = slices.Concat([]exchange{lost}, slices.Repeat([]exchange{running}, 12))
+		all["another token's parameters"] = []exchange{lost, mismatch}
+		all["a failed condition beside a conflict"] = []exchange{{
+			code: conflict.code, reasons: []string{"ConditionalCheckFailed", "TransactionConflict"},
+		}, {
+			code: conflict.code, reasons: []string{"TransactionConflict", "ConditionalCheckFailed"},
+		}, {
+			code: conflict.code, reasons: []string{"ConditionalCheckFailed", "ThrottlingError"},
+		}}
+	}
+	return all
+}
+
+// TestWrites makes every write, while its first attempts are refused or get no answer. No write fails for what an
+// attempt of its own has done or for what passes by itself, and none is carried out twice.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	all := writes()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		w := all[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := kindsAfter(t, table, w, nil)
+			scripts := answers(w.op)
+			for _, script := range slices.Sorted(maps.Keys(scripts)) {
+				t.Run(script, func(t *testing.T) {
+					t.Parallel()
+					got := kindsAfter(t, table, w, scripts[script])
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("records by kind (-undisturbed +got):\n%s", diff)
+					}
+				})
+			}
+		})
+	}
+}
+
+// kindsAfter makes a write with a user of its own, and returns how many records of each kind there are then.
+func kindsAfter(t *testing.T, table string, w write, script []exchange) map[string]int {
+	t.Helper()
+	user := conversation.UserID(strings.ReplaceAll(fmt.Sprint(t.Name(), len(script)), "#", ""))
+	undisturbed := dynamotest.Open(t, table, fixedClock())
+	var f stored
+	if strings.Contains(t.Name(), "eras") {
+		f.erase(t, undisturbed, user)
+	} else {
+		f = store(t, undisturbed, user)
+	}
+	connection := &wire{op: w.op, script: script}
+	if err := w.do(t.Context(), openWired(t, table, connection, fixedClock()), user, f); err != nil {
+		t.Errorf("after %d of %d scripted answers: %v", connection.done, len(script), err)
+	}
+	kinds := map[string]int{}
+	for _, u := range []conversation.UserID{user, user + "-erasing"} {
+		for _, sk := range dynamotest.Keys(t, table, u) {
+			prefix, rest, _ := strings.Cut(sk, "#")
+			kind, _, _ := strings.Cut(rest, "#")
+			if prefix == "ltm" || prefix == "past" {
+				prefix += "#" + kind
+			}
+			kinds[prefix]++
+		}
+	}
+	return kinds
+}
