@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -99,57 +98,14 @@ func permissions(t *testing.T, function string) []permission {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var role struct {
-		Policies []struct {
-			PolicyDocument struct{ Statement []statement }
-		}
-	}
-	id := strings.ToUpper(function[:1]) + function[1:] + "Role"
-	if err := json.Unmarshal(tpl.Resources[id].Properties, &role); err != nil {
-		t.Fatalf("decode %s: %v", id, err)
+	role, err := tpl.Role(function)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var out []permission
-	for _, policy := range role.Policies {
-		for _, s := range policy.PolicyDocument.Statement {
-			out = append(out, s.permissions()...)
-		}
-	}
-	return out
-}
-
-// statement is one statement of a role's policy.
-type statement struct{ Action, Resource texts }
-
-// texts is one text or a list of texts.
-type texts []string
-
-// UnmarshalJSON reads both forms.
-func (t *texts) UnmarshalJSON(raw []byte) error {
-	if strings.HasPrefix(string(raw), "[") {
-		return json.Unmarshal(raw, (*[]string)(t))
-	}
-	*t = texts{""}
-	return json.Unmarshal(raw, &(*t)[0])
-}
-
-var indexARN = regexp.MustCompile(`/index/([\w.-]+)$`)
-
-func (s statement) permissions() []permission {
-	indexes := []string{""}
-	for _, resource := range s.Resource {
-		if m := indexARN.FindStringSubmatch(resource); m != nil {
-			indexes = append(indexes, m[1])
-		}
-	}
-	if len(indexes) > 1 {
-		indexes = indexes[1:] // a statement about indexes says nothing about the table
-	}
-	var out []permission
-	for _, action := range s.Action {
-		for _, index := range indexes {
-			if strings.HasPrefix(action, "dynamodb:") {
-				out = append(out, permission{action, index})
-			}
+	for _, p := range role {
+		if strings.HasPrefix(p.Action, "dynamodb:") {
+			out = append(out, permission{p.Action, p.Index()})
 		}
 	}
 	return out

@@ -1,0 +1,90 @@
+package architecture_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+// TestRolesAllowWhatTheCodeCalls compares each role with the calls of AWS that the function's code can make, both ways:
+// a missing action would first show in AWS, and one too many is a right that nobody needs.
+func TestRolesAllowWhatTheCodeCalls(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	program, mains := loadFunctions(t)
+	if len(mains) != len(tpl.Functions) {
+		t.Errorf("%d functions are written and %d deployed", len(mains), len(tpl.Functions))
+	}
+	for _, f := range tpl.Functions {
+		called := actionsOf(t, program, mains[f.Name])
+		if !slices.Contains(called, "dynamodb:Query") {
+			t.Errorf("no call of %s is found: it calls %v", f.Name, called)
+		}
+		called = append(called, servicePermissions(f)...)
+		slices.Sort(called)
+		if diff := cmp.Diff(called, allowed(t, tpl, f)); diff != "" {
+			t.Errorf("what %s needs (-) and what its role allows (+) differ:\n%s", f.Name, diff)
+		}
+	}
+}
+
+// servicePermissions lists what Lambda itself does with a function's role: it writes logs and traces, reads the
+// stream, and sends failed records to the dead-letter queue (AWS Lambda Developer Guide, "Permissions").
+func servicePermissions(f template.Function) []string {
+	needs := []string{
+		"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments",
+	}
+	if len(f.Streams) > 0 {
+		needs = append(needs, "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator",
+			"dynamodb:ListStreams")
+	}
+	if slices.ContainsFunc(f.Streams, func(s template.Stream) bool { return s.DeadLetters }) {
+		needs = append(needs, "sqs:SendMessage")
+	}
+	return needs
+}
+
+// allowed lists what a function's role allows, and checks that each action is allowed on the function's own resources.
+func allowed(t *testing.T, tpl *template.Template, f template.Function) []string {
+	t.Helper()
+	permissions, err := tpl.Role(f.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range permissions {
+		if want := resourceOf(p, f.Name); !strings.Contains(p.Resource, want) {
+			t.Errorf("the role of %s allows %s on %q, not on %q", f.Name, p.Action, p.Resource, want)
+		}
+		out = append(out, strings.TrimSpace(p.Action+" "+p.Index()))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// resourceOf returns what the resource of a permission has to contain.
+func resourceOf(p template.Permission, function string) string {
+	service, action, _ := strings.Cut(p.Action, ":")
+	switch {
+	case action == "ListStreams": // it applies to the streams of a table, not to one stream
+		return "Table.Arn/stream/"
+	case action == "DescribeStream",
+		action == "GetRecords" || action == "GetShardIterator":
+		return "Table.StreamArn"
+	case service == "dynamodb":
+		return "Table.Arn"
+	case service == "logs":
+		return template.LogicalID(function, "Logs.Arn")
+	case service == "sqs":
+		return template.LogicalID(function, "DeadLetters.Arn")
+	case service == "lambda":
+		return "Function.Arn"
+	case service == "secretsmanager":
+		return ":secret:throughline-??????"
+	}
+	return "*" // X-Ray has no resources
+}
