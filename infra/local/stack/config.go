@@ -53,6 +53,8 @@ type Config struct {
 	SecretAccessKey     string `env:"AWS_SECRET_ACCESS_KEY" envDefault:"local"`
 	SessionToken        string `env:"AWS_SESSION_TOKEN"`
 	EmbeddingDimensions int    `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
+	// MaxNamespaces is how many namespaces the local vector index allows. 0 is no limit.
+	MaxNamespaces int `env:"PINECONE_MAX_NAMESPACES"`
 
 	// Environment holds the user's values for the functions' own variables. Parse sets it.
 	Environment map[string]string `env:"-"`
@@ -163,6 +165,9 @@ func (c Config) unusable() (wrong []string) {
 	}
 	if c.EmbeddingDimensions < 1 {
 		refuse("OPENAI_EMBEDDING_DIMENSIONS", c.EmbeddingDimensions, numberRule(""))
+	}
+	if c.MaxNamespaces < 0 {
+		refuse("PINECONE_MAX_NAMESPACES", c.MaxNamespaces, numberRule(""))
 	}
 	for variable, address := range map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": c.DynamoDBEndpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": c.StreamsEndpoint,

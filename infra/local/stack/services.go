@@ -194,7 +194,9 @@ func (s *services) startPinecone(ctx context.Context) error {
 			return fmt.Errorf("make data folder: %w", err)
 		}
 	}
-	opts := pineconelocal.Options{Dimension: s.cfg.EmbeddingDimensions, DataDir: dir}
+	opts := pineconelocal.Options{
+		Dimension: s.cfg.EmbeddingDimensions, DataDir: dir, MaxNamespaces: s.cfg.MaxNamespaces,
+	}
 	index, err := pineconelocal.New(opts) //nolint:contextcheck // it outlives the start
 	if err != nil {
 		return fmt.Errorf("start Pinecone data plane: %w", err)

@@ -344,6 +344,7 @@ func TestParseRefuses(t *testing.T) {
 		{"PORT", "70000", "PORT=70000" + port},
 		{"PORT", "1e99", "PORT=1e99" + port},
 		{"DYNAMODB_PORT", "-1", "DYNAMODB_PORT=-1" + port},
+		{"PINECONE_MAX_NAMESPACES", "-1", "PINECONE_MAX_NAMESPACES=-1: must be a whole number above 0"},
 		{"OPENAI_EMBEDDING_DIMENSIONS", "0", "OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0"},
 		{"OPENAI_BASE_URL", "localhost:1", "OPENAI_BASE_URL=localhost:1" + address},
 		{"AWS_ENDPOINT_URL_DYNAMODB", "%zz", "AWS_ENDPOINT_URL_DYNAMODB=%zz" + address},

@@ -1,0 +1,209 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pinecone-io/go-pinecone/v5/pinecone"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+)
+
+// tenant is a user of a stack of the test's own, with a secret that the user's messages hold.
+type tenant struct {
+	api    *client.Client
+	name   string
+	secret string
+}
+
+func newTenant(t *testing.T, stack *launch.Stack, name string) tenant {
+	t.Helper()
+	api, err := client.New(stack.Base).As(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, api, "coach_conversation", "s")
+	return tenant{api, name, "pebble" + strings.ReplaceAll(name, ".", "dot")}
+}
+
+// tell stores three messages and a memory, which all users word alike but for the secret.
+func (u tenant) tell(t *testing.T) {
+	t.Helper()
+	for i := range 3 {
+		content := fmt.Sprintf("My secret word number %d is %s.", i, u.secret)
+		do(t, u.api, http.MethodPost, messagesPath, userMessage(content), nil)
+	}
+	memory := map[string]any{"type": "PROFILE", "content": "The user's secret word is " + u.secret + "."}
+	do(t, u.api, http.MethodPost, "/v1/memories", memory, nil)
+}
+
+// finds checks that the user finds so many messages about secret words, none of another user.
+func (u tenant) finds(t *testing.T, want int) {
+	t.Helper()
+	var found struct {
+		Messages []struct{ Content string }
+		Degraded []any
+	}
+	query := map[string]any{"query": "What is my secret word?", "limit": 100}
+	do(t, u.api, http.MethodPost, "/v1/recall", query, &found)
+	if len(found.Messages) != want || len(found.Degraded) > 0 {
+		t.Errorf("%s finds %+v, want %d messages", u.name, found, want)
+	}
+	for _, m := range found.Messages {
+		if !strings.Contains(m.Content, u.secret) {
+			t.Errorf("%s finds another user's message: %s", u.name, m.Content)
+		}
+	}
+}
+
+// settleStack waits until a stack has caught up.
+func settleStack(t *testing.T, stack *launch.Stack) {
+	t.Helper()
+	var settled struct{ Settled bool }
+	do(t, client.New(stack.Base), http.MethodPost, "/dev/settle", map[string]any{"timeoutMs": 60000}, &settled)
+	if !settled.Settled {
+		t.Fatal("the stack has not settled")
+	}
+}
+
+// vectorCounts returns the number of vectors in each namespace of an index.
+func vectorCounts(t *testing.T, host string) map[string]int {
+	t.Helper()
+	service, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := service.Index(pinecone.NewIndexConnParams{Host: host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := index.DescribeIndexStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for name, ns := range stats.Namespaces {
+		if ns.VectorCount > 0 {
+			counts[name] = int(ns.VectorCount)
+		}
+	}
+	return counts
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+func pineconeHost(t *testing.T, stack *launch.Stack) string {
+	t.Helper()
+	var info struct{ PineconeHost string }
+	do(t, client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
+	return info.PineconeHost
+}
+
+// TestManyUsersShareFewNamespaces has 40 users in 8 namespaces of an index that allows 10. Some have names that begin
+// as others do.
+func TestManyUsersShareFewNamespaces(t *testing.T) {
+	t.Parallel()
+	stack := startStack(t, "VECTOR_NAMESPACES=8", "PINECONE_MAX_NAMESPACES=10")
+	host := pineconeHost(t, stack)
+	tenants := make([]tenant, 40)
+	for i := range tenants {
+		tenants[i] = newTenant(t, stack, "ann"+strings.Repeat(".1", i%4)+fmt.Sprint(i/4))
+		tenants[i].tell(t)
+	}
+	settleStack(t, stack)
+	for _, u := range tenants {
+		u.finds(t, 3)
+	}
+	before := vectorCounts(t, host)
+	if len(before) != 8 || sum(before) != 160 {
+		t.Errorf("%d vectors in the namespaces %v, want 160 in 8", sum(before), before)
+	}
+
+	var receipt erased
+	do(t, tenants[17].api, http.MethodDelete, "/v1/user", nil, &receipt)
+	if receipt.Erasing || receipt.Vectors != 4 {
+		t.Errorf("the receipt says %+v, want 4 vectors", receipt)
+	}
+	if after := vectorCounts(t, host); sum(after) != 156 {
+		t.Errorf("%d vectors are left, want 156", sum(after))
+	}
+	for i, u := range tenants {
+		want := 3
+		if i == 17 {
+			want = 0
+		}
+		u.finds(t, want)
+	}
+}
+
+// TestUsersWithoutRoomHoldNobodyUp has more users than the plan has namespaces. Those without one are not indexed, and
+// nobody else waits for that.
+func TestUsersWithoutRoomHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	stack := startStack(t, "PINECONE_MAX_NAMESPACES=2")
+	var tenants []tenant
+	for _, name := range []string{"ann", "bob", "eve"} {
+		tenants = append(tenants, newTenant(t, stack, name))
+		tenants[len(tenants)-1].tell(t)
+		settleStack(t, stack)
+	}
+	for _, i := range []int{2, 0, 2, 1} { // Eve's records are in front of and between the others'
+		content := "Once more, my secret word is " + tenants[i].secret + "."
+		do(t, tenants[i].api, http.MethodPost, messagesPath, userMessage(content), nil)
+	}
+	settleStack(t, stack)
+	tenants[0].finds(t, 4)
+	tenants[1].finds(t, 4)
+	if diff := cmp.Diff(map[string]int{"ann": 5, "bob": 5}, vectorCounts(t, pineconeHost(t, stack))); diff != "" {
+		t.Errorf("vectors (-want +got)\n%s", diff)
+	}
+}
+
+// TestAnotherIndexMovesNobody adds an index to a stack with a user, for the users to come.
+func TestAnotherIndexMovesNobody(t *testing.T) {
+	t.Parallel()
+	data, more := "DATA_DIR="+t.TempDir(), pineconetest.Host(t, 1536)
+	alone, err := launch.Start(t.Context(), program, t.Output(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := newTenant(t, alone, "old")
+	old.tell(t)
+	settleStack(t, alone)
+	if err := alone.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	stack := startStack(t, data, "PINECONE_MORE_INDEXES=b="+more, "PINECONE_NEW_USERS_INDEX=b")
+	if old.api, err = client.New(stack.Base).As(t.Context(), "old"); err != nil {
+		t.Fatal(err)
+	}
+	old.finds(t, 3)
+	young := newTenant(t, stack, "young")
+	young.tell(t)
+	do(t, old.api, http.MethodPost, messagesPath, userMessage("Once more: "+old.secret), nil)
+	settleStack(t, stack)
+	old.finds(t, 4)
+	young.finds(t, 3)
+	first := pineconeHost(t, stack)
+	got := []map[string]int{vectorCounts(t, first), vectorCounts(t, more)}
+	if diff := cmp.Diff([]map[string]int{{"old": 5}, {"young": 4}}, got); diff != "" {
+		t.Errorf("vectors (-want +got)\n%s", diff)
+	}
+	var receipt erased
+	do(t, young.api, http.MethodDelete, "/v1/user", nil, &receipt)
+	if receipt.Vectors != 4 || len(vectorCounts(t, more)) != 0 {
+		t.Errorf("the receipt says %+v, and the index has %v", receipt, vectorCounts(t, more))
+	}
+	old.finds(t, 4)
+}
