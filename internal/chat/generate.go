@@ -23,7 +23,7 @@ func (g *generation) generate(ctx context.Context, emit func(string) error) (llm
 	}
 	request.Tools = nil
 	second, err := g.Model.Stream(ctx, request, emit)
-	second.Usage = sum(completion.Usage, second.Usage)
+	second.Usage = second.Usage.Add(completion.Usage)
 	return second, err
 }
 
@@ -47,12 +47,4 @@ func (g *generation) messages() []llm.Message {
 func endUser(user conversation.UserID) string {
 	hash := sha256.Sum256([]byte(user))
 	return hex.EncodeToString(hash[:16])
-}
-
-func sum(a, b llm.Usage) llm.Usage {
-	return llm.Usage{
-		PromptTokens:     a.PromptTokens + b.PromptTokens,
-		CompletionTokens: a.CompletionTokens + b.CompletionTokens,
-		TotalTokens:      a.TotalTokens + b.TotalTokens,
-	}
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -51,14 +52,39 @@ type Config struct {
 
 // OpenAI configures the chat model and the embeddings, which can be different services.
 type OpenAI struct {
-	BaseURL          string `env:"OPENAI_BASE_URL" envDefault:"https://api.openai.com/v1"`
-	APIKey           string `env:"OPENAI_API_KEY"`
-	ChatModel        string `env:"OPENAI_CHAT_MODEL" envDefault:"gpt-4o-mini"`
+	BaseURL   string `env:"OPENAI_BASE_URL" envDefault:"https://api.openai.com/v1"`
+	APIKey    string `env:"OPENAI_API_KEY"`
+	ChatModel string `env:"OPENAI_CHAT_MODEL" envDefault:"gpt-6-luna"`
+	// BackgroundModel writes summaries. Empty means the chat model.
+	BackgroundModel string `env:"OPENAI_BACKGROUND_MODEL"`
+	// ChatEffort and BackgroundEffort are how much a model reasons that can. Empty means low. A model that does not
+	// accept an effort gets the nearest that it accepts.
+	ChatEffort       Effort `env:"OPENAI_CHAT_EFFORT"`
+	BackgroundEffort Effort `env:"OPENAI_BACKGROUND_EFFORT"`
 	EmbeddingModel   string `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small"`
 	EmbeddingBaseURL string `env:"OPENAI_EMBEDDING_BASE_URL"`
 	EmbeddingAPIKey  string `env:"OPENAI_EMBEDDING_API_KEY"`
 	// Dimensions is the dimension of dense vectors, which must be that of the Pinecone index.
 	Dimensions int `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
+}
+
+// Background returns the configuration with the background model in the place of the chat model.
+func (o OpenAI) Background() OpenAI {
+	o.ChatModel, o.ChatEffort = cmp.Or(o.BackgroundModel, o.ChatModel), o.BackgroundEffort
+	return o
+}
+
+// Effort is how much a model reasons before it answers. Empty leaves it to the model's family.
+type Effort string
+
+// UnmarshalText refuses an effort that no model has.
+func (e *Effort) UnmarshalText(text []byte) error {
+	*e = Effort(text)
+	switch *e {
+	case "", "none", "minimal", "low", "medium", "high", "xhigh", "max":
+		return nil
+	}
+	return fmt.Errorf("unknown effort %q", text)
 }
 
 // Pinecone configures the vector indexes. The client does not use TLS for a host that begins with http://.
@@ -137,6 +163,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[time.Duration](): "a span such as 90s or 15m",
 	reflect.TypeFor[Indexes]():       "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
 	reflect.TypeFor[Namespaces]():    "user, or a number of namespaces from 1 to 100000",
+	reflect.TypeFor[Effort]():        "none, minimal, low, medium, high, xhigh or max",
 }
 
 // variable returns the name of the variable that a field of Config is read from. The names of fields with those kinds

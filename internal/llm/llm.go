@@ -34,7 +34,8 @@ type Schema struct {
 	JSON json.RawMessage
 }
 
-// Request is one call of a model. An empty Model is the configured one. A MaxTokens of 0 sets no limit.
+// Request is one call of a model. An empty Model is the configured one. MaxTokens limits the answer
+// without the model's hidden reasoning; 0 sets no limit.
 type Request struct {
 	Model     string
 	Messages  []Message
@@ -52,8 +53,26 @@ type Usage struct {
 	TotalTokens      int `json:"totalTokens"`
 }
 
+// Add returns the sum of two counts.
+func (u Usage) Add(other Usage) Usage {
+	return Usage{
+		PromptTokens:     u.PromptTokens + other.PromptTokens,
+		CompletionTokens: u.CompletionTokens + other.CompletionTokens,
+		TotalTokens:      u.TotalTokens + other.TotalTokens,
+	}
+}
+
+// The finish reasons of an answer, whichever API it came from.
+const (
+	FinishStop      = "stop"
+	FinishLength    = "length"
+	FinishToolCalls = "tool_calls"
+	FinishFilter    = "content_filter"
+)
+
 // Completion is a model's whole answer.
 type Completion struct {
+	// Text is the answer, or the words in which the model refuses to give one.
 	Text         string
 	ToolCalls    []ToolCall
 	Model        string

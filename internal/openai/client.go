@@ -1,6 +1,7 @@
 // Package openai calls an OpenAI-compatible service for whole answers, streamed answers and embeddings. Chat and
-// embeddings can be two services. Errors have fault codes and the service's advice on when to retry. They never contain
-// what was sent or answered.
+// embeddings can be two services. Which request a model gets is a table of model families, in family.go. Both of
+// OpenAI's APIs give the same answers here. Errors have fault codes and the service's advice on when to retry. They never
+// contain what was sent or answered.
 package openai
 
 import (
@@ -22,10 +23,30 @@ import (
 type Client struct {
 	chat       *openai.Client
 	embeddings *openai.Client
+	own        bool // the chat service is OpenAI's own
 	chatModel  string
+	effort     string
 	embedModel openai.EmbeddingModel
 	dimensions int
 	retry      retry
+	limits     Limits
+}
+
+// Limits are the longest times of one attempt.
+type Limits struct {
+	// Answer is for a whole answer.
+	Answer time.Duration
+	// Open is until a stream begins, and Gap between two of its events. A model that reasons may send nothing for long.
+	Open, Gap time.Duration
+	// End is until the end of a stream whose answer is complete. It brings only the usage.
+	End time.Duration
+	// Embed is for one request of embeddings.
+	Embed time.Duration
+}
+
+// defaultLimits leave time for a second attempt within the 120 seconds of one answer of the chat.
+var defaultLimits = Limits{
+	Answer: time.Minute, Open: 30 * time.Second, Gap: time.Minute, End: 2 * time.Second, Embed: 15 * time.Second,
 }
 
 // Option changes how a Client is built.
@@ -34,6 +55,7 @@ type Option func(*options)
 type options struct {
 	transport http.RoundTripper
 	retry     retry
+	limits    Limits
 }
 
 // WithTransport replaces the HTTP transport.
@@ -44,10 +66,13 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.retry.sleep = sleep }
 }
 
+// WithLimits replaces the longest times of one attempt.
+func WithLimits(limits Limits) Option { return func(o *options) { o.limits = limits } }
+
 // New builds a client and makes no call. Without an embedding service of their own, embeddings come from the chat
 // service.
 func New(cfg config.OpenAI, opts ...Option) *Client {
-	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
+	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}, limits: defaultLimits}
 	for _, apply := range opts {
 		apply(&o)
 	}
@@ -56,10 +81,13 @@ func New(cfg config.OpenAI, opts ...Option) *Client {
 		chat: side(doer, cfg.BaseURL, cfg.APIKey),
 		embeddings: side(doer, cmp.Or(cfg.EmbeddingBaseURL, cfg.BaseURL),
 			cmp.Or(cfg.EmbeddingAPIKey, cfg.APIKey)),
+		own:        isOpenAI(cfg.BaseURL),
 		chatModel:  cfg.ChatModel,
+		effort:     string(cfg.ChatEffort),
 		embedModel: openai.EmbeddingModel(cfg.EmbeddingModel),
 		dimensions: cfg.Dimensions,
 		retry:      o.retry,
+		limits:     o.limits,
 	}
 }
 
@@ -71,7 +99,9 @@ func side(doer openai.HTTPDoer, baseURL, key string) *openai.Client {
 }
 
 // newTransport keeps enough idle connections for the parallel calls of a batch. It has no time limit for a whole call,
-// because a streamed answer may take minutes. The context has the limit.
+// because a streamed answer may take minutes. Each attempt has its own limits. While a frozen instance sleeps, the
+// other side drops its connections: those that were idle for too long by the clock are not used again, and the pings
+// find an HTTP/2 connection that is dead.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -81,5 +111,6 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost: 32,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 3 * time.Second,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second},
 	}
 }

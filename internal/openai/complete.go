@@ -1,98 +1,53 @@
 package openai
 
 import (
-	"cmp"
 	"context"
-	"errors"
 
-	"github.com/sashabaranov/go-openai"
-
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 )
 
+// errNoRoom is the failure of a model that spent all its tokens before the answer was there, and then more of them.
+var errNoRoom = fault.New(fault.Unavailable, "the model spent its tokens before it had an answer")
+
 // Complete asks for one whole answer. It retries within the context's deadline when the service is overloaded.
-// With a schema the answer's text is JSON of that schema. Its errors are RateLimited, Unavailable or Internal.
+// With a schema the answer's text is JSON of that schema. When the model spends the limit on its reasoning, Complete
+// asks once more with more room, and the usage counts both answers. Its errors are RateLimited, Unavailable or Internal.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
-	request := c.request(r)
-	var answer openai.ChatCompletionResponse
-	err := c.retry.do(ctx, "complete chat", func(ctx context.Context) (err error) {
-		answer, err = c.chat.CreateChatCompletion(ctx, request)
-		if err == nil && len(answer.Choices) == 0 {
-			err = errors.New("answer without choices")
+	return c.withRoom(r, func(p plan) (llm.Completion, error) { return c.complete(ctx, p, r) })
+}
+
+// withRoom makes a request, and makes it once more where its tokens were spent before there was an answer.
+func (c *Client) withRoom(r llm.Request, ask func(plan) (llm.Completion, error)) (llm.Completion, error) {
+	p := c.plan(r)
+	first, err := ask(p)
+	if err != nil || !p.spent(r, first) {
+		return first, err
+	}
+	out, err := ask(p.withMoreRoom())
+	out.Usage = out.Usage.Add(first.Usage)
+	if err == nil && p.spent(r, out) {
+		err = errNoRoom
+	}
+	return out, err
+}
+
+func (c *Client) complete(ctx context.Context, p plan, r llm.Request) (out llm.Completion, err error) {
+	err = c.retry.do(ctx, "complete chat", c.limits.Answer, func(ctx context.Context) error {
+		if p.api == responses {
+			answer, err := c.chat.CreateResponse(ctx, newResponse(p, r))
+			if err != nil {
+				return err
+			}
+			out, err = responseCompletion(answer)
+			return err
 		}
+		answer, err := c.chat.CreateChatCompletion(ctx, newChatCompletion(p, r))
+		if err != nil {
+			return err
+		}
+		out, err = chatCompletion(answer)
 		return err
 	})
-	if err != nil {
-		return llm.Completion{}, err
-	}
-	return completion(answer), nil
-}
-
-func completion(answer openai.ChatCompletionResponse) llm.Completion {
-	choice := answer.Choices[0]
-	out := llm.Completion{
-		Text:         cmp.Or(choice.Message.Content, choice.Message.Refusal),
-		Model:        answer.Model,
-		FinishReason: string(choice.FinishReason),
-		Usage:        usage(answer.Usage),
-	}
-	for _, call := range choice.Message.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls,
-			llm.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments})
-	}
-	return out
-}
-
-func usage(u openai.Usage) llm.Usage {
-	return llm.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
-}
-
-func (c *Client) request(r llm.Request) openai.ChatCompletionRequest {
-	out := openai.ChatCompletionRequest{
-		Model:    cmp.Or(r.Model, c.chatModel),
-		User:     r.User,
-		Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
-	}
-	for i, m := range r.Messages {
-		out.Messages[i] = message(m)
-	}
-	for _, t := range r.Tools {
-		out.Tools = append(out.Tools, openai.Tool{
-			Type:     openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
-		})
-	}
-	if r.Schema != nil {
-		out.ResponseFormat = &openai.ChatCompletionResponseFormat{
-			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: true,
-			},
-		}
-	}
-	return limited(out, r.MaxTokens)
-}
-
-// limited sets the limit of the answer in the field that the model accepts. Reasoning models refuse max_tokens, which
-// OpenAI has deprecated, and services other than OpenAI's do not know max_completion_tokens. The library knows the
-// reasoning models.
-func limited(r openai.ChatCompletionRequest, tokens int) openai.ChatCompletionRequest {
-	old := r
-	old.MaxTokens = tokens //nolint:staticcheck // the only name that services other than OpenAI's know
-	if errors.Is(openai.NewReasoningValidator().Validate(old), openai.ErrReasoningModelMaxTokensDeprecated) {
-		r.MaxCompletionTokens = tokens
-		return r
-	}
-	return old
-}
-
-func message(m llm.Message) openai.ChatCompletionMessage {
-	out := openai.ChatCompletionMessage{Role: m.Role, Content: m.Content, ToolCallID: m.ToolCallID}
-	for _, call := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
-			ID: call.ID, Type: openai.ToolTypeFunction,
-			Function: openai.FunctionCall{Name: call.Name, Arguments: call.Arguments},
-		})
-	}
-	return out
+	return out, err
 }

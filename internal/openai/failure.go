@@ -41,6 +41,9 @@ func failure(op string, err error, advice advice) *fault.Error {
 }
 
 func asServiceError(err error) (serviceError, bool) {
+	if r, ok := errors.AsType[serviceError](err); ok {
+		return r, true
+	}
 	if api, ok := errors.AsType[*openai.APIError](err); ok {
 		code, _ := api.Code.(string)
 		out := serviceError{status: api.HTTPStatusCode, kind: api.Type, code: code}
@@ -59,18 +62,24 @@ func asServiceError(err error) (serviceError, bool) {
 // inside a stream has no status.
 func codeOf(r serviceError) fault.Code {
 	switch {
-	case r.status == http.StatusTooManyRequests || r.kind == "insufficient_quota":
+	case r.status == http.StatusTooManyRequests || isQuota(r) || r.code == "rate_limit_exceeded":
 		return fault.RateLimited
+	case r.status == 0 && r.code == "invalid_prompt":
+		return fault.Internal
 	case r.status == 0, r.status >= 500, r.status == http.StatusRequestTimeout, r.status == http.StatusConflict:
 		return fault.Unavailable
 	}
 	return fault.Internal
 }
 
+func isQuota(r serviceError) bool {
+	return r.kind == "insufficient_quota" || r.code == "insufficient_quota"
+}
+
 // retryable reports whether the same call may succeed at once or soon.
 func retryable(err *fault.Error) bool {
 	var r serviceError
-	if errors.As(err, &r) && (r.kind == "insufficient_quota" || r.code == "insufficient_quota") {
+	if errors.As(err, &r) && isQuota(r) {
 		return false
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -25,17 +25,25 @@ import (
 // service returns a client of a model service that answers with the given handler, and the waits between its attempts.
 func service(t *testing.T, answer http.HandlerFunc) (*openai.Client, *[]time.Duration) {
 	t.Helper()
+	return serviceOf(t, config.OpenAI{
+		APIKey: "chat-key", ChatModel: "chat-model",
+		EmbeddingAPIKey: "embedding-key", EmbeddingModel: "embedding-model", Dimensions: 2,
+	}, answer)
+}
+
+// serviceOf is service with another configuration.
+func serviceOf(
+	t *testing.T, cfg config.OpenAI, answer http.HandlerFunc, options ...openai.Option,
+) (*openai.Client, *[]time.Duration) {
+	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	var waits []time.Duration
-	client := openai.New(config.OpenAI{
-		BaseURL: server.URL + "/v1", APIKey: "chat-key", ChatModel: "chat-model",
-		EmbeddingAPIKey: "embedding-key", EmbeddingModel: "embedding-model", Dimensions: 2,
-	}, openai.WithSleep(func(ctx context.Context, d time.Duration) error {
+	cfg.BaseURL = server.URL + "/v1"
+	return openai.New(cfg, append(options, openai.WithSleep(func(ctx context.Context, d time.Duration) error {
 		waits = append(waits, d)
 		return ctx.Err()
-	}))
-	return client, &waits
+	}))...), &waits
 }
 
 func sendError(w http.ResponseWriter, status int, kind, code string) {
@@ -87,28 +95,6 @@ func TestComplete(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantSent, sent); diff != "" {
 		t.Errorf("request (-want +got)\n%s", diff)
-	}
-}
-
-func TestMaxTokensFieldByModel(t *testing.T) {
-	t.Parallel()
-	for model, field := range map[string]string{
-		"gpt-4o-mini": "max_tokens", "o3-mini": "max_completion_tokens", "llama3": "max_tokens",
-	} {
-		t.Run(model, func(t *testing.T) {
-			t.Parallel()
-			client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
-				var sent map[string]any
-				if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || sent[field] != 5.0 {
-					t.Errorf("sent %v (%v), want %s 5", sent, err, field)
-				}
-				io.WriteString(w, plainAnswer)
-			})
-			request := llm.Request{Model: model, MaxTokens: 5, Messages: []llm.Message{{Role: "user", Content: "hi"}}}
-			if _, err := client.Complete(t.Context(), request); err != nil {
-				t.Fatal(err)
-			}
-		})
 	}
 }
 

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -22,9 +23,21 @@ type retry struct {
 	jitter func() float64
 }
 
-// do makes up to maxAttempts calls. It returns an error at once when another attempt can't succeed, or when the wait
-// for it is longer than maxWait or than the time until the deadline.
-func (r retry) do(ctx context.Context, op string, call func(ctx context.Context) error) error {
+// do makes up to maxAttempts calls, each within the limit. It returns an error at once when another attempt can't
+// succeed, or when the wait for it is longer than maxWait or than the time until the deadline.
+func (r retry) do(
+	ctx context.Context, op string, limit time.Duration, call func(ctx context.Context) error,
+) error {
+	within := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, errTooSlow)
+		defer cancel()
+		return reason(ctx, call(ctx))
+	}
+	return r.attempts(ctx, op, within)
+}
+
+// attempts is do for calls that have limits of their own.
+func (r retry) attempts(ctx context.Context, op string, call func(ctx context.Context) error) error {
 	for attempt := 1; ; attempt++ {
 		given := &advice{}
 		err := call(context.WithValue(ctx, adviceKey{}, given))
@@ -40,6 +53,24 @@ func (r retry) do(ctx context.Context, op string, call func(ctx context.Context)
 			return failed
 		}
 	}
+}
+
+// slowError is the error of an attempt that took too long. Another attempt may be faster.
+type slowError struct{}
+
+func (slowError) Error() string { return "model service did not answer in time" }
+
+// Timeout implements net.Error's method.
+func (slowError) Timeout() bool { return true }
+
+var errTooSlow error = slowError{}
+
+// reason returns the error of a call. A call that its attempt's limit has ended says so.
+func reason(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errTooSlow) {
+		return errTooSlow
+	}
+	return err
 }
 
 // wait returns the delay that the service asked for, if it did, and otherwise an exponential backoff with jitter over
@@ -63,14 +94,22 @@ type advice struct{ after time.Duration }
 
 type adviceKey struct{}
 
-// adviceTransport stores the Retry-After of an error response in the advice of the request's context.
+// adviceTransport stores the Retry-After of an error response in the advice of the request's context. When there is no
+// response, it closes the idle connections, which may be dead like the one of this request: the next attempt is made on
+// a new one.
 type adviceTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t adviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
-	if err != nil || response.StatusCode < http.StatusBadRequest {
+	if err != nil {
+		if idle, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+			idle.CloseIdleConnections()
+		}
 		return response, err
+	}
+	if response.StatusCode < http.StatusBadRequest {
+		return response, nil
 	}
 	if given, ok := r.Context().Value(adviceKey{}).(*advice); ok {
 		given.after = retryAfter(response.Header, time.Now())

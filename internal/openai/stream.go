@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -18,89 +19,154 @@ var errNoFinishReason = errors.New("stream ended without a finish reason")
 // Stream asks for one answer, emits its text as it arrives, and returns the whole answer. It retries to open the stream
 // as Complete does, but not to read it. When reading or emit fails, it returns the error and what had arrived.
 func (c *Client) Stream(ctx context.Context, r llm.Request, emit func(delta string) error) (llm.Completion, error) {
-	request := c.request(r)
-	request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
-	var stream *openai.ChatCompletionStream
-	err := c.retry.do(ctx, "open chat stream", func(ctx context.Context) (err error) {
-		stream, err = c.chat.CreateChatCompletionStream(ctx, request)
-		return err
+	return c.withRoom(r, func(p plan) (llm.Completion, error) {
+		s, err := c.open(ctx, p, r)
+		if err != nil {
+			return llm.Completion{}, err
+		}
+		defer s.close()
+		return s.receive(emit)
 	})
-	if err != nil {
-		return llm.Completion{}, err
-	}
-	defer func() { _ = stream.Close() }() // receive reports what matters
-	return receive(stream, emit)
 }
 
-func receive(stream *openai.ChatCompletionStream, emit func(delta string) error) (llm.Completion, error) {
-	var got received
-	for {
-		chunk, err := stream.Recv()
-		if errors.Is(err, io.EOF) && got.out.FinishReason != "" {
-			return got.completion(), nil
-		}
-		if errors.Is(err, io.EOF) {
-			err = errNoFinishReason
+// answerStream is an open stream of one of the two APIs.
+type answerStream struct {
+	got    received
+	limits Limits
+	// next reads the next event into got and returns the text in it. It returns io.EOF after the last one.
+	next   func() (delta string, err error)
+	body   io.Closer
+	silent *silence
+}
+
+func (c *Client) open(ctx context.Context, p plan, r llm.Request) (*answerStream, error) {
+	s := &answerStream{limits: c.limits}
+	err := c.retry.attempts(ctx, "open chat stream", func(ctx context.Context) (err error) {
+		ctx, s.silent = limitSilence(ctx, c.limits.Open)
+		if p.api == responses {
+			err = s.openResponse(ctx, c.chat, newResponse(p, r))
+		} else {
+			err = s.openChatCompletion(ctx, c.chat, newChatCompletion(p, r))
 		}
 		if err != nil {
-			return got.completion(), failure("read chat stream", err, advice{})
+			s.silent.stop()
 		}
-		if delta := got.add(chunk); delta != "" {
+		return s.silent.reason(err)
+	})
+	return s, err
+}
+
+func (s *answerStream) openResponse(
+	ctx context.Context, client *openai.Client, request openai.CreateResponseRequest,
+) error {
+	stream, err := client.CreateResponseStream(ctx, request)
+	if err != nil {
+		return err
+	}
+	s.body = stream
+	s.next = func() (string, error) {
+		event, err := stream.Recv()
+		if err != nil {
+			return "", err
+		}
+		return s.got.addEvent(event)
+	}
+	return nil
+}
+
+func (s *answerStream) openChatCompletion(
+	ctx context.Context, client *openai.Client, request openai.ChatCompletionRequest,
+) error {
+	request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	stream, err := client.CreateChatCompletionStream(ctx, request)
+	if err != nil {
+		return err
+	}
+	s.body = stream
+	s.next = func() (string, error) {
+		chunk, err := stream.Recv()
+		if err != nil {
+			return "", err
+		}
+		return s.got.addChunk(chunk), nil
+	}
+	return nil
+}
+
+// receive reads the stream to its end. An answer that has its finish reason is whole, whatever the rest of the stream
+// does: that brings only the usage.
+func (s *answerStream) receive(emit func(delta string) error) (llm.Completion, error) {
+	for {
+		gap := s.limits.Gap
+		if s.got.out.FinishReason != "" {
+			gap = s.limits.End
+		}
+		s.silent.begin(gap)
+		delta, err := s.next()
+		s.silent.end()
+		if delta != "" {
+			s.got.text.WriteString(delta)
 			if err := emit(delta); err != nil {
-				return got.completion(), err
+				return s.got.completion(), err
 			}
+		}
+		switch {
+		case err == nil:
+		case s.whole(err):
+			return s.got.completion(), nil
+		case errors.Is(err, io.EOF):
+			return s.got.completion(), failure("read chat stream", errNoFinishReason, advice{})
+		default:
+			return s.got.completion(), failure("read chat stream", s.silent.reason(err), advice{})
 		}
 	}
 }
 
-// received is an answer that is put together from its chunks.
+// whole reports whether the stream's last error leaves the answer whole. An error that the service sent does not.
+func (s *answerStream) whole(err error) bool {
+	_, sent := asServiceError(err)
+	return s.got.out.FinishReason != "" && !sent
+}
+
+func (s *answerStream) close() {
+	_ = s.body.Close() // receive reports what matters
+	s.silent.stop()
+}
+
+// silence ends a stream in which nothing arrives for too long.
+type silence struct {
+	ctx    context.Context //nolint:containedctx // the stream's own, to read the cause of its end
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+// limitSilence returns a context for a stream, which ends unless the silence is ended within d.
+func limitSilence(ctx context.Context, d time.Duration) (context.Context, *silence) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, &silence{ctx, cancel, time.AfterFunc(d, func() { cancel(errTooSlow) })}
+}
+
+// begin starts to wait for something that has to arrive within d.
+func (s *silence) begin(d time.Duration) { s.timer.Reset(d) }
+
+// end says that it has arrived. The time that the receiver takes for it does not count.
+func (s *silence) end() { s.timer.Stop() }
+
+func (s *silence) stop() {
+	s.timer.Stop()
+	s.cancel(nil)
+}
+
+// reason returns the error of a stream. A stream that was ended for its silence says so.
+func (s *silence) reason(err error) error { return reason(s.ctx, err) }
+
+// received is an answer that is put together from its pieces.
 type received struct {
 	out  llm.Completion
 	text strings.Builder
 }
 
-// add adds one chunk and returns the text in it.
-func (r *received) add(chunk openai.ChatCompletionStreamResponse) string {
-	if chunk.Model != "" {
-		r.out.Model = chunk.Model
-	}
-	if chunk.Usage != nil {
-		r.out.Usage = usage(*chunk.Usage)
-	}
-	if len(chunk.Choices) == 0 {
-		return "" // the last chunk has only the usage
-	}
-	choice := chunk.Choices[0]
-	if choice.FinishReason != "" {
-		r.out.FinishReason = string(choice.FinishReason)
-	}
-	for _, call := range choice.Delta.ToolCalls {
-		r.addCall(call)
-	}
-	delta := choice.Delta.Content + choice.Delta.Refusal
-	r.text.WriteString(delta)
-	return delta
-}
-
-// addCall adds a piece of a tool call. The first piece of each index has the call's id and name, and later ones have
-// more of its arguments. A service that gives no index sends each call in one piece.
-func (r *received) addCall(call openai.ToolCall) {
-	at := len(r.out.ToolCalls)
-	if call.Index != nil {
-		at = *call.Index
-	}
-	if at < 0 || at > len(r.out.ToolCalls) {
-		at = len(r.out.ToolCalls)
-	}
-	if at == len(r.out.ToolCalls) {
-		r.out.ToolCalls = append(r.out.ToolCalls, llm.ToolCall{})
-	}
-	whole := &r.out.ToolCalls[at]
-	whole.ID += call.ID
-	whole.Name += call.Function.Name
-	whole.Arguments += call.Function.Arguments
-}
-
+// completion is the answer as far as it has arrived.
 func (r *received) completion() llm.Completion {
 	r.out.Text = r.text.String()
 	return r.out

@@ -36,7 +36,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	messages := memory.New(dynamo.NewMemorySource(db), index)
 	service := summary.New(summary.Deps{
-		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI), Index: index, Messages: messages,
+		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI.Background()), Index: index, Messages: messages,
 		Tokens: token.New(), Now: time.Now, Report: function.Report(rt.Log),
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
