@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,23 @@ func TestUserMessageIsStoredBeforeTheFirstToken(t *testing.T) {
 	}
 	if got.Tokens < 3 {
 		t.Errorf("the answer came in %d pieces, want it streamed", got.Tokens)
+	}
+}
+
+// TestEachKindOfModelSearches has coaches with models of their own: one that takes tools in the Responses API only, one
+// that is not served elsewhere, one from before, and one of another vendor. The local server refuses what they refuse.
+func TestEachKindOfModelSearches(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	for _, model := range []string{"gpt-6.1-sol", "gpt-5.5-pro", "o4-mini", "llama3"} {
+		coach := map[string]any{"name": "Nova", "persona": "You are Nova.", "model": model}
+		do(t, api, http.MethodPut, "/v1/coaches/"+model, coach, nil)
+		session := map[string]any{"context": "coach_conversation", "coachId": model, "sessionId": model}
+		do(t, api, http.MethodPost, "/v1/sessions", session, nil)
+		got := talk(t, api, model, "What did we say about my boat last month?")
+		if !strings.Contains(got.Text, "searched our conversations") || got.FinishReason != "stop" {
+			t.Errorf("%s said %q, finished by %q", model, got.Text, got.FinishReason)
+		}
 	}
 }
 

@@ -29,6 +29,10 @@ func TestParse(t *testing.T) {
 			map[string]string{"TABLE_NAME": "t", "SUMMARY_IDLE": "soon"},
 			"SUMMARY_IDLE=soon: must be a span such as 90s or 15m",
 		},
+		"effort": {
+			map[string]string{"TABLE_NAME": "t", "OPENAI_CHAT_EFFORT": "some"},
+			"OPENAI_CHAT_EFFORT=some: must be none, minimal, low, medium, high, xhigh or max",
+		},
 		"two": {
 			map[string]string{"TABLE_NAME": "t", "KEEP_PROMPT_TEXT": "maybe", "PROMPT_DAYS": "x"},
 			"KEEP_PROMPT_TEXT=maybe: must be true or false; PROMPT_DAYS=x: must be a whole number",

@@ -12,7 +12,8 @@ import (
 // newChatCompletion is a request of the Chat Completions API.
 func newChatCompletion(p plan, r llm.Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{
-		Model: p.model, User: r.User, ReasoningEffort: p.effort, Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
+		Model: p.model, User: r.User, ReasoningEffort: p.effort,
+		Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
 	}
 	if p.limit == maxCompletionTokens {
 		out.MaxCompletionTokens = p.tokens

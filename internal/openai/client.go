@@ -1,7 +1,7 @@
 // Package openai calls an OpenAI-compatible service for whole answers, streamed answers and embeddings. Chat and
-// embeddings can be two services. Which request a model gets is a table of model families, in family.go. Both of
-// OpenAI's APIs give the same answers here. Errors have fault codes and the service's advice on when to retry. They never
-// contain what was sent or answered.
+// embeddings can be two services. Which request a model gets is a table of model families, in family.go. The answers of
+// OpenAI's two APIs have the same form here. Errors have fault codes and the service's advice on when to retry. They
+// never contain what was sent or answered.
 package openai
 
 import (

@@ -12,7 +12,8 @@ var errNoRoom = fault.New(fault.Unavailable, "the model spent its tokens before 
 
 // Complete asks for one whole answer. It retries within the context's deadline when the service is overloaded.
 // With a schema the answer's text is JSON of that schema. When the model spends the limit on its reasoning, Complete
-// asks once more with more room, and the usage counts both answers. Its errors are RateLimited, Unavailable or Internal.
+// asks once more with more room, and the usage counts both answers. Its errors are RateLimited, Unavailable or
+// Internal.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
 	return c.withRoom(r, func(p plan) (llm.Completion, error) { return c.complete(ctx, p, r) })
 }

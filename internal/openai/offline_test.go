@@ -13,20 +13,32 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 )
 
-// offline returns a client of the local stack's model, which checks requests as the service does.
-func offline(t *testing.T) *openai.Client {
+// offline returns a client of the local stack's server, which checks a model's requests as the service does.
+func offline(t *testing.T, model string) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
-		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",
+		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: model,
 		EmbeddingModel: "text-embedding-3-small", Dimensions: 64,
 	})
 }
 
 func TestServiceAcceptsEveryRequest(t *testing.T) {
 	t.Parallel()
-	client := offline(t)
+	for _, model := range []string{
+		"gpt-6.1-sol", "gpt-6-luna", "gpt-5.6-terra", "gpt-5.5-pro", "gpt-5.3-codex", "gpt-5.3-chat-latest", "gpt-5.4-mini",
+		"gpt-5.1", "gpt-5-mini", "o4-mini", "gpt-4o-mini", "gpt-oss:20b", "throughline-offline",
+	} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			acceptsEveryRequest(t, offline(t, model))
+		})
+	}
+}
+
+func acceptsEveryRequest(t *testing.T, client *openai.Client) {
+	t.Helper()
 	request := llm.Request{
 		Messages: []llm.Message{
 			{Role: "system", Content: "You are a coach."},
@@ -64,7 +76,8 @@ func TestServiceAcceptsEveryRequest(t *testing.T) {
 
 func TestEmbedWithTheOfflineModel(t *testing.T) {
 	t.Parallel()
-	vectors, err := offline(t).Embed(t.Context(), []string{"glute bridges", "", strings.Repeat("glute bridges ", 5000)})
+	texts := []string{"glute bridges", "", strings.Repeat("glute bridges ", 5000)}
+	vectors, err := offline(t, "").Embed(t.Context(), texts)
 	if err != nil || len(vectors) != 3 {
 		t.Fatalf("%d vectors, %v", len(vectors), err)
 	}

@@ -44,7 +44,7 @@ func says(role, content string) openai.ChatCompletionMessage {
 
 func ask(system, question string) openai.ChatCompletionRequest {
 	return openai.ChatCompletionRequest{
-		Model:    "gpt-5-mini",
+		Model:    "gpt-4.1-mini",
 		Messages: []openai.ChatCompletionMessage{says("system", system), says("user", question)},
 	}
 }

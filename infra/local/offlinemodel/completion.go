@@ -28,6 +28,9 @@ type usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
+	Details          struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // completion holds the fields that whole answers and stream chunks share.
@@ -40,7 +43,12 @@ type completion struct {
 
 func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	var request chatRequest
-	if err := readJSON(r, &request); err != nil {
+	if err := readStrict(r, &request, chatFields, func(name string) *apiError {
+		return badRequest("", "Unrecognized request argument supplied: %s", name)
+	}); err != nil {
+		return err
+	}
+	if err := request.checkFamily(); err != nil {
 		return err
 	}
 	if err := request.validate(); err != nil {
@@ -50,7 +58,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	head := completion{ID: a.id(&request), Created: s.options.Now().Unix(), Model: ModelID}
+	head := completion{ID: "chatcmpl-" + a.id(&request), Created: s.options.Now().Unix(), Model: ModelID}
 	if request.Stream {
 		return s.stream(w, r, head, a, request.StreamOptions.IncludeUsage)
 	}
@@ -88,10 +96,10 @@ func (a answer) id(request *chatRequest) string {
 	for _, m := range request.Messages {
 		all.WriteString(m.Role + "\x00" + m.text() + "\x00")
 	}
-	return fmt.Sprintf("chatcmpl-%016x%016x", hash(all.String()), hash(a.text))
+	return fmt.Sprintf("%016x%016x", hash(all.String()), hash(a.text))
 }
 
-// answer composes the answer and cuts it to the request's limits.
+// answer composes the answer and cuts it to the request's limits. What the model spends on its reasoning comes first.
 func (s *server) answer(request *chatRequest) (answer, error) {
 	a := s.composer.compose(request)
 	for _, stop := range request.Stop {
@@ -103,15 +111,17 @@ func (s *server) answer(request *chatRequest) (answer, error) {
 		a.finish, said = finishToolCalls, a.call.Function.Name+a.call.Function.Arguments
 	}
 	a.usage.PromptTokens = s.promptTokens(request)
-	kept, count, cut, err := s.tokens.cut(said, request.limit())
+	reasoning := min(reasoningTokens[request.effort], request.limit())
+	kept, count, cut, err := s.tokens.cut(said, request.limit()-reasoning)
 	if err != nil {
 		return answer{}, err
 	}
 	if cut {
 		a = answer{text: kept, finish: finishLength, usage: a.usage}
 	}
-	a.usage.CompletionTokens = count
-	a.usage.TotalTokens = a.usage.PromptTokens + count
+	a.usage.CompletionTokens = count + reasoning
+	a.usage.Details.ReasoningTokens = reasoning
+	a.usage.TotalTokens = a.usage.PromptTokens + a.usage.CompletionTokens
 	return a, nil
 }
 
@@ -176,10 +186,7 @@ type chunkChoice struct {
 // request asks for it, and the closing mark. It stops when the client goes away.
 func (s *server) stream(w http.ResponseWriter, r *http.Request, head completion, a answer, withUsage bool) error {
 	head.Object = "chat.completion.chunk"
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(http.StatusOK)
-	events := &eventWriter{w: w, controller: http.NewResponseController(w)}
+	events := newEventWriter(w)
 	for i, delta := range a.deltas() {
 		if i > 0 && delay.Sleep(r.Context(), s.options.ChunkDelay) != nil {
 			return nil //nolint:nilerr // the client is gone
@@ -254,12 +261,27 @@ type eventWriter struct {
 	controller *http.ResponseController
 }
 
-func (e *eventWriter) send(c chunk) {
-	data, err := json.Marshal(c)
+func newEventWriter(w http.ResponseWriter) *eventWriter {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	return &eventWriter{w: w, controller: http.NewResponseController(w)}
+}
+
+func (e *eventWriter) send(c chunk) { e.data(mustMarshal(c)) }
+
+// named sends an event that has a name.
+func (e *eventWriter) named(name string, fields map[string]any) {
+	_, _ = e.w.Write([]byte("event: " + name + "\n"))
+	e.data(mustMarshal(fields))
+}
+
+func mustMarshal(event any) []byte {
+	data, err := json.Marshal(event)
 	if err != nil {
-		panic(err) // chunks hold nothing that cannot be marshalled
+		panic(err) // events hold nothing that cannot be marshalled
 	}
-	e.data(data)
+	return data
 }
 
 func (e *eventWriter) data(data []byte) {

@@ -1,6 +1,7 @@
 package offlinemodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,10 +10,11 @@ import (
 	"strings"
 )
 
-// chatRequest is what the endpoint reads of a chat completion request. Other fields (temperature, seed, …) do not
-// change a deterministic model's answer.
+// chatRequest is what the endpoint reads of a chat completion request. Other fields (seed, …) do not change a
+// deterministic model's answer.
 type chatRequest struct {
-	Model               string          `json:"model"`
+	settings
+	ReasoningEffort     string          `json:"reasoning_effort"`
 	Messages            []chatMessage   `json:"messages"`
 	Stream              bool            `json:"stream"`
 	StreamOptions       streamOptions   `json:"stream_options"`
@@ -23,7 +25,16 @@ type chatRequest struct {
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Tools               []tool          `json:"tools"`
 	ToolChoice          toolChoice      `json:"tool_choice"`
+
+	effort string // the model's, for this request
 }
+
+// chatFields are the names that a chat completion request may have.
+var chatFields = strings.Fields(`audio frequency_penalty function_call functions logit_bias logprobs
+	max_completion_tokens max_tokens messages metadata modalities model n parallel_tool_calls prediction presence_penalty
+	prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed
+	service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity
+	web_search_options`)
 
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
@@ -92,12 +103,13 @@ type function struct {
 // toolChoice is a mode (none, auto, required) or the name of the function that must be called.
 type toolChoice struct{ mode, function string }
 
-// UnmarshalJSON reads both forms of tool_choice.
+// UnmarshalJSON reads all forms of tool_choice.
 func (c *toolChoice) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" || json.Unmarshal(data, &c.mode) == nil {
 		return nil
 	}
 	var named struct {
+		Name     string `json:"name"` // in the Responses API
 		Function struct {
 			Name string `json:"name"`
 		} `json:"function"`
@@ -105,7 +117,7 @@ func (c *toolChoice) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &named); err != nil {
 		return fmt.Errorf("read tool choice: %w", err)
 	}
-	c.function = named.Function.Name
+	c.function = cmp.Or(named.Function.Name, named.Name)
 	return nil
 }
 

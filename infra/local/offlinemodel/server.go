@@ -1,6 +1,6 @@
-// Package offlinemodel is the OpenAI-compatible endpoint of the local stack: embeddings, chat completions and the list
-// of models, with no key, no network and no weights. The product calls it as it calls the real service, so it refuses
-// what the service refuses, with the same errors.
+// Package offlinemodel is the OpenAI-compatible endpoint of the local stack: embeddings, chat completions, responses
+// and the list of models, with no key, no network and no weights. The product calls it as it calls the real service, so
+// it refuses what the service refuses of each model, with the same errors.
 //
 // It is deterministic: the same request gets the same answer, apart from the time of its creation. Embeddings place
 // texts by their words, word forms and small fields of meaning. Chat answers quote the parts of the prompt that they
@@ -16,7 +16,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,6 +62,7 @@ func Handler(options Options) http.Handler {
 	s.endpoints = map[string]endpoint{
 		"/v1/embeddings":       {http.MethodPost, s.embeddings},
 		"/v1/chat/completions": {http.MethodPost, s.chatCompletions},
+		"/v1/responses":        {http.MethodPost, s.responses},
 		"/v1/models":           {http.MethodGet, s.listModels},
 	}
 	return s
@@ -143,19 +146,49 @@ func methodNotAllowed(r *http.Request) error {
 	}
 }
 
-// readJSON decodes a request's body. Like the service it allows unknown fields.
+// readJSON decodes a request's body.
 func readJSON(r *http.Request, into any) error {
+	data, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	return decodeJSON(data, into)
+}
+
+// readStrict decodes a request's body, and refuses a field that the service does not know.
+func readStrict(r *http.Request, into any, known []string, unknown func(name string) *apiError) error {
+	data, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := decodeJSON(data, &fields); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, name) {
+			return unknown(name)
+		}
+	}
+	return decodeJSON(data, into)
+}
+
+func readBody(r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(r.Body)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return &apiError{
+		return nil, &apiError{
 			status: http.StatusRequestEntityTooLarge, Type: invalidRequest,
 			Message: "The request body is larger than 16 MiB.",
 		}
 	case err != nil:
-		return badRequest("", "The request body could not be read.")
+		return nil, badRequest("", "The request body could not be read.")
 	}
+	return data, nil
+}
+
+func decodeJSON(data []byte, into any) error {
 	var wrongType *json.UnmarshalTypeError
 	switch err := json.Unmarshal(data, into); {
 	case errors.As(err, &wrongType):

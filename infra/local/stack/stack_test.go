@@ -101,10 +101,14 @@ func TestFunctionsGetTheirEnvironment(t *testing.T) {
 	t.Parallel()
 	f := start(t, map[string]string{
 		"TRIGGERS": "messages=3,idle=2s", "KEEP_PROMPT_TEXT": "false", "OPENAI_CHAT_MODEL": "other", "CHAT_TIMEOUT": "7s",
+		"OPENAI_BACKGROUND_MODEL": "small", "OPENAI_BACKGROUND_EFFORT": "none",
 	})
 	coach, summarize := f.config("coach"), f.config("summarize")
 	if tr := summarize.Triggers; tr.Messages != 3 || tr.Idle != 2*time.Second || tr.TimeoutMS != 2500 {
 		t.Errorf("triggers %+v", tr)
+	}
+	if background := summarize.OpenAI.Background(); background.ChatModel != "small" || background.ChatEffort != "none" {
+		t.Errorf("background %+v", background)
 	}
 	if coach.PromptFunction != "throughline-prompt" || coach.OpenAI.ChatModel != "other" ||
 		coach.ChatTimeout != 7*time.Second || coach.KeepPromptText || coach.SecretName != "" ||
