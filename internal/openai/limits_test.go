@@ -23,7 +23,7 @@ func short(change func(*openai.Limits)) openai.Option {
 	return openai.WithLimits(limits)
 }
 
-const shortly = 50 * time.Millisecond
+const shortly = 400 * time.Millisecond
 
 // hang keeps a request open until its client leaves.
 func hang(r *http.Request) {
