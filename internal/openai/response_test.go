@@ -23,12 +23,17 @@ const plainResponse = `{"id":"resp_1","object":"response","created_at":1,"status
 	{"type":"output_text","text":"{\"summary\":\"short\"}","annotations":[]}]}],
 	"usage":{"input_tokens":7,"output_tokens":3,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":10}}`
 
+// call is a call of the search tool.
+func call(arguments string) llm.ToolCall {
+	return llm.ToolCall{ID: "call_1", Name: "search", Arguments: arguments}
+}
+
 func TestResponse(t *testing.T) {
 	t.Parallel()
 	client, sent := recorded(t, config.OpenAI{BaseURL: ownService, ChatModel: "gpt-6-luna"})
 	request := askWithTool("")
 	request.Messages = append(request.Messages,
-		llm.Message{Role: "assistant", Content: "Wait.", ToolCalls: []llm.ToolCall{{"call_1", "search", `{"query":"hips"}`}}},
+		llm.Message{Role: "assistant", Content: "Wait.", ToolCalls: []llm.ToolCall{call(`{"query":"hips"}`)}},
 		llm.Message{Role: "tool", ToolCallID: "call_1", Content: "nothing"})
 	got, err := client.Complete(t.Context(), request)
 	if err != nil {
@@ -98,7 +103,7 @@ func TestResponseEndings(t *testing.T) {
 		"calls a tool": {
 			`{"status":"completed","output":[{"type":"reasoning","summary":[]},{"type":"function_call","id":"fc_1",` +
 				`"call_id":"call_1","name":"search","arguments":"{}","status":"completed"}]}`,
-			llm.Completion{FinishReason: "tool_calls", ToolCalls: []llm.ToolCall{{"call_1", "search", "{}"}}},
+			llm.Completion{FinishReason: "tool_calls", ToolCalls: []llm.ToolCall{call("{}")}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +173,7 @@ const (
 func TestResponseStream(t *testing.T) {
 	t.Parallel()
 	usage := llm.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}
-	calls := []llm.ToolCall{{"call_1", "search", "{}"}}
+	calls := []llm.ToolCall{call("{}")}
 	for name, tt := range map[string]struct {
 		events []string
 		want   llm.Completion
