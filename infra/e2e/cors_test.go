@@ -51,7 +51,7 @@ func headerList(h http.Header, name string) []string {
 	return names
 }
 
-// pageRoutes has a route of every function that pages use, and the routes of the local stack alone.
+// pageRoutes has a route of every function that pages use, and those of the local stack alone that are open to pages.
 var pageRoutes = []struct {
 	method, path, body string
 	status             int
@@ -59,7 +59,6 @@ var pageRoutes = []struct {
 	{"GET", "/openapi.json", "", 200},
 	{"GET", "/docs", "", 200},
 	{"GET", "/healthz", "", 200},
-	{"POST", "/dev/tokens", `{"userId":"ann"}`, 200},
 	{"GET", "/.well-known/jwks.json", "", 200},
 	{"POST", "/v1/sessions", `{"context":"coach_conversation","coachId":"c","sessionId":"s"}`, 201},
 	{"GET", "/v1/sessions", "", 200},
@@ -93,6 +92,34 @@ func TestPagesOfAllowedOriginsUseEveryRoute(t *testing.T) {
 			page.checkReadable(route.status)(page.send(route.method, route.path, route.body, sent))
 			page.checkReadable(0)(page.send(route.method, route.path, route.body, nil)) // 401 if the route needs a token
 		})
+	}
+}
+
+// TestNoPageGetsAToken makes the requests of pages that the stack allows to use the API, and of pages of an attacker.
+func TestNoPageGetsAToken(t *testing.T) {
+	t.Parallel()
+	const origin = "http://localhost:3000"
+	stack := startStack(t, "CORS_ORIGINS="+origin+",*")
+	for _, route := range []struct{ method, path, body string }{
+		{"POST", "/dev/tokens", `{"userId":"ann"}`},
+		{"POST", "/dev/settle", `{"timeoutMs":0}`},
+		{"POST", "/dev/faults", `{}`},
+		{"POST", "/dev/redeliver", ""},
+	} {
+		for _, from := range []string{origin, "http://evil.example", "null"} {
+			page := browserPage{t: t, base: stack.Base, origin: from}
+			for _, mediaType := range []string{"application/json", "text/plain", ""} {
+				status, h := page.send(route.method, route.path, route.body, map[string]string{"Content-Type": mediaType})
+				if status != http.StatusForbidden || h.Get("Access-Control-Allow-Origin") != "" {
+					t.Errorf("%s from a page of %s: %d %v", route.path, from, status, h)
+				}
+			}
+			page.checkNotAllowed(route.method, route.path)
+		}
+	}
+	page := browserPage{t: t, base: stack.Base, origin: "http://evil.example"}
+	if _, h := page.send("GET", "/dev/info", "", nil); h.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a page reads /dev/info: %v", h)
 	}
 }
 

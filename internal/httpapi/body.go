@@ -37,10 +37,8 @@ func readBody(ctx huma.Context, next func(huma.Context)) {
 }
 
 func checkedBody(r *http.Request) ([]byte, error) {
-	if !isJSON(r.Header.Get("Content-Type")) {
-		p := problemOfStatus(http.StatusUnsupportedMediaType)
-		p.Title, p.Detail = "Unsupported media type", "the body has to be application/json"
-		return nil, p
+	if err := CheckMediaType(r.Header); err != nil {
+		return nil, err
 	}
 	tooLarge := fault.Newf(fault.TooLarge, "a body has at most %d bytes", maxBody)
 	if r.ContentLength > maxBody {
@@ -57,6 +55,16 @@ func checkedBody(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	return strictjson.PlainIntegers(body), nil
+}
+
+// CheckMediaType returns the problem of a request whose body is not JSON.
+func CheckMediaType(h http.Header) error {
+	if isJSON(h.Get("Content-Type")) {
+		return nil
+	}
+	p := problemOfStatus(http.StatusUnsupportedMediaType)
+	p.Title, p.Detail = "Unsupported media type", "the body has to be application/json"
+	return p
 }
 
 // isJSON reports whether a Content-Type may hold JSON in UTF-8. An empty one may.

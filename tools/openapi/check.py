@@ -36,7 +36,9 @@ def start(binary, port):
 
 
 def token(url):
-    request = urllib.request.Request(url + "/dev/tokens", json.dumps({"userId": "schemathesis"}).encode(), method="POST")
+    request = urllib.request.Request(
+        url + "/dev/tokens", json.dumps({"userId": "schemathesis"}).encode(), {"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request) as response:
         return json.load(response)["token"]
 

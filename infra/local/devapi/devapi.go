@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/strictjson"
 )
 
@@ -27,6 +28,9 @@ func Read(r *http.Request, v any) error {
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
+	}
+	if err := httpapi.CheckMediaType(r.Header); err != nil {
+		return err
 	}
 	return strictjson.Unmarshal(body, v)
 }

@@ -3,10 +3,13 @@ package dynamodblocal_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,6 +43,78 @@ func TestStartAndStop(t *testing.T) {
 	}
 	if err := s.Stop(); err != nil {
 		t.Errorf("a second stop: %v", err)
+	}
+}
+
+// TestListensOnTheLoopbackInterface calls the engine by the other addresses of this machine, and under the name of
+// another host, as a page does whose host's name resolves to 127.0.0.1.
+func TestListensOnTheLoopbackInterface(t *testing.T) {
+	t.Parallel()
+	s := start(t, dynamodblocal.Options{})
+	local, err := url.Parse(s.Endpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := []string{"127.0.0.2"}
+	for _, a := range addresses {
+		if ip := a.(*net.IPNet).IP; !ip.IsLoopback() && !ip.IsLinkLocalUnicast() {
+			others = append(others, ip.String())
+		}
+	}
+	for _, host := range others {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", net.JoinHostPort(host, local.Port()))
+		if err == nil {
+			_ = conn.Close()
+			t.Errorf("the engine listens on %s", host)
+		}
+	}
+	for host, want := range map[string]int{
+		local.Host: http.StatusBadRequest, "localhost:" + local.Port(): http.StatusBadRequest,
+		"evil.example": http.StatusNotFound, "evil.example:" + local.Port(): http.StatusNotFound,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Endpoint(), strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("Host %s: status %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+}
+
+// TestDataDirIsPrivate reads the modes of what the engine writes, in a folder that was open before.
+func TestDataDirIsPrivate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	createTable(t, start(t, dynamodblocal.Options{DataDir: dir}))
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		private := d.IsDir() || runtime.GOOS == "linux" // elsewhere the folder alone keeps others out
+		if err == nil && private && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", path, info.Mode())
+		}
+		files++
+		return err
+	})
+	if err != nil || files < 2 {
+		t.Errorf("%d files, %v", files, err)
 	}
 }
 

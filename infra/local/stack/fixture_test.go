@@ -178,6 +178,7 @@ func (f *fixture) call(t *testing.T, method, path, body string, out any) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

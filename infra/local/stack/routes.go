@@ -42,23 +42,23 @@ func newRoutes(s *Stack) *routes {
 }
 
 // handler serves the stack's own routes, and passes everything else to the gateway. It compares the path itself,
-// because a ServeMux in front of the API would redirect paths that the API has to refuse. CORS applies to the stack's
-// own routes as it does to the API, because web pages need them to get a token.
+// because a ServeMux in front of the API would redirect paths that the API has to refuse. CORS never opens the routes
+// under /dev to pages of other origins: they need no token, and one of them gives tokens for any user.
 func (rt *routes) handler() http.Handler {
-	own := gateway.CORS(rt.stack.template.CORS, http.HandlerFunc(rt.serveOwn))
+	dev := localOnly(http.HandlerFunc(rt.serveOwn))
+	public := gateway.CORS(rt.stack.template.CORS, dev)
 	api := rt.ready(func(w http.ResponseWriter, r *http.Request) { rt.stack.gateway.Load().ServeHTTP(w, r) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = gateway.Identify(w, r)
-		if isOwn(r.URL.Path) {
-			own.ServeHTTP(w, r)
-			return
+		switch path := r.URL.Path; {
+		case strings.HasPrefix(path, "/dev/"):
+			dev.ServeHTTP(w, r)
+		case path == "/healthz" || strings.HasPrefix(path, "/.well-known/"):
+			public.ServeHTTP(w, r)
+		default:
+			api(w, r)
 		}
-		api(w, r)
 	})
-}
-
-func isOwn(path string) bool {
-	return path == "/healthz" || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/.well-known/")
 }
 
 // ready answers 503 while the stack starts.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -190,8 +189,8 @@ func (s *services) startPinecone(ctx context.Context) error {
 	}
 	dir := s.cfg.dataPath("pinecone")
 	if dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make data folder: %w", err)
+		if err := makePrivate(dir); err != nil {
+			return err
 		}
 	}
 	opts := pineconelocal.Options{
@@ -237,7 +236,7 @@ func (s *services) startOpenAI(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		s.supervisor.serve(l, offlinemodel.Handler(offlinemodel.Options{Logger: s.logger}))
+		s.supervisor.serve(l, localOnly(offlinemodel.Handler(offlinemodel.Options{Logger: s.logger})))
 		s.openai.direct, s.openai.about = address(l)+"/v1", "offline model, "+offlinemodel.ModelID
 	}
 	if s.openai.injected, err = s.injectOpenAI(ctx, injector, s.openai.direct); err != nil {
@@ -265,7 +264,7 @@ func (s *services) serve(ctx context.Context, handler http.Handler) (string, err
 	if err != nil {
 		return "", err
 	}
-	s.supervisor.serve(l, handler)
+	s.supervisor.serve(l, localOnly(handler))
 	return address(l), nil
 }
 
@@ -276,7 +275,7 @@ func onThisMachine(endpoint string) bool {
 	}
 	host := u.Hostname()
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // isAWS reports whether an endpoint is the service itself, whose streams have an address of their own.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,7 +103,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.supervisor.serve(lambda, s.runtime.Handler())
+	s.supervisor.serve(lambda, localOnly(s.runtime.Handler()))
 	s.lambdaURL = address(lambda)
 	if err := s.services.start(ctx); err != nil {
 		return err
@@ -114,16 +115,39 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	return s.openAPI()
 }
 
-// openDataDir makes the data folder and locks it for this stack.
+// privateFolder is the mode of folders that hold users' data and keys.
+const privateFolder = 0o700
+
+// openDataDir makes the data folder and locks it for this stack. The folder becomes private, because it holds every
+// user's messages and the key that signs tokens. Only the mode of a folder with other files in it stays; then what the
+// stack writes there is private.
 func (s *Stack) openDataDir() (err error) {
 	if s.cfg.DataDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(s.cfg.DataDir, 0o755); err != nil {
+	if err := os.MkdirAll(s.cfg.DataDir, privateFolder); err != nil {
 		return fmt.Errorf("DATA_DIR=%s: make data folder: %w", s.cfg.DataDir, err)
+	}
+	held, err := os.ReadDir(s.cfg.DataDir)
+	if err != nil {
+		return fmt.Errorf("DATA_DIR=%s: read data folder: %w", s.cfg.DataDir, err)
+	}
+	isLock := func(e os.DirEntry) bool { return e.Name() == lockName }
+	if len(held) == 0 || slices.ContainsFunc(held, isLock) {
+		if err := os.Chmod(s.cfg.DataDir, privateFolder); err != nil {
+			return fmt.Errorf("DATA_DIR=%s: make data folder private: %w", s.cfg.DataDir, err)
+		}
 	}
 	s.unlock, err = lockData(s.cfg.DataDir)
 	return err
+}
+
+// makePrivate makes a folder inside the data folder, which only this user may read.
+func makePrivate(path string) error {
+	if err := errors.Join(os.MkdirAll(path, privateFolder), os.Chmod(path, privateFolder)); err != nil {
+		return fmt.Errorf("make data folder: %w", err)
+	}
+	return nil
 }
 
 // openAPI starts the triggers, and then the gateway.

@@ -237,6 +237,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	first.post(t, "/v1/sessions", token, "one")
 	first.settle(t, 20_000)
 	port := first.stack.URL()[strings.LastIndex(first.stack.URL(), ":")+1:]
+	checkPrivate(t, environ["DATA_DIR"])
 	if err := first.stack.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -115,8 +115,16 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 
 func TestEngineThatDiesEndsWait(t *testing.T) {
 	t.Parallel()
-	f := startOwn(t, nil)
-	kill(t, f.stack.Info().DynamoDBEndpoint)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := startOwn(t, map[string]string{"DYNAMODB_PORT": port})
+	kill(t, port)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := f.stack.Wait(ctx); err == nil || !strings.Contains(err.Error(), "DynamoDB Local") {
@@ -127,10 +135,9 @@ func TestEngineThatDiesEndsWait(t *testing.T) {
 	}
 }
 
-// kill ends the engine behind an endpoint: the child of this process that was started on its port.
-func kill(t *testing.T, endpoint string) {
+// kill ends the child of this process that was started on the port.
+func kill(t *testing.T, port string) {
 	t.Helper()
-	port := endpoint[strings.LastIndex(endpoint, ":")+1:]
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +146,7 @@ func kill(t *testing.T, endpoint string) {
 		children, _ := os.ReadFile(list) // the thread may have ended
 		for child := range strings.FieldsSeq(string(children)) {
 			command, _ := os.ReadFile("/proc/" + child + "/cmdline")
-			if !strings.Contains(string(command), "-port\x00"+port+"\x00") {
+			if !strings.Contains(string(command), "\x00port="+port+"\x00") {
 				continue
 			}
 			pid, err := strconv.Atoi(child)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -46,8 +45,8 @@ type triggers struct {
 func (t *triggers) start(functions []template.Function) error {
 	checkpoints := t.cfg.dataPath("checkpoints")
 	if checkpoints != "" {
-		if err := os.MkdirAll(checkpoints, 0o755); err != nil {
-			return fmt.Errorf("make data folder: %w", err)
+		if err := makePrivate(checkpoints); err != nil {
+			return err
 		}
 	}
 	for _, f := range functions {

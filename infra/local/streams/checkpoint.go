@@ -61,7 +61,7 @@ func (c *checkpoint) save(sequences map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("encode checkpoint: %w", err)
 	}
-	if err := os.WriteFile(c.path+".new", raw, 0o644); err != nil {
+	if err := os.WriteFile(c.path+".new", raw, 0o600); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
 	if err := os.Rename(c.path+".new", c.path); err != nil {

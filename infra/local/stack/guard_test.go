@@ -1,0 +1,144 @@
+package stack_test
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// checkPrivate reads the modes of everything in a data folder.
+func checkPrivate(t *testing.T, folder string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		private := d.IsDir() || runtime.GOOS == "linux" // elsewhere the folder alone protects the engine
+		if err == nil && private && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDataFolderBecomesPrivate starts a stack in an empty folder that others may read, and in a folder with files of
+// the user, whose mode has to stay.
+func TestDataFolderBecomesPrivate(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file string
+		want os.FileMode
+	}{"empty": {"", 0o700}, "with other files": {"notes.txt", 0o755}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			if err := os.Chmod(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if tc.file != "" {
+				if err := os.WriteFile(filepath.Join(folder, tc.file), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			start(t, map[string]string{"DATA_DIR": folder})
+			info, err := os.Stat(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != tc.want {
+				t.Errorf("mode %v, want %v", info.Mode().Perm(), tc.want)
+			}
+			entries, err := os.ReadDir(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if e.IsDir() {
+					checkPrivate(t, filepath.Join(folder, e.Name()))
+				}
+			}
+		})
+	}
+}
+
+// TestServersOfTheStackAreForThisMachine calls each server under the name of a host whose name could resolve to this
+// machine, and as a page of another origin. Only the API itself, which takes tokens, answers.
+func TestServersOfTheStackAreForThisMachine(t *testing.T) {
+	t.Parallel()
+	f := start(t, map[string]string{"CORS_ORIGINS": "*"})
+	info := f.stack.Info()
+	port := f.stack.URL()[strings.LastIndex(f.stack.URL(), ":")+1:]
+	targets := []struct{ method, url, body string }{
+		{"POST", f.stack.URL() + "/dev/tokens", `{"userId":"ann"}`},
+		{"POST", f.stack.URL() + "/dev/settle", `{"timeoutMs":0}`},
+		{"POST", f.stack.URL() + "/dev/faults", `{}`},
+		{"POST", f.stack.URL() + "/dev/redeliver", ""},
+		{"POST", info.LambdaEndpoint + "/2015-03-31/functions/throughline-prompt/invocations", `{}`},
+		{"POST", info.OpenAIBaseURL + "/embeddings", `{"model":"offline","input":"x"}`},
+		{"POST", f.config("messages").DynamoDBEndpoint, `{}`},
+		{"POST", f.config("messages").OpenAI.BaseURL + "/embeddings", `{}`},
+	}
+	for _, target := range targets {
+		for _, host := range []string{"evil.example:" + port, "evil.example", "127.0.0.1.evil.example", "192.0.2.1"} {
+			if got := send(t, target.method, target.url, target.body, host, nil); got != http.StatusForbidden {
+				t.Errorf("%s as %s: status %d", target.url, host, got)
+			}
+		}
+		for _, header := range []http.Header{
+			{"Origin": {"http://evil.example"}},
+			{"Origin": {"null"}},
+			{"Sec-Fetch-Site": {"cross-site"}},
+			{"Origin": {"http://localhost:3000"}, "Content-Type": {"application/json"}},
+		} {
+			if got := send(t, target.method, target.url, target.body, "", header); got != http.StatusForbidden {
+				t.Errorf("%s from a page %v: status %d", target.url, header, got)
+			}
+		}
+		for _, host := range []string{"localhost:" + port, "[::1]:" + port, "LOCALHOST"} {
+			if got := send(t, target.method, target.url, target.body, host, nil); got == http.StatusForbidden {
+				t.Errorf("%s as %s is refused", target.url, host)
+			}
+		}
+	}
+	for _, path := range []string{"/dev/info", "/dev/dead-letters", "/healthz", "/.well-known/jwks.json"} {
+		if got := send(t, "GET", f.stack.URL()+path, "", "evil.example", nil); got != http.StatusForbidden {
+			t.Errorf("%s under another name: status %d", path, got)
+		}
+	}
+	for _, mediaType := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"} {
+		mint, header := targets[0], http.Header{"Content-Type": {mediaType}}
+		if got := send(t, mint.method, mint.url, mint.body, "", header); got != http.StatusUnsupportedMediaType {
+			t.Errorf("a token for %s: status %d", mediaType, got)
+		}
+	}
+	if got := send(t, "GET", f.stack.URL()+"/v1/sessions", "", "10.0.2.2:"+port, nil); got != http.StatusUnauthorized {
+		t.Errorf("the API as an emulator's host: status %d", got)
+	}
+}
+
+// send makes a request under a Host and returns its status.
+func send(t *testing.T, method, url, body, host string, header http.Header) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = host
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
