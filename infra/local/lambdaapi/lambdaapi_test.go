@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,23 @@ func TestAnswersDoNotMix(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestInstancesTakeTurns registers a function's handlers, each of which answers its own number.
+func TestInstancesTakeTurns(t *testing.T) {
+	t.Parallel()
+	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
+	for n := range 3 {
+		runtime.Register("f", func() (int, error) { return n, nil }, time.Minute)
+	}
+	for n := range 7 {
+		if out, err := runtime.Invoke(t.Context(), "f", []byte("{}")); string(out) != strconv.Itoa(n%3) || err != nil {
+			t.Errorf("invocation %d: %s, %v", n, out, err)
+		}
+	}
+	if some, none := runtime.Instances("f"), runtime.Instances("g"); some != 3 || none != 0 {
+		t.Errorf("%d and %d instances, want 3 and 0", some, none)
+	}
 }
 
 func TestRequestResponse(t *testing.T) {

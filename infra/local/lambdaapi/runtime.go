@@ -73,14 +73,21 @@ type Runtime struct {
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
-	functions map[string]function
+	functions map[string]*function
 	closed    bool
 
 	running sync.WaitGroup
 	active  atomic.Int64
 }
 
+// function has one or more instances, among which its invocations are dealt in turn.
 type function struct {
+	instances []instance
+	next      int
+}
+
+// instance is what the service calls an execution environment: one handler with what it keeps between invocations.
+type instance struct {
 	handler any
 	stream  URLHandler // nil unless the handler streams
 	timeout time.Duration
@@ -89,10 +96,11 @@ type function struct {
 // NewRuntime returns a runtime without functions.
 func NewRuntime(logger *slog.Logger) *Runtime {
 	base, cancel := context.WithCancel(context.Background())
-	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]function{}}
+	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]*function{}}
 }
 
-// Register adds a function. The handler is any value that lambda.Start accepts.
+// Register adds an instance of a function. The handler is any value that lambda.Start accepts. Instances that share
+// nothing are handlers that were built separately.
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	var stream URLHandler
 	if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
@@ -100,7 +108,12 @@ func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.functions[name] = function{handler: handler, stream: stream, timeout: timeout}
+	f, ok := r.functions[name]
+	if !ok {
+		f = &function{}
+		r.functions[name] = f
+	}
+	f.instances = append(f.instances, instance{handler: handler, stream: stream, timeout: timeout})
 }
 
 // Has reports whether a function is registered.
@@ -109,6 +122,16 @@ func (r *Runtime) Has(name string) bool {
 	defer r.mu.Unlock()
 	_, ok := r.functions[name]
 	return ok
+}
+
+// Instances returns how many instances a function has.
+func (r *Runtime) Instances(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f, ok := r.functions[name]; ok {
+		return len(f.instances)
+	}
+	return 0
 }
 
 // Active returns the number of running invocations.
@@ -239,7 +262,7 @@ func (c *call) abandon(o opened) {
 
 // call is one running invocation.
 type call struct {
-	function
+	instance
 	runtime *Runtime
 	name    string
 	id      string
@@ -260,8 +283,9 @@ func (r *Runtime) begin(name string, client lambdacontext.ClientContext) (*call,
 	}
 	r.running.Add(1)
 	r.active.Add(1)
-	c := &call{function: f, runtime: r, name: name, id: newID()}
-	ctx, cancel := context.WithTimeout(r.base, f.timeout)
+	c := &call{instance: f.instances[f.next], runtime: r, name: name, id: newID()}
+	f.next = (f.next + 1) % len(f.instances)
+	ctx, cancel := context.WithTimeout(r.base, c.timeout)
 	c.ctx, c.cancel = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
 		AwsRequestID: c.id, InvokedFunctionArn: arn(name), ClientContext: client,
 	}), cancel

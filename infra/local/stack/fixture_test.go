@@ -36,6 +36,9 @@ type fixture struct {
 	configs   map[string]config.Config
 	stuck     bool
 	delivered []string
+	// remembers is how many instances of remember were built, and reached says which of them got each record.
+	remembers int
+	reached   map[string][]int
 }
 
 // start starts a stack on the engine that the tests share, in a table of its own.
@@ -51,8 +54,19 @@ func start(t *testing.T, environ map[string]string) *fixture {
 // startOwn starts a stack with an engine of its own.
 func startOwn(t *testing.T, environ map[string]string) *fixture {
 	t.Helper()
-	f := &fixture{configs: map[string]config.Config{}}
-	s, err := stack.Start(t.Context(), f.parse(t, environ))
+	f := newFixture()
+	f.run(t, f.parse(t, environ))
+	return f
+}
+
+func newFixture() *fixture {
+	return &fixture{configs: map[string]config.Config{}, reached: map[string][]int{}}
+}
+
+// run starts a stack until the test ends.
+func (f *fixture) run(t *testing.T, cfg stack.Config) {
+	t.Helper()
+	s, err := stack.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("start: %v", err)
 	}
@@ -62,7 +76,6 @@ func startOwn(t *testing.T, environ map[string]string) *fixture {
 			t.Errorf("stop: %v", err)
 		}
 	})
-	return f
 }
 
 func (f *fixture) parse(t *testing.T, environ map[string]string) stack.Config {
@@ -123,6 +136,8 @@ func (f *fixture) messages(cfg config.Config) any {
 // remember writes a summary for each message.
 func (f *fixture) remember(cfg config.Config) any {
 	db := dynamo(cfg.DynamoDBEndpoint)
+	f.remembers++ // under the constructor's lock
+	instance := f.remembers
 	return func(ctx context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -133,6 +148,7 @@ func (f *fixture) remember(cfg config.Config) any {
 		for _, r := range e.Records {
 			pk, sk := r.Change.Keys["pk"].String(), r.Change.Keys["sk"].String()
 			f.delivered = append(f.delivered, sk)
+			f.reached[sk] = append(f.reached[sk], instance)
 			it := record(pk, strings.Replace(sk, "msg#", "summary#", 1))
 			if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &cfg.TableName, Item: it}); err != nil {
 				return events.DynamoDBEventResponse{}, err

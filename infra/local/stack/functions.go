@@ -30,38 +30,56 @@ func Of[H any](build function.Constructor[H]) Constructor {
 	}
 }
 
-// startFunctions builds the functions of the template side by side, and registers them under their deployed names.
+// streamInstances is how many instances a function has that reads the table's stream. The service starts as many as a
+// stream has shards, times the parallelization factor, and any of them may get the next record of a user.
+const streamInstances = 2
+
+func instancesOf(f template.Function) int {
+	if len(f.Streams) > 0 {
+		return streamInstances
+	}
+	return 1
+}
+
+// startFunctions builds the instances of the template's functions side by side, and registers them under their deployed
+// names. Instances share nothing but the services.
 func (s *Stack) startFunctions(ctx context.Context) error {
 	shared, err := s.sharedEnvironment()
 	if err != nil {
 		return err
 	}
-	handlers := make([]any, len(s.template.Functions))
 	group, ctx := errgroup.WithContext(ctx)
-	for i, f := range s.template.Functions {
+	for _, f := range s.template.Functions {
 		build, ok := s.cfg.Functions[f.Name]
 		if !ok {
 			return fmt.Errorf("function %s of template.yaml has no constructor", f.Name)
 		}
-		group.Go(func() error {
-			cfg, err := config.Parse(s.environment(f, shared))
-			if err != nil {
-				return fmt.Errorf("configure function %s: %w", f.Name, err)
-			}
-			rt := function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics}
-			if handlers[i], err = build(s.supervisor.ctx, cfg, rt); err != nil { //nolint:contextcheck // it outlives the start
-				return fmt.Errorf("start function %s: %w", f.Name, err)
-			}
-			return ctx.Err()
-		})
+		for range instancesOf(f) {
+			group.Go(func() error {
+				handler, err := s.build(f, build, shared)
+				if err != nil {
+					return err
+				}
+				s.runtime.Register(f.PhysicalName, handler, f.Timeout)
+				return ctx.Err()
+			})
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	return group.Wait()
+}
+
+// build builds one instance of a function.
+func (s *Stack) build(f template.Function, build Constructor, shared map[string]string) (any, error) {
+	cfg, err := config.Parse(s.environment(f, shared))
+	if err != nil {
+		return nil, fmt.Errorf("configure function %s: %w", f.Name, err)
 	}
-	for i, f := range s.template.Functions {
-		s.runtime.Register(f.PhysicalName, handlers[i], f.Timeout)
+	rt := function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics}
+	handler, err := build(s.supervisor.ctx, cfg, rt)
+	if err != nil {
+		return nil, fmt.Errorf("start function %s: %w", f.Name, err)
 	}
-	return nil
+	return handler, nil
 }
 
 // environment returns a function's variables: the template's, with the user's own values in their place, and the

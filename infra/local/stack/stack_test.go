@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/google/go-cmp/cmp"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	openai "github.com/sashabaranov/go-openai"
 
@@ -226,6 +227,38 @@ func TestRedeliver(t *testing.T) {
 	f.get(t, "/dev/dead-letters", &letters)
 	if letters.Items == nil || len(letters.Items) != 0 {
 		t.Errorf("dead letters %v, want an empty list", letters.Items)
+	}
+}
+
+// TestRecordsReachSeveralInstances has two messages of a user go through the stream, each of them twice.
+func TestRecordsReachSeveralInstances(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	cfg := f.parse(t, map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t),
+	})
+	cfg.Repeat = 1
+	f.run(t, cfg)
+	want := map[string]int{"messages": 1, "context": 1, "prompt": 1, "coach": 1, "summarize": 2, "remember": 2}
+	if diff := cmp.Diff(want, f.stack.Info().Instances); diff != "" {
+		t.Errorf("instances (-want +got)\n%s", diff)
+	}
+	token := f.token(t, "ann")
+	for _, text := range []string{"one", "two"} {
+		if status, _ := f.post(t, "/v1/sessions", token, text); status != http.StatusCreated {
+			t.Fatalf("status %d", status)
+		}
+		if settled := f.settle(t, 20_000); !settled.Settled {
+			t.Fatalf("%+v", settled)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, sk := range []string{"msg#one", "msg#two"} {
+		slices.Sort(f.reached[sk])
+		if diff := cmp.Diff([]int{1, 2}, f.reached[sk]); diff != "" {
+			t.Errorf("instances that got %s (-want +got)\n%s", sk, diff)
+		}
 	}
 }
 

@@ -53,9 +53,14 @@ func (w *worker) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		repeats := w.poller.repeats()
+		if repeats {
+			w.poller.pending.Add(1) // so that nobody takes the work for done before the repetition
+		}
 		w.deliver(ctx, batch)
-		if w.poller.repeats() {
+		if repeats {
 			_, _ = w.invoke(ctx, batch)
+			w.poller.pending.Add(-1)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -25,6 +25,8 @@ import (
 // invokes, are made until the turn's answer is done. The calls of the stream's functions are behind the turn.
 type Chat struct {
 	Turns int `json:"turns"`
+	// Instances is how many instances each function of the stream has.
+	Instances int `json:"instances"`
 	// Calls are the most that a turn made until it was done. Depth is the most of them that followed each other before the
 	// first token.
 	Calls int `json:"calls"`
@@ -100,7 +102,10 @@ func measureChat(
 	if err != nil {
 		return c, err
 	}
-	return countCalls(played[0], played[1:]), nil
+	c = countCalls(played[0], played[1:])
+	instances := running.Info().Instances
+	c.Instances = min(instances[summarizeFunction], instances[rememberFunction])
+	return c, nil
 }
 
 // play plays a session's first turn and then that many more.

@@ -99,7 +99,7 @@ func (c Chat) stepTable() titledTable {
 }
 
 func (c Chat) followerTable() titledTable {
-	t := newTable("The calls behind a turn", "call", "mean")
+	t := newTable(fmt.Sprintf("The calls behind a turn, with %d instances of each function", c.Instances), "call", "mean")
 	for _, f := range c.Followers {
 		t.Add(f.Function+": "+f.Service+" "+f.Call, mean(f.Mean))
 	}
@@ -176,7 +176,8 @@ today. Prompts are built as in a chat, where the coach function saves the manife
   is done are those of the coach function and of the prompt function. A call is one deeper than the deepest that had
   ended before it began; every service takes %s, so that the times show it. The calls of the prompt function are deeper
   than the call that invokes it. The calls behind a turn are those of the stream's functions, which have the user's
-  message before the answer is there: the model takes %s. The functions are warm. A session's first turn counts for
+  message before the answer is there: the model takes %s. Each of them has several instances, which share nothing and
+  get their batches in turn. The functions are warm. A session's first turn counts for
   itself: the coach function reads the session's record before it. The sweep is left out: it comes by the clock.
 - **Starts** are those of the binaries that Lambda gets, built for this machine. Their floor is **an empty function**
   with clients of DynamoDB, Pinecone and OpenAI. The **vocabulary** is what the same empty function takes longer when
