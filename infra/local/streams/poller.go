@@ -2,10 +2,10 @@
 // does: filters, batches, partial batch responses, retries with backoff, bisection, retry limits, dead letters.
 //
 // It guarantees what DynamoDB guarantees, and no more: the records of one item arrive in order, those of different
-// items are interleaved, and any record may arrive again. DynamoDB Local has one shard and therefore a total
-// order, unlike a deployed table. The records are therefore spread over at least two workers by the key of their item, as
-// Lambda's ParallelizationFactor spreads a shard, also for a mapping whose factor is 1. Each batch, and each delivery of
-// the same batch, is an invocation of its own and may reach another instance of the function.
+// items are interleaved, and any record may arrive again. DynamoDB Local has one shard and therefore a total order,
+// unlike a deployed table. The records are therefore spread over at least two workers by the key of their item, also
+// for a mapping whose ParallelizationFactor is 1. Each batch, and each delivery of the same batch, is an invocation of
+// its own and may reach another instance of the function.
 package streams
 
 import (

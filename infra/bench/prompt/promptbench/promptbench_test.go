@@ -63,16 +63,20 @@ func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
 }
 
 // checkChat compares a turn with what is known of it. A write, the prompt's invocation, the query's embedding, the
-// index query, the read of the hits and the model follow each other, and two messages are indexed behind the turn.
+// index query, the read of the hits and the model follow each other, and two messages are indexed together behind the
+// turn.
 func checkChat(t *testing.T, c promptbench.Chat) {
 	t.Helper()
-	if c.Turns != 1 || c.Calls != 13 || c.Depth != 6 || len(c.Steps) != c.Calls || c.First != 14 || c.FirstDepth != 7 {
+	if c.Turns != 1 || c.Instances != 2 || c.Calls != 13 || c.Depth != 6 || len(c.Steps) != c.Calls || c.First != 14 ||
+		c.FirstDepth != 7 {
 		t.Errorf("a turn: %+v", c)
 	}
 	want := []promptbench.Follower{
+		{Function: "remember", Service: "DynamoDB", Call: "BatchGetItem", Mean: 1},
+		{Function: "remember", Service: "DynamoDB", Call: "Query", Mean: 1},
 		{Function: "remember", Service: "DynamoDB", Call: "UpdateItem", Mean: 1},
-		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 2},
-		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 2},
+		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 1},
+		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 1},
 	}
 	if diff := cmp.Diff(want, c.Followers); diff != "" || c.Behind != 5 {
 		t.Errorf("%v behind a turn (-want +got):\n%s", c.Behind, diff)
