@@ -18,6 +18,8 @@ SAM        := SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml
 
 ENV      ?= dev
+# Values that are yours go into a copy of samconfig.toml, which git ignores.
+CONFIG   ?= $(or $(wildcard samconfig.local.toml),samconfig.toml)
 FUNCTION ?= messages
 EVENT    ?= infra/events/$(FUNCTION).json
 BASE     ?= http://127.0.0.1:8080
@@ -121,9 +123,18 @@ preflight: ## Check whether an app's table can be adopted, without writing: make
 	@test -n "$(TABLE)" || { echo "make preflight: name the table: make preflight TABLE=app-table" >&2; exit 2; }
 	@go run ./infra/preflight -table "$(TABLE)" $(if $(JSON),-json)
 
+.PHONY: bootstrap-aws
+bootstrap-aws: ## Say what secret and Pinecone index a stage needs; make them with APPLY=1 [ENV=dev] [INDEX=name]
+	@tools/need go
+	@go run ./infra/bootstrap -env $(ENV) -config $(CONFIG) $(if $(INDEX),-index $(INDEX)) \
+	  $(if $(PINECONE_REGION),-pinecone-region $(PINECONE_REGION)) $(if $(filter 1,$(APPLY)),-apply)
+
 .PHONY: deploy
-deploy: build ## Deploy to AWS: make deploy ENV=dev|prod (needs an account)
-	$(SAM) deploy --config-env $(ENV)
+deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an account)
+	@tools/need go
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG)
+	@$(MAKE) --no-print-directory build
+	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV)
 
 .PHONY: sam-local
 sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FUNCTION=prompt [EVENT=file] [ENV=dev]

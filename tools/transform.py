@@ -1,7 +1,7 @@
 """Checks the CloudFormation template that SAM makes of template.yaml, because that one is deployed.
 
 SAM adds resources. These decide who may do what: the two permissions of the public function URL, the authorizer of
-every route, and the roles.
+every route, and the roles. The outputs have to name what there is to operate.
 """
 
 import os
@@ -66,6 +66,15 @@ def role_problems(template):
             yield from (f"{name}: {problem}" for problem in statement_problems(statement))
 
 
+def output_problems(template):
+    """Every function and queue of the stack is named by an output, for who operates it."""
+    named = {o["Value"]["Ref"] for o in template["Outputs"].values() if isinstance(o["Value"], dict) and "Ref" in o["Value"]}
+    for kind in ("AWS::Lambda::Function", "AWS::SQS::Queue"):
+        for name, _ in of_type(template, kind):
+            if name not in named:
+                yield f"no output names {name}"
+
+
 def statement_problems(statement):
     actions, resources = as_list(statement["Action"]), as_list(statement["Resource"])
     if any("*" in action for action in actions):
@@ -83,6 +92,7 @@ def main():
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
     template = transformed(sys.argv[1])
     problems = [*url_problems(template), *route_problems(template), *role_problems(template)]
+    problems += output_problems(template)
     for problem in problems:
         print(f"{sys.argv[1]}: {problem}", file=sys.stderr)
     sys.exit(1 if problems else 0)

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	openAIKey   = "sk-openai-of-the-test"
+	pineconeKey = "pc-pinecone-of-the-test"
+)
+
+// fakes are Secrets Manager and Pinecone's control plane, as far as the command uses them.
+type fakes struct {
+	secrets map[string]string
+	indexes map[string]map[string]any
+	writes  []string
+	control string
+	config  string
+	// pineconeDown makes Pinecone answer 500.
+	pineconeDown bool
+}
+
+// newFakes points the environment at the fakes.
+func newFakes(t *testing.T) *fakes {
+	t.Helper()
+	f := &fakes{secrets: map[string]string{}, indexes: map[string]map[string]any{}}
+	manager := httptest.NewServer(http.HandlerFunc(f.secretsManager))
+	control := httptest.NewServer(http.HandlerFunc(f.pinecone))
+	t.Cleanup(manager.Close)
+	t.Cleanup(control.Close)
+	f.control, f.config = control.URL, filepath.Join(t.TempDir(), "samconfig.toml")
+	config := "[dev.global.parameters]\nstack_name = \"app-dev\"\nregion = \"us-east-1\"\n" +
+		"parameter_overrides = [\"SecretName=app/dev\", \"OpenAIEmbeddingDimensions=768\"]\n"
+	if err := os.WriteFile(f.config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_SECRETS_MANAGER": manager.URL, "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/dev/null",
+		"AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+		"OPENAI_API_KEY":              openAIKey, "PINECONE_API_KEY": pineconeKey,
+	} {
+		t.Setenv(name, value)
+	}
+	return f
+}
+
+// secretsManager speaks the service's JSON protocol.
+func (f *fakes) secretsManager(w http.ResponseWriter, r *http.Request) {
+	var in struct{ SecretID, Name, SecretString string }
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	id := in.SecretID + in.Name
+	text, exists := f.secrets[id]
+	switch operation {
+	case "GetSecretValue":
+		if !exists {
+			refuse(w, "ResourceNotFoundException")
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"Name": id, "SecretString": text})
+		return
+	case "CreateSecret":
+		if exists {
+			refuse(w, "ResourceExistsException")
+			return
+		}
+	case "PutSecretValue":
+		if !exists {
+			refuse(w, "ResourceNotFoundException")
+			return
+		}
+	default:
+		refuse(w, "InvalidRequestException")
+		return
+	}
+	f.writes = append(f.writes, operation)
+	f.secrets[id] = in.SecretString
+	fmt.Fprint(w, `{}`)
+}
+
+func refuse(w http.ResponseWriter, code string) {
+	w.WriteHeader(http.StatusBadRequest)
+	fmt.Fprintf(w, `{"__type":%q,"Message":"refused"}`, code)
+}
+
+// pinecone speaks the control plane's protocol.
+func (f *fakes) pinecone(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	answer := func(status int, body any) {
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body)
+	}
+	problem := func(status int, code string) {
+		answer(status, map[string]any{"status": status, "error": map[string]string{"code": code, "message": "refused"}})
+	}
+	name, isIndex := strings.CutPrefix(r.URL.Path, "/indexes/")
+	switch {
+	case f.pineconeDown:
+		problem(http.StatusInternalServerError, "INTERNAL")
+	case r.Header.Get("Api-Key") != pineconeKey:
+		problem(http.StatusUnauthorized, "UNAUTHENTICATED")
+	case r.Method == http.MethodGet && isIndex && f.indexes[name] == nil:
+		problem(http.StatusNotFound, "NOT_FOUND")
+	case r.Method == http.MethodGet && isIndex:
+		answer(http.StatusOK, f.indexes[name])
+	case r.Method == http.MethodPost && r.URL.Path == "/indexes":
+		var in map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			problem(http.StatusBadRequest, "INVALID_ARGUMENT")
+			return
+		}
+		f.writes = append(f.writes, "CreateIndex")
+		in["host"] = in["name"].(string) + "-abc.svc.aped-1.pinecone.io"
+		in["status"] = map[string]any{"ready": false, "state": "Initializing"}
+		in["spec"].(map[string]any)["serverless"].(map[string]any)["read_capacity"] = onDemand
+		f.indexes[in["name"].(string)] = in
+		answer(http.StatusCreated, in)
+	default:
+		problem(http.StatusMethodNotAllowed, "INVALID_ARGUMENT")
+	}
+}
+
+// onDemand is how the control plane describes an index that is paid for by its reads.
+var onDemand = map[string]any{
+	"mode": "OnDemand", "status": map[string]any{"state": "Ready", "current_replicas": 1, "current_shards": 1},
+}
+
+// run runs the command and checks that it prints no key.
+func (f *fakes) run(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	arguments = append([]string{"-env", "dev", "-config", f.config, "-pinecone-host", f.control}, arguments...)
+	err := run(t.Context(), arguments, &out)
+	said := out.String() + fmt.Sprint(err)
+	keys := []string{openAIKey, pineconeKey, f.field("cursorKey"), f.field("openaiApiKey")}
+	for _, key := range keys {
+		if key != "" && strings.Contains(said, key) {
+			t.Errorf("the command prints a key: %s", said)
+		}
+	}
+	return out.String(), err
+}
+
+// field returns a field of the stored secret.
+func (f *fakes) field(name string) string {
+	var fields map[string]string
+	_ = json.Unmarshal([]byte(f.secrets["app/dev"]), &fields)
+	return fields[name]
+}
+
+func wantText(t *testing.T, got string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(got, want) {
+			t.Errorf("the output lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestDryRunChangesNothing(t *testing.T) {
+	f := newFakes(t)
+	out, err := f.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, out, "secret app/dev (us-east-1): would be made with openaiApiKey, pineconeApiKey, cursorKey",
+		"index app-dev (aws us-east-1): would be made: dotproduct, 768 dimensions, dense, with deletion protection",
+		"Nothing was changed")
+	if len(f.writes) != 0 {
+		t.Errorf("a dry run made %v", f.writes)
+	}
+}
+
+func TestApplyMakesBothOnce(t *testing.T) {
+	f := newFakes(t)
+	out, err := f.run(t, "-apply")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, out, "secret app/dev (us-east-1): has openaiApiKey, pineconeApiKey, cursorKey now",
+		"Give the stack PineconeIndexHost=app-dev-abc.svc.aped-1.pinecone.io")
+	if f.field("openaiApiKey") != openAIKey || f.field("pineconeApiKey") != pineconeKey {
+		t.Errorf("the secret has other keys: %s", f.secrets["app/dev"])
+	}
+	version, key, _ := strings.Cut(f.field("cursorKey"), ":")
+	if raw, err := base64.StdEncoding.DecodeString(key); version != "1" || err != nil || len(raw) != cursorKeyBytes {
+		t.Errorf("got the cursor key %q", f.field("cursorKey"))
+	}
+	made := f.indexes["app-dev"]
+	spec := made["spec"].(map[string]any)["serverless"].(map[string]any)
+	if made["metric"] != "dotproduct" || made["dimension"] != 768.0 || made["deletion_protection"] != "enabled" ||
+		made["vector_type"] != "dense" || spec["cloud"] != "aws" || spec["region"] != "us-east-1" {
+		t.Errorf("got the index %v", made)
+	}
+
+	// A repeat changes nothing, and needs no keys.
+	before, cursor := len(f.writes), f.field("cursorKey")
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("PINECONE_API_KEY", "")
+	if out, err = f.run(t, "-apply"); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, out, "has every field and is kept", "index app-dev (aws us-east-1): is dotproduct, 768 dimensions")
+	if len(f.writes) != before || f.field("cursorKey") != cursor {
+		t.Errorf("a repeat made %v", f.writes[before:])
+	}
+}
+
+func TestMissingFieldsAreAdded(t *testing.T) {
+	f := newFakes(t)
+	f.secrets["app/dev"] = `{"openaiApiKey":"sk-old","embeddingApiKey":"e","pineconeApiKey":"` + pineconeKey + `"}`
+	out, err := f.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, out, "secret app/dev (us-east-1): would get cursorKey")
+	if _, err := f.run(t, "-apply"); err != nil {
+		t.Fatal(err)
+	}
+	if f.field("openaiApiKey") != "sk-old" || f.field("embeddingApiKey") != "e" || f.field("cursorKey") == "" {
+		t.Errorf("got the secret %s", f.secrets["app/dev"])
+	}
+}
+
+func TestWhatStopsIt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*testing.T, *fakes)
+		flags  []string
+		says   string
+	}{
+		{
+			name: "no OpenAI key", says: "OPENAI_API_KEY is not set: the secret needs it as openaiApiKey",
+			change: func(t *testing.T, _ *fakes) { t.Setenv("OPENAI_API_KEY", "") },
+		},
+		{
+			name: "no Pinecone key", says: "PINECONE_API_KEY is not set",
+			change: func(t *testing.T, _ *fakes) { t.Setenv("PINECONE_API_KEY", "") },
+		},
+		{
+			name: "secret of another form", says: "secret app/dev is not a JSON object of texts",
+			change: func(_ *testing.T, f *fakes) { f.secrets["app/dev"] = openAIKey },
+		},
+		{
+			name: "index of another form", says: "its metric is cosine, it has 1536 dimensions",
+			change: func(_ *testing.T, f *fakes) {
+				f.indexes["app-dev"] = map[string]any{
+					"name": "app-dev", "host": "h", "metric": "cosine", "dimension": 1536, "vector_type": "dense",
+					"status": map[string]any{"ready": true, "state": "Ready"},
+					"spec": map[string]any{"serverless": map[string]any{
+						"cloud": "aws", "region": "us-east-1", "read_capacity": onDemand,
+					}},
+				}
+			},
+		},
+		{
+			name: "Pinecone fails", says: "failed to describe index",
+			change: func(_ *testing.T, f *fakes) { f.pineconeDown = true },
+		},
+		{name: "no such stage", flags: []string{"-env", "prod"}, says: `no stage "prod"`},
+		{
+			name: "a region without Pinecone", says: "Pinecone has no serverless indexes in eu-central-1",
+			change: func(t *testing.T, f *fakes) {
+				text, err := os.ReadFile(f.config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = bytes.Replace(text, []byte(`region = "us-east-1"`), []byte(`region = "eu-central-1"`), 1)
+				if err := os.WriteFile(f.config, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFakes(t)
+			if c.change != nil {
+				c.change(t, f)
+			}
+			_, err := f.run(t, append(c.flags, "-apply")...)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, want %q", err, c.says)
+			}
+			if len(f.indexes) > 1 || (len(f.writes) > 0 && f.writes[0] != "CreateSecret") {
+				t.Errorf("it made %v all the same", f.writes)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package deployment
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline"
+)
+
+func load(t *testing.T, config, stage string) Stage {
+	t.Helper()
+	s, err := Load(throughline.Template, []byte(config), stage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const whole = `
+[dev.global.parameters]
+stack_name = "app-memory"
+region = "eu-west-1"
+parameter_overrides = [
+  "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app-abc.svc.aped-1.pinecone.io",
+  "SecretName=app/memory",
+]
+`
+
+func TestStage(t *testing.T) {
+	t.Parallel()
+	s := load(t, whole, "dev")
+	if s.Stack != "app-memory" || s.Region != "eu-west-1" || len(s.Problems()) != 0 {
+		t.Errorf("got %q in %q with the problems %v", s.Stack, s.Region, s.Problems())
+	}
+	for name, want := range map[string]string{
+		"SecretName": "app/memory", "OpenAIEmbeddingDimensions": "1536", "CorsOrigins": "", "NoSuch": "",
+	} {
+		if got := s.Value(name); got != want {
+			t.Errorf("Value(%s) = %q, want %q", name, got, want)
+		}
+	}
+	before, list, _ := strings.Cut(whole, "[\n")
+	list, _, _ = strings.Cut(list, "]")
+	one := before + `"` + strings.Join(strings.FieldsFunc(list, func(r rune) bool {
+		return strings.ContainsRune("\", \n", r)
+	}), " ") + `"`
+	if diff := cmp.Diff(s.Given, load(t, one, "dev").Given); diff != "" {
+		t.Errorf("a list (-) and one text (+) differ:\n%s", diff)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, from, to, want string }{
+		{"missing", `"JwtAudience=app", `, ``, "JwtAudience is missing: the aud claim"},
+		{"empty", `JwtAudience=app`, `JwtAudience=`, "JwtAudience is empty: "},
+		{
+			"example", "https://tenant.auth0.com/", "https://issuer.example.com",
+			"JwtIssuer=https://issuer.example.com is the example's value: the iss claim",
+		},
+		{"pattern", "https://tenant", "http://tenant", "JwtIssuer=http://tenant.auth0.com/ does not match https://.+: "},
+		{"values", "SecretName=app/memory", "LogLevel=LOUD", "LogLevel=LOUD is not one of DEBUG, INFO, WARN, ERROR: "},
+		{"unknown", "SecretName=app/memory", "SecretNam=x", "SecretNam is not a parameter of template.yaml"},
+		{"stack", `stack_name = "app-memory"`, "", "stack_name is missing: "},
+		{"region", `region = "eu-west-1"`, "", "region is missing: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := load(t, strings.Replace(whole, c.from, c.to, 1), "dev").Problems()
+			if len(got) != 1 || !strings.HasPrefix(got[0], c.want) || strings.Contains(got[0], "\n") {
+				t.Errorf("got %q, want one line that begins with %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestEveryRequiredParameterIsExplained keeps the explanations with the template.
+func TestEveryRequiredParameterIsExplained(t *testing.T) {
+	t.Parallel()
+	required := 0
+	for name, p := range load(t, whole, "dev").parameters {
+		if p.isRequired() != (howToGet[name] != "") {
+			t.Errorf("%s: required %t, explained as %q", name, p.isRequired(), howToGet[name])
+		}
+		if p.isRequired() {
+			required++
+		}
+	}
+	if required != len(howToGet) {
+		t.Errorf("%d parameters are explained and %d required", len(howToGet), required)
+	}
+}
+
+// TestExampleConfiguration expects that the project's own samconfig.toml is complete but for the values of its owner.
+func TestExampleConfiguration(t *testing.T) {
+	t.Parallel()
+	config, err := os.ReadFile("../../samconfig.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []string{"dev", "prod"} {
+		for _, p := range load(t, string(config), stage).Problems() {
+			if !strings.Contains(p, "is the example's value") {
+				t.Errorf("%s: %s", stage, p)
+			}
+		}
+	}
+}
+
+func TestConfigurationsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{
+		"no stage": `[prod.global.parameters]`, "no TOML": `[[`,
+		"no pair": "[dev.global.parameters]\nparameter_overrides = [\"JwtIssuer\"]",
+	} {
+		if _, err := Load(throughline.Template, []byte(config), "dev"); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
