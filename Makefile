@@ -136,6 +136,11 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 	@$(MAKE) --no-print-directory build
 	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV)
 
+.PHONY: smoke
+smoke: ## Try every function of a running stage: make smoke URL=… COACH_URL=… TOKEN=… (a test user's)
+	@tools/need go
+	@TOKEN="$(TOKEN)" go run ./infra/smoke -url "$(URL)" -coach-url "$(COACH_URL)"
+
 .PHONY: sam-local
 sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FUNCTION=prompt [EVENT=file] [ENV=dev]
 	@tools/need docker

@@ -1,0 +1,53 @@
+package e2e_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/smoke/probe"
+)
+
+// TestSmoke runs the smoke test of a deployed stage on the local one. It works with and without the app's scope, and
+// leaves nothing behind.
+func TestSmoke(t *testing.T) {
+	for _, scopes := range [][]string{nil, {"throughline/user"}} {
+		api := newUser(t, scopes...)
+		report := probe.Run(t.Context(), probe.Stage{API: api, Coach: api, Wait: 30 * time.Second})
+		if !report.OK() {
+			t.Fatalf("with the scopes %v:\n%s", scopes, report.Text())
+		}
+		for _, function := range []string{"messages", "coach", "prompt", "context", "remember", "summarize"} {
+			if !slices.ContainsFunc(report.Steps, func(s probe.Step) bool { return s.Function == function }) {
+				t.Errorf("%s is not tried", function)
+			}
+		}
+		var sessions struct{ Items []struct{ SessionID string } }
+		do(t, api, http.MethodGet, "/v1/sessions", nil, &sessions)
+		if len(sessions.Items) != 0 {
+			t.Errorf("the sessions %v are left", sessions.Items)
+		}
+	}
+}
+
+// TestSmokeSaysWhatFailed expects that each broken service is told from the ones that work.
+func TestSmokeSaysWhatFailed(t *testing.T) {
+	stack := startStack(t)
+	api := client.New(stack.Base).WithToken(mintToken(t, stack, "smoke"))
+	broken := map[string]any{"openai": map[string]any{"errorRate": 1}}
+	do(t, client.New(stack.Base), http.MethodPost, "/dev/faults", broken, nil)
+	text := probe.Run(t.Context(), probe.Stage{API: api, Coach: api, Wait: time.Second}).Text()
+	for _, want := range []string{"ok      messages", "FAILED  coach", "ok      messages   deletes the session"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without a model the report lacks %q:\n%s", want, text)
+		}
+	}
+	stranger := client.New(stack.Base).WithToken("no.token.atall")
+	text = probe.Run(t.Context(), probe.Stage{API: stranger, Coach: stranger, Wait: time.Second}).Text()
+	if !strings.Contains(text, "FAILED  messages   opens a session") || !strings.Contains(text, "1 of 2 failed") {
+		t.Errorf("with a bad token the report is:\n%s", text)
+	}
+}

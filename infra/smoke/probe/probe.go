@@ -1,0 +1,301 @@
+// Package probe tries the functions of a stage by public calls, as one user, and deletes what it made.
+package probe
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+// Stage is what is tried.
+type Stage struct {
+	// API and Coach are clients of the HTTP API and of the coach, with the token of a test user.
+	API, Coach *client.Client
+	// Wait is how long background work may take.
+	Wait time.Duration
+}
+
+// Step is one thing that was tried.
+type Step struct {
+	// Function is the function that answers, or does the work in the background.
+	Function string
+	What     string
+	Took     time.Duration
+	// Note is what a reader has to know of a step that worked.
+	Note string
+	Err  error
+}
+
+// Report is what was tried, in order.
+type Report struct{ Steps []Step }
+
+// OK reports whether everything worked.
+func (r Report) OK() bool {
+	for _, s := range r.Steps {
+		if s.Err != nil {
+			return false
+		}
+	}
+	return len(r.Steps) > 0
+}
+
+// Text renders the report for a terminal, with one line for each step.
+func (r Report) Text() string {
+	var b strings.Builder
+	failed := 0
+	for _, s := range r.Steps {
+		state, end := "ok", s.Note
+		if s.Err != nil {
+			state, end = "FAILED", s.Err.Error()
+			failed++
+		}
+		line := fmt.Sprintf("%-6s  %-9s  %s (%s)", state, s.Function, s.What, s.Took.Round(time.Millisecond))
+		if end != "" {
+			line += ": " + end
+		}
+		b.WriteString(line + "\n")
+	}
+	if failed > 0 {
+		fmt.Fprintf(&b, "smoke: %d of %d failed\n", failed, len(r.Steps))
+	} else {
+		fmt.Fprintf(&b, "smoke: all %d worked\n", len(r.Steps))
+	}
+	return b.String()
+}
+
+const (
+	surface = "coach_conversation"
+	// greeting is what the user says. Its rare word is what recall looks for.
+	greeting = "Hello! This is a smoke test. Please remember the word %s and answer in one short sentence."
+	// pollEvery is the time between two looks at work in the background.
+	pollEvery = time.Second
+	// cleanupTimeout bounds the deletion, which also runs when the caller gives up.
+	cleanupTimeout = 30 * time.Second
+)
+
+// run is one run.
+type run struct {
+	Stage
+	report  Report
+	session string
+	word    string
+	// prompt is the id of the prompt of the turn.
+	prompt string
+}
+
+// Run tries the functions. A step that needs one which failed is left out.
+func Run(ctx context.Context, s Stage) Report {
+	r := &run{Stage: s, session: "smoke-" + strings.ToLower(rand.Text()), word: strings.ToLower(rand.Text()[:10])}
+	r.step("messages", "serves its document without a token", func() (string, error) { return r.document(ctx) })
+	if r.step("messages", "opens a session", func() (string, error) { return "", r.open(ctx) }) {
+		r.conversation(ctx)
+		r.step("messages", "deletes the session", func() (string, error) { return "", r.cleanUp(ctx) })
+	}
+	return r.report
+}
+
+func (r *run) step(function, what string, try func() (note string, err error)) bool {
+	start := time.Now()
+	note, err := try()
+	r.report.Steps = append(r.report.Steps, Step{function, what, time.Since(start), note, err})
+	return err == nil
+}
+
+// conversation tries what needs a session.
+func (r *run) conversation(ctx context.Context) {
+	if r.step("coach", "answers one turn", func() (string, error) { return r.turn(ctx) }) {
+		r.step("messages", "lists both messages", func() (string, error) { return "", r.list(ctx) })
+	}
+	r.step("prompt", "builds a prompt", func() (string, error) { return r.build(ctx) })
+	r.step("context", "answers a query of summaries", func() (string, error) { return "", r.query(ctx) })
+	r.step("remember", "has indexed the message: recall finds it", func() (string, error) { return "", r.recall(ctx) })
+	r.step("summarize", "has summarised the session", func() (string, error) { return r.summary(ctx) })
+}
+
+func (r *run) document(ctx context.Context) (string, error) {
+	var document struct{ Info struct{ Version string } }
+	if err := r.API.WithToken("").Do(ctx, http.MethodGet, "/openapi.json", nil, &document); err != nil {
+		return "", err
+	}
+	return "version " + document.Info.Version, nil
+}
+
+func (r *run) open(ctx context.Context) error {
+	body := map[string]any{"context": surface, "coachId": "smoke", "sessionId": r.session, "title": "Smoke test"}
+	return r.API.Do(ctx, http.MethodPost, "/v1/sessions", body, nil)
+}
+
+// turn has one turn with the coach, to its end.
+func (r *run) turn(ctx context.Context) (string, error) {
+	var last client.Event
+	tokens := 0
+	in := map[string]any{"sessionId": r.session, "message": fmt.Sprintf(greeting, r.word)}
+	err := r.Coach.Chat(ctx, in, func(e client.Event) error {
+		last = e
+		switch e.Name {
+		case "token":
+			tokens++
+		case "prompt":
+			var p struct{ PromptID string }
+			err := json.Unmarshal(e.Data, &p)
+			r.prompt = p.PromptID
+			return err
+		}
+		return nil
+	}, client.Key(r.session))
+	switch {
+	case err != nil:
+		return "", err
+	case last.Name != "done":
+		return "", fmt.Errorf("the stream ended in %q: %s", last.Name, last.Data)
+	case tokens == 0:
+		return "", errors.New("the stream had no text")
+	case r.prompt == "":
+		return "", errors.New("the stream named no prompt")
+	}
+	return fmt.Sprintf("%d pieces", tokens), nil
+}
+
+func (r *run) list(ctx context.Context) error {
+	var page struct {
+		Items []struct{ Role, Content string }
+	}
+	if err := r.API.Do(ctx, http.MethodGet, "/v1/sessions/"+r.session+"/messages", nil, &page); err != nil {
+		return err
+	}
+	if len(page.Items) != 2 || page.Items[0].Role != "user" || page.Items[1].Role != "assistant" ||
+		!strings.Contains(page.Items[0].Content, r.word) {
+		return fmt.Errorf("the session has %d messages, not the question and its answer", len(page.Items))
+	}
+	return nil
+}
+
+// build builds a prompt. Without the app's scope, the prompt that the coach built for the turn has to do.
+func (r *run) build(ctx context.Context) (string, error) {
+	var p struct {
+		PromptID string
+		System   string
+		Manifest struct {
+			Degraded []struct{ Source, Reason string }
+		}
+	}
+	in := map[string]any{"context": surface, "sessionId": r.session, "message": "What was the word?"}
+	err := r.API.Do(ctx, http.MethodPost, "/v1/prompts", in, &p)
+	if problem, ok := errors.AsType[*client.Problem](err); ok && problem.Status == http.StatusForbidden && r.prompt != "" {
+		return "the token has no scope throughline/app; the coach has built " + r.prompt, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if p.PromptID == "" || p.System == "" {
+		return "", errors.New("the prompt is empty")
+	}
+	for _, d := range p.Manifest.Degraded {
+		if d.Source != "profile" { // a test user need not have one
+			return "", fmt.Errorf("the prompt lacks %s: %s", d.Source, d.Reason)
+		}
+	}
+	return "", nil
+}
+
+func (r *run) query(ctx context.Context) error {
+	var out struct {
+		Degraded []struct{ Source, Reason string }
+	}
+	in := map[string]any{"context": surface, "sessionId": r.session, "query": "the smoke test"}
+	if err := r.API.Do(ctx, http.MethodPost, "/v1/context/query", in, &out); err != nil {
+		return err
+	}
+	if len(out.Degraded) > 0 {
+		return fmt.Errorf("the answer lacks %s: %s", out.Degraded[0].Source, out.Degraded[0].Reason)
+	}
+	return nil
+}
+
+// recall looks for the message until the index has it. An answer without the index does not count.
+func (r *run) recall(ctx context.Context) error {
+	in := map[string]any{"query": r.word, "limit": 5}
+	return r.poll(ctx, func() (bool, error) {
+		var out struct {
+			Messages []struct{ Content string }
+			Degraded []struct{ Source, Reason string }
+		}
+		if err := r.API.Do(ctx, http.MethodPost, "/v1/recall", in, &out); err != nil {
+			return false, err
+		}
+		if len(out.Degraded) > 0 {
+			return false, fmt.Errorf("recall lacks %s: %s", out.Degraded[0].Source, out.Degraded[0].Reason)
+		}
+		for _, m := range out.Messages {
+			if strings.Contains(m.Content, r.word) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// summary completes the session and waits for its summary.
+func (r *run) summary(ctx context.Context) (string, error) {
+	path := "/v1/sessions/" + r.session
+	if err := r.API.Do(ctx, http.MethodPatch, path, map[string]any{"status": "completed"}, nil); err != nil {
+		return "", err
+	}
+	note := ""
+	err := r.poll(ctx, func() (bool, error) {
+		var s struct{ Summary *struct{ Text, Kind string } }
+		if err := r.API.Do(ctx, http.MethodGet, path, nil, &s); err != nil || s.Summary == nil {
+			return false, err
+		}
+		if s.Summary.Kind != "model" {
+			note = "so far from the text itself, the model has not answered"
+		}
+		return s.Summary.Text != "", nil
+	})
+	return note, err
+}
+
+// poll asks until the answer is yes, an error, or the time is over.
+func (r *run) poll(ctx context.Context, ask func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, r.Wait)
+	defer cancel()
+	for tick := time.NewTicker(pollEvery); ; {
+		done, err := ask()
+		if done || err != nil {
+			tick.Stop()
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return fmt.Errorf("not within %s", r.Wait)
+		case <-tick.C:
+		}
+	}
+}
+
+// cleanUp deletes the session with everything drawn from it, and checks that it is gone. It also works when the caller
+// has given up.
+func (r *run) cleanUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	path := "/v1/sessions/" + r.session
+	if err := r.API.Do(ctx, http.MethodDelete, path, nil, nil); err != nil {
+		return err
+	}
+	err := r.API.Do(ctx, http.MethodGet, path, nil, nil)
+	if problem, ok := errors.AsType[*client.Problem](err); ok && problem.Status == http.StatusNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.New("the session can still be read")
+}
