@@ -2,7 +2,6 @@ package summary
 
 import (
 	"context"
-	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -77,20 +76,16 @@ func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]jo
 		if reason, ok := s.triggers(c); ok {
 			add(job{targetOf(c), reason, c.After.LastSeq, i})
 		}
-	}
-	for _, visit := range visits(changes) {
-		for _, i := range visit.left {
-			add(job{targetOf(changes[i]), NavigatedAway, changes[i].After.LastSeq, i})
+		if !isAppend(c) || !arrives(c) {
+			continue
 		}
-		if first := changes[visit.first]; arrives(first) {
-			left, found, err := s.leftBehind(ctx, first)
-			if err != nil {
-				return nil, err
-			}
-			if found {
-				left.first = visit.first
-				add(left)
-			}
+		left, found, err := s.leftBehind(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			left.first = i
+			add(left)
 		}
 	}
 	return jobs, nil
@@ -124,36 +119,6 @@ func (s *Service) triggers(c conversation.Change) (reason TriggerReason, ok bool
 // hasManyMessages reports whether there are enough messages since the last summary for the next one.
 func (s *Service) hasManyMessages(session conversation.Session) bool {
 	return session.LastSeq-covered(session).Seq >= s.EveryMessages
-}
-
-// visit is where one user was in a batch: the place of the first append, and of the last append to each session except
-// the one in which the user is at the end.
-type visit struct {
-	first int
-	left  []int
-}
-
-// visits follows each user through the appends of a batch.
-func visits(changes []conversation.Change) []visit {
-	var out []visit
-	users := map[conversation.UserID]int{}
-	current := map[conversation.UserID]int{}
-	for i, c := range changes {
-		if !isAppend(c) {
-			continue
-		}
-		if _, seen := users[c.User]; !seen {
-			users[c.User] = len(out)
-			out = append(out, visit{first: i})
-		}
-		v := &out[users[c.User]]
-		v.left = slices.DeleteFunc(v.left, func(k int) bool { return targetOf(changes[k]) == targetOf(c) })
-		if last, ok := current[c.User]; ok && targetOf(changes[last]) != targetOf(c) {
-			v.left = append(v.left, last)
-		}
-		current[c.User] = i
-	}
-	return out
 }
 
 // isAppend reports whether a change added messages to its session.
