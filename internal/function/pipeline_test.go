@@ -1,0 +1,367 @@
+package function_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/pinecone-io/go-pinecone/v5/pinecone"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/infra/local/streams"
+	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/rememberfn"
+	"github.com/throughline/throughline/internal/function/summarizefn"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// instances is how many instances each function has.
+const instances = 3
+
+var streamFunctions = []string{"remember", "summarize"}
+
+// invoke is one instance of a function.
+type invoke func(ctx context.Context, payload json.RawMessage) (any, error)
+
+// pipeline is a table with its stream, an index and a model of its own, and instances of the functions that the stream
+// invokes. Its writer has a clock of its own.
+type pipeline struct {
+	table     string
+	client    *dynamodb.Client
+	host      string
+	model     *countingModel
+	functions map[string][]invoke
+
+	sessions *dynamo.SessionStore
+	messages *dynamo.MessageStore
+	turns    *dynamo.TurnStore
+	memories *dynamo.CollectionStore[longterm.Memory]
+	checkIns *dynamo.CollectionStore[longterm.CheckIn]
+	now      time.Time
+
+	pollers []*streams.Poller
+	mu      sync.Mutex
+	read    []record // from the stream, and not taken yet
+
+	first map[string]int // the instance of a record's first delivery
+	late  []record       // second deliveries for later
+}
+
+func newPipeline(t *testing.T) *pipeline {
+	t.Helper()
+	const dimensions = 16
+	p := &pipeline{
+		client: dynamodbtest.Client(t), host: pineconetest.Host(t, dimensions), model: newCountingModel(t),
+		now: time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC), first: map[string]int{}, functions: map[string][]invoke{},
+	}
+	p.table = dynamodbtest.Table(t, dynamo.CreateTableInput("any"))
+	db := dynamo.New(p.client, p.table, dynamo.WithClock(func() time.Time { return p.now }))
+	p.sessions, p.messages, p.turns = dynamo.NewSessionStore(db), dynamo.NewMessageStore(db), dynamo.NewTurnStore(db)
+	p.memories, p.checkIns = dynamo.NewMemoryStore(db), dynamo.NewCheckInStore(db)
+	cfg, err := config.Parse(map[string]string{
+		"TABLE_NAME": p.table, "AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY": "local", "PINECONE_INDEX_HOST": p.host, "PINECONE_API_KEY": "local",
+		"OPENAI_BASE_URL": p.model.url, "OPENAI_API_KEY": "local", "SUMMARY_TIMEOUT_MS": "60000",
+		"OPENAI_EMBEDDING_DIMENSIONS": fmt.Sprint(dimensions),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard}
+	for range instances {
+		remember, err := rememberfn.New(t.Context(), cfg, runtime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		summarize, err := summarizefn.New(t.Context(), cfg, runtime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.functions["summarize"] = append(p.functions["summarize"], invoke(summarize))
+		p.functions["remember"] = append(p.functions["remember"],
+			func(ctx context.Context, payload json.RawMessage) (any, error) {
+				var event events.DynamoDBEvent
+				if err := json.Unmarshal(payload, &event); err != nil {
+					return nil, err
+				}
+				return remember(ctx, event)
+			})
+	}
+	p.follow(t)
+	return p
+}
+
+// follow collects the records that the template's mappings would deliver.
+func (p *pipeline) follow(t *testing.T) {
+	t.Helper()
+	deployed, err := template.Parse(throughline.Template, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	described, err := p.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &p.table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); running.Wait() })
+	for _, name := range streamFunctions {
+		f, _ := deployed.Function(name)
+		mapping := f.Streams[0]
+		mapping.BatchWindow = 0
+		poller, err := streams.New(streams.Options{
+			Client: dynamodbstreams.New(dynamodbstreams.Options{
+				Region: "us-east-1", BaseEndpoint: aws.String(dynamodbtest.Endpoint(t)),
+				Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+			}),
+			StreamARN: aws.ToString(described.Table.LatestStreamArn), Function: name, Mapping: mapping, Invoker: p,
+			Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.pollers = append(p.pollers, poller)
+		running.Go(func() { _ = poller.Run(ctx) })
+	}
+}
+
+// Invoke collects the records of a batch. The pollers call it in a function's place.
+func (p *pipeline) Invoke(_ context.Context, function string, payload []byte) ([]byte, error) {
+	var batch struct{ Records []json.RawMessage }
+	if err := json.Unmarshal(payload, &batch); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, raw := range batch.Records {
+		r := record{function: function, raw: raw}
+		if err := json.Unmarshal(raw, &r.event); err != nil {
+			return nil, err
+		}
+		p.read = append(p.read, r)
+	}
+	return nil, nil
+}
+
+// take returns the records of everything that was written, in the order of the stream.
+func (p *pipeline) take(t *testing.T) []record {
+	t.Helper()
+	since := time.Now()
+	for _, poller := range p.pollers {
+		if err := poller.Wait(t.Context(), since); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	records := p.read
+	p.read = nil
+	slices.SortFunc(records, func(a, b record) int {
+		return strings.Compare(a.event.Change.SequenceNumber, b.event.Change.SequenceNumber)
+	})
+	return records
+}
+
+// deliver invokes an instance until it reports no failure.
+func (p *pipeline) deliver(t *testing.T, function string, instance int, batch []record) {
+	t.Helper()
+	raws := make([]json.RawMessage, len(batch))
+	for i, r := range batch {
+		raws[i] = r.raw
+	}
+	payload, err := json.Marshal(map[string]any{"Records": raws})
+	if err != nil {
+		t.Error(err)
+	}
+	for range 5 {
+		out, err := p.functions[function][instance](t.Context(), payload)
+		response, ok := out.(events.DynamoDBEventResponse)
+		if err == nil && ok && len(response.BatchItemFailures) == 0 {
+			return
+		}
+	}
+	t.Errorf("%s does not handle a batch of %d", function, len(batch))
+}
+
+// play writes a history in steps. After each step its records are delivered, and those of what the functions write. In
+// the end the sweep runs.
+func (p *pipeline) play(t *testing.T, deliver func(*testing.T, []record)) {
+	t.Helper()
+	for _, write := range history {
+		p.now = p.now.Add(20 * time.Minute)
+		if err := write(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		for records := p.take(t); len(records) > 0; records = p.take(t) {
+			deliver(t, records)
+		}
+	}
+	for range 2 {
+		if _, err := p.functions["summarize"][1](t.Context(), json.RawMessage(`{"schedule":"sweep"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// compare compares what follows from the records: the table with its watermarks and summaries, and the index.
+func (p *pipeline) compare(t *testing.T, want *pipeline) {
+	t.Helper()
+	if diff := cmp.Diff(want.items(t), p.items(t)); diff != "" {
+		t.Errorf("table (-in order +twice)\n%s", diff)
+	}
+	if diff := cmp.Diff(want.vectors(t), p.vectors(t)); diff != "" {
+		t.Errorf("index (-in order +twice)\n%s", diff)
+	}
+}
+
+// volatile are attributes that are random, or depend on when a record was handled, or on which of several reasons came
+// first.
+var volatile = []string{"creation", "updatedAt", "summaryUpdatedAt", "dueAt", "dueShard", "triggerReason"}
+
+func stable(record map[string]any) map[string]any {
+	maps.DeleteFunc(record, func(name string, _ any) bool { return slices.Contains(volatile, name) })
+	for _, v := range record {
+		if nested, ok := v.(map[string]any); ok {
+			stable(nested)
+		}
+	}
+	return record
+}
+
+// randomPart finds the random parts of ids, without which every id in the history is still unique.
+var randomPart = regexp.MustCompile(`(msg_\w+_\d+_|msg#[^#"]+#|check_in_|memory_)\w+`)
+
+// dump adds a record to others, as JSON without random parts.
+func dump(t *testing.T, all map[string]string, name string, record any) {
+	t.Helper()
+	text, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all[randomPart.ReplaceAllString(name, "$1")] = randomPart.ReplaceAllString(string(text), "$1")
+}
+
+// items returns the table's records by their keys.
+func (p *pipeline) items(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := p.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &p.table, ConsistentRead: aws.Bool(true)})
+	if err != nil || out.LastEvaluatedKey != nil {
+		t.Fatalf("scan: %v, or too much for a page", err)
+	}
+	items := map[string]string{}
+	for _, it := range out.Items {
+		var record map[string]any
+		if err := attributevalue.UnmarshalMap(it, &record); err != nil {
+			t.Fatal(err)
+		}
+		dump(t, items, fmt.Sprint(record["pk"], " ", record["sk"]), stable(record))
+	}
+	return items
+}
+
+// vectors returns the records of the index by their namespaces and ids.
+func (p *pipeline) vectors(t *testing.T) map[string]string {
+	t.Helper()
+	client, err := sdk.NewClient(sdk.NewClientParams{ApiKey: "local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, namespace := range []string{"ann", "bob"} {
+		index, err := client.Index(sdk.NewIndexConnParams{Host: p.host, Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, err := index.ListVectors(t.Context(), &sdk.ListVectorsRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, id := range listed.VectorIds {
+			ids = append(ids, *id)
+		}
+		fetched, err := index.FetchVectors(t.Context(), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, v := range fetched.Vectors {
+			dump(t, all, namespace+" "+id, []any{v.Values, v.SparseValues, stable(v.Metadata.AsMap())})
+		}
+		if err := index.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// countingModel is the offline model. It counts what is paid for.
+type countingModel struct {
+	url string
+
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func newCountingModel(t *testing.T) *countingModel {
+	t.Helper()
+	m := &countingModel{counts: map[string]int{}}
+	next := offlinemodel.Handler(offlinemodel.Options{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		m.count(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	m.url = server.URL + "/v1"
+	return m
+}
+
+// count counts each text of a request for embeddings, and any other request as a whole.
+func (m *countingModel) count(body []byte) {
+	var embeddings struct{ Input []string }
+	paid := []string{string(body)}
+	if err := json.Unmarshal(body, &embeddings); err == nil && len(embeddings.Input) > 0 {
+		paid = embeddings.Input
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, text := range paid {
+		m.counts[text]++
+	}
+}
+
+// paid returns how often each text was embedded, and each other request made.
+func (m *countingModel) paid() map[string]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.counts)
+}
