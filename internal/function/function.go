@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
+	"math/rand/v2"
 	"net/http"
 	"time"
 	// The Lambda runtime has no time zone database, and users have time zones.
@@ -46,7 +46,7 @@ func awsConfig(cfg config.Config) aws.Config {
 	return aws.Config{
 		Region:      cfg.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken),
-		HTTPClient:  httpClient(),
+		HTTPClient:  &http.Client{Transport: newTransport()},
 		Retryer:     func() aws.Retryer { return retry.NewStandard(retryTruncated) },
 	}
 }
@@ -62,28 +62,28 @@ func retryTruncated(o *retry.StandardOptions) {
 	}))
 }
 
-// httpClient keeps enough idle connections for the parallel reads of one prompt.
-func httpClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 2 * time.Second,
-	}}
-}
-
-// tableTimeout is the time of one attempt of a call of the table. DynamoDB answers within milliseconds. An attempt on a
-// connection that is dead, as those of an instance that was frozen may be, ends with it, and another begins.
-const tableTimeout = 4 * time.Second
-
 // DynamoDB returns the table's client.
 func DynamoDB(cfg config.Config) *dynamodb.Client {
-	attempts := httpClient()
-	attempts.Timeout = tableTimeout
 	return dynamodb.NewFromConfig(awsConfig(cfg), func(o *dynamodb.Options) {
 		o.BaseEndpoint = endpoint(cfg.DynamoDBEndpoint)
-		o.HTTPClient = attempts
+		o.HTTPClient = &http.Client{Transport: attempts{newTransport()}}
+		o.Retryer = retry.NewStandard(retryTruncated, retrySoon)
+	})
+}
+
+// The first retry of a call of the table waits up to tableBackoff, and each one after it up to twice as long ("Error
+// handling with DynamoDB", section "Error retries and exponential backoff").
+const (
+	tableBackoff  = 50 * time.Millisecond
+	tableAttempts = 5
+)
+
+// retrySoon makes the SDK retry in the time that a prompt has. By itself the SDK waits up to two seconds before the
+// first retry, and up to four before the second and last one.
+func retrySoon(o *retry.StandardOptions) {
+	o.MaxAttempts = tableAttempts
+	o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
+		return rand.N(tableBackoff << max(attempt-1, 0)), nil
 	})
 }
 

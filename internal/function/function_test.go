@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +32,7 @@ func TestTruncatedResponsesAreRetried(t *testing.T) {
 	}))
 	defer server.Close()
 
-	query(t, server.URL)
+	query(t, t.Context(), table(server.URL))
 	if calls.Load() != 2 {
 		t.Errorf("%d calls, want 2", calls.Load())
 	}
@@ -51,24 +52,31 @@ func TestAnAttemptWithoutAnswerEnds(t *testing.T) {
 		_, _ = io.WriteString(w, oneItem)
 	}))
 	defer server.Close()
-	query(t, server.URL)
+	query(t, t.Context(), table(server.URL))
 }
 
 const oneItem = `{"Count":1,"ScannedCount":1,"Items":[{"pk":{"S":"user#ann"}}]}`
 
-// query makes one query with the table's client, which has to return the one item.
-func query(t *testing.T, endpoint string) {
-	t.Helper()
-	client := function.DynamoDB(config.Config{
+// table returns the table's client.
+func table(endpoint string) *dynamodb.Client {
+	return function.DynamoDB(config.Config{
 		Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local", DynamoDBEndpoint: endpoint,
 	})
-	out, err := client.Query(t.Context(), &dynamodb.QueryInput{
+}
+
+func ask(ctx context.Context, client *dynamodb.Client) (*dynamodb.QueryOutput, error) {
+	return client.Query(ctx, &dynamodb.QueryInput{
 		TableName: aws.String("t"), KeyConditionExpression: aws.String("pk = :pk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":pk": &types.AttributeValueMemberS{Value: "user#ann"},
 		},
 	})
-	if err != nil || len(out.Items) != 1 {
-		t.Fatalf("query: %+v, %v", out, err)
+}
+
+// query makes one query, which has to return the one item.
+func query(t *testing.T, ctx context.Context, client *dynamodb.Client) {
+	t.Helper()
+	if out, err := ask(ctx, client); err != nil || len(out.Items) != 1 {
+		t.Errorf("query: %+v, %v", out, err)
 	}
 }

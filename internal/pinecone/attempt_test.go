@@ -2,16 +2,14 @@ package pinecone_test
 
 import (
 	"context"
-	"io"
-	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 
+	"github.com/throughline/throughline/infra/local/faults/faultstest"
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
@@ -47,10 +45,10 @@ func TestOneAttemptThatHangsLeavesTimeForTheNext(t *testing.T) {
 // function was frozen: what is sent is not answered, and nothing says that the connection is gone.
 func TestADeadConnectionCostsOneAttempt(t *testing.T) {
 	t.Parallel()
-	network := newNetwork(t, pineconetest.Host(t, 2))
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: network.host}, nil)
+	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
+	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
-	network.forget()
+	network.Forget()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	if got, err := c.Query(ctx, "anna", 0, east); err != nil || len(got) != 1 {
@@ -60,82 +58,13 @@ func TestADeadConnectionCostsOneAttempt(t *testing.T) {
 
 func TestNoAttemptOutlivesItsCall(t *testing.T) {
 	t.Parallel()
-	network := newNetwork(t, pineconetest.Host(t, 2))
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: network.host}, nil)
+	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
+	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
-	network.forget()
+	network.Forget()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Query(ctx, "anna", 0, east); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("a call without an answer: %v", err)
 	}
-}
-
-// network forwards connections to a server until it forgets them.
-type network struct {
-	host string
-
-	mu    sync.Mutex
-	links []*link
-}
-
-func newNetwork(t *testing.T, server string) *network {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &network{host: "http://" + l.Addr().String()}
-	var ended sync.WaitGroup
-	ended.Go(func() { n.serve(l, server) })
-	t.Cleanup(func() {
-		_ = l.Close()
-		ended.Wait()
-		for _, link := range n.links {
-			_ = link.Close()
-		}
-	})
-	return n
-}
-
-func (n *network) serve(l net.Listener, server string) {
-	for {
-		client, err := l.Accept()
-		if err != nil {
-			return
-		}
-		upstream, err := net.Dial("tcp", strings.TrimPrefix(server, "http://"))
-		if err != nil {
-			return
-		}
-		toServer, toClient := &link{Conn: upstream}, &link{Conn: client}
-		n.mu.Lock()
-		n.links = append(n.links, toServer, toClient)
-		n.mu.Unlock()
-		go func() { _, _ = io.Copy(toServer, client) }()
-		go func() { _, _ = io.Copy(toClient, upstream) }()
-	}
-}
-
-// forget loses everything that is sent from now on over the connections that exist.
-func (n *network) forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, l := range n.links {
-		l.forgotten.Store(true)
-	}
-}
-
-// link is one end of a forwarded connection.
-type link struct {
-	net.Conn
-	forgotten atomic.Bool
-}
-
-// Write implements io.Writer.
-func (l *link) Write(b []byte) (int, error) {
-	if l.forgotten.Load() {
-		return len(b), nil
-	}
-	return l.Conn.Write(b)
 }

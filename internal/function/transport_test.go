@@ -1,0 +1,137 @@
+package function_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/faults/faultstest"
+)
+
+// operationTime is the time of an operation whose first attempt has no answer. That attempt has half of it.
+const operationTime = 2 * time.Second
+
+// answer writes what DynamoDB answers to the tests' query.
+func answer(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_, _ = io.WriteString(w, body)
+}
+
+// meeting returns a function that waits until n callers are in it.
+func meeting(n int) func() {
+	var callers sync.WaitGroup
+	callers.Add(n)
+	return func() {
+		callers.Done()
+		callers.Wait()
+	}
+}
+
+// TestDeadConnectionsCostOneAttempt makes several connections and lets the network forget them.
+func TestDeadConnectionsCostOneAttempt(t *testing.T) {
+	t.Parallel()
+	const connections = 6
+	var calls atomic.Int64
+	meet := meeting(connections)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) <= connections { // each on a connection of its own
+			meet()
+		}
+		answer(w, oneItem)
+	}))
+	t.Cleanup(server.Close)
+	network := faultstest.NewNetwork(t, strings.TrimPrefix(server.URL, "http://"))
+	client := table("http://" + network.Address)
+	var requests sync.WaitGroup
+	for range connections {
+		requests.Go(func() { query(t, t.Context(), client) })
+	}
+	requests.Wait()
+	network.Forget()
+
+	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
+	defer cancel()
+	query(t, ctx, client)
+	if n := network.Connections(); n != connections+1 {
+		t.Errorf("%d connections, want one after the %d that died", n, connections)
+	}
+}
+
+// TestABodyThatStopsCostsOneAttempt has the first answer stop in its middle, with its connection open.
+func TestABodyThatStopsCostsOneAttempt(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) > 1 {
+			answer(w, oneItem)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a client who goes only after the body
+		answer(w, oneItem[:len(oneItem)/2])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
+	defer cancel()
+	query(t, ctx, table(server.URL))
+}
+
+// TestACallerWhoGoesKeepsTheConnections cancels a request beside idle connections.
+func TestACallerWhoGoesKeepsTheConnections(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	var calls atomic.Int64
+	meet := meeting(2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch calls.Add(1) {
+		case 1, 2: // each on a connection of its own
+			meet()
+		case 3:
+			leave()
+			<-r.Context().Done()
+			return
+		}
+		answer(w, oneItem)
+	}))
+	t.Cleanup(server.Close)
+	network := faultstest.NewNetwork(t, strings.TrimPrefix(server.URL, "http://"))
+	client := table("http://" + network.Address)
+	var requests sync.WaitGroup
+	for range 2 {
+		requests.Go(func() { query(t, t.Context(), client) })
+	}
+	requests.Wait()
+	if _, err := ask(ctx, client); err == nil {
+		t.Error("a request without a caller was answered")
+	}
+	query(t, t.Context(), client)
+	if n := network.Connections(); n != 2 {
+		t.Errorf("%d connections, want the 2 of before", n)
+	}
+}
+
+// TestAThrottledTableIsAskedAgainSoon throttles as often as the client may try again.
+func TestAThrottledTableIsAskedAgainSoon(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) < 5 {
+			w.Header().Set("X-Amzn-ErrorType", "ThrottlingException")
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		answer(w, oneItem)
+	}))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
+	defer cancel()
+	query(t, ctx, table(server.URL))
+}
