@@ -135,6 +135,7 @@ func (g *generation) deadline(ctx context.Context) (context.Context, context.Can
 func (g *generation) savePrompt(ctx context.Context) error {
 	stored, err := prompt.NewStoredPrompt(g.prompt, prompt.SaveOptions{
 		Text: g.StoreText, Now: g.Now(), TTL: g.Retention, Generation: g.turn.Session.Generation,
+		SessionCreatedAt: g.turn.Session.CreatedAt,
 	})
 	if err != nil {
 		return err

@@ -173,6 +173,7 @@ func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 		Seq: seq, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, AgentID: m.AgentID,
 		Role: m.Role, Content: m.Content, Tokens: m.Tokens, Timestamp: at, Mode: mode,
 		Metadata: m.Metadata, AwaitsAnswer: m.AwaitsAnswer, Generation: s.Generation,
+		SessionCreatedAt: s.CreatedAt,
 	}
 }
 

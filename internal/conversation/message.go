@@ -39,6 +39,8 @@ type Message struct {
 	// AwaitsAnswer marks a question of a chat, whose answer is being generated. It stays when the answer is stored.
 	AwaitsAnswer bool
 	Generation   int64
+	// SessionCreatedAt is when the session was created. It tells the session from others of the same id.
+	SessionCreatedAt time.Time
 }
 
 // NewMessage is a message to append. A zero Timestamp means now, an empty Mode that of the session.

@@ -108,6 +108,11 @@ func (s Session) Uncovered() bool {
 	return s.Summarized.Seq < s.LastSeq || s.Indexed.Seq < s.LastSeq
 }
 
+// IsSame reports whether two records are of one session, and not of one that was deleted and another of its id.
+func (s Session) IsSame(other Session) bool {
+	return s.ID == other.ID && s.Generation == other.Generation && s.CreatedAt.Equal(other.CreatedAt)
+}
+
 // NewSession is a session to create. An empty ID asks for a new one, an empty Mode for the default of the context.
 type NewSession struct {
 	ID         string

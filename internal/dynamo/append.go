@@ -47,6 +47,8 @@ type appender struct {
 	sessionID string
 	messages  []conversation.NewMessage
 	now       time.Time
+	// of is the session that the messages belong to, where the caller knows it. A later one of the same id is missing.
+	of *conversation.Session
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
 	addRecord func(*transaction, key, conversation.Appended) int
 }
@@ -111,6 +113,9 @@ type appendAttempt struct {
 }
 
 func (a *appender) newAttempt(session conversation.Session) (appendAttempt, error) {
+	if a.of != nil && !session.IsSame(*a.of) {
+		return appendAttempt{}, fault.Missing("session")
+	}
 	messages, after := session.Extend(a.messages, a.now)
 	after.Summary = nil
 	try := appendAttempt{

@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,8 +81,8 @@ func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.Use
 			s.db.cache.saveSession(user, d.after)
 			return d.tombstone, nil
 		}
-		if it, failed := failures.existing(d.messagePlace); failed && it == nil {
-			if failures.ambiguous { // an earlier attempt deleted it, and its answer was lost
+		if it, failed := failures.existing(d.messagePlace); failed {
+			if it == nil && failures.ambiguous { // an earlier attempt deleted it, and its answer was lost
 				return d.tombstone, nil
 			}
 			return tombstone, fault.Missing("message")
@@ -111,7 +113,8 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 		return messageDeletion{}, err
 	}
 	d := messageDeletion{tx: s.db.transaction(), after: before.Without(m, first, last), tombstone: tombstone}
-	d.messagePlace = d.tx.delete(k, exists())
+	// A message of an earlier session of the same id has a seq of that session.
+	d.messagePlace = d.tx.delete(k, isOf(before))
 	u := setCounters(user, d.after).Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String())))
 	u = setWatermark(u, attrSummarizedSeq, attrSummarizedAt, d.after.Summarized)
 	if before.Summary != nil && d.after.Summary == nil {
@@ -274,14 +277,41 @@ func (s *DeletionStore) DeleteMessages(ctx context.Context, user conversation.Us
 	return failed(op, s.db.deleteAll(ctx, keys))
 }
 
-// DeleteSummaries deletes a session's summary and returns its vector ids.
+// DeleteSummaries deletes a session's summary and returns its vector ids. The summary of a later session of the same id
+// has the same key and the same vector, and stays.
 func (s *DeletionStore) DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) ([]string, error) {
 	k, id, ok := summaryOf(user, session)
 	if !ok {
 		return nil, nil
 	}
-	return []string{id}, failed("delete summary", s.db.deleteAll(ctx, []key{k}))
+	err := s.db.deleteItem(ctx, k, notExists().Or(isOf(session)))
+	if _, isOther := conditionFailed(err); isOther {
+		return nil, nil
+	}
+	return []string{id}, failed("delete summary", err)
+}
+
+// WithoutRecord returns those of the vector ids behind which there is no record of the generation.
+func (s *DeletionStore) WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string,
+) ([]string, error) {
+	keys := map[key]bool{}
+	for _, id := range vectors {
+		for _, k := range vectorKeys(user, id) {
+			keys[k] = true
+		}
+	}
+	records, err := s.db.read(ctx, "read records", slices.Collect(maps.Keys(keys))...)
+	if err != nil {
+		return nil, err
+	}
+	hasRecord := func(id string) bool {
+		return slices.ContainsFunc(vectorKeys(user, id), func(k key) bool {
+			it, ok := records[k]
+			return ok && it.int64(attrGeneration) == generation
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(vectors), hasRecord), nil
 }
 
 // DeleteDescriptions deletes the earlier titles and attributes of a session.
@@ -302,7 +332,7 @@ func (s *DeletionStore) DeleteDescriptions(ctx context.Context, user conversatio
 
 // SessionsOf returns the sessions of the messages that exist, by message id.
 func (s *DeletionStore) SessionsOf(ctx context.Context, user conversation.UserID, messageIDs []string,
-) (map[string]string, error) {
+) (map[string]erasure.Source, error) {
 	ids := map[key]string{}
 	var keys []key
 	for _, id := range messageIDs {
@@ -316,10 +346,10 @@ func (s *DeletionStore) SessionsOf(ctx context.Context, user conversation.UserID
 	if err != nil {
 		return nil, err
 	}
-	sessions := make(map[string]string, len(records))
+	sessions := make(map[string]erasure.Source, len(records))
 	for k, it := range records {
 		if m, ok := decodeMessage(it); ok {
-			sessions[ids[k]] = m.SessionID
+			sessions[ids[k]] = erasure.Source{SessionID: m.SessionID, CreatedAt: sessionCreatedAt(it)}
 		}
 	}
 	return sessions, nil

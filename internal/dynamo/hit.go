@@ -94,7 +94,7 @@ func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID,
 		return failed("mark indexed", err)
 	}
 	now, ok := decodeSession(existing)
-	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
+	if !ok || !now.IsSame(session) {
 		return fault.Missing("session")
 	}
 	if isAmbiguous(err) && now.Indexed.Seq == through.Seq {

@@ -115,7 +115,7 @@ func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.Us
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return conversation.Session{}, err
 	}
-	gone := conversation.Session{CoachID: record.string(attrCoachID)}
+	gone := conversation.Session{CoachID: record.string(attrCoachID), CreatedAt: sessionCreatedAt(record)}
 	gone.Context, gone.ID, _ = parseSessionSK(record.string(attrSessionSK))
 	return withCountersOf(gone, record), nil
 }

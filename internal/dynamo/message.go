@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -202,9 +204,22 @@ func decodeMessage(it item) (m conversation.Message, ok bool) {
 		CoachID: it.string(attrCoachID), AgentID: it.string(attrAgentID),
 		Role: conversation.Role(it.string(attrRole)), Content: it.string(attrContent),
 		Tokens: int(it.int64(attrTokens)), Timestamp: at, Mode: it.string(attrMode),
-		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer),
+		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer), SessionCreatedAt: sessionCreatedAt(it),
 		Generation: it.int64(attrGeneration),
 	}, true
+}
+
+// sessionCreatedAt returns when the session of a message or a stored prompt was created.
+func sessionCreatedAt(it item) time.Time {
+	if !it.has(attrSessionCreatedAt) {
+		return time.Time{}
+	}
+	return time.UnixMilli(it.int64(attrSessionCreatedAt)).UTC()
+}
+
+// isOf is the condition that a record belongs to this session, and not to an earlier or later one of the same id.
+func isOf(s conversation.Session) expression.ConditionBuilder {
+	return field(attrSessionCreatedAt).Equal(value(intAttr(s.CreatedAt.UnixMilli())))
 }
 
 // isMessageOf reports whether a message's record is of this session, and not of an earlier one of the same id.

@@ -53,6 +53,7 @@ func (s *PromptStore) SavePrompt(ctx context.Context, user conversation.UserID, 
 	}
 	it := key{partition(user), sk}.attributes()
 	it.setString(attrSessionID, p.SessionID)
+	it[attrSessionCreatedAt] = intAttr(p.SessionCreatedAt.UnixMilli())
 	it[attrRecipe] = stringAttr(p.Recipe)
 	it[attrCreatedAt] = timeAttr(p.CreatedAt)
 	it[attrGeneration] = intAttr(p.Generation)
@@ -114,7 +115,8 @@ func (s *PromptStore) StoredPrompts(ctx context.Context, user conversation.UserI
 func decodePrompt(it item) (prompt.StoredPrompt, bool) {
 	id, ok := parsePromptSK(it.string(attrSK))
 	return prompt.StoredPrompt{
-		ID: id, SessionID: it.string(attrSessionID), Recipe: it.string(attrRecipe), CreatedAt: it.time(attrCreatedAt),
+		ID: id, SessionID: it.string(attrSessionID), SessionCreatedAt: sessionCreatedAt(it),
+		Recipe: it.string(attrRecipe), CreatedAt: it.time(attrCreatedAt),
 		ExpiresAt:  time.Unix(it.int64(TTLAttribute), 0).UTC(),
 		Generation: it.int64(attrGeneration), Manifest: it.bytes(attrManifest), Text: it.bytes(attrText),
 	}, ok
@@ -123,17 +125,18 @@ func decodePrompt(it item) (prompt.StoredPrompt, bool) {
 // parallelTextDeletions bounds the prompts whose text is deleted at once.
 const parallelTextDeletions = 8
 
-// DeletePrompts deletes the session's prompts of that span of time, and the text of all other prompts of the span.
-func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserID, sessionID string, from, to time.Time,
-) error {
+// DeletePrompts deletes a session's prompts of a span of time, and the text of all other prompts of the span. A session
+// that was created after the deletion is another one, even if its id is the same.
+func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserID, span erasure.PromptSpan) error {
 	const op = "delete prompts"
 	var own, others []key
-	where := between(user, promptPrefix+conversation.FormatTime(from), promptPrefix+conversation.FormatTime(to))
-	for it, err := range s.db.query(ctx, op, query{where: where, only: []string{attrPK, attrSK, attrSessionID}}) {
+	where := between(user, promptPrefix+conversation.FormatTime(span.From), promptPrefix+conversation.FormatTime(span.To))
+	only := []string{attrPK, attrSK, attrSessionID, attrSessionCreatedAt}
+	for it, err := range s.db.query(ctx, op, query{where: where, only: only}) {
 		if err != nil {
 			return err
 		}
-		if it.string(attrSessionID) == sessionID {
+		if it.string(attrSessionID) == span.SessionID && !sessionCreatedAt(it).After(span.DeletedAt) {
 			own = append(own, keyOf(it))
 		} else {
 			others = append(others, keyOf(it))

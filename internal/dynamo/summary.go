@@ -40,7 +40,7 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 ) error {
 	const op = "save summary"
 	sum.Generation = session.Generation
-	it, err := encodeSummary(user, sum)
+	it, err := encodeSummary(user, sum, session)
 	sk, ok := sessionSK(session.Context, session.ID)
 	if err != nil || !ok {
 		return failed(op, errInvalidKey)
@@ -61,7 +61,7 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	}
 	existing, _ := failures.existing(place)
 	now, ok := decodeSession(existing)
-	if !ok || now.Generation != session.Generation || !now.CreatedAt.Equal(session.CreatedAt) {
+	if !ok || !now.IsSame(session) {
 		return fault.Missing("session")
 	}
 	if failures.ambiguous && isSaved(sum, now) {
@@ -157,7 +157,7 @@ func isDeletedSeqs(session conversation.Session) expression.ConditionBuilder {
 	return field(attrDeletedSeqs).Equal(value(stringAttr(session.Deleted.String())))
 }
 
-func encodeSummary(user conversation.UserID, s summary.Summary) (item, error) {
+func encodeSummary(user conversation.UserID, s summary.Summary, of conversation.Session) (item, error) {
 	sk, ok := summarySK(s.RecordType, s.SessionID)
 	if !ok {
 		return nil, errInvalidKey
@@ -177,6 +177,7 @@ func encodeSummary(user conversation.UserID, s summary.Summary) (item, error) {
 	it.setString(attrModel, s.Model)
 	it.setString(attrPromptVersion, s.PromptVersion)
 	it[attrGeneration] = intAttr(s.Generation)
+	it[attrSessionCreatedAt] = intAttr(of.CreatedAt.UnixMilli())
 	return it, it.setDocument(attrFields, s.Fields)
 }
 

@@ -143,7 +143,8 @@ func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, t
 		return turn, fault.Missing("session")
 	}
 	turn.Session = withCountersOf(session, record)
-	if turn.Message, ok = decodeMessage(records[keys[len(keys)-1]]); !ok {
+	question := records[keys[len(keys)-1]]
+	if turn.Message, ok = decodeMessage(question); !ok || !isMessageOf(question, session) {
 		return turn, fault.Missing("message")
 	}
 	return turn, nil
@@ -191,6 +192,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 		return conversation.Message{}, err
 	}
 	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a.of = &turn.Session
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}

@@ -244,8 +244,16 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 			return s.Erasures.SaveErasure(ctx, f.erasing, f.progress, future)
 		},
 		"delete the text of a prompt": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			return s.PromptDeletion.DeletePrompts(ctx, u, "a", f.prompt.CreatedAt.AddDate(-2, 0, 0), future)
+			return s.PromptDeletion.DeletePrompts(ctx, u, spanOf("a"))
 		},
+	}
+}
+
+// spanOf is all prompts, those of one session to be deleted.
+func spanOf(session string) erasure.PromptSpan {
+	return erasure.PromptSpan{
+		SessionID: session, From: storetest.Now.AddDate(-9, 0, 0), To: storetest.Now.AddDate(1, 0, 0),
+		DeletedAt: storetest.Now,
 	}
 }
 
@@ -281,7 +289,7 @@ func batches() map[string]func(context.Context, storetest.Stores, conversation.U
 			return s.SessionDeletion.DeleteMessages(ctx, u, f.messages)
 		},
 		"delete prompts": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			return s.PromptDeletion.DeletePrompts(ctx, u, "b", f.prompt.CreatedAt.AddDate(-2, 0, 0), storetest.Now)
+			return s.PromptDeletion.DeletePrompts(ctx, u, spanOf("b"))
 		},
 	}
 }

@@ -47,7 +47,15 @@ type MessageStore interface {
 type PromptStore interface {
 	// DeletePrompts deletes the session's prompts that were built in that span of time, and the text of all other prompts
 	// of the span. Their manifests quote nothing and stay.
-	DeletePrompts(ctx context.Context, user conversation.UserID, sessionID string, from, to time.Time) error
+	DeletePrompts(ctx context.Context, user conversation.UserID, span PromptSpan) error
+}
+
+// PromptSpan is the prompts that may quote what was deleted: those built from one time until before another. Those of
+// the session go, unless it is a session of the same id that was created after the deletion.
+type PromptSpan struct {
+	SessionID string
+	From, To  time.Time
+	DeletedAt time.Time
 }
 
 // SessionStore deletes sessions, step by step.
@@ -61,7 +69,8 @@ type SessionStore interface {
 	RemainingMessages(ctx context.Context, t Tombstone, page conversation.Page,
 	) ([]conversation.Message, conversation.Position, error)
 	DeleteMessages(ctx context.Context, user conversation.UserID, messages []conversation.Message) error
-	// DeleteSummaries deletes a session's summaries and returns their vector ids.
+	// DeleteSummaries deletes a session's summaries, and not those of a later session of its id. It returns the ids of
+	// their vectors.
 	DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session,
 	) (vectors []string, err error)
 	// DeleteDescriptions deletes the earlier titles and attributes of a session, which are stored for repeated requests.
@@ -94,10 +103,18 @@ type UserStore interface {
 	SaveErasure(ctx context.Context, user conversation.UserID, p Progress, due time.Time) error
 }
 
-// SourceStore says where memories come from.
+// Source is the session of a message. Its time of creation tells it from other sessions of the same id.
+type Source struct {
+	SessionID string
+	CreatedAt time.Time
+}
+
+// SourceStore says where memories and vectors come from.
 type SourceStore interface {
 	// SessionsOf returns the sessions of the messages that exist, by message id.
-	SessionsOf(ctx context.Context, user conversation.UserID, messageIDs []string) (map[string]string, error)
+	SessionsOf(ctx context.Context, user conversation.UserID, messageIDs []string) (map[string]Source, error)
+	// WithoutRecord returns those of the vector ids behind which there is no record of the generation.
+	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
 }
 
 // Index deletes vectors.
@@ -188,15 +205,14 @@ func lastVectors(ids []string) []string { return ids[max(0, len(ids)-maxTombston
 
 // deletePrompts deletes the stored prompts that may quote what was deleted.
 func (s *Service) deletePrompts(ctx context.Context, t Tombstone) error {
-	var session string
-	var from time.Time
+	span := PromptSpan{DeletedAt: t.DeletedAt, To: t.DeletedAt.Add(promptsAfter)}
 	switch {
 	case t.Session != nil:
-		session, from = t.Session.ID, t.Session.CreatedAt
+		span.SessionID, span.From = t.Session.ID, t.Session.CreatedAt.Add(-promptsBefore)
 	case t.Message != nil:
-		session, from = t.Message.SessionID, t.Message.Timestamp
+		span.SessionID, span.From = t.Message.SessionID, t.Message.Timestamp.Add(-promptsBefore)
 	default:
 		return nil
 	}
-	return s.Prompts.DeletePrompts(ctx, t.User, session, from.Add(-promptsBefore), t.DeletedAt.Add(promptsAfter))
+	return s.Prompts.DeletePrompts(ctx, t.User, span)
 }

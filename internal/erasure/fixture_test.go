@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/pinecone"
@@ -239,8 +240,13 @@ func (s *fixture) savePrompt(session string) (id string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	of, err := s.store.Sessions.Session(s.t.Context(), ann, session)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		s.t.Fatal(err)
+	}
 	k := prompt.StoredPrompt{
-		ID: fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
+		SessionCreatedAt: of.CreatedAt,
+		ID:               fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
 		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"),
 		Generation: access.Generation,
 	}

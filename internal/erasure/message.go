@@ -17,7 +17,7 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 		return err
 	}
 	index := &vectorDeleter{Service: s, user: user, generation: m.Generation}
-	memories, err := s.deleteMemories(ctx, index, func(id, _ string) bool { return id == m.ID })
+	memories, err := s.deleteMemories(ctx, index, func(id string, _ Source) bool { return id == m.ID })
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ const memoryPage = 200
 // deleteMemories deletes the extracted memories all of whose messages are deleted or gone, and returns their ids.
 // isDeleted says whether a message that exists is being deleted.
 func (s *Service) deleteMemories(ctx context.Context, index *vectorDeleter,
-	isDeleted func(message, session string) bool,
+	isDeleted func(message string, from Source) bool,
 ) ([]string, error) {
 	var ids []string
 	for page := (conversation.Page{Limit: memoryPage}); ; {
@@ -57,7 +57,7 @@ func (s *Service) deleteMemories(ctx context.Context, index *vectorDeleter,
 }
 
 func (s *Service) deleteMemoriesOf(ctx context.Context, user conversation.UserID, memories []longterm.Memory,
-	isDeleted func(message, session string) bool,
+	isDeleted func(message string, from Source) bool,
 ) ([]string, error) {
 	var messages []string
 	for _, m := range memories {
@@ -86,9 +86,11 @@ func (s *Service) deleteMemoriesOf(ctx context.Context, user conversation.UserID
 }
 
 // isDrawnOnlyFrom reports whether a memory has messages, and none of them remains.
-func isDrawnOnlyFrom(m longterm.Memory, sessions map[string]string, isDeleted func(message, session string) bool) bool {
+func isDrawnOnlyFrom(m longterm.Memory, sessions map[string]Source,
+	isDeleted func(message string, from Source) bool,
+) bool {
 	for _, id := range m.MessageIDs {
-		if session, exists := sessions[id]; exists && !isDeleted(id, session) {
+		if from, exists := sessions[id]; exists && !isDeleted(id, from) {
 			return false
 		}
 	}

@@ -62,7 +62,12 @@ func (s *Sweeper) deleteAgain(ctx context.Context, t Tombstone) error {
 		}
 		return nil
 	}
-	if err := s.Index.Delete(ctx, t.User, t.Generation, t.Vectors); err != nil {
+	// The summary of a session has the vector of the one before it. Where there is a record again, its vector stays.
+	vectors, err := s.Sources.WithoutRecord(ctx, t.User, t.Generation, t.Vectors)
+	if err != nil {
+		return err
+	}
+	if err := s.Index.Delete(ctx, t.User, t.Generation, vectors); err != nil {
 		return err
 	}
 	if t.Message != nil {

@@ -44,8 +44,10 @@ type StoredPrompt struct {
 	// ID is "prompt_<epoch milliseconds of CreatedAt>_<random>", so that a store can tell its key from it.
 	ID        string
 	SessionID string
-	Recipe    string
-	CreatedAt time.Time
+	// SessionCreatedAt tells the session from others of the same id.
+	SessionCreatedAt time.Time
+	Recipe           string
+	CreatedAt        time.Time
 	// ExpiresAt is when the store deletes it, by default after 7 days.
 	ExpiresAt  time.Time
 	Generation int64
@@ -79,6 +81,8 @@ type SaveOptions struct {
 	TTL time.Duration
 	// Generation is the user's when the prompt was built.
 	Generation int64
+	// SessionCreatedAt is when the prompt's session was created.
+	SessionCreatedAt time.Time
 }
 
 // storedText is the part of a prompt that is stored only if storing text is switched on.
@@ -113,7 +117,7 @@ func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 	built := createdAt(p.ID, k.Now)
 	stored := StoredPrompt{
 		ID: p.ID, SessionID: p.SessionID, Recipe: p.Recipe, CreatedAt: built, ExpiresAt: built.Add(k.TTL),
-		Generation: k.Generation, Manifest: manifest,
+		Generation: k.Generation, SessionCreatedAt: k.SessionCreatedAt, Manifest: manifest,
 	}
 	if k.Text {
 		if stored.Text, err = deflate(text); err != nil {

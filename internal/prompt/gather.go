@@ -87,6 +87,11 @@ type gatherer struct {
 	got gathered
 }
 
+// isOfEarlierSession reports whether a message is of a session that was deleted before this one of its id was created.
+func (g *gatherer) isOfEarlierSession(m *conversation.Message) bool {
+	return !m.SessionCreatedAt.IsZero() && m.SessionCreatedAt.Before(g.got.session.CreatedAt)
+}
+
 // gather reads every source at once, each under its own deadline. The session and its messages are required. Any other
 // source that fails or is late is noted, and the prompt is built without it.
 func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (*selection,
@@ -110,7 +115,8 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 		return nil, gathered{}, unavailable("gather prompt", err)
 	}
 	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m *conversation.Message) bool {
-		return m.Generation < g.got.access.Generation // an unfinished erasure has left it behind
+		// An unfinished erasure, or the unfinished deletion of an earlier session of this id, has left it behind.
+		return m.Generation < g.got.access.Generation || m.SessionID == g.got.session.ID && g.isOfEarlierSession(m)
 	})
 	sel, err := historyReader{g}.readHistory(ctx)
 	if err != nil {

@@ -145,8 +145,10 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	if r.SkipSave {
 		return p, nil
 	}
-	stored, err := NewStoredPrompt(p,
-		SaveOptions{Text: s.StoreText, Now: now, TTL: s.Retention, Generation: got.access.Generation})
+	stored, err := NewStoredPrompt(p, SaveOptions{
+		Text: s.StoreText, Now: now, TTL: s.Retention, Generation: got.access.Generation,
+		SessionCreatedAt: sel.session.CreatedAt,
+	})
 	if err != nil {
 		return Prompt{}, err
 	}

@@ -23,7 +23,8 @@ func testAppend(t *testing.T, s *fixture) {
 	want := conversation.Message{
 		ID: a.Messages[1].ID, Seq: 2, SessionID: "p", Context: "program_designer", CoachID: "c1", AgentID: "coach",
 		Role: conversation.Assistant, Content: "Done.", Tokens: 2, Timestamp: Now.Add(time.Millisecond), Mode: "build",
-		Metadata: map[string]any{"interrupted": true, "n": 1.0, "list": []any{"a"}},
+		Metadata:         map[string]any{"interrupted": true, "n": 1.0, "list": []any{"a"}},
+		SessionCreatedAt: Now,
 	}
 	if diff := cmp.Diff(want, a.Messages[1]); diff != "" {
 		t.Errorf("appended (-want +got):\n%s", diff)

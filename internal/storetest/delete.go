@@ -162,14 +162,17 @@ func testMessageByID(t *testing.T, s *fixture) {
 }
 
 func testSessionsOfMessages(t *testing.T, s *fixture) {
-	_, a := newSession(t, s, coach, "a", "1", "2")
-	_, b := newSession(t, s, "workout_log", "b", "3")
+	sa, a := newSession(t, s, coach, "a", "1", "2")
+	sb, b := newSession(t, s, "workout_log", "b", "3")
 	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, Now); err != nil {
 		t.Fatal(err)
 	}
 	ids := []string{a[0].ID, a[1].ID, b[0].ID, "none", a[0].ID}
 	got, err := s.Sources.SessionsOf(t.Context(), alice, ids)
-	if diff := cmp.Diff(map[string]string{a[0].ID: "a", b[0].ID: "b"}, got); err != nil || diff != "" {
+	want := map[string]erasure.Source{
+		a[0].ID: {SessionID: "a", CreatedAt: sa.CreatedAt}, b[0].ID: {SessionID: "b", CreatedAt: sb.CreatedAt},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("(-want +got), %v:\n%s", err, diff)
 	}
 	if got, err := s.Sources.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
@@ -352,8 +355,9 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 		saved = append(saved, k)
 	}
 	for range 2 {
-		from, to := saved[1].CreatedAt, saved[3].CreatedAt.Add(time.Second)
-		if err := s.PromptDeletion.DeletePrompts(t.Context(), alice, "a", from, to); err != nil {
+		to := saved[3].CreatedAt.Add(time.Second)
+		span := erasure.PromptSpan{SessionID: "a", From: saved[1].CreatedAt, To: to, DeletedAt: to}
+		if err := s.PromptDeletion.DeletePrompts(t.Context(), alice, span); err != nil {
 			t.Fatal(err)
 		}
 	}

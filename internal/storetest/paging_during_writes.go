@@ -229,7 +229,7 @@ func (r listUser) messages() pagedList {
 			if err != nil {
 				return err
 			}
-			m, err := r.s.MessageDeletion.Message(r.ctx, r.user, sessions[id], id)
+			m, err := r.s.MessageDeletion.Message(r.ctx, r.user, sessions[id].SessionID, id)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,74 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// TestLateWritesOfADeletedSession makes every write that a worker may make late, for a session that was deleted and
+// created again under its id. Each of them fails or does nothing, and the new session stays as it is.
+func TestLateWritesOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	table, clock := dynamotest.Table(t), newClock()
+	s := dynamotest.Open(t, table, clock.option())
+	late := dynamotest.Open(t, table, clock.option(), dynamo.WithIdle(time.Hour)) // has the old session in its cache
+	newSession(t, s, alice, "coach_conversation", "a", "old 1", "old 2")
+	begun := withKey(oneMessage("a", "old 3"), "turn")
+	turn, err := late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := late.Sessions.Session(t.Context(), alice, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", storetest.Now); err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(time.Second)
+	want := newSession(t, s, alice, "coach_conversation", "a", "new 1", "new 2", "new 3")
+
+	through := conversation.Watermark{Seq: 3, At: old.LastMessageAt}
+	empty := summaryOf(old, 3)
+	empty.Text = ""
+	for name, err := range map[string]error{
+		"finish turn": errorOf(late.Turns.FinishTurn(t.Context(), alice, turn, conversation.NewMessage{
+			Role: conversation.Assistant, Content: "late",
+		})),
+		"repeat turn":    errorOf(late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)),
+		"save summary":   late.Summaries.SaveSummary(t.Context(), alice, old, summaryOf(old, 3)),
+		"save watermark": late.Summaries.SaveSummary(t.Context(), alice, old, empty),
+		"mark indexed":   late.Indexing.MarkIndexed(t.Context(), alice, old, through),
+		"rearm session":  late.Summaries.Rearm(t.Context(), alice, old, storetest.Now),
+		"delete message": errorOf(late.MessageDeletion.DeleteMessage(t.Context(), alice, turn.Message, nil, storetest.Now)),
+	} {
+		if err == nil || fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := late.Summaries.Settle(t.Context(), alice, old); err != nil {
+		t.Errorf("settle: %v", err)
+	}
+	if vectors, err := late.SessionDeletion.DeleteSummaries(t.Context(), alice, old); err != nil || len(vectors) > 1 {
+		t.Errorf("delete summaries: %v, %v", vectors, err)
+	}
+	got, err := s.Sessions.Session(t.Context(), alice, "a")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("the new session (-want +got), %v:\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]string{"new 1", "new 2", "new 3"}, contents(t, table, "a")); diff != "" {
+		t.Errorf("its messages (-want +got):\n%s", diff)
+	}
+	again, err := s.Messages.Append(t.Context(), alice, oneMessage("a", "new 4"))
+	if err != nil || again.Messages[0].Seq != 4 {
+		t.Errorf("append to it: %+v, %v", again, err)
+	}
+}
