@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,8 @@ type Problem struct {
 		Field   string `json:"field"`
 		Message string `json:"message"`
 	} `json:"errors"`
+	// RetryAfter is how long the answer asks to wait, 0 where it asks nothing.
+	RetryAfter time.Duration `json:"-"`
 }
 
 // Error returns the status, the code and the details.
@@ -139,6 +142,9 @@ func problem(response *http.Response) error {
 		p.Detail = "the answer is not a problem document"
 	}
 	p.Status = response.StatusCode
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		p.RetryAfter = time.Duration(seconds) * time.Second
+	}
 	return p
 }
 

@@ -26,6 +26,7 @@ type fake struct {
 	turn     conversation.Turn
 	begun    conversation.Append
 	finished []conversation.NewMessage
+	spent    int
 	renewed  []time.Duration
 	saved    []prompt.StoredPrompt
 	reported []string
@@ -52,8 +53,9 @@ func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, _ conversatio
 }
 
 func (f *fake) FinishTurn(
-	_ context.Context, _ conversation.UserID, _ conversation.Turn, answer conversation.NewMessage,
+	_ context.Context, _ conversation.UserID, turn conversation.Turn, answer conversation.NewMessage,
 ) (conversation.Message, error) {
+	f.spent = turn.Spent
 	f.finished = append(f.finished, answer)
 	return conversation.Message{ID: "msg_answer"}, f.finishErr
 }
@@ -61,7 +63,7 @@ func (f *fake) FinishTurn(
 func (f *fake) Build(context.Context, conversation.UserID, prompt.Request) (prompt.Prompt, error) {
 	return prompt.Prompt{
 		ID: "prm_1", System: "be kind", Messages: []prompt.Message{{Role: "user", Content: "hello"}},
-		Tools: []llm.Tool{{Name: "search_conversations"}},
+		Tools: []llm.Tool{{Name: "search_conversations"}}, Tokens: prompt.Tokens{Total: 100},
 	}, f.promptErr
 }
 
@@ -376,5 +378,43 @@ func TestInvalidFieldsAreNamed(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"sessionId", "message"}, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+// TestSpentTokens counts what a turn costs: the usage of all its calls, or an estimate of it where the model says none.
+func TestSpentTokens(t *testing.T) {
+	t.Parallel()
+	usage := llm.Usage{PromptTokens: 30, CompletionTokens: 10, TotalTokens: 40}
+	const text = "Rest."
+	for name, tt := range map[string]struct {
+		answers []llm.Completion
+		failure error
+		want    int
+	}{
+		"one call": {[]llm.Completion{{Text: text, Usage: usage}}, nil, 40},
+		"a search": {
+			[]llm.Completion{{ToolCalls: []llm.ToolCall{{ID: "1"}}, Usage: usage}, {Text: text, Usage: usage}}, nil, 80,
+		},
+		"cut off":   {[]llm.Completion{{Text: text}}, errors.New("lost"), 100 + len(text)},
+		"no counts": {[]llm.Completion{{Text: text}}, nil, 100 + len(text)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			answers := tt.answers
+			f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
+				next := answers[0]
+				if answers = answers[1:]; next.Text != "" {
+					if err := emit(next.Text); err != nil {
+						return next, err
+					}
+				}
+				return next, tt.failure
+			}
+			run(t, t.Context(), f)
+			if f.spent != tt.want {
+				t.Errorf("%d tokens, want %d", f.spent, tt.want)
+			}
+		})
 	}
 }

@@ -26,7 +26,8 @@ type Answer struct {
 // stream once, and may stop early when its client goes away: the generation runs to its end all the same.
 //
 // The errors of Start are failures before the first event: Invalid, NotFound for the session, Conflict with RetryAfter
-// while another request with the same idempotency key generates, IdempotencyMismatch, or Unavailable.
+// while another request with the same idempotency key generates, IdempotencyMismatch, RateLimited with RetryAfter when
+// the user's tokens of the day are spent, or Unavailable.
 func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
 	if err := r.validate(); err != nil {
 		return Answer{}, err
@@ -184,9 +185,12 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	}
 	metadata[metaFinish] = done.FinishReason
 	metadata[metaUsage] = usageMap(done.Usage)
+	tokens := g.Tokens.Count(g.text.String())
+	// An answer that was cut, and some services' answers, come without their usage.
+	g.turn.Spent = cmp.Or(done.Usage.TotalTokens, g.prompt.Tokens.Total+tokens)
 	answer, err := g.Turns.FinishTurn(ctx, g.user, g.turn, conversation.NewMessage{
 		Role: conversation.Assistant, Content: g.text.String(), AgentID: g.request.AgentID,
-		Metadata: metadata, Tokens: g.Tokens.Count(g.text.String()),
+		Metadata: metadata, Tokens: tokens,
 	})
 	if err != nil {
 		return Done{}, err

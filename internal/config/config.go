@@ -45,6 +45,9 @@ type Config struct {
 	PromptDays int `env:"PROMPT_DAYS" envDefault:"7"`
 	// BackgroundModel is false to stop all background model calls.
 	BackgroundModel bool `env:"BACKGROUND_MODEL_CALLS" envDefault:"true"`
+	// DailyTokens is how many tokens of the chat and background models a user may spend in a day of UTC. 0 means any
+	// number.
+	DailyTokens int `env:"DAILY_TOKENS"`
 	// ChatTimeout limits one generation of the coach.
 	ChatTimeout time.Duration `env:"CHAT_TIMEOUT" envDefault:"120s"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"INFO"`

@@ -73,6 +73,14 @@ type Turn struct {
 	Idempotency Idempotency
 	// Lease identifies this holder of the turn. It is empty without an idempotency key.
 	Lease string
+	// Spent is how many tokens the model took for the answer. The caller sets it before it finishes the turn.
+	Spent int
+}
+
+// DayUsage is how many tokens of the models a user spent on a day, as in 2026-02-05.
+type DayUsage struct {
+	Day    string `json:"day"`
+	Tokens int64  `json:"tokens"`
 }
 
 // TurnStore stores turns. A turn with an idempotency key has a lease, so that one request at a time generates its
@@ -80,7 +88,8 @@ type Turn struct {
 type TurnStore interface {
 	// BeginTurn stores the one user message of in and takes the lease, in one transaction. While another request holds
 	// the lease, it returns a Conflict with RetryAfter. If that request has finished, it returns the turn with its
-	// Answer. If the lease has expired, it takes the lease and returns the turn with the message already stored.
+	// Answer. If the lease has expired, it takes the lease and returns the turn with the message already stored. For a
+	// user who has spent the day's tokens it stores nothing and returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
 	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn, so that a repeated request
 	// can generate at once. A Conflict means that another request has taken the lease.

@@ -51,6 +51,9 @@ type appender struct {
 	of *conversation.Session
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
 	addRecord func(*transaction, key, conversation.Appended) int
+	// addQuota adds the check of the user's quota, or what the messages have cost, and returns its place. It is nil where
+	// there is no quota.
+	addQuota func(*transaction, conversation.Session) int
 }
 
 // append tries until the messages are stored, the time is over, or the append is refused. existing is the idempotency
@@ -99,6 +102,9 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		if existing, failed := failures.existing(attempt.recordPlace); failed {
 			return attempt.result, existing, nil
 		}
+		if _, spent := failures.existing(attempt.quotaPlace); spent {
+			return out, nil, a.db.quotaSpent()
+		}
 		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
 			return out, nil, failed(op, err)
 		}
@@ -107,9 +113,10 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 
 // appendAttempt is one transaction of an append, with the places of its conditions.
 type appendAttempt struct {
-	tx                        *transaction
-	result                    conversation.Appended
-	sessionPlace, recordPlace int // recordPlace is -1 without an idempotency key
+	tx     *transaction
+	result conversation.Appended
+	// recordPlace is -1 without an idempotency key, quotaPlace without a quota.
+	sessionPlace, recordPlace, quotaPlace int
 }
 
 func (a *appender) newAttempt(session conversation.Session) (appendAttempt, error) {
@@ -119,7 +126,8 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 	messages, after := session.Extend(a.messages, a.now)
 	after.Summary = nil
 	try := appendAttempt{
-		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after}, recordPlace: -1,
+		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after},
+		recordPlace: -1, quotaPlace: -1,
 	}
 	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok || session.Placement != conversation.Shared {
@@ -139,6 +147,9 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 	}
 	if a.addRecord != nil {
 		try.recordPlace = a.addRecord(try.tx, k, try.result)
+	}
+	if a.addQuota != nil {
+		try.quotaPlace = a.addQuota(try.tx, session)
 	}
 	return try, nil
 }

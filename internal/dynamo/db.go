@@ -32,8 +32,11 @@ type DB struct {
 	now    func() time.Time
 	random io.Reader
 	idle   time.Duration
-	cache  *sessionCache
-	locks  *keyedMutex // of the sessions that are being appended to
+	// dailyTokens is how many tokens a user may spend in a day, 0 for any number.
+	dailyTokens int
+
+	cache *sessionCache
+	locks *keyedMutex // of the sessions that are being appended to
 }
 
 // Option changes how a DB works.

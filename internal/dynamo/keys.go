@@ -32,6 +32,7 @@ const (
 	generationSK    = controlPrefix + "generation"
 	preferencesSK   = controlPrefix + "preferences"
 	tombstonePrefix = controlPrefix + "tombstone#"
+	usagePrefix     = controlPrefix + "usage#"
 	// erasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
 	erasingSK = livePrefix + "erasing"
 

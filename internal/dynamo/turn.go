@@ -50,6 +50,9 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 			return t.put(record, isFreeKey(done.Session.Generation, s.db.now()))
 		}
 	}
+	if s.db.dailyTokens > 0 {
+		a.addQuota = func(t *transaction, in conversation.Session) int { return s.db.checkQuota(t, user, in.Generation) }
+	}
 	out, existing, err := a.append(ctx)
 	if err != nil {
 		return conversation.Turn{}, err
@@ -195,6 +198,11 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	a.of = &turn.Session
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
+	}
+	if s.db.dailyTokens > 0 && turn.Spent > 0 {
+		a.addQuota = func(t *transaction, in conversation.Session) int {
+			return s.db.addSpent(t, user, in.Generation, turn.Spent)
+		}
 	}
 	out, existing, err := a.append(ctx)
 	if err != nil {

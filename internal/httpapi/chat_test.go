@@ -265,6 +265,10 @@ func TestChatErrorsBeforeTheFirstEvent(t *testing.T) {
 		"still running": {
 			"user:ann", hello, &fault.Error{Code: fault.Conflict, RetryAfter: 2 * time.Second}, 409, "conflict", "2",
 		},
+		"tokens spent": {
+			"user:ann", hello, &fault.Error{Code: fault.RateLimited, RetryAfter: 5400 * time.Second}, 429, "rate_limited",
+			"5400",
+		},
 		"no message": {"user:ann", `{"sessionId":"s1"}`, nil, 422, "invalid", ""},
 		"long message": {
 			"user:ann", `{"sessionId":"s1","message":"` + strings.Repeat("x", 256<<10+1) + `"}`, nil, 422, "invalid", "",

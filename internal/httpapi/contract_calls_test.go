@@ -100,6 +100,7 @@ func allFunctions(t *testing.T, store stores) http.Handler {
 	coach := httpapi.Coach(httpapi.CoachDeps{
 		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
+			Usage: usage{},
 		},
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

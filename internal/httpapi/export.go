@@ -31,6 +31,12 @@ type ExportDeps struct {
 	LongTerm LongTerm
 	Spines   Snapshotter
 	Prompts  PromptLister
+	Usage    UsageReader
+}
+
+// UsageReader reads how many tokens of the models a user spent, by day.
+type UsageReader interface {
+	Usage(ctx context.Context, user conversation.UserID) ([]conversation.DayUsage, error)
 }
 
 // PromptLister lists the stored prompts of a user with their manifests and texts.
@@ -156,6 +162,7 @@ func (s exports) lines(ctx context.Context, c Caller) iter.Seq2[exportLine, erro
 		singletonLine(ctx, user, "userSummary", userSummary(s.server, l.UserSummary)),
 		singletonLine(ctx, user, "preferences", preferences(s.server, l.Preferences)),
 		s.spines(ctx, user),
+		s.usage(ctx, user),
 		listLines("coach", c.coachFor, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return l.Coaches.Coaches(ctx, user, p)
 		}),
@@ -205,6 +212,21 @@ func (s exports) conversations(ctx context.Context, user conversation.UserID) it
 				if !yield(m, err) {
 					return
 				}
+			}
+		}
+	}
+}
+
+func (s exports) usage(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
+	return func(yield func(exportLine, error) bool) {
+		days, err := s.Usage.Usage(ctx, user)
+		if err != nil {
+			yield(exportLine{}, err)
+			return
+		}
+		for _, day := range days {
+			if !yield(exportLine{"usage", day}, nil) {
+				return
 			}
 		}
 	}

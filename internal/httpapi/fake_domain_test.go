@@ -81,6 +81,13 @@ func (l *fakePrompts) ListFull(
 	return paged([]prompt.Record{whole}, page, nil)
 }
 
+// usage is what every user has spent.
+type usage []conversation.DayUsage
+
+func (u usage) Usage(context.Context, conversation.UserID) ([]conversation.DayUsage, error) {
+	return u, nil
+}
+
 // fakeRecaller finds one summary and one message and remembers the queries.
 type fakeRecaller struct {
 	query    recall.ContextQuery

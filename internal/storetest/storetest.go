@@ -35,6 +35,7 @@ type Stores struct {
 	Todos         longterm.Collection[longterm.Todo]
 
 	Summaries    summary.Store
+	Quota        summary.Quota
 	Indexing     memory.Store
 	Recall       recall.Store
 	PromptSource prompt.Store

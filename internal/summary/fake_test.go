@@ -40,6 +40,7 @@ type fake struct {
 	failRead error
 	failSave func(summary.Summary) error
 	users    []string
+	quota    fakeQuota
 }
 
 func newFake() *fake {
@@ -258,7 +259,7 @@ func (f *fake) Complete(ctx context.Context, r llm.Request) (llm.Completion, err
 		"summary": "model: " + r.Messages[1].Content, "confidence": 0.8, "hasGoals": true,
 		"tags": []string{" Hip Thrusts!", "hip thrusts", "[/INST]", "", "Knie\nschmerzen", "5x5", "back-squat", "sixth"},
 	})
-	return llm.Completion{Text: string(text), Model: "m"}, err
+	return llm.Completion{Text: string(text), Model: "m", Usage: llm.Usage{TotalTokens: 70}}, err
 }
 
 func (f *fake) IndexSummary(_ context.Context, _ conversation.UserID, s summary.Summary) error {
@@ -282,7 +283,7 @@ func (f *fake) Count(text string) int { return len(strings.Fields(text)) }
 
 func (f *fake) service() *summary.Service {
 	return summary.New(summary.Deps{
-		Store: f, Model: f, Index: f, Messages: f, Tokens: f, Now: time.Now,
+		Store: f, Model: f, Quota: &f.quota, Index: f, Messages: f, Tokens: f, Now: time.Now,
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

@@ -76,6 +76,7 @@ type input struct {
 	attributes []string // the session's attributes, where these are summarised instead
 	through    conversation.Watermark
 	rated      bool // the record type has a rating
+	generation int64
 	reason     TriggerReason
 	kept       map[string]any // the fields of the summary so far
 }
@@ -83,7 +84,10 @@ type input struct {
 // newInput takes messages up to the limit of one model call. Stored system messages are not part of the conversation.
 // If there are no others, a completed session is summarised from its attributes.
 func newInput(session conversation.Session, messages []conversation.Message, reason TriggerReason) input {
-	in := input{through: conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}, reason: reason}
+	in := input{
+		through: conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}, reason: reason,
+		generation: session.Generation,
+	}
 	if surface, err := conversation.SurfaceOf(session.Context); err == nil {
 		in.rated = surface.Rated
 	}
@@ -183,6 +187,10 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		Messages: []llm.Message{{Role: "system", Content: system}, {Role: "user", Content: in.render()}},
 		Schema:   form, MaxTokens: 400, User: hex.EncodeToString(sum[:16]),
 	})
+	// What an answer of no use has cost counts too.
+	if counted := s.Quota.Spend(ctx, user, in.generation, out.Usage.TotalTokens); counted != nil {
+		s.Report(ctx, "count tokens", counted)
+	}
 	if err != nil {
 		return answer{err: err}
 	}

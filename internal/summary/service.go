@@ -49,6 +49,14 @@ type Completer interface {
 	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
 }
 
+// Quota limits how many tokens of the model a user spends in a day.
+type Quota interface {
+	// Reset returns when the user has tokens again, the zero time while the user has some.
+	Reset(ctx context.Context, user conversation.UserID) (time.Time, error)
+	// Spend counts tokens of a user of that generation.
+	Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error
+}
+
 // Indexer writes a stored summary to the vector index.
 type Indexer interface {
 	IndexSummary(ctx context.Context, user conversation.UserID, s Summary) error
@@ -68,6 +76,7 @@ type Counter interface {
 type Deps struct {
 	Store    Store
 	Model    Completer
+	Quota    Quota
 	Index    Indexer
 	Messages Repairer
 	Tokens   Counter

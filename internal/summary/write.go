@@ -100,7 +100,9 @@ func (s *Service) step(
 func (s *Service) summarizeInput(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input,
 ) (conversation.Session, error) {
-	if !s.Background {
+	if may, err := s.mayAsk(ctx, user); err != nil {
+		return session, err
+	} else if !may {
 		return s.saveFallback(ctx, user, session, in)
 	}
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -123,6 +125,15 @@ func (s *Service) summarizeInput(
 		return session, err
 	}
 	return s.saveAnswer(ctx, user, session, in, a) // a fallback that was not stored is not needed any more
+}
+
+// mayAsk reports whether the model may be asked for the user: background calls are on, and the user has tokens left.
+func (s *Service) mayAsk(ctx context.Context, user conversation.UserID) (bool, error) {
+	if !s.Background {
+		return false, nil
+	}
+	reset, err := s.Quota.Reset(ctx, user)
+	return reset.IsZero(), err
 }
 
 // saveAnswer stores the model's answer. When the model failed, it stores a fallback unless a summary covers the input

@@ -36,6 +36,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 		UserSummaries: dynamo.NewUserSummaryStore(db), Preferences: dynamo.NewPreferencesStore(db),
 		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
 		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
+		Quota:     dynamo.NewQuotaStore(db),
 		Summaries: dynamo.NewSummarySource(db), Indexing: dynamo.NewMemorySource(db), Recall: dynamo.NewRecallSource(db),
 		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
 		MessageDeletion: deletion, SessionDeletion: deletion, PromptDeletion: prompts, Sources: deletion,

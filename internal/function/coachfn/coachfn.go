@@ -46,7 +46,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err := start.Wait(); err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle),
+		dynamo.WithDailyTokens(cfg.DailyTokens))
 	service, err := chats(cfg, rt, db)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func export(db *dynamo.DB) httpapi.ExportDeps {
 	return httpapi.ExportDeps{
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db),
 		LongTerm: function.LongTerm(db), Spines: dynamo.NewLongTermStore(db),
-		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}),
+		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}), Usage: dynamo.NewQuotaStore(db),
 	}
 }
 

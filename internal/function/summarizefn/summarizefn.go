@@ -29,14 +29,16 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle),
+		dynamo.WithDailyTokens(cfg.DailyTokens))
 	index, err := function.Indexer(cfg, db)
 	if err != nil {
 		return nil, err
 	}
 	messages := memory.New(dynamo.NewMemorySource(db), index)
 	service := summary.New(summary.Deps{
-		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI.Background()), Index: index, Messages: messages,
+		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI.Background()),
+		Quota: dynamo.NewQuotaStore(db), Index: index, Messages: messages,
 		Tokens: token.New(), Now: time.Now, Report: function.Report(rt.Log),
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,

@@ -1,0 +1,68 @@
+package e2e_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+// TestDailyTokens has users who may spend a few answers' tokens a day. When they are spent, the chat is refused until
+// the day ends, summaries are made without a model, and everything else goes on.
+func TestDailyTokens(t *testing.T) {
+	t.Parallel()
+	stack := startStack(t, "DAILY_TOKENS=2000", "TRIGGERS=messages=4,idle=10s,sweep=1s")
+	ann, err := client.New(stack.Base).As(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, ann, "coach_conversation", "s")
+	var problem *client.Problem
+	answered := 0
+	for ; answered < 10 && problem == nil; answered++ {
+		var a answer
+		err := ann.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, a.read)
+		if err != nil && !errors.As(err, &problem) || err == nil && a.Last != "done" {
+			t.Fatalf("turn %d ended in %q, %v", answered, a.Last, err)
+		}
+	}
+	if problem == nil || problem.Status != 429 || problem.Code != "rate_limited" {
+		t.Fatalf("after %d turns %v, want 429", answered, problem)
+	}
+	if answered--; answered < 1 {
+		t.Errorf("%d turns were answered", answered)
+	}
+	now := time.Now().UTC()
+	left := now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
+	if wait := problem.RetryAfter; wait < left-time.Minute || wait > left+time.Minute {
+		t.Errorf("retry after %v, want the rest of the day, %v", wait, left)
+	}
+	if n := len(messages(t, ann, "s")); n != 2*answered {
+		t.Errorf("%d messages of %d turns", n, answered)
+	}
+	// Another session, because the first one's summary may be the model's.
+	open(t, ann, "coach_conversation", "more")
+	for range 5 {
+		body := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Still writing."}}}
+		do(t, ann, http.MethodPost, "/v1/sessions/more/messages", body, nil)
+	}
+	eventually(t, 10*time.Second, "an extractive summary", func() bool {
+		var session struct{ Summary *struct{ Kind string } }
+		do(t, ann, http.MethodGet, "/v1/sessions/more", nil, &session)
+		if session.Summary != nil && session.Summary.Kind != "extractive" {
+			t.Fatalf("a summary by the %s", session.Summary.Kind)
+		}
+		return session.Summary != nil
+	})
+	bob, err := client.New(stack.Base).As(t.Context(), "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, bob, "coach_conversation", "s")
+	talk(t, bob, "s", swap)
+	do(t, ann, http.MethodDelete, "/v1/user", nil, nil)
+	open(t, ann, "coach_conversation", "s")
+	talk(t, ann, "s", swap)
+}

@@ -1,0 +1,109 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// QuotaStore counts the models' tokens that users spend in a day, in one record for each user and day. A day is one of
+// UTC. It is safe for concurrent use.
+//
+// The record takes no call of its own from a turn of the chat. The transaction that stores the question checks it, and
+// the one that stores the answer adds to it. So turns that begin before another one's answer is stored are not refused:
+// a user can pass the quota by what is answered at once. A turn without an answer is not counted.
+type QuotaStore struct{ db *DB }
+
+// NewQuotaStore returns the counters of a DB.
+func NewQuotaStore(db *DB) *QuotaStore { return &QuotaStore{db} }
+
+// WithDailyTokens sets how many tokens a user may spend in a day. Nothing is counted without it, or at 0.
+func WithDailyTokens(n int) Option { return func(db *DB) { db.dailyTokens = n } }
+
+// usageLife is how long a counter is kept after its day.
+const usageLife = 24 * time.Hour
+
+// usageKey is the key of a user's counter of the day of a time.
+func usageKey(user conversation.UserID, now time.Time) key {
+	return key{partition(user), usagePrefix + now.UTC().Format(time.DateOnly)}
+}
+
+// nextDay is when the day of a time ends.
+func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) }
+
+// Reset returns when the user has tokens again. It is the zero time while the user has some.
+func (s *QuotaStore) Reset(ctx context.Context, user conversation.UserID) (time.Time, error) {
+	if s.db.dailyTokens <= 0 {
+		return time.Time{}, nil
+	}
+	now := s.db.now()
+	k := usageKey(user, now)
+	records, err := s.db.readCurrent(ctx, "read quota", user, k)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if it, ok := records.current(user, k); !ok || it.int64(attrTokens) < int64(s.db.dailyTokens) {
+		return time.Time{}, nil
+	}
+	return nextDay(now), nil
+}
+
+// Spend adds tokens that were spent outside a turn. It does nothing for a user who was erased since that generation.
+func (s *QuotaStore) Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error {
+	if s.db.dailyTokens <= 0 || tokens <= 0 {
+		return nil
+	}
+	t := s.db.transaction()
+	t.check(generationKey(user), isGeneration(generation))
+	s.db.addSpent(t, user, generation, tokens)
+	_, err := s.db.commit(ctx, "count tokens", t, s.db.backoff())
+	return err
+}
+
+// Usage returns what the user spent on the days that are still kept, earliest first.
+func (s *QuotaStore) Usage(ctx context.Context, user conversation.UserID) ([]conversation.DayUsage, error) {
+	current, err := s.db.readCurrent(ctx, "read usage", user)
+	if err != nil {
+		return nil, err
+	}
+	var days []conversation.DayUsage
+	for it, err := range s.db.query(ctx, "read usage", query{where: withPrefix(user, usagePrefix)}) {
+		if err != nil {
+			return nil, err
+		}
+		if it.int64(attrGeneration) >= current.generation(user) {
+			day := it.string(attrSK)[len(usagePrefix):]
+			days = append(days, conversation.DayUsage{Day: day, Tokens: it.int64(attrTokens)})
+		}
+	}
+	return days, nil
+}
+
+// checkQuota adds the condition that the user has tokens left.
+func (db *DB) checkQuota(t *transaction, user conversation.UserID, generation int64) int {
+	hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(db.dailyTokens))),
+		field(attrGeneration).LessThan(value(intAttr(generation))))
+	return t.check(usageKey(user, db.now()), hasTokens)
+}
+
+// addSpent adds tokens to the user's counter.
+func (db *DB) addSpent(t *transaction, user conversation.UserID, generation int64, tokens int) int {
+	now := db.now()
+	u := expression.Add(field(attrTokens), value(intAttr(tokens))).
+		Set(field(attrGeneration), value(intAttr(generation))).
+		Set(field(TTLAttribute), value(intAttr(nextDay(now).Add(usageLife).Unix())))
+	isOwn := notExists().Or(field(attrGeneration).LessThanEqual(value(intAttr(generation))))
+	return t.update(usageKey(user, now), u, isOwn)
+}
+
+// quotaSpent is the refusal of a turn of a user who has no tokens left.
+func (db *DB) quotaSpent() error {
+	now := db.now()
+	f := fault.New(fault.RateLimited, "today's tokens of this user are spent; there are new ones at 00:00 UTC")
+	f.RetryAfter = nextDay(now).Sub(now)
+	return f
+}

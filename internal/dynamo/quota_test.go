@@ -1,0 +1,191 @@
+package dynamo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+const dailyTokens = 1_000
+
+// quotaCase is a table whose users have a daily quota, with a session of alice.
+type quotaCase struct {
+	storetest.Stores
+	table string
+	quota *dynamo.QuotaStore
+	calls callCounter
+	now   time.Time
+}
+
+func newQuotaCase(t *testing.T, tokens int) *quotaCase {
+	t.Helper()
+	c := &quotaCase{table: dynamotest.Table(t), now: storetest.Now}
+	api := &interceptor{api: dynamodbtest.Client(t), call: c.calls.call}
+	db := dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithDailyTokens(tokens))
+	c.Stores, c.quota = dynamotest.Stores(db), dynamo.NewQuotaStore(db)
+	c.open(t, alice)
+	return c
+}
+
+func (c *quotaCase) open(t *testing.T, user conversation.UserID) {
+	t.Helper()
+	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}
+	if _, err := c.Sessions.CreateSession(t.Context(), user, in, noKey); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *quotaCase) begin(t *testing.T, user conversation.UserID, key string) (conversation.Turn, error) {
+	in := oneMessage("a", "q")
+	in.Idempotency = conversation.Idempotency{Scope: "chat", Key: key, BodyHash: "h"}
+	return c.Turns.BeginTurn(t.Context(), user, in, time.Minute)
+}
+
+// turn is a whole turn that takes a number of tokens.
+func (c *quotaCase) turn(t *testing.T, user conversation.UserID, key string, tokens int) error {
+	turn, err := c.begin(t, user, key)
+	if err != nil {
+		return err
+	}
+	turn.Spent = tokens
+	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	return errorOf(c.Turns.FinishTurn(t.Context(), user, turn, answer))
+}
+
+// checkSpent fails unless err refuses a turn until the end of the day.
+func (c *quotaCase) checkSpent(t *testing.T, err error) {
+	t.Helper()
+	end := c.now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	if !fault.Is(err, fault.RateLimited) || fault.From(err).RetryAfter != end.Sub(c.now) {
+		t.Errorf("error %v, want rate limited until %v", err, end)
+	}
+}
+
+func TestSpentQuotaRefusesTurns(t *testing.T) {
+	t.Parallel()
+	c := newQuotaCase(t, dailyTokens)
+	for i, tokens := range []int{600, 399, 500} { // one token is left before the last
+		if err := c.turn(t, alice, fmt.Sprint(i), tokens); err != nil {
+			t.Fatalf("turn %d: %v", i, err)
+		}
+	}
+	before := dynamotest.Keys(t, c.table, alice)
+	_, err := c.begin(t, alice, "over")
+	c.checkSpent(t, err)
+	_, err = c.begin(t, alice, "")
+	c.checkSpent(t, err)
+	if diff := cmp.Diff(before, dynamotest.Keys(t, c.table, alice)); diff != "" {
+		t.Errorf("the refused turns stored something (-before +after)\n%s", diff)
+	}
+	replayed, err := c.begin(t, alice, "1")
+	if err != nil || replayed.Answer == nil || replayed.Answer.Content != "a" {
+		t.Errorf("a repeat of a finished turn: %+v, %v", replayed, err)
+	}
+	if _, err := c.Messages.Append(t.Context(), alice, oneMessage("a", "still there")); err != nil {
+		t.Errorf("append: %v", err)
+	}
+	c.open(t, "bob")
+	if err := c.turn(t, "bob", "k", 1); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	c.now = c.now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	if err := c.turn(t, alice, "over", 1); err != nil {
+		t.Errorf("the next day: %v", err)
+	}
+}
+
+func TestQuotaTakesNoCallFromATurn(t *testing.T) {
+	t.Parallel()
+	for _, tokens := range []int{0, dailyTokens} {
+		c := newQuotaCase(t, tokens)
+		c.calls.take()
+		if err := c.turn(t, alice, "k", 10); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"TransactWriteItems", "TransactWriteItems"}
+		if diff := cmp.Diff(want, c.calls.take()); diff != "" {
+			t.Errorf("a turn with a quota of %d (-want +got)\n%s", tokens, diff)
+		}
+		counted := strings.Contains(fmt.Sprint(dynamotest.Keys(t, c.table, alice)), "control#usage#2")
+		if counted != (tokens > 0) {
+			t.Errorf("counted %v with a quota of %d", counted, tokens)
+		}
+		if tokens > 0 {
+			continue
+		}
+		if reset, err := c.quota.Reset(t.Context(), alice); !reset.IsZero() || err != nil || len(c.calls.take()) != 0 {
+			t.Errorf("without a quota: reset %v, %v", reset, err)
+		}
+		if err := c.quota.Spend(t.Context(), alice, 0, 1e9); err != nil || len(c.calls.take()) != 0 {
+			t.Errorf("without a quota: %v", err)
+		}
+	}
+}
+
+func TestBackgroundTokensCount(t *testing.T) {
+	t.Parallel()
+	c := newQuotaCase(t, dailyTokens)
+	reset := func() time.Time {
+		t.Helper()
+		at, err := c.quota.Reset(t.Context(), alice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	if err := c.turn(t, alice, "k", 400); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.quota.Spend(t.Context(), alice, 0, 599); err != nil || !reset().IsZero() {
+		t.Errorf("with a token left: reset %v, %v", reset(), err)
+	}
+	if err := c.quota.Spend(t.Context(), alice, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	if want := c.now.Truncate(24 * time.Hour).Add(24 * time.Hour); !reset().Equal(want) {
+		t.Errorf("reset %v, want %v", reset(), want)
+	}
+	_, err := c.begin(t, alice, "over")
+	c.checkSpent(t, err)
+	days, err := c.quota.Usage(t.Context(), alice)
+	want := []conversation.DayUsage{{Day: c.now.Format(time.DateOnly), Tokens: dailyTokens}}
+	if diff := cmp.Diff(want, days); diff != "" || err != nil {
+		t.Errorf("usage, %v (-want +got)\n%s", err, diff)
+	}
+}
+
+// TestErasedUsersTokens erases a user who has spent the quota. The counter goes with the user, and a late worker of
+// before adds nothing.
+func TestErasedUsersTokens(t *testing.T) {
+	t.Parallel()
+	c := newQuotaCase(t, dailyTokens)
+	if err := c.turn(t, alice, "k", dailyTokens); err != nil {
+		t.Fatal(err)
+	}
+	erasure, held, err := c.Erasures.BeginErasure(t.Context(), alice, c.now.Add(time.Minute))
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	if at, err := c.quota.Reset(t.Context(), alice); !at.IsZero() || err != nil {
+		t.Errorf("after the erasure began: reset %v, %v", at, err)
+	}
+	if days, err := c.quota.Usage(t.Context(), alice); len(days) != 0 || err != nil {
+		t.Errorf("after the erasure began: usage %v, %v", days, err)
+	}
+	if err := c.quota.Spend(t.Context(), alice, erasure.Generation-1, 5); err != nil {
+		t.Errorf("a late worker: %v", err)
+	}
+	if at, err := c.quota.Reset(t.Context(), alice); !at.IsZero() || err != nil {
+		t.Errorf("after the late worker: reset %v, %v", at, err)
+	}
+}

@@ -1,0 +1,106 @@
+package summary_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+)
+
+// fakeQuota is the quota of one user. reset is when there are tokens again.
+type fakeQuota struct {
+	reset time.Time
+	spent []string
+	fail  error
+}
+
+func (q *fakeQuota) Reset(context.Context, conversation.UserID) (time.Time, error) {
+	if !q.reset.After(time.Now()) {
+		return time.Time{}, q.fail
+	}
+	return q.reset, q.fail
+}
+
+func (q *fakeQuota) Spend(_ context.Context, user conversation.UserID, generation int64, tokens int) error {
+	q.spent = append(q.spent, fmt.Sprint(user, " ", generation, " ", tokens))
+	return q.fail
+}
+
+// TestSummariesWaitForTheQuota triggers a summary of a user who has no tokens left. The model is not asked until there
+// are new ones, and then for everything.
+func TestSummariesWaitForTheQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.quota.reset = time.Now().Add(5 * time.Hour)
+		consume(t, s, f.say("s", "a", "b", "c", "d"))
+		got := f.sessions["s"]
+		if f.calls != 0 || got.Summary == nil || got.Summary.Kind != conversation.Extractive || got.Summarized.Seq != 0 {
+			t.Fatalf("%d model calls, session %+v", f.calls, got)
+		}
+		if f.due["s"].IsZero() {
+			t.Error("the session is not due")
+		}
+		time.Sleep(5 * time.Hour)
+		consume(t, s, f.say("s", "e", "f", "g", "h"))
+		got = f.sessions["s"]
+		if f.calls != 1 || got.Summary.Kind != conversation.ByModel || got.Summarized.Seq != 8 {
+			t.Errorf("%d model calls, session %+v", f.calls, got)
+		}
+		if spent := fmt.Sprint(f.quota.spent); spent != "[ann 1 70]" {
+			t.Errorf("spent %s", spent)
+		}
+	})
+}
+
+// useless answers with what is no summary, at a price.
+type useless struct{ err error }
+
+func (u useless) Complete(context.Context, llm.Request) (llm.Completion, error) {
+	return llm.Completion{Text: "{", Usage: llm.Usage{TotalTokens: 900}}, u.err
+}
+
+func TestUselessAnswersAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{
+		"not JSON": nil, "no room": fault.New(fault.Unavailable, "the model spent its tokens"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			s := f.service()
+			s.Model = useless{failure}
+			consume(t, s, f.say("s", "a", "b", "c", "d"))
+			if spent := fmt.Sprint(f.quota.spent); spent != "[ann 1 900]" {
+				t.Errorf("spent %s", spent)
+			}
+		})
+	}
+}
+
+func TestAnAnswerIsKeptWhenItsTokensCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	change := f.say("s", "a", "b", "c", "d")
+	s.Model = counting{f}
+	consume(t, s, change)
+	if got := f.sessions["s"]; got.Summary == nil || got.Summary.Kind != conversation.ByModel || len(f.reported) != 1 {
+		t.Errorf("reported %v, session %+v", f.reported, got)
+	}
+}
+
+// counting is a model whose tokens cannot be counted.
+type counting struct{ *fake }
+
+func (c counting) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
+	c.quota.fail = errors.New("the store is down")
+	return c.fake.Complete(ctx, r)
+}
