@@ -248,7 +248,8 @@ func TestExport(t *testing.T) {
 		t.Errorf("kinds %s, want %s", got, wantKinds)
 	}
 	want := map[string]int{
-		"profile": 1, "preferences": 1, "spine": 1, "usage": 1, "coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1,
+		"profile": 1, "preferences": 1, "spine": 1, "usage": 1,
+		"coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1,
 		"end": 1,
 	}
 	if diff := cmp.Diff(want, counts); diff != "" {

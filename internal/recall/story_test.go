@@ -24,7 +24,8 @@ func TestTheStory(t *testing.T) {
 	s := newFixture(t)
 	remember := memory.New(s.store.Indexing, s.indexer)
 	summarise := summary.New(summary.Deps{
-		Store: s.store.Summaries, Model: embedder(t), Quota: s.store.Quota, Index: s.indexer, Messages: remember, Tokens: words{}, Now: time.Now,
+		Store: s.store.Summaries, Model: embedder(t), Quota: s.store.Quota,
+		Index: s.indexer, Messages: remember, Tokens: words{}, Now: time.Now,
 		Report:        func(_ context.Context, op string, err error) { t.Errorf("%s: %v", op, err) },
 		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: 20 * time.Second, Background: true,
 	})
