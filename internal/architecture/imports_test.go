@@ -42,6 +42,7 @@ var importRules = map[string]importRule{
 	"internal/strictjson":   {layer: domain},
 	"internal/parallel":     {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/truncate":     {layer: domain},
+	"internal/untrusted":    {layer: domain},
 	"internal/llm":          {layer: domain},
 	"internal/conversation": {layer: domain},
 	"internal/longterm":     {layer: domain},

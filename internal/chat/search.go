@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 const (
@@ -40,8 +41,8 @@ func (g *generation) search(ctx context.Context, call llm.ToolCall) string {
 	return g.renderFound(arguments.Query, found)
 }
 
-// renderFound writes the messages that a search found as JSON, so that their contents can only be values. Times are to
-// the minute. Stored system messages are left out.
+// renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
+// safe as in a prompt. Times are to the minute. Stored system messages are left out.
 func (g *generation) renderFound(query string, found recall.Messages) string {
 	type line struct {
 		When    string `json:"when"`
@@ -54,9 +55,9 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 		if m.Role == conversation.System {
 			continue
 		}
-		content, tokens := m.Content, m.Tokens
-		if part := around(query, content); part != content {
-			content, tokens = part, g.Tokens.Count(part)
+		content, tokens := untrusted.BreakTokens(untrusted.Clean(around(query, m.Content))), m.Tokens
+		if content != m.Content {
+			tokens = g.Tokens.Count(content)
 		}
 		if used+tokens > toolTokens && len(lines) > 0 {
 			continue // shorter messages may still fit

@@ -30,7 +30,11 @@ func selectBlocks(sel *selection) []*block {
 }
 
 // field is one named value of an entry that consists of several, such as a profile.
-type field struct{ label, value string }
+type field struct {
+	label, value string
+	// stored is true if the label is stored text, too.
+	stored bool
+}
 
 // kindMessage is the kind of entries that are messages.
 const kindMessage = "message"

@@ -12,7 +12,8 @@
 //   - block.go asks each block for its candidates, the most valuable block first; the selectors are in select_*.go.
 //     query.go reads from the current message what it needs and whether it refers to an earlier conversation.
 //   - pack.go takes candidates by value until the budget is spent. count.go counts tokens from stored counts.
-//   - render.go writes the blocks in the recipe's format and style; guard.go makes stored text safe in it.
+//   - render.go writes the blocks in the recipe's format and style; guard.go makes stored text safe in it, after
+//     package untrusted has removed what a reader would not see.
 //   - manifest.go records each block and item, its tokens, its decision and the reason.
 //   - archive.go encodes the prompt for the store, and reads it back.
 //
@@ -47,11 +48,12 @@
 //
 //   - It opens no section, closes no tag, begins no item and speaks for no other role. A line of content that begins
 //     like the format's structure gets a backslash. The tagged format escapes angle brackets and ampersands. Items of
-//     lists are folded into one line each.
+//     lists are folded into one line each. The name of an attribute is stored text, too.
 //   - A control token of a chat template, such as <|im_start|> or [INST], gets a backslash behind its first bracket:
 //     <\|im_start|>. It stays readable, and no server takes it for the token.
-//   - Invisible characters that could mislead are removed: control characters, bidirectional overrides and isolates,
-//     tag characters, byte-order marks. Every kind of line break becomes a line feed.
+//   - Characters that a reader would not see are removed (package untrusted): control characters, directional marks,
+//     fillers, tag characters, selectors of variants. Those that a language or an emoji is written with stay where they
+//     are written with them. Every kind of line break becomes a line feed.
 //   - Stored system messages never enter a prompt.
 //   - A message that is told as a role message has no structure around it: only its invisible characters are removed.
 //   - The current message is the user's own turn. It reaches the model unchanged, as a message of its role. In the one

@@ -4,15 +4,17 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // What the tests read back with.
 var (
-	Clean   = clean
+	Clean   = untrusted.Clean
 	OneLine = oneLine
+	Excerpt = excerpt
 	Unguard = unguardLines
 
-	BreakTokens = breakTokens
+	BreakTokens = untrusted.BreakTokens
 
 	Persona        = persona
 	HasVisibleText = hasVisibleText

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // packer adds entries to a prompt, the most valuable first, until its budget is spent. What is dropped is therefore
@@ -245,7 +246,7 @@ func (p *packer) shrink(b *block, e *entry, left int, why string) bool {
 		return false
 	}
 	text, tokens := e.text, e.tokens
-	full := strings.TrimSpace(clean(e.text))
+	full := strings.TrimSpace(untrusted.Clean(e.text))
 	runes := utf8.RuneCountInString(full)
 	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > max(1, e.minChars); n = n * 9 / 10 {
 		e.text, e.tokens = shortened(full, n), 0

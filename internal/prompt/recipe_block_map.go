@@ -47,7 +47,8 @@ var systemMessages = &Format{
 
 var blockMapLabels = startsWithLabel(
 	"[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:", "Conversation summary:",
-	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "Screen:",
+	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "The messages before this one:", "Screen:",
+	"Title:", "Mode:", "Status:",
 )
 
 // Styles of plain lists.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // Format is how a recipe's prompt is written. Guard makes stored text safe in the format: its result can't be mistaken
@@ -160,7 +161,7 @@ func (r renderer) body(s *Style, e *entry) string {
 	if len(e.fields) > 0 {
 		lines := make([]string, len(e.fields))
 		for i, f := range e.fields {
-			lines[i] = s.Field(r.guard(f.label), r.guard(oneLine(clean(f.value))))
+			lines[i] = s.Field(r.label(f), r.guard(oneLine(untrusted.Clean(f.value))))
 		}
 		return strings.Join(lines, "\n")
 	}
@@ -168,11 +169,11 @@ func (r renderer) body(s *Style, e *entry) string {
 	switch {
 	case e.trusted:
 	case s.Message:
-		return clean(text)
+		return untrusted.Clean(text)
 	case s.OneLine:
-		text = r.guard(oneLine(clean(text)))
+		text = r.guard(oneLine(untrusted.Clean(text)))
 	default:
-		text = r.guard(strings.TrimSpace(clean(text)))
+		text = r.guard(strings.TrimSpace(untrusted.Clean(text)))
 	}
 	if s.Wrap != nil {
 		text = s.Wrap(text, e.note)
@@ -180,8 +181,16 @@ func (r renderer) body(s *Style, e *entry) string {
 	return text
 }
 
+// label is a field's label. A stored one is guarded as it stands in its line, with the colon behind it.
+func (r renderer) label(f field) string {
+	if !f.stored {
+		return f.label
+	}
+	return strings.TrimSuffix(r.guard(f.label+":"), ":")
+}
+
 // guard makes stored text safe: it contains no control token and can't be mistaken for the format's structure.
-func (r renderer) guard(text string) string { return r.format.Guard(breakTokens(text)) }
+func (r renderer) guard(text string) string { return r.format.Guard(untrusted.BreakTokens(text)) }
 
 // groupCost is the cost of a conversation's frame.
 func (r renderer) groupCost(g *group) cost {

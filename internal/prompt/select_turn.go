@@ -11,21 +11,23 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // selectNow selects the local date and time to the minute, the time since the last message, and the thread's status.
 func selectNow(sel *selection, _ *Slot) []*entry {
 	fields := []field{{
-		"Local time",
-		sel.now.In(sel.zone).Format("Monday, 2 January 2006, 15:04") + " (" + sel.zone.String() + ")",
+		label: "Local time",
+		value: sel.now.In(sel.zone).Format("Monday, 2 January 2006, 15:04") + " (" + sel.zone.String() + ")",
 	}}
 	last := "none before this one"
 	if at := sel.lastMessage(); !at.IsZero() {
 		last = sinceText(at, sel.now, sel.zone)
 	}
-	fields = append(fields, field{"Last message", last}, field{"Thread", sel.history.status()})
+	fields = append(fields, field{label: "Last message", value: last},
+		field{label: "Thread", value: sel.history.status()})
 	if days := recentDays(sel); days != "" {
-		fields = append(fields, field{"The messages before this one", "of " + days})
+		fields = append(fields, field{label: "The messages before this one", value: "of " + days})
 	}
 	return []*entry{{kind: "now", id: "now", at: sel.now, fields: fields}}
 }
@@ -57,7 +59,7 @@ const (
 // selectState selects the state of the session itself. Only the now block has times (prompt-assembly-map,
 // "Duplications / Contradictions").
 func selectState(sel *selection, _ *Slot) []*entry {
-	fields := []field{{"Screen", contextLabel(sel.Context)}}
+	fields := []field{{label: "Screen", value: contextLabel(sel.Context)}}
 	fields = addField(fields, "Title", excerpt(sel.session.Title, maxAttribute))
 	fields = addField(fields, "Mode", sel.session.Mode)
 	if sel.session.Status != "" && sel.session.Status != conversation.Active {
@@ -65,13 +67,21 @@ func selectState(sel *selection, _ *Slot) []*entry {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sel.session.Attributes)) {
 		if value, ok := scalar(sel.session.Attributes[name]); ok && len(fields) < maxAttributes {
-			fields = addField(fields, excerpt(name, 40), excerpt(value, maxAttribute))
+			fields = addAttribute(fields, excerpt(name, 40), excerpt(value, maxAttribute))
 		}
 	}
 	return []*entry{{
 		kind: "session_state", id: sel.SessionID, sessionID: sel.SessionID, context: sel.Context,
 		fields: fields,
 	}}
+}
+
+// addAttribute adds a field whose label is stored text, if there is anything to see of both.
+func addAttribute(fields []field, label, value string) []field {
+	if !hasVisibleText(label) || !hasVisibleText(value) {
+		return fields
+	}
+	return append(fields, field{label: label, value: value, stored: true})
 }
 
 // scalar writes a value that is not an object, or a list of such values.
@@ -117,7 +127,7 @@ func persona(c longterm.Coach) string {
 	if !hasVisibleText(text) {
 		text = longterm.DefaultCoach.Persona
 	}
-	name := oneLine(clean(c.Name))
+	name := oneLine(untrusted.Clean(c.Name))
 	if !hasVisibleText(name) || name == longterm.DefaultCoach.Name || strings.Contains(text, name) {
 		return text
 	}

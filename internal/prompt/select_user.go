@@ -159,7 +159,7 @@ func addField(fields []field, label, value string) []field {
 	if !hasVisibleText(value) {
 		return fields
 	}
-	return append(fields, field{label, value})
+	return append(fields, field{label: label, value: value})
 }
 
 func fieldsEntry(e *entry, fields []field) []*entry {
@@ -221,11 +221,13 @@ func engagementEntries(sel *selection, without string) []*entry {
 	}
 	e := EngagementOf(sel.snapshot.LatestCheckIn, sel.now)
 	if e.Days == nil {
-		return []*entry{{kind: "engagement", id: "engagement", fields: []field{{"Status", without}}}}
+		return []*entry{{kind: "engagement", id: "engagement", fields: []field{{label: "Status", value: without}}}}
 	}
 	return []*entry{{
 		kind: "engagement", id: sel.snapshot.LatestCheckIn.ID, at: e.LastCheckInAt,
-		fields: []field{{"Status", e.Status}, {"Days since last check-in", fmt.Sprint(*e.Days)}},
+		fields: []field{
+			{label: "Status", value: e.Status}, {label: "Days since last check-in", value: fmt.Sprint(*e.Days)},
+		},
 	}}
 }
 

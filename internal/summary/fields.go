@@ -221,7 +221,7 @@ func describePairs(object map[string]any, separator string) []string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if value := describeValue(name, object[name]); value != "" {
-			pairs = append(pairs, separateWords(name)+separator+value)
+			pairs = append(pairs, oneLine(separateWords(name))+separator+value)
 		}
 	}
 	return pairs

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // promptVersion names the prompt below. It is stored with each summary, so that summaries of an older prompt can be
@@ -136,10 +137,11 @@ func (in input) fallback() string {
 	return Extract(in.previous, in.lines, maxChars)
 }
 
-// oneLine replaces white space and control characters by single spaces, so that a message cannot look like two.
+// oneLine replaces white space by single spaces, so that a message cannot look like two, and removes what a reader
+// would not see.
 func oneLine(text string) string {
 	separates := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	return strings.Join(strings.FieldsFunc(text, separates), " ")
+	return strings.Join(strings.FieldsFunc(untrusted.Clean(text), separates), " ")
 }
 
 // cutProse shortens prose to at most n bytes, at the end of a sentence or a word if there is one in the second half.
@@ -241,7 +243,7 @@ func cleanTags(list []string) []string {
 func (in input) render() string {
 	var b strings.Builder
 	if in.previous != "" {
-		fmt.Fprintf(&b, "PREVIOUS SUMMARY:\n%s\n\n", oneLine(in.previous))
+		fmt.Fprintf(&b, "PREVIOUS SUMMARY:\n%s\n\n", untrusted.BreakTokens(oneLine(in.previous)))
 	}
 	if len(in.attributes) > 0 {
 		b.WriteString("RECORDED DETAILS:\n")
@@ -250,13 +252,13 @@ func (in input) render() string {
 			if size += len(line); size > inputChars {
 				break
 			}
-			fmt.Fprintf(&b, "- %s\n", truncate.Bytes(line, lineChars))
+			fmt.Fprintf(&b, "- %s\n", untrusted.BreakTokens(truncate.Bytes(line, lineChars)))
 		}
 		return b.String()
 	}
 	b.WriteString("NEW MESSAGES:\n")
 	for _, l := range in.lines {
-		fmt.Fprintf(&b, "[%s] %s: %s\n", l.At.UTC().Format("2006-01-02 15:04"), l.Role, l.Text)
+		fmt.Fprintf(&b, "[%s] %s: %s\n", l.At.UTC().Format("2006-01-02 15:04"), l.Role, untrusted.BreakTokens(l.Text))
 	}
 	return b.String()
 }
