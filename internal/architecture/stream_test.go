@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -93,4 +94,51 @@ func streamPatterns(t *testing.T, tpl *template.Template, function string) []pat
 		t.Fatalf("%s has no filter on the stream", function)
 	}
 	return found
+}
+
+// TestBackgroundWorkIsBounded checks that the functions of the stream have a bound, so that they cannot take the whole
+// concurrency of an account, and that prompt and coach have a reservation. The defaults fit a new account of 1,000, of
+// which 100 have to stay unreserved.
+func TestBackgroundWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	reserved := func(parameters map[string]string) map[string]int {
+		tpl, err := template.Parse(throughline.Template, parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]int{}
+		for id, resource := range tpl.Resources {
+			var p struct{ ReservedConcurrentExecutions json.Number }
+			if err := json.Unmarshal(resource.Properties, &p); resource.Type != "AWS::Serverless::Function" || err != nil {
+				continue
+			}
+			if n, err := p.ReservedConcurrentExecutions.Int64(); err == nil {
+				out[id] = int(n)
+			}
+		}
+		return out
+	}
+	defaults := reserved(nil)
+	sum := 0
+	for _, id := range []string{"CoachFunction", "PromptFunction", "SummarizeFunction", "RememberFunction"} {
+		if defaults[id] <= 0 {
+			t.Errorf("%s reserves %d", id, defaults[id])
+		}
+		sum += defaults[id]
+	}
+	if sum > 900 {
+		t.Errorf("%d are reserved of the 1,000 that an account has at first", sum)
+	}
+	none := map[string]string{
+		"CoachConcurrency": "-1", "PromptConcurrency": "-1", "SummarizeConcurrency": "-1", "RememberConcurrency": "-1",
+	}
+	if got := reserved(none); len(got) > 0 {
+		t.Errorf("-1 reserves %v", got)
+	}
+	remember, _ := readTemplate(t).Function("remember")
+	for _, mapping := range remember.Streams {
+		if mapping.Parallel != 1 {
+			t.Errorf("%s works on %d batches of a shard at a time, want 1 (docs/adr/0013)", mapping.Name, mapping.Parallel)
+		}
+	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// parallelUpserts is how many namespaces the indexer writes to at once.
-const parallelUpserts = 8
+// parallelUpserts is how many namespaces the indexer writes to at once. Pinecone writes to one namespace in a call, so
+// that a batch of the stream takes about as many calls as it has users.
+const parallelUpserts = 32
 
 // Indexer writes records to the vector index. Every write can be repeated, because ids are deterministic. It is safe
 // for concurrent use.

@@ -10,7 +10,7 @@ import (
 
 const (
 	// atOnce is how many summaries one invocation writes in parallel.
-	atOnce = 8
+	atOnce = 16
 	// lookBack is how many of a user's newest messages are read at once to find the session that the user moved away
 	// from, maxLookBacks how often. The sweep finds it where that is not enough.
 	lookBack     = 50
