@@ -29,6 +29,7 @@ type Client struct {
 	directory recall.Directory
 	// shared is how many namespaces of an index its users share, or 0.
 	shared int
+	full   *refusals
 }
 
 var _ recall.Index = (*Client)(nil)
@@ -38,7 +39,7 @@ var _ recall.Index = (*Client)(nil)
 func New(cfg config.Pinecone, directory recall.Directory) (*Client, error) {
 	c := &Client{
 		indexes:  map[string]*pinecone.IndexConnection{},
-		newUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex), shared: int(cfg.Namespaces),
+		newUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex), shared: int(cfg.Namespaces), full: newRefusals(),
 	}
 	var err error
 	if c.indexes[config.FirstIndex], err = connect("PINECONE_INDEX_HOST", cfg.IndexHost, cfg.APIKey); err != nil {

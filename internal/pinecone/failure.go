@@ -3,7 +3,6 @@ package pinecone
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/truncate"
-	"github.com/throughline/throughline/internal/vector"
 )
 
 // throttleDelay is how long a caller should wait after a throttled call. The service gives no advice of its own.
@@ -29,29 +27,13 @@ func failure(op string, err error) error {
 	}
 	s := status.Convert(err)
 	if isQuota(s) {
-		return fault.Wrap(fault.Unavailable, op, errors.Join(vector.ErrQuota, cause{s, err}))
+		return fault.Wrap(fault.Unavailable, op, errors.Join(quotaOf(s), cause{s, err}))
 	}
 	out := fault.Wrap(codeOf(s.Code()), op, cause{s, err})
 	if out.Code == fault.RateLimited {
 		out.RetryAfter = throttleDelay
 	}
 	return out
-}
-
-// isQuota reports whether the service refused a call because of a limit of the plan. The service answers 403
-// QUOTA_EXCEEDED, and for the limits of a month 429. The status alone does not tell these from a forbidden key and from
-// throttling, but the documented messages do: "You've reached the max namespaces allowed in serverless index …", "the
-// max storage allowed for project …", "your write unit limit for the current month …" ("Pinecone Database limits").
-func isQuota(s *status.Status) bool {
-	switch s.Code() {
-	case codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition:
-	default:
-		return false
-	}
-	message := strings.ToLower(s.Message())
-	_, rest, isMax := strings.Cut(message, "reached the max ")
-	return isMax && strings.Contains(rest, " allowed ") || strings.Contains(message, "for the current month") ||
-		strings.Contains(message, "quota_exceeded")
 }
 
 func codeOf(c codes.Code) fault.Code {

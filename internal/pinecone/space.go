@@ -18,6 +18,7 @@ import (
 // space is where the vectors of one user and generation are. In a namespace that users share, the owner stands in every
 // id, every filter and every deletion, so that no call reaches another user's vectors.
 type space struct {
+	name      string                    // of the index
 	index     *pinecone.IndexConnection // of the namespace
 	namespace string
 	owner     string // empty in a namespace of the user's own
@@ -41,7 +42,7 @@ func (c *Client) space(index string, user conversation.UserID, generation int64)
 	if c.shared > 0 {
 		s = space{namespace: sharedNamespace(user, c.shared), owner: ownerOf(user, generation)}
 	}
-	s.index = connection.WithNamespace(s.namespace)
+	s.name, s.index = index, connection.WithNamespace(s.namespace)
 	return s, nil
 }
 

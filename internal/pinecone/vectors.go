@@ -98,7 +98,9 @@ func (c *Client) Upsert(
 			return failure("upsert vectors", err)
 		})
 	}
-	return group.Wait()
+	err = group.Wait()
+	c.full.note(space.name, err)
+	return err
 }
 
 // batches splits vectors into requests. A vector that alone is too large gets a request, which the service refuses.

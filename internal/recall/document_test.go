@@ -23,19 +23,32 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// recorder is an embedder and an index that record their input. Writes for the user in fail fail.
+// recorder is an embedder and an index that record their input. Writes for the user in fail fail, and the index has no
+// room for the user in full.
 type recorder struct {
 	recall.Index
 	mu      sync.Mutex
 	texts   [][]string
 	records map[conversation.UserID][]vector.Record
 	fail    conversation.UserID
+	full    conversation.UserID
 	failAll error
 }
 
 func (r *recorder) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	r.texts = append(r.texts, texts)
-	return make([][]float32, len(texts)), r.failAll
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = []float32{float32(len(text))}
+	}
+	return vectors, r.failAll
+}
+
+func (r *recorder) RoomFor(_ context.Context, user conversation.UserID, _ int64) error {
+	if user == r.full {
+		return vector.ErrQuota
+	}
+	return nil
 }
 
 func (r *recorder) Upsert(
@@ -123,6 +136,41 @@ func TestBatchesFailIndependently(t *testing.T) {
 	r.failAll = errors.New("down")
 	if errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches); slices.Contains(errs, nil) {
 		t.Errorf("errors %v without embeddings", errs)
+	}
+}
+
+// TestNothingIsEmbeddedWithoutRoom has the index refuse one user of a batch before anything is embedded.
+func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
+	t.Parallel()
+	batch := func(user conversation.UserID, contents ...string) recall.Batch {
+		b := recall.Batch{User: user}
+		for _, c := range contents {
+			b.Messages = append(b.Messages, conversation.Message{
+				ID: c, SessionID: "s", Context: "workout_log", Content: c, Role: conversation.System, Timestamp: evening,
+			})
+		}
+		return b
+	}
+	r := &recorder{full: "bob"}
+	batches := []recall.Batch{batch("bob", "b1", "b2"), batch("ann", "a"), batch("bob", "b3"), batch("eve", "e2", "e3-")}
+	errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
+	for i, b := range batches {
+		if errors.Is(errs[i], vector.ErrQuota) != (b.User == "bob") {
+			t.Errorf("%s: %v", b.User, errs[i])
+		}
+	}
+	stored := slices.Concat(r.records["ann.0"], r.records["eve.0"])
+	if len(r.texts) != 1 || len(r.texts[0]) != 3 || len(stored) != 3 || len(r.records) != 2 {
+		t.Fatalf("embedded %q, stored %v", r.texts, r.records)
+	}
+	for i, text := range r.texts[0] {
+		if stored[i].Dense[0] != float32(len(text)) {
+			t.Errorf("%s has the vector of another text", stored[i].ID)
+		}
+	}
+	r.texts = nil
+	if errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches[:1]); errs[0] == nil || len(r.texts) > 0 {
+		t.Errorf("%v after embedding %q", errs, r.texts)
 	}
 }
 

@@ -4,10 +4,9 @@ import (
 	"context"
 	"maps"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -110,36 +109,40 @@ type upload struct {
 	documents  []document
 }
 
-// write embeds the documents of all uploads in one call and stores them. It returns one error for each upload.
+// write embeds the documents of all uploads in one call and stores them. It returns one error for each upload. It does
+// not embed what the index would refuse.
 func (x *Indexer) write(ctx context.Context, uploads []upload) []error {
 	errs := make([]error, len(uploads))
+	parallel.Each(len(uploads), parallelUpserts, func(i int) {
+		errs[i] = x.index.RoomFor(ctx, uploads[i].user, uploads[i].generation)
+	})
 	var inputs []string
-	for _, u := range uploads {
+	for i, u := range uploads {
 		for _, d := range u.documents {
-			inputs = append(inputs, d.text)
+			if errs[i] == nil {
+				inputs = append(inputs, d.text)
+			}
 		}
 	}
 	if len(inputs) == 0 {
 		return errs
 	}
 	vectors, err := x.embedder.Embed(ctx, inputs)
-	if err != nil {
-		for i := range errs {
-			errs[i] = err
-		}
-		return errs
-	}
-	var group errgroup.Group
-	group.SetLimit(parallelUpserts)
+	dense := make([][][]float32, len(uploads))
 	for i, u := range uploads {
-		dense := vectors[:len(u.documents)]
-		vectors = vectors[len(u.documents):]
-		group.Go(func() error {
-			errs[i] = x.index.Upsert(ctx, u.user, u.generation, x.records(u.documents, dense))
-			return nil
-		})
+		switch {
+		case errs[i] != nil:
+		case err != nil:
+			errs[i] = err
+		default:
+			dense[i], vectors = vectors[:len(u.documents)], vectors[len(u.documents):]
+		}
 	}
-	_ = group.Wait() // each upload has its own error
+	parallel.Each(len(uploads), parallelUpserts, func(i int) {
+		if u := uploads[i]; errs[i] == nil {
+			errs[i] = x.index.Upsert(ctx, u.user, u.generation, x.records(u.documents, dense[i]))
+		}
+	})
 	return errs
 }
 

@@ -25,6 +25,9 @@ type Index interface {
 	Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error)
 	Upsert(ctx context.Context, user conversation.UserID, generation int64, records []vector.Record) error
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
+	// RoomFor returns an error with vector.ErrQuota in its chain when the index has lately refused what the user's next
+	// vectors would need. Whoever asks first need not embed what the index would refuse.
+	RoomFor(ctx context.Context, user conversation.UserID, generation int64) error
 	// Drop deletes all vectors of the generation and returns how many there were. With an error, it returns how many it
 	// has deleted.
 	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)

@@ -1,0 +1,117 @@
+package pinecone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// isQuota reports whether the service refused a call because of a limit of the plan. The service answers 403
+// QUOTA_EXCEEDED, and for the limits of a month 429. The status alone does not tell these from a forbidden key and from
+// throttling, but the documented messages do: "You've reached the max namespaces allowed in serverless index …", "the
+// max storage allowed for project …", "your write unit limit for the current month …" ("Pinecone Database limits").
+func isQuota(s *status.Status) bool {
+	switch s.Code() {
+	case codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition:
+	default:
+		return false
+	}
+	message := strings.ToLower(s.Message())
+	_, rest, isMax := strings.Cut(message, "reached the max ")
+	return isMax && strings.Contains(rest, " allowed ") || strings.Contains(message, "for the current month") ||
+		strings.Contains(message, "quota_exceeded")
+}
+
+// errNamespaces is the quota of an index's namespaces: only vectors in a further namespace are refused.
+var errNamespaces = fmt.Errorf("%w: no further namespace", vector.ErrQuota)
+
+// quotaOf returns the error of the quota that a refusal is about.
+func quotaOf(s *status.Status) error {
+	if strings.Contains(s.Message(), "namespaces allowed") {
+		return errNamespaces
+	}
+	return vector.ErrQuota
+}
+
+// fullFor is how long an index counts as full after it has refused vectors for a quota.
+const fullFor = 5 * time.Minute
+
+// refusals knows which indexes have lately refused vectors for a quota. It is safe for concurrent use.
+type refusals struct {
+	now     func() time.Time
+	mu      sync.Mutex
+	byIndex map[string]refusal
+}
+
+type refusal struct {
+	at    time.Time
+	quota error
+}
+
+func newRefusals() *refusals { return &refusals{now: time.Now, byIndex: map[string]refusal{}} }
+
+// note takes the outcome of an upsert.
+func (r *refusals) note(index string, err error) {
+	quota := vector.ErrQuota
+	switch {
+	case errors.Is(err, errNamespaces):
+		quota = errNamespaces
+	case !errors.Is(err, vector.ErrQuota):
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byIndex[index] = refusal{r.now(), quota}
+}
+
+// of returns the quota for which an index has lately refused vectors, or nil.
+func (r *refusals) of(index string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.byIndex[index]
+	if !ok || r.now().Sub(last.at) > fullFor {
+		return nil
+	}
+	return last.quota
+}
+
+// none reports whether no index has refused vectors.
+func (r *refusals) none() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byIndex) == 0
+}
+
+// RoomFor returns an error with vector.ErrQuota in its chain when the user's index has lately refused vectors for a
+// quota that the user's next ones would meet, too: where namespaces are what the plan limits, users who have one go on.
+// It makes no call unless the index has refused vectors, and returns nil where it cannot tell.
+func (c *Client) RoomFor(ctx context.Context, user conversation.UserID, generation int64) error {
+	if c.full.none() {
+		return nil
+	}
+	space, err := c.assigned(ctx, user, generation)
+	if err != nil {
+		return nil //nolint:nilerr // the upsert meets the same error
+	}
+	quota := c.full.of(space.name)
+	if errors.Is(quota, errNamespaces) {
+		_, err := space.index.DescribeNamespace(ctx, space.namespace)
+		if !missing(failure("describe namespace", err)) {
+			return nil
+		}
+	}
+	if quota == nil {
+		return nil
+	}
+	return fault.Wrap(fault.Unavailable, "find room for vectors", quota)
+}
