@@ -276,17 +276,13 @@ func (zoneName) Schema(huma.Registry) *huma.Schema {
 // age is the greatest age of a summary.
 type age string
 
-// ageRule describes a valid age. It follows "must be".
-const ageRule = "days up to 36500, hours, minutes and seconds in this order, such as 2d, 48h or 1h30m"
-
-// Schema accepts what recall can parse, without zeros and without spans that a time.Duration cannot hold.
+// Schema accepts what recall does.
 func (age) Schema(huma.Registry) *huma.Schema {
 	least, most := 2, 64
 	return &huma.Schema{
-		Type: huma.TypeString, MinLength: &least, MaxLength: &most, PatternDescription: ageRule, Default: "48h",
-		Pattern: `^(([1-9]\d{0,3}|[12]\d{4}|3[0-5]\d{3}|36[0-4]\d\d|36500)d)?` +
-			`([1-9]\d{0,5}(\.\d{1,9})?h)?([1-9]\d{0,6}(\.\d{1,9})?m)?([1-9]\d{0,8}(\.\d{1,9})?s)?$`,
-		Description: strings.ToUpper(ageRule[:1]) + ageRule[1:] + ".",
+		Type: huma.TypeString, MinLength: &least, MaxLength: &most, Default: "48h",
+		Pattern: recall.SpanPattern, PatternDescription: recall.SpanRule,
+		Description: strings.ToUpper(recall.SpanRule[:1]) + recall.SpanRule[1:] + ".",
 	}
 }
 

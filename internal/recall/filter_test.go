@@ -46,7 +46,7 @@ func TestQueryRejectsInvalidSpans(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	for _, within := range []string{
-		"0d", "d", "-1d", "1.5d", "36526d", "99999999999999999999d", "2days", "1d-1h", "0s", "2", "h",
+		"0d", "d", "-1d", "1.5d", "36501d", "99999999999999999999d", "2days", "1d-1h", "0s", "2", "h", "1m1h", "500ms",
 	} {
 		_, err := s.Query(t.Context(), "ann", recall.ContextQuery{Context: "workout_log", Within: within})
 		if !fault.Is(err, fault.Invalid) || len(fault.From(err).Fields) != 1 || fault.From(err).Fields[0].Field != "within" {

@@ -1,9 +1,11 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,8 +80,8 @@ type Summaries struct {
 }
 
 // Query returns summaries of the user's other sessions that matter in a context. Summaries that the index does not have
-// yet are found in the table. When the embedding or the index does not answer, the table's summaries are ranked by
-// their words and the answer is degraded. Its errors are Invalid, with the fields, NotFound where the user has no such
+// yet are found among the latest sessions of the table. When the embedding or the index does not answer, these are
+// ranked by their words and the answer is degraded. Its errors are Invalid, with the fields, NotFound where the user has no such
 // session, and those of the store.
 func (s *Service) Query(ctx context.Context, user conversation.UserID, q ContextQuery) (Summaries, error) {
 	search, err := q.search(s.Now())
@@ -93,7 +95,7 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	search.Limit = recentSessions // all that the index has, so that what it does not find is not indexed
 	var found Found
 	var visible visibility
-	sessions, _, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
+	sessions, next, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
 		found, visible, err = s.search(ctx, user, search)
 		return err
 	})
@@ -104,8 +106,14 @@ func (s *Service) Query(ctx context.Context, user conversation.UserID, q Context
 	newest := newestOfSubjects(slices.Concat(found.Hits, stored))
 	found.Hits, stored = visible.current(found.Hits, newest), visible.current(stored, newest)
 	hits := merge(found, visible.unindexed(found, stored), limit)
+	if next != "" && len(found.Degraded) > 0 {
+		found.Degraded = append(found.Degraded, moreSessions)
+	}
 	return visible.summaries(hits, found.Degraded), nil
 }
+
+// moreSessions says that the table has sessions that the query might return and did not read.
+var moreSessions = Degradation{SessionsSource, "has more sessions than one query reads"}
 
 // newest answers a query without a text, from the table alone.
 func (s *Service) newest(ctx context.Context, user conversation.UserID, search Search) (Summaries, error) {
@@ -128,7 +136,7 @@ func (s *Service) newest(ctx context.Context, user conversation.UserID, search S
 	}
 	var degraded []Degradation
 	if next != "" && len(hits) < search.Limit {
-		degraded = []Degradation{{SessionsSource, "has more sessions than one query reads"}}
+		degraded = []Degradation{moreSessions}
 	}
 	for i, h := range hits {
 		age := max(visible.now.Sub(h.OccurredAt()), 0)
@@ -280,8 +288,7 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 	if q.Within != "" {
 		var ok bool
 		if within, ok = parseSpan(q.Within); !ok {
-			const message = `must be a positive span of time such as "2d", "48h" or "90m"`
-			wrong = append(wrong, fault.Field{Field: "within", Message: message})
+			wrong = append(wrong, fault.Field{Field: "within", Message: "must be " + SpanRule})
 		}
 	}
 	if q.Limit != nil {
@@ -301,24 +308,24 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 	}, nil
 }
 
-// maxDays is a hundred years, which a time.Duration can hold.
-const maxDays = 36_525
+// SpanPattern matches the spans of time that a query may name, SpanRule says it in words. A time.Duration holds each.
+const (
+	SpanPattern = `^(([1-9]\d{0,3}|[12]\d{4}|3[0-5]\d{3}|36[0-4]\d\d|36500)d)?` +
+		`([1-9]\d{0,5}(\.\d{1,9})?h)?([1-9]\d{0,6}(\.\d{1,9})?m)?([1-9]\d{0,8}(\.\d{1,9})?s)?$`
+	SpanRule = "days up to 36500, hours, minutes and seconds in this order, such as 2d, 48h or 1h30m"
+)
 
-// parseSpan parses a positive span of time: whole days of 24 hours, followed by what time.ParseDuration accepts.
+var spanPattern = regexp.MustCompile(SpanPattern)
+
+// parseSpan parses a span of time: days of 24 hours, followed by what time.ParseDuration accepts.
 func parseSpan(text string) (time.Duration, bool) {
-	var span time.Duration
-	if days, rest, ok := strings.Cut(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 64)
-		if err != nil || n > maxDays {
-			return 0, false
-		}
-		span, text = time.Duration(n)*24*time.Hour, rest
-		if text == "" {
-			return span, span > 0
-		}
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		days, rest = "0", text
 	}
-	more, err := time.ParseDuration(text)
-	return span + more, err == nil && more > 0 && span+more > 0
+	n, err := strconv.Atoi(days)
+	more, moreErr := time.ParseDuration(cmp.Or(rest, "0s"))
+	return time.Duration(n)*24*time.Hour + more, spanPattern.MatchString(text) && err == nil && moreErr == nil
 }
 
 // recordTypes are those of the query, or else those that the context reads.

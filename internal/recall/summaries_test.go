@@ -216,7 +216,14 @@ func TestABoundOfReadingIsTold(t *testing.T) {
 		cmp.Diff([]string{"sessions: has more sessions than one query reads"}, sources(got.Degraded)) != "" {
 		t.Errorf("%d pages, degraded %v, %v", store.pages, got.Degraded, err)
 	}
-	store.pages, q.Limit = 0, new(2)
+	s.index.fault = func(context.Context) error { return errors.New("down") }
+	q.Query = "squats"
+	found, err := service.Query(t.Context(), "ann", q)
+	want := []string{"pinecone: is not available at the moment", "sessions: has more sessions than one query reads"}
+	if diff := cmp.Diff(want, sources(found.Degraded)); diff != "" || err != nil {
+		t.Errorf("without the index: %v, degraded (-want +got)\n%s", err, diff)
+	}
+	store.pages, q.Limit, q.Query = 0, new(2), ""
 	got, err = service.Query(t.Context(), "ann", q)
 	if err != nil || store.pages != 1 || len(got.Degraded) > 0 || len(got.Summaries) != 2 {
 		t.Errorf("with enough in the first page: %d pages, degraded %v, %v", store.pages, got.Degraded, err)
