@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -38,6 +39,12 @@ func TestSittingBeforeAnOldMessage(t *testing.T) {
 		const want = "[human 08:00] my knee\n[you 08:01] rest it\n</conversation>"
 		if !strings.Contains(got.System, want) || strings.Contains(got.System, "later") {
 			t.Errorf("the prompt lacks %q, or tells what came later:\n%s", want, got.System)
+		}
+		summarize(&w.user("u").sessions[0], "They spoke of what came later.")
+		for _, r.Recipe = range []string{prompt.Unified, prompt.BlockMap} {
+			if got := everything(build(t, w.service(now), "u", r)); strings.Contains(got, "later") {
+				t.Errorf("%s tells what came later:\n%s", r.Recipe, got)
+			}
 		}
 	}
 }
@@ -136,18 +143,61 @@ func TestUnreadMessageHalfAnHourBefore(t *testing.T) {
 	}
 }
 
-// TestReadsEndWhereNothingIsLeft has a session whose first messages are deleted while the prompt is built.
+// TestReadsEndWhereNothingIsLeft has sessions whose first 50 messages are deleted.
 func TestReadsEndWhereNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	lines, took := numbered(600, "the long walk in the park today was")
-	p.converse("here", "coach_conversation", "c", now.Add(-took), lines...)
-	p.messages = p.messages[50:]
-	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-	item := itemOf(t, got, "thread_history", "here")
-	if item.Reason != "all of its 550 messages" || len(got.Manifest.Warnings) != 0 || w.calls["before"] != 2 {
-		t.Errorf("%+v, warnings %q, %d more reads", item, got.Manifest.Warnings, w.calls["before"])
+	for name, tt := range map[string]struct {
+		messages  int
+		isKnown   bool // the session's record says what is deleted
+		wantReads int
+	}{
+		"deleted before":                    {600, true, 1},
+		"deleted while the prompt is built": {600, false, 2},
+		"all read at once":                  {500, false, 0},
+	} {
+		w := newFixture()
+		p := w.user("u")
+		lines, took := numbered(tt.messages, "the long walk in the park today was")
+		s := p.converse("here", "coach_conversation", "c", now.Add(-took), lines...)
+		if tt.isKnown {
+			s.Deleted = conversation.SeqSet{{First: 1, Last: 50}}
+		}
+		p.messages = p.messages[50:]
+		got := build(t, w.service(now), "u", request(prompt.TieredHistory))
+		item := itemOf(t, got, "thread_history", "here")
+		if want := fmt.Sprintf("all of its %d messages", tt.messages-50); item.Reason != want ||
+			len(got.Manifest.Warnings) != 0 || w.calls["before"] != tt.wantReads {
+			t.Errorf("%s: %+v, warnings %q, %d more reads", name, item, got.Manifest.Warnings, w.calls["before"])
+		}
+		if left := blockOf(t, got, "session_summaries").Items; len(left) != 0 {
+			t.Errorf("%s: not told in full: %+v", name, left)
+		}
+	}
+}
+
+// TestReadsEndBeforeToday has sessions with messages of today and of the days before. The messages of the days before
+// are not read, because nothing tells them in full.
+func TestReadsEndBeforeToday(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		others    time.Time // the beginning of 499 messages with another coach
+		wantReads int
+	}{
+		"all of today are in the first page": {on(4, 20, 0), 0},
+		"some of today may not be":           {on(5, 9, 0), 1},
+	} {
+		w := newFixture()
+		p := w.user("u")
+		lines, _ := numbered(300, "earlier")
+		lines = append(lines, says(3*24*time.Hour+9*60*minute, "today"), says(3*24*time.Hour+10*60*minute, "today"))
+		p.converse("log", "workout_log", "c", on(2, 8, 0), lines...)
+		others, _ := numbered(499, "theirs")
+		p.converse("tom", "workout_log", "tom", tt.others, others...)
+		p.converse("here", "coach_conversation", "c", now)
+		got := build(t, w.service(now), "u", request(prompt.TieredHistory))
+		if n := strings.Count(got.System, "] today"); n != 2 || w.calls["before"] != tt.wantReads {
+			t.Errorf("%s: %d more reads, %d messages of today", name, w.calls["before"], n)
+		}
 	}
 }
 
@@ -214,5 +264,111 @@ func TestLeftoversOfTheCapComeFirst(t *testing.T) {
 	}
 	if partly < 3 || both < 3 {
 		t.Errorf("%d budgets have room for a part of the thread, %d for all of it and more", partly, both)
+	}
+}
+
+// TestThreadIsNotDeferred has a thread that goes on from another context, whose summary is told. Its messages come
+// before what is worth less, as those of the thread do.
+func TestThreadIsNotDeferred(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now.Add(-5*minute), says(0, "Hello."))
+	lines, _ := numbered(4, "and so on")
+	summarize(p.converse("log", "workout_log", "c", now.Add(-20*minute), lines...), "They logged swings.")
+	p.snapshot.Seed = &longterm.Seed{Content: "Likes short answers."}
+	seeded := 0
+	for budget := 320; budget < 600; budget += 4 {
+		r := request(prompt.Unified)
+		r.Budget = &prompt.Budget{Tokens: budget}
+		got := build(t, w.service(now), "u", r)
+		if strings.Contains(got.System, "Likes short answers.") {
+			seeded++
+			if in := included(blockOf(t, got, "thread_history")); in != 4 {
+				t.Errorf("%d tokens: %d of 4 messages of the thread, and the seed", budget, in)
+			}
+		}
+	}
+	if seeded == 0 {
+		t.Error("no budget has room for the seed")
+	}
+}
+
+// TestUnreadMessagesAreOfTheFirstDay has a sitting from before midnight that the budget has no room for. Only the part
+// of its first day lacks messages that were not read.
+func TestUnreadMessagesAreOfTheFirstDay(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	morning := on(5, 5, 0)
+	lines, took := numbered(600, "the long walk in the park today was")
+	w.user("u").converse("here", "coach_conversation", "c", morning.Add(-took), lines...)
+	r := request(prompt.TieredHistory)
+	r.Budget = &prompt.Budget{Tokens: 1000}
+	block := blockOf(t, build(t, w.service(morning), "u", r), "thread_history")
+	for i, want := range []bool{false, true} { // the newest day first
+		if got := strings.Contains(block.Items[i].Reason, "not read"); got != want && i == 0 {
+			t.Errorf("%+v", block.Items[i])
+		}
+	}
+}
+
+// TestEarlierPartThatWasNotRead has a session of which only the messages that a prompt tells are read. Its summary tells
+// the earlier part, under a label of its own.
+func TestEarlierPartThatWasNotRead(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {
+		w := newFixture()
+		p := w.user("u")
+		s := summarize(p.converse("here", "coach_conversation", "c", on(25, 8, 0), says(0, "early")), "They spoke of walks.")
+		mine, _ := numbered(60, "mine")
+		for _, l := range append(mine, says(9*24*time.Hour, "next")) {
+			p.say(s, on(27, 8, 0).Add(l.after), l.text)
+		}
+		others, took := numbered(200, "theirs")
+		p.converse("tom", "workout_log", "tom", s.LastMessageAt.Add(-took), others...)
+		r := request(recipe)
+		r.MessageID = "msg_here_62"
+		got := build(t, w.service(now), "u", r)
+		if !strings.Contains(everything(got), "They spoke of walks.") {
+			t.Errorf("%s does not tell the earlier part:\n%s", recipe, everything(got))
+		}
+		for _, label := range []string{
+			"[Earlier in this conversation]: They", "## Earlier in this conversation - 27 January",
+		} {
+			if recipe == prompt.Unified && !strings.Contains(got.System, label) {
+				t.Errorf("the prompt lacks %q:\n%s", label, got.System)
+			}
+		}
+	}
+}
+
+// TestNothingIsReadTwice has sessions of which all that a prompt tells is read with the newest messages or with the
+// session's last ones.
+func TestNothingIsReadTwice(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		recipe    string
+		mine      int
+		began     time.Time
+		wantTails int
+	}{
+		"an older part, for which there is a summary": {prompt.Unified, 90, now.Add(-90 * minute), 0},
+		"older than the newest messages":              {prompt.TieredHistory, 30, on(27, 8, 0), 1},
+	} {
+		w := newFixture()
+		p := w.user("u")
+		earlier, _ := numbered(30, "earlier")
+		p.converse("here", "coach_conversation", "c", tt.began.Add(-48*60*minute), earlier...)
+		mine, _ := numbered(tt.mine, "mine")
+		for _, l := range mine {
+			p.say(&p.sessions[0], tt.began.Add(l.after), l.text)
+		}
+		summarize(&p.sessions[0], "They spoke of walks.")
+		others, took := numbered(510, "theirs")
+		p.converse("tom", "workout_log", "tom", now.Add(-took-20*60*minute), others...)
+		build(t, w.service(now), "u", request(tt.recipe))
+		if w.calls["before"] != 0 || w.calls["tail"] != tt.wantTails {
+			t.Errorf("%s: calls %v", name, w.calls)
+		}
 	}
 }

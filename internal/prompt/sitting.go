@@ -251,7 +251,7 @@ func (h *history) newestUnread(s *conversation.Session, read []*sitting) time.Ti
 	if len(read) == 0 || len(read[0].messages) == 0 {
 		return s.LastMessageAt
 	}
-	if first := read[0].first; h.reach.IsZero() || first.Before(h.reach) {
+	if first := read[0].first; first.Before(h.reach) {
 		return first
 	}
 	return h.reach
