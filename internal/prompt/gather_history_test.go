@@ -312,8 +312,8 @@ func TestUnreadMessagesAreOfTheFirstDay(t *testing.T) {
 	}
 }
 
-// TestEarlierPartThatWasNotRead has a session of which only the messages that a prompt tells are read. Its summary tells
-// the earlier part, under a label of its own.
+// TestEarlierPartThatWasNotRead has a session of which only the messages that a prompt tells are read. Its summary
+// tells the earlier part, under a label of its own.
 func TestEarlierPartThatWasNotRead(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {

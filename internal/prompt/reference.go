@@ -40,7 +40,7 @@ var referenceText string
 
 // reference is an explicit reference to an earlier conversation.
 type reference struct {
-	// ago is how many days ago its sentence says that this was, "week" for the week before this one, or "".
+	// ago is when its sentence says that this was, as dayName has it, or "".
 	ago string
 	// hasTopic reports whether the message has keywords beside the reference.
 	hasTopic bool
@@ -66,7 +66,8 @@ type language struct {
 	lists map[string][]string
 }
 
-// dayName says how many days ago a day is, "week" for the week before this one.
+// dayName says when a day is: how many days ago, "monday" for the last Monday before today, or "week" for the week
+// before this one.
 type dayName struct{ words, ago string }
 
 // examples is reference.txt, indexed. It does not change.
@@ -353,6 +354,12 @@ func (r reference) daysAgo(today time.Weekday) (least, most int, named bool) {
 	case "week":
 		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
 		return sunday, sunday + 6, true
+	}
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if r.ago == strings.ToLower(day.String()) {
+			n := int(today-day+6)%7 + 1
+			return n, n, true
+		}
 	}
 	n, err := strconv.Atoi(r.ago)
 	return n, n, err == nil

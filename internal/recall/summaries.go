@@ -81,8 +81,8 @@ type Summaries struct {
 
 // Query returns summaries of the user's other sessions that matter in a context. Summaries that the index does not have
 // yet are found among the latest sessions of the table. When the embedding or the index does not answer, these are
-// ranked by their words and the answer is degraded. Its errors are Invalid, with the fields, NotFound where the user has no such
-// session, and those of the store.
+// ranked by their words and the answer is degraded. Its errors are Invalid, with the fields, NotFound where the user
+// has no such session, and those of the store.
 func (s *Service) Query(ctx context.Context, user conversation.UserID, q ContextQuery) (Summaries, error) {
 	search, err := q.search(s.Now())
 	if err != nil {
