@@ -81,6 +81,8 @@ func resourceOf(p template.Permission, function string) string {
 		return template.LogicalID(function, "Logs.Arn")
 	case service == "sqs":
 		return template.LogicalID(function, "DeadLetters.Arn")
+	case service == "lambda" && function == "summarize": // itself, by its name: its ARN would depend on its role
+		return ":function:throughline-summarize"
 	case service == "lambda":
 		return "Function.Arn"
 	case service == "secretsmanager":

@@ -37,6 +37,8 @@ type Config struct {
 	SecretName string `env:"SECRET_NAME"`
 	// CursorKey signs list cursors: "<version>:<base64 of 32 bytes>".
 	CursorKey string `env:"CURSOR_KEY"`
+	// FunctionName is the name of the function itself, which Lambda sets. The sweep invokes itself.
+	FunctionName string `env:"AWS_LAMBDA_FUNCTION_NAME"`
 	// PromptFunction is the function that the coach function invokes for prompts.
 	PromptFunction string `env:"PROMPT_FUNCTION" envDefault:"throughline-prompt"`
 	// KeepPromptText keeps rendered prompts beside their manifests.

@@ -57,6 +57,8 @@ type SessionSummary struct {
 	Fields map[string]any
 	// Digest identifies the attributes that the summary was made with.
 	Digest string
+	// Indexed says that the vector index has this summary.
+	Indexed bool
 }
 
 // Session is one conversation in one context. Its times are in UTC with milliseconds. StartedAt and LastMessageAt are
@@ -94,6 +96,8 @@ type Session struct {
 	Generation int64
 	// DueAt is when the sweep has to work on the session. It is zero if all messages are covered.
 	DueAt time.Time
+	// ClaimedVersion is the version that a worker has claimed until DueAt. It is 0 if none has.
+	ClaimedVersion int64
 }
 
 // Watermark is a place in a session: after the message of a seq. At is the timestamp of that message, with which a

@@ -127,7 +127,10 @@ type Change struct {
 	Before, After *Session
 	// Message is a message that was stored.
 	Message *Message
-	// RecordID is the id of a memory or check-in of that generation. The table has its current state.
+	// RecordID is the id of a memory or check-in of that generation. The table has its current state. Version is that of
+	// the change, 0 if the record was deleted. Past says that it is not among the live records.
 	RecordID   string
 	Generation int64
+	Version    int64
+	Past       bool
 }

@@ -50,6 +50,9 @@ const (
 	attrCoachKey           = "coachKey"
 	attrDueShard           = "dueShard"
 	attrDueAt              = "dueAt"
+	// attrClaimedVersion is the version of the record when a worker claimed it, and is there while the claim lasts.
+	attrClaimedVersion = "claimedVersion"
+	attrFailures       = "failures" // since work on the record last succeeded
 
 	// A session's copy of its summary.
 	attrSummary           = "summary"
@@ -62,6 +65,7 @@ const (
 	attrSummaryModel      = "summaryModel"
 	attrSummaryFields     = "summaryFields"
 	attrSummaryDigest     = "summaryDigest"
+	attrSummaryIndexedAt  = "summaryIndexedAt" // the summaryUpdatedAt of the summary that is indexed
 
 	// A summary's own record.
 	attrSessionID     = "sessionId"

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -52,6 +53,9 @@ type kind[T any] struct {
 	limit  int
 	before func(a, b T) int
 	keep   func(T) bool
+	// indexed says that the records have vectors. Such a record is due from each write until its vector is written, and
+	// leaves a tombstone, by which the sweep deletes its vector.
+	indexed bool
 }
 
 // keys returns the keys at which the record of an id can be: live or past.
@@ -86,7 +90,8 @@ var checkIns = kind[longterm.CheckIn]{
 	limit:   maxCheckIns, before: func(a, b longterm.CheckIn) int {
 		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
 	},
-	keep: func(longterm.CheckIn) bool { return false },
+	keep:    func(longterm.CheckIn) bool { return false },
+	indexed: true,
 }
 
 var memories = kind[longterm.Memory]{
@@ -100,7 +105,8 @@ var memories = kind[longterm.Memory]{
 	before: func(a, b longterm.Memory) int {
 		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
 	},
-	keep: func(m longterm.Memory) bool { return m.Pinned },
+	keep:    func(m longterm.Memory) bool { return m.Pinned },
+	indexed: true,
 }
 
 func seeded(m longterm.Memory) int {
@@ -254,21 +260,49 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	for b := s.db.backoff(); ; {
-		from, _, err := s.find(ctx, user, id)
+		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
 			return err
 		}
-		err = s.db.deleteItem(ctx, from.key, isVersion(from.version))
-		if _, conflict := conditionFailed(err); !conflict {
-			return failed(op, err)
-		}
-		if deletedBefore(err) {
-			return nil
+		deleted, err := s.deleteStored(ctx, op, user, from, generation, b)
+		if deleted || err != nil {
+			return err
 		}
 		if err := b.afterConflict(ctx); err != nil {
 			return failed(op, err)
 		}
 	}
+}
+
+// vectorSweepAfter is when the sweep deletes the vector of a deleted record. The stream's worker does so within
+// seconds, unless its event is lost.
+const vectorSweepAfter = 15 * time.Minute
+
+// deleteStored deletes a record that was read. It reports false when another writer came first. A record with a vector
+// leaves a tombstone.
+func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],
+	generation int64, b *backoff,
+) (deleted bool, err error) {
+	if !s.kind.indexed {
+		err := s.db.deleteItem(ctx, from.key, isVersion(from.version))
+		_, conflict := conditionFailed(err)
+		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
+	}
+	now := s.db.now()
+	tombstone := erasure.Tombstone{
+		User: user, ID: vectorTombstoneSK([]string{*s.kind.id(&from.value)}), Generation: generation, Emptied: true,
+		Vectors: []string{*s.kind.id(&from.value)}, DeletedAt: now,
+	}
+	t := s.db.transaction()
+	place := t.delete(from.key, isVersion(from.version))
+	t.replace(encodeTombstone(tombstone, now.Add(vectorSweepAfter)))
+	t.check(generationKey(user), isGeneration(generation))
+	failures, err := s.db.commit(ctx, op, t, b)
+	if err != nil || failures == nil {
+		return err == nil, err
+	}
+	existing, _ := failures.existing(place)
+	return failures.ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
 }
 
 // isVersion is the condition that nobody has written a record since it was read.

@@ -132,6 +132,9 @@ func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, ve
 	it := s.kind.encode(v).with(k.attributes())
 	it[attrVersion] = intAttr(version)
 	it[attrGeneration] = intAttr(generation)
+	if s.kind.indexed {
+		it[attrDueAt], it[attrDueShard] = timeAttr(s.db.dueAfterIdle()), intAttr(dueShard(k))
+	}
 	return it
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // deleteMessage deletes a message and what derives from it. The client repeats the call until it is answered.
@@ -39,16 +41,22 @@ func (sim *simulation) deleteSession() {
 		return
 	}
 	if errors.Is(err, errGivenUp) {
-		sim.clock.advance(time.Hour)
-		p, ctx := sim.process(nil)
-		if _, err := p.deletions.Sweep(ctx, 100); err != nil {
-			sim.rt.Fatalf("sweep: %v", err)
-		}
+		sim.sweep()
 	}
 	sim.expect("delete session", doneBefore(again, err), func(s *state) {
 		delete(s.Sessions, id)
 		sim.deleteMemories(s, id)
 	})
+}
+
+// sweep ends every deletion and every erasure that has begun.
+func (sim *simulation) sweep() {
+	sim.clock.advance(time.Hour)
+	p, ctx := sim.process(nil)
+	if _, err := p.Sweep(ctx, sweep.Deletions, p.deletions, sim.clock.time); err != nil {
+		sim.rt.Fatalf("sweep: %v", err)
+	}
+	sim.erasing = false
 }
 
 // deleteMemories deletes from the state the memories that were extracted from a message, or from any of a session.

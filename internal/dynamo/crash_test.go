@@ -44,7 +44,14 @@ func TestCrashes(t *testing.T) {
 			rt.Fatalf("in the end (-want +got):\n%s", diff)
 		}
 		if sim.erasing {
-			sim.erase(true)
+			if rapid.Bool().Draw(rt, "the caller comes back") {
+				sim.erase(true)
+			} else {
+				sim.sweep()
+			}
+			if p, err := sim.reader.Erasures.Erasure(t.Context(), sim.user); err != nil || !p.Done {
+				rt.Fatalf("the erasure is %+v, %v", p, err)
+			}
 			if diff := diffStates(sim.want, sim.readState()); diff != "" {
 				rt.Fatalf("after the end of the erasure (-want +got):\n%s", diff)
 			}

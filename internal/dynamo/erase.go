@@ -36,11 +36,12 @@ const (
 )
 
 // BeginErasure raises the user's generation, or goes on with an erasure that is not done. It takes a lease, so that one
-// caller at a time erases the user and each deletion is counted once.
+// caller at a time erases the user and each deletion is counted once. The erasure falls due when the lease has expired,
+// so that the sweep goes on when the caller does not.
 func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserID, until time.Time,
 ) (p erasure.Progress, held bool, err error) {
 	now := conversation.Milliseconds(s.db.now())
-	lease := erasureLease{token: newRandomDigits(s.db.random), until: until.Add(leaseReserve)}
+	lease := s.newLease(until)
 	var started int64 // the generation that the last transaction raised
 	var place int
 	failures, err := s.db.commitAtGeneration(ctx, "begin erasure", user, s.db.backoff(),
@@ -60,13 +61,37 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 	if lease.isHeld(existing) { // an earlier attempt began the erasure, and its answer was lost
 		return decodeProgress(existing), true, nil
 	}
-	return s.acquireErasure(ctx, user, existing, now, lease)
+	u := setDue(expression.UpdateBuilder{}, generationKey(user), lease.until)
+	return s.acquireErasure(ctx, user, existing, lease, u)
+}
+
+// ResumeErasure goes on with an erasure that is not done. Its place in the due index stays as the sweep has set it.
+func (s *ErasureStore) ResumeErasure(ctx context.Context, user conversation.UserID, until time.Time,
+) (p erasure.Progress, held bool, err error) {
+	return s.acquireErasure(ctx, user, nil, s.newLease(until), expression.UpdateBuilder{})
+}
+
+// Erasure returns the progress of the user's last erasure. It is NotFound when the user was never erased.
+func (s *ErasureStore) Erasure(ctx context.Context, user conversation.UserID) (erasure.Progress, error) {
+	k := generationKey(user)
+	records, err := s.db.read(ctx, "read erasure", k)
+	if err != nil {
+		return erasure.Progress{}, err
+	}
+	if !records[k].has(attrErasedAt) {
+		return erasure.Progress{}, fault.Missing("erasure")
+	}
+	return decodeProgress(records[k]), nil
 }
 
 // erasureLease lets one call at a time erase a user. Only the call that holds it knows its token.
 type erasureLease struct {
 	token string
 	until time.Time
+}
+
+func (s *ErasureStore) newLease(until time.Time) erasureLease {
+	return erasureLease{token: newRandomDigits(s.db.random), until: until.Add(leaseReserve)}
 }
 
 func (l erasureLease) set(u expression.UpdateBuilder) expression.UpdateBuilder {
@@ -82,7 +107,7 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 	lease erasureLease,
 ) (t *transaction, place int) {
 	next := intAttr(generation + 1)
-	begin := expression.Set(field(attrGeneration), value(next)).
+	begin := setDue(expression.Set(field(attrGeneration), value(next)), generationKey(user), lease.until).
 		Set(field(attrErasing), value(boolAttr(true))).Set(field(attrErasedAt), value(timeAttr(now))).
 		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(intAttr(0)))
 	isIdle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(boolAttr(false))))
@@ -96,13 +121,13 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 
 // acquireErasure takes over an erasure whose lease has expired, and returns its progress. existing is the record of
 // that erasure, whose progress is returned with an error too.
-func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing item, now time.Time,
-	lease erasureLease,
+func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing item,
+	lease erasureLease, u expression.UpdateBuilder,
 ) (erasure.Progress, bool, error) {
 	isExpired := field(attrErasing).Equal(value(boolAttr(true))).
-		And(field(attrLeaseUntil).LessThanEqual(value(timeAttr(now))).
+		And(field(attrLeaseUntil).LessThanEqual(value(timeAttr(s.db.now()))).
 			Or(field(attrLease).Equal(value(stringAttr(lease.token)))))
-	it, err := s.db.updateItem(ctx, generationKey(user), lease.set(expression.UpdateBuilder{}), isExpired)
+	it, err := s.db.updateItem(ctx, generationKey(user), lease.set(u), isExpired)
 	if _, held := conditionFailed(err); held {
 		return decodeProgress(existing), false, nil
 	}
@@ -114,8 +139,8 @@ func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.Use
 
 func decodeProgress(it item) erasure.Progress {
 	p := erasure.Progress{
-		Counts: map[string]int{}, Vectors: int(it.int64(attrVectorCount)), ErasedAt: it.time(attrErasedAt),
-		Generation: it.int64(attrGeneration),
+		Done: !it.bool(attrErasing), Counts: map[string]int{}, Vectors: int(it.int64(attrVectorCount)),
+		ErasedAt: it.time(attrErasedAt), Generation: it.int64(attrGeneration),
 	}
 	if counts, ok := it[attrCounts].(*types.AttributeValueMemberM); ok {
 		for kind := range counts.Value {
@@ -125,7 +150,8 @@ func decodeProgress(it item) erasure.Progress {
 	return p
 }
 
-// SaveErasure stores the progress of an erasure and gives the lease back.
+// SaveErasure stores the progress of an erasure and gives the lease back. The erasure that is not done stays due when
+// its lease would have expired.
 func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID, p erasure.Progress, due time.Time,
 ) error {
 	const op = "save erasure"
@@ -145,7 +171,7 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 		Set(field(attrCounts), value(&types.AttributeValueMemberM{Value: counts})).
 		Set(field(attrVectorCount), value(intAttr(p.Vectors)))
 	if p.Done {
-		u = setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)
+		u = endClaim(setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)).Remove(field(attrFailures))
 	}
 	_, err := s.db.updateItem(ctx, k, u, isGeneration(p.Generation))
 	if _, other := conditionFailed(err); other {

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // HitStore reads the records behind vector ids. It is safe for concurrent use.
@@ -76,7 +77,8 @@ func (s MemorySource) SessionsAt(ctx context.Context, refs []memory.SessionRef,
 }
 
 // MarkIndexed raises the session's watermark to through, on condition that it is still the same session and that its
-// watermark lies between the one that was read and through.
+// watermark lies between the one that was read and through. A session in which everything is covered by that leaves the
+// due index.
 func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, session conversation.Session,
 	through conversation.Watermark,
 ) error {
@@ -88,7 +90,10 @@ func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID,
 	indexed := field(attrIndexedSeq)
 	cond := isIncarnation(session).
 		And(indexed.GreaterThanEqual(value(intAttr(session.Indexed.Seq))), indexed.LessThan(value(intAttr(through.Seq))))
-	_, err := s.db.updateItem(ctx, key{partition(user), sk}, u, cond)
+	it, err := s.db.updateItem(ctx, key{partition(user), sk}, u, cond)
+	if err == nil {
+		return NewDueStore(s.db).settleCovered(ctx, user, it)
+	}
 	existing, conflict := conditionFailed(err)
 	if !conflict {
 		return failed("mark indexed", err)
@@ -101,6 +106,41 @@ func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID,
 		return nil // an earlier attempt raised it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the session is indexed as far already")
+}
+
+// MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has another
+// version.
+func (s MemorySource) MarkRecordIndexed(ctx context.Context, user conversation.UserID, r memory.RecordRef) error {
+	prefix := livePrefix
+	if r.Past {
+		prefix = pastPrefix
+	}
+	kind := memoryKind
+	if _, ok := conversation.TimeOfID(checkInKind, r.ID); ok {
+		kind = checkInKind
+	}
+	isDue := isVersion(r.Version).And(expression.AttributeExists(field(attrDueAt)))
+	k := key{partition(user), recordSK(prefix, kind, r.ID)}
+	_, err := s.db.updateItem(ctx, k, removeDue(expression.UpdateBuilder{}), isDue)
+	return failed("mark indexed", ignoreConditionFailed(err))
+}
+
+// RecordDue returns the memory or check-in of a due record.
+func (s MemorySource) RecordDue(ctx context.Context, d sweep.Due) (memory.RecordRef, error) {
+	k := dueKey(d)
+	records, err := s.db.readCurrent(ctx, "read record", d.User, k)
+	if err != nil {
+		return memory.RecordRef{}, err
+	}
+	it, found := records.current(d.User, k)
+	for _, kind := range []string{memoryKind, checkInKind} {
+		if id, live, ok := parseRecordSK(k.sk, kind); ok && found {
+			return memory.RecordRef{
+				ID: id, Generation: it.int64(attrGeneration), Version: it.int64(attrVersion), Past: !live,
+			}, nil
+		}
+	}
+	return memory.RecordRef{}, fault.Missing("record")
 }
 
 // Resolve reads the records behind vector ids, in their order, consistently. One call reads 100 keys. The parts of one

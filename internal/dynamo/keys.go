@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // Every key is built and parsed in this file. The separator is '#'. A user id may hold one, so it stands last, or the
@@ -37,7 +38,6 @@ const (
 	erasingSK = livePrefix + "erasing"
 
 	promptIDPrefix = "prompt_"
-	dueShards      = 16
 )
 
 // key is a record's primary key.
@@ -300,11 +300,12 @@ func parseRecordSK(sk, kind string) (id string, live, ok bool) {
 	return id, false, ok && id != ""
 }
 
-// dueShard is the shard of the due index in which a record stands.
-func dueShard(k key) int {
+// dueShard is the shard of the due index in which a record stands: one of its queue's.
+func dueShard(k key) sweep.Shard {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, k.pk+"#"+k.sk)
-	return int(h.Sum32() % dueShards)
+	q := queueOf(k.sk)
+	return q.First + sweep.Shard(h.Sum32()%uint32(q.Count))
 }
 
 // kindOf names the kind of a record by its sk, for receipts. ok is false for records that are not Throughline's, and

@@ -60,6 +60,7 @@ func decodeSession(it item) (s conversation.Session, ok bool) {
 		Extracted:   conversation.Watermark{Seq: int(it.int64(attrExtractedSeq))},
 		Placement:   conversation.Placement(it.string(attrPlacement)),
 		Version:     it.int64(attrVersion), Generation: it.int64(attrGeneration), DueAt: it.time(attrDueAt),
+		ClaimedVersion: it.int64(attrClaimedVersion),
 	}, true
 }
 
@@ -75,6 +76,7 @@ func decodeSessionSummary(it item) *conversation.SessionSummary {
 		CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),
 		UpdatedAt:      it.time(attrSummaryUpdatedAt), Model: it.string(attrSummaryModel),
 		Fields: it.document(attrSummaryFields), Digest: it.string(attrSummaryDigest),
+		Indexed: it.has(attrSummaryIndexedAt) && it.string(attrSummaryIndexedAt) == it.string(attrSummaryUpdatedAt),
 	}
 }
 

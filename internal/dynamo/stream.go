@@ -32,25 +32,29 @@ func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool,
 	return longtermChange(c, keys.string(attrSK), r.Change)
 }
 
-// longtermChange returns the id of the memory or check-in. The content of the images is not used, because records of
-// one item may be handled late: the reader asks the table what the item is now.
+// longtermChange returns the id and the version of the memory or check-in. The content of the images is not used,
+// because records of one item may be handled late: the reader asks the table what the item is now. A change without
+// another version is of the due index alone and of no use to anybody.
 func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord,
 ) (conversation.Change, bool, error) {
 	for _, kind := range []string{memoryKind, checkInKind} {
-		id, _, ok := parseRecordSK(sk, kind)
+		id, live, ok := parseRecordSK(sk, kind)
 		if !ok {
 			continue
 		}
-		image := r.NewImage
-		if len(image) == 0 {
-			image = r.OldImage
-		}
-		it, err := fromStream(image)
+		before, err := fromStream(r.OldImage)
 		if err != nil {
 			return c, false, err
 		}
-		c.RecordID, c.Generation = id, it.int64(attrGeneration)
-		return c, true, nil
+		after, err := fromStream(r.NewImage)
+		if err != nil {
+			return c, false, err
+		}
+		c.RecordID, c.Generation, c.Past = id, before.int64(attrGeneration), !live
+		if len(after) > 0 {
+			c.Generation, c.Version = after.int64(attrGeneration), after.int64(attrVersion)
+		}
+		return c, c.Version == 0 || c.Version != before.int64(attrVersion), nil
 	}
 	return c, false, nil
 }

@@ -87,9 +87,41 @@ func TestDecodeChangeOfMemory(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("memory: %v, %v", ok, err)
 	}
-	want := conversation.Change{User: "bob", Sequence: "44", RecordID: "m1", Generation: 3}
+	want := conversation.Change{User: "bob", Sequence: "44", RecordID: "m1", Generation: 3, Past: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDecodeChangeOfTheDueIndex checks that a change of a record's place in the due index alone is no change.
+func TestDecodeChangeOfTheDueIndex(t *testing.T) {
+	t.Parallel()
+	image := func(version int, due string) map[string]events.DynamoDBAttributeValue {
+		return map[string]events.DynamoDBAttributeValue{
+			"generation": events.NewNumberAttribute("3"), "version": events.NewNumberAttribute(fmt.Sprint(version)),
+			"dueAt": events.NewStringAttribute(due),
+		}
+	}
+	for name, c := range map[string]struct {
+		before, after map[string]events.DynamoDBAttributeValue
+		version       int64
+		ok            bool
+	}{
+		"created": {nil, image(1, "a"), 1, true},
+		"changed": {image(1, "a"), image(2, "b"), 2, true},
+		"claimed": {image(1, "a"), image(1, "b"), 1, false},
+		"deleted": {image(1, "a"), nil, 0, true},
+	} {
+		r := events.DynamoDBEventRecord{EventName: "MODIFY", Change: events.DynamoDBStreamRecord{
+			Keys: map[string]events.DynamoDBAttributeValue{
+				"pk": events.NewStringAttribute("user#bob"), "sk": events.NewStringAttribute("ltm#memory#m1"),
+			},
+			OldImage: c.before, NewImage: c.after,
+		}}
+		got, ok, err := dynamo.DecodeChange(r)
+		if err != nil || ok != c.ok || got.Version != c.version || got.Generation != 3 || got.Past {
+			t.Errorf("%s: %+v, %v, %v", name, got, ok, err)
+		}
 	}
 }
 

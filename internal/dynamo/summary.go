@@ -98,6 +98,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 	u = setOrRemove(u, attrSummaryModel, stringAttr(sum.Model), sum.Model != "")
 	u = setOrRemove(u, attrSummaryDigest, stringAttr(sum.Digest), sum.Digest != "")
 	u = setOrRemove(u, attrSummaryFields, own[attrSummaryFields], own.has(attrSummaryFields))
+	u = u.Remove(field(attrSummaryIndexedAt))
 	return u.Set(field(attrCoachKey), value(stringAttr(coachKey(user, sum.CoachID)))).
 		Set(field(attrSummary), value(stringAttr(sum.Text))).
 		Set(field(attrSummaryTokens), value(intAttr(sum.Tokens))).
@@ -112,7 +113,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 func removeSessionSummary(u expression.UpdateBuilder) expression.UpdateBuilder {
 	for _, name := range []string{
 		attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
-		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields,
+		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields, attrSummaryIndexedAt,
 	} {
 		u = u.Remove(field(name))
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // TombstoneStore keeps the records of deletions until they have been swept. It is safe for concurrent use.
@@ -54,7 +56,7 @@ func decodeTombstone(it item) (t erasure.Tombstone, ok bool) {
 	t = erasure.Tombstone{
 		User: user, ID: k.sk, Generation: it.int64(attrGeneration), Emptied: it.bool(attrEmptied),
 		Sweeps: int(it.int64(attrSweeps)), Vectors: it.strings(attrVectors), Namespace: k.sk == generationSK,
-		DeletedAt: it.time(attrDeletedAt),
+		Erasing: it.bool(attrErasing), DeletedAt: it.time(attrDeletedAt),
 	}
 	context, id, inSession := parseSessionSK(it.string(attrSessionSK))
 	switch {
@@ -79,7 +81,7 @@ func isTombstone(k key) bool { return k.sk == generationSK || strings.HasPrefix(
 // SaveTombstone stores how far a deletion has come. It does nothing when the tombstone is gone, because the user was
 // erased.
 func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
-	u := expression.Set(field(attrSweeps), value(intAttr(t.Sweeps)))
+	u := endClaim(expression.Set(field(attrSweeps), value(intAttr(t.Sweeps)))).Remove(field(attrFailures))
 	for name, v := range encodeTombstone(t, due) {
 		switch name {
 		case attrPK, attrSK, attrGeneration, attrSweeps:
@@ -117,25 +119,19 @@ func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombst
 	return failed(op, ignoreConditionFailed(err))
 }
 
-// TombstonesDue lists the tombstones that are due, earliest first.
-func (s *TombstoneStore) TombstonesDue(ctx context.Context, at time.Time, limit int) ([]erasure.Tombstone, error) {
-	due, err := NewDueStore(s.db).readDue(ctx, at, limit, isTombstone)
+// Tombstone reads the tombstone of a due record.
+func (s *TombstoneStore) Tombstone(ctx context.Context, d sweep.Due) (erasure.Tombstone, error) {
+	k := dueKey(d)
+	if !isTombstone(k) {
+		return erasure.Tombstone{}, fault.Missing("tombstone")
+	}
+	records, err := s.db.read(ctx, "read tombstone", k)
 	if err != nil {
-		return nil, err
+		return erasure.Tombstone{}, err
 	}
-	keys := make([]key, len(due))
-	for i, it := range due {
-		keys[i] = keyOf(it)
+	t, ok := decodeTombstone(records[k])
+	if !ok {
+		return erasure.Tombstone{}, fault.Missing("tombstone")
 	}
-	records, err := s.db.read(ctx, "read tombstones", keys...)
-	if err != nil {
-		return nil, err
-	}
-	var out []erasure.Tombstone
-	for _, k := range keys {
-		if t, ok := decodeTombstone(records[k]); ok && !records[k].bool(attrErasing) {
-			out = append(out, t)
-		}
-	}
-	return out, nil
+	return t, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
 	"strings"
@@ -18,15 +19,18 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // stored is what a user has before a write of TestWrites.
 type stored struct {
 	session  conversation.Session
+	covered  conversation.Session // all of it is summarised and indexed
 	messages []conversation.Message
 	turn     conversation.Turn
 	lapsed   conversation.Append // begins a turn whose lease has expired
 	goal     longterm.Goal
+	memory   longterm.Memory
 	prompt   prompt.StoredPrompt
 	erasing  conversation.UserID // a user who is being erased
 	progress erasure.Progress
@@ -44,6 +48,13 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	var f stored
 	var err error
 	newSession(t, s, user, "coach_conversation", "a", "x", "y")
+	newSession(t, s, user, "coach_conversation", "covered", "x")
+	f.covered, err = s.Sessions.Session(ctx, user, "covered")
+	check(err)
+	check(s.Summaries.SaveSummary(ctx, user, f.covered, summaryOf(f.covered, 1)))
+	check(s.Indexing.MarkIndexed(ctx, user, f.covered, conversation.Watermark{Seq: 1}))
+	f.covered, err = s.Sessions.Session(ctx, user, "covered")
+	check(err)
 	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
 	check(err)
 	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(oneMessage("a", "question"), "turn"), time.Minute)
@@ -51,6 +62,8 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	f.lapsed = withKey(oneMessage("a", "lapsed"), "lapsed")
 	check(errorOf(s.Turns.BeginTurn(ctx, user, f.lapsed, 0)))
 	f.goal, _, err = s.Goals.Create(ctx, user, longterm.Goal{Title: "g", Status: longterm.GoalActive}, noKey)
+	check(err)
+	f.memory, _, err = s.Memories.Create(ctx, user, longterm.Memory{Content: "m", Source: longterm.Seeded}, noKey)
 	check(err)
 	check(errorOf(s.Coaches.PutCoach(ctx, user, longterm.Coach{ID: "c", Name: "n"})))
 	f.prompt = prompt.StoredPrompt{
@@ -201,6 +214,9 @@ func transactions() map[string]func(context.Context, storetest.Stores, conversat
 		"save vector tombstone": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
 			return s.Tombstones.SaveVectorTombstone(ctx, erasure.Tombstone{User: u, Vectors: []string{"v"}}, future)
 		},
+		"delete memory": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Memories.Delete(ctx, u, f.memory.ID)
+		},
 		"begin erasure": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
 			_, held, err := s.Erasures.BeginErasure(ctx, u, future)
 			if err == nil && !held {
@@ -227,11 +243,35 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 		"mark indexed": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			return s.Indexing.MarkIndexed(ctx, u, f.session, conversation.Watermark{Seq: 2, At: f.messages[1].Timestamp})
 		},
-		"rearm session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			return s.Summaries.Rearm(ctx, u, f.session, future)
+		"claim session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			_, ok, err := s.Summaries.ClaimSession(ctx, u, f.session, future)
+			if err == nil && !ok {
+				return errNotHeld
+			}
+			return err
+		},
+		"claim what is due": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			d := sweep.Due{Partition: "user#" + string(u), ID: "conversation#a", DueAt: f.session.DueAt}
+			c, ok, err := s.Due.Claim(ctx, d, future)
+			if err == nil && (!ok || c.Failures != 1) {
+				return errNotHeld
+			}
+			return err
 		},
 		"settle session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			return s.Summaries.Settle(ctx, u, f.session)
+			settled, err := s.Summaries.Settle(ctx, u, f.covered)
+			if err == nil && !settled {
+				return errNotHeld
+			}
+			return err
+		},
+		"lease a shard": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+			shard := sweep.Shard(crc32.ChecksumIEEE([]byte(u))) // one that no other test has
+			held, err := s.Due.Lease(ctx, shard, string(u), future)
+			if err == nil && !held {
+				return errNotHeld
+			}
+			return err
 		},
 		"take an erasure over": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
 			_, held, err := s.Erasures.BeginErasure(ctx, f.erasing, future)

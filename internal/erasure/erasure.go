@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // Tombstone is the record of a deletion. With it the sweep finishes a deletion that broke off, and later deletes the
@@ -29,6 +30,8 @@ type Tombstone struct {
 	// generation.
 	Vectors   []string
 	Namespace bool
+	// Erasing says that the tombstone is of a user whose erasure is not done.
+	Erasing bool
 	// Sweeps counts the sweeps since it was emptied.
 	Sweeps int
 }
@@ -85,15 +88,20 @@ type TombstoneStore interface {
 	// since. The store sets its ID, which is the same for the same vectors.
 	SaveVectorTombstone(ctx context.Context, t Tombstone, due time.Time) error
 	DeleteTombstone(ctx context.Context, t Tombstone) error
-	// TombstonesDue lists the tombstones that are due, earliest first.
-	TombstonesDue(ctx context.Context, at time.Time, limit int) ([]Tombstone, error)
+	// Tombstone reads the tombstone of a due record. It is NotFound when the record is none or is gone.
+	Tombstone(ctx context.Context, d sweep.Due) (Tombstone, error)
 }
 
 // UserStore erases everything of a user.
 type UserStore interface {
 	// BeginErasure raises the generation, or goes on with an erasure that is not done. It gives the caller a lease until
-	// then. held is false while another caller has it.
+	// then, after which the erasure is due for the sweep. held is false while another caller has the lease.
 	BeginErasure(ctx context.Context, user conversation.UserID, until time.Time) (p Progress, held bool, err error)
+	// ResumeErasure goes on with an erasure that is not done, and begins none. held is false where there is none, and
+	// while another caller has the lease.
+	ResumeErasure(ctx context.Context, user conversation.UserID, until time.Time) (p Progress, held bool, err error)
+	// Erasure returns how far the user's last erasure has come. It is NotFound when the user was never erased.
+	Erasure(ctx context.Context, user conversation.UserID) (Progress, error)
 	// EraseRecords deletes the records of earlier generations, sessions first, until a pass with consistent reads finds
 	// none or until then. It calls deleted for each batch, one call at a time.
 	EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time,

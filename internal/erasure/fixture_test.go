@@ -24,6 +24,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -110,6 +111,11 @@ func newFixture(t *testing.T) *fixture {
 	messages := memory.New(s.store.Indexing, recall.NewIndexer(s.embedded, s.index, "m"))
 	s.Sweeper = erasure.NewSweeper(stores.Erasure(s.index, s.clock), messages)
 	return s
+}
+
+// sweep sweeps what is due and returns how many deletions it worked off.
+func (s *fixture) sweep() (int, error) {
+	return s.store.Sweep(s.t.Context(), sweep.Deletions, s.Sweeper, s.clock)
 }
 
 func (s *fixture) clock() time.Time {

@@ -62,7 +62,7 @@ func TestDeleteMessage(t *testing.T) {
 // checkFirstSweep checks that the first sweep indexes the message behind the deleted one again, without its words.
 func (s *fixture) checkFirstSweep(m []conversation.Message) {
 	s.t.Helper()
-	if n, err := s.Sweep(s.t.Context(), 10); err != nil || n != 1 {
+	if n, err := s.sweep(); err != nil || n != 1 {
 		s.t.Errorf("the first sweep worked off %d, %v", n, err)
 	}
 	said := s.embedded.texts
@@ -97,7 +97,7 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 			late := s.savePrompt("other") // it was being built at the time
 			s.advance(20 * time.Minute)
 			fresh := s.savePrompt("other")
-			if _, err := s.Sweep(t.Context(), 10); err != nil {
+			if _, err := s.sweep(); err != nil {
 				t.Fatal(err)
 			}
 			if s.quotes(late) || !s.quotes(fresh) {

@@ -36,7 +36,7 @@ func TestANewSessionOfTheSameID(t *testing.T) {
 	for _, wait := range []time.Duration{time.Minute, 15 * time.Minute, 25 * time.Hour} {
 		s.indexed(ann, 0, old[0].ID, old[1].ID)
 		s.advance(wait)
-		if _, err := s.Sweep(t.Context(), 10); err != nil {
+		if _, err := s.sweep(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestTheSummaryAfterADeletedMessage(t *testing.T) {
 	sum := s.summarize(ann, "a")
 	for _, wait := range []time.Duration{0, 15 * time.Minute, 25 * time.Hour} {
 		s.advance(wait)
-		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
+		if n, err := s.sweep(); err != nil || n != 1 {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		if !s.vectors(ann, 0)[sum.ID()] {

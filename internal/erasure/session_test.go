@@ -70,11 +70,11 @@ func checkTombstoneSweeps(t *testing.T, s *fixture, ids ...string) {
 	t.Helper()
 	for _, wait := range []time.Duration{15 * time.Minute, 25 * time.Hour} {
 		s.indexed(ann, 0, ids...)
-		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 0 {
+		if n, err := s.sweep(); err != nil || n != 0 {
 			t.Errorf("swept %d too early, %v", n, err)
 		}
 		s.advance(wait)
-		if n, err := s.Sweep(t.Context(), 10); err != nil || n != 1 {
+		if n, err := s.sweep(); err != nil || n != 2 { // the deletion, and that of the memory drawn from it
 			t.Errorf("swept %d, %v", n, err)
 		}
 		left := s.vectors(ann, 0)
@@ -94,7 +94,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 		"repeat": func(s *fixture) error { return s.DeleteSession(t.Context(), ann, "s") },
 		"sweep": func(s *fixture) error {
 			s.advance(time.Hour)
-			n, err := s.Sweep(t.Context(), 10)
+			n, err := s.sweep()
 			if n != 1 {
 				t.Errorf("swept %d", n)
 			}
@@ -199,15 +199,19 @@ func TestDeletionsWithoutTheIndex(t *testing.T) {
 				t.Errorf("left are %v", keys)
 			}
 			s.advance(2 * time.Minute)
-			if _, err := s.Sweep(t.Context(), 10); !errors.Is(err, errIndex) {
+			if _, err := s.sweep(); !errors.Is(err, errIndex) {
 				t.Errorf("sweep without an index: %v", err)
 			}
 			if left := s.vectors(ann, 0); !left[m[0].ID] || !left[fact.ID] {
 				t.Fatalf("vectors %v: the index was not down", left)
 			}
+			if n, err := s.sweep(); n != 0 || err != nil {
+				t.Errorf("at once after a failure %d are swept, %v", n, err)
+			}
+			s.advance(2 * time.Minute)
 			s.index.fail = nil
 			for range 3 {
-				if _, err := s.Sweep(t.Context(), 10); err != nil {
+				if _, err := s.sweep(); err != nil {
 					t.Fatal(err)
 				}
 				if left := s.vectors(ann, 0); len(left) != 0 {

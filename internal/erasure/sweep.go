@@ -2,41 +2,72 @@ package erasure
 
 import (
 	"context"
-	"errors"
+	"time"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
-// Sweeper goes on with unfinished deletions, and deletes what late workers bring back. It is safe for concurrent use.
+// Sweeper goes on with unfinished deletions and erasures, and deletes what late workers bring back. It is safe for
+// concurrent use.
 type Sweeper struct {
 	*Service
 	reindexer Reindexer
 }
 
+var _ sweep.Visitor = (*Sweeper)(nil)
+
 // NewSweeper returns the sweeper of a service's deletions.
 func NewSweeper(s *Service, r Reindexer) *Sweeper { return &Sweeper{s, r} }
 
-// neededSweeps is how often the vectors of a deletion are deleted again.
-const neededSweeps = 2
+const (
+	// neededSweeps is how often the vectors of a deletion are deleted again.
+	neededSweeps = 2
+	// eraseWithin is how long one visit erases a user before it makes room for others.
+	eraseWithin = time.Minute
+	// eraseReserve is the time before the deadline in which a visit erases no more.
+	eraseReserve = 15 * time.Second
+)
 
-// Sweep handles at most limit of the tombstones that are due, and returns how many succeeded. One that fails stays due,
-// and the others are handled all the same.
-func (s *Sweeper) Sweep(ctx context.Context, limit int) (int, error) {
-	due, err := s.Tombstones.TombstonesDue(ctx, s.Now(), limit)
+// Visit goes on with the deletion or the erasure of a due record.
+func (s *Sweeper) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
+	t, err := s.Tombstones.Tombstone(ctx, c.Due)
+	if fault.Is(err, fault.NotFound) {
+		return sweep.Removed, nil
+	}
 	if err != nil {
-		return 0, err
+		return sweep.Kept, err
 	}
-	done := 0
-	var failures []error
-	for _, t := range due {
-		if err := s.sweep(ctx, t); err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		done++
+	if t.Erasing {
+		return s.resumeErasure(ctx, t)
 	}
-	return done, errors.Join(failures...)
+	return sweep.Kept, s.continueDeletion(ctx, t)
 }
 
-func (s *Sweeper) sweep(ctx context.Context, t Tombstone) error {
+// resumeErasure erases a user whose caller has not come back. While a caller erases the user, the sweep waits.
+func (s *Sweeper) resumeErasure(ctx context.Context, t Tombstone) (sweep.Outcome, error) {
+	until := s.Now().Add(eraseWithin)
+	if end, ok := ctx.Deadline(); ok {
+		until = s.Now().Add(min(eraseWithin, time.Until(end)-eraseReserve))
+	}
+	working, cancel := context.WithTimeout(ctx, until.Sub(s.Now())+deleteReserve)
+	defer cancel()
+	saved, held, err := s.Users.ResumeErasure(working, t.User, until)
+	if err != nil {
+		return sweep.Kept, err
+	}
+	if !held {
+		return sweep.Again(s.Now().Add(resumeAfter)), nil
+	}
+	receipt, err := s.continueErasure(ctx, working, t.User, saved, until)
+	if err != nil || receipt.Done {
+		return sweep.Kept, err
+	}
+	return sweep.Again(s.Now()), nil
+}
+
+// continueDeletion finishes a deletion, or deletes again what a late worker may have brought back.
+func (s *Sweeper) continueDeletion(ctx context.Context, t Tombstone) error {
 	if t.Session != nil && !t.Emptied {
 		return s.empty(ctx, t)
 	}

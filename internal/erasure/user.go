@@ -32,6 +32,23 @@ func (s *Service) Erase(ctx context.Context, user conversation.UserID, until tim
 	if err != nil || !held {
 		return s.receipt(saved), err
 	}
+	return s.continueErasure(ctx, working, user, saved, until)
+}
+
+// Erasure returns the receipt of the user's last erasure, or how far it is while it is not done. It is NotFound when
+// the user was never erased.
+func (s *Service) Erasure(ctx context.Context, user conversation.UserID) (Receipt, error) {
+	p, err := s.Users.Erasure(ctx, user)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return s.receipt(p), nil
+}
+
+// continueErasure erases until then, and saves how far it came.
+func (s *Service) continueErasure(ctx, working context.Context, user conversation.UserID, saved Progress,
+	until time.Time,
+) (Receipt, error) {
 	p := saved
 	if p.Counts = maps.Clone(saved.Counts); p.Counts == nil {
 		p.Counts = map[string]int{}

@@ -216,8 +216,11 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(204, "DELETE", "/v1/coaches/c1", nil)
 	do(204, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[0].MessageID, nil)
 	do(204, "DELETE", "/v1/sessions/s1", nil)
+	do(404, "GET", "/v1/user/erasure", nil)
 	do(202, "DELETE", "/v1/user", nil)
+	do(202, "GET", "/v1/user/erasure", nil)
 	do(200, "DELETE", "/v1/user", nil)
+	do(200, "GET", "/v1/user/erasure", nil)
 	c.covered(t)
 }
 

@@ -224,6 +224,7 @@ var wantOperations = map[string]string{
 	"DELETE /v1/todos/{id}":                         "user",
 	"GET /v1/export":                                "user",
 	"DELETE /v1/user":                               "user",
+	"GET /v1/user/erasure":                          "user",
 	"POST /v1/context/query":                        "user",
 	"POST /v1/recall":                               "user",
 	"POST /v1/prompts":                              "app",
@@ -285,7 +286,8 @@ func TestDocumentSaysWhenToCallAgain(t *testing.T) {
 		for method, op := range operations {
 			for status, response := range op.Responses {
 				_, got := response.Headers["Retry-After"]
-				want := slices.Contains([]string{"409", "429", "503"}, status) || (status == "202" && path == "/v1/user")
+				want := slices.Contains([]string{"409", "429", "503"}, status) ||
+					status == "202" && strings.HasPrefix(path, "/v1/user")
 				if got != want {
 					t.Errorf("%s %s: %s has Retry-After: %v, want %v", method, path, status, got, want)
 				}

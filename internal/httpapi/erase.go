@@ -14,6 +14,8 @@ import (
 type Eraser interface {
 	// Erase continues to erase the user until it is done or the deadline is reached. It may be called repeatedly.
 	Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error)
+	// Erasure returns the receipt of the user's last erasure, or how far it is. It is NotFound when there was none.
+	Erasure(ctx context.Context, user conversation.UserID) (erasure.Receipt, error)
 }
 
 const (
@@ -57,19 +59,35 @@ type users struct {
 }
 
 func (s users) register() {
+	responses := []statusResponse{
+		{status: http.StatusOK, body: reflect.TypeFor[receipt]()},
+		{http.StatusAccepted, reflect.TypeFor[erasing](), retryAfterHeader("The seconds to wait before the next call.")},
+	}
 	register(s.server, operation{
 		method: http.MethodDelete, path: "/v1/user", id: "eraseUser", tag: longTermTag, summary: "Erase the user",
 		detail: "Deletes everything that is stored about the user. If that takes more than 20 s, the answer is 202: " +
 			"repeat the request until it is 200.",
-		responses: []statusResponse{
-			{status: http.StatusOK, body: reflect.TypeFor[receipt]()},
-			{http.StatusAccepted, reflect.TypeFor[erasing](), retryAfterHeader("The seconds to wait before the next call.")},
-		},
+		responses: responses,
 	}, s.erase)
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/user/erasure", id: "getErasure", tag: longTermTag,
+		summary: "Get the receipt of the last erasure",
+		detail: "Returns the receipt of the user's last erasure. While it goes on, the answer is 202. It goes on also when " +
+			"nobody repeats the request to erase.",
+		errors: []int{http.StatusNotFound}, responses: responses,
+	}, s.erasure)
 }
 
 func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {
-	e, err := s.eraser.Erase(ctx, c.User, s.now().Add(eraseWithin))
+	return newErasureOutput(s.eraser.Erase(ctx, c.User, s.now().Add(eraseWithin)))
+}
+
+func (s users) erasure(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {
+	return newErasureOutput(s.eraser.Erasure(ctx, c.User))
+}
+
+// newErasureOutput answers with the receipt, or with the progress of an erasure that is not complete.
+func newErasureOutput(e erasure.Receipt, err error) (*erasureOutput, error) {
 	if err != nil {
 		return nil, err
 	}

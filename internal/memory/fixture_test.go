@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // fake is a store with one session, and an index. Each of its calls can be made to fail.
@@ -28,6 +29,7 @@ type fake struct {
 	previous map[int]string
 	embedded map[int]int
 	records  map[string]recall.Hit
+	marked   []memory.RecordRef
 	fail     func(op string) error
 }
 
@@ -141,6 +143,18 @@ func (f *fake) Resolve(_ context.Context, _ conversation.UserID, _ int64, ids []
 		return []recall.Hit{hit}, nil
 	}
 	return nil, nil
+}
+
+func (f *fake) MarkRecordIndexed(_ context.Context, _ conversation.UserID, r memory.RecordRef) error {
+	f.marked = append(f.marked, r)
+	return f.fail("mark record")
+}
+
+func (f *fake) RecordDue(_ context.Context, d sweep.Due) (memory.RecordRef, error) {
+	if err := f.fail("record due"); err != nil {
+		return memory.RecordRef{}, err
+	}
+	return memory.RecordRef{ID: d.ID, Generation: 1, Version: 1}, nil
 }
 
 func (f *fake) IndexMemory(_ context.Context, _ conversation.UserID, _ int64, m longterm.Memory) error {

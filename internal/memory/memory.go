@@ -7,8 +7,10 @@ import (
 	"errors"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -35,6 +37,12 @@ type Store interface {
 	MarkIndexed(
 		ctx context.Context, user conversation.UserID, session conversation.Session, through conversation.Watermark,
 	) error
+	// MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has changed
+	// since that version.
+	MarkRecordIndexed(ctx context.Context, user conversation.UserID, r RecordRef) error
+	// RecordDue returns the memory or check-in of a due record. It is NotFound when the record is neither, is gone, or is
+	// of an earlier generation.
+	RecordDue(ctx context.Context, d sweep.Due) (RecordRef, error)
 	// Resolve reads the records behind vector ids. Records that are deleted, superseded or of another generation are
 	// left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
@@ -58,6 +66,14 @@ type SessionRef struct {
 	Context    string
 	SessionID  string
 	Generation int64
+}
+
+// RecordRef names a version of a memory or check-in. Past says that it is not among the live records.
+type RecordRef struct {
+	ID         string
+	Generation int64
+	Version    int64
+	Past       bool
 }
 
 // Service indexes records as they arrive. It is safe for concurrent use, and remembers nothing between batches, because
@@ -95,21 +111,45 @@ type record struct {
 // would be refused too, and would hold up the records of others meanwhile.
 func isLeft(err error) bool { return errors.Is(err, vector.ErrQuota) }
 
-// consumeRecords updates the vectors of the memories and check-ins of a batch, each once. It stops at the first that
-// fails, unless that is left to the sweep, and returns its place.
+// consumeRecords updates the vectors of the memories and check-ins of a batch, each once, and takes the records out of
+// the due index. It stops at the first that fails, unless that is left to the sweep, and returns its place.
 func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Change) (done int, err error) {
-	seen := map[record]bool{}
+	refreshed := map[record]bool{}
 	for i, c := range changes {
-		r := record{c.User, c.Generation, c.RecordID}
-		if c.RecordID == "" || seen[r] {
+		if c.RecordID == "" {
 			continue
 		}
-		seen[r] = true
-		if err := s.refresh(ctx, r); err != nil && !isLeft(err) {
+		r := record{c.User, c.Generation, c.RecordID}
+		if _, done := refreshed[r]; !done {
+			err := s.refresh(ctx, r)
+			if err != nil && !isLeft(err) {
+				return i, err
+			}
+			refreshed[r] = err == nil
+		}
+		if c.Version == 0 || !refreshed[r] {
+			continue // it was deleted, or stays due
+		}
+		ref := RecordRef{ID: c.RecordID, Generation: c.Generation, Version: c.Version, Past: c.Past}
+		if err := s.store.MarkRecordIndexed(ctx, c.User, ref); err != nil {
 			return i, err
 		}
 	}
 	return len(changes), nil
+}
+
+var _ sweep.Visitor = (*Service)(nil)
+
+// Visit writes or deletes the vector of a memory or check-in whose change on the stream was lost.
+func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
+	ref, err := s.store.RecordDue(ctx, c.Due)
+	if fault.Is(err, fault.NotFound) {
+		return sweep.Removed, nil
+	}
+	if err != nil {
+		return sweep.Kept, err
+	}
+	return sweep.Removed, s.refresh(ctx, record{c.User, ref.Generation, ref.ID})
 }
 
 // refresh reads a record from the table and makes the index agree with it, so that the order in which changes arrive

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -93,5 +94,54 @@ func TestVectorsFollowTheTable(t *testing.T) {
 	changes = append([]conversation.Change{{User: "ann"}}, changes...)
 	if done, err := service.Consume(t.Context(), changes); done != 1 || err == nil {
 		t.Errorf("got %d, %v, want the second change to be delivered again", done, err)
+	}
+}
+
+// TestRecordsLeaveTheDueIndex checks which changes of records mark a version as indexed, and what the sweep does with a
+// record whose change was lost.
+func TestRecordsLeaveTheDueIndex(t *testing.T) {
+	t.Parallel()
+	f := newFake(0)
+	service := memory.New(f, f)
+	const kept, deleted, refused = "memory_1", "memory_2", "check_in_3"
+	f.records[kept] = recall.Hit{Memory: &longterm.Memory{ID: kept}}
+	f.records[refused] = recall.Hit{CheckIn: &longterm.CheckIn{ID: refused, Note: "x"}}
+	f.indexed[deleted] = true
+	at := func(id string, version int64, past bool) conversation.Change {
+		return conversation.Change{User: "ann", Generation: 1, RecordID: id, Version: version, Past: past}
+	}
+	changes := []conversation.Change{at(kept, 0, false), at(deleted, 0, false), at(kept, 2, false), at(kept, 3, true)}
+	if done, err := service.Consume(t.Context(), changes); done != len(changes) || err != nil {
+		t.Fatalf("%d done, %v", done, err)
+	}
+	want := []memory.RecordRef{
+		{ID: kept, Generation: 1, Version: 2}, {ID: kept, Generation: 1, Version: 3, Past: true},
+	}
+	if diff := cmp.Diff(want, f.marked); diff != "" {
+		t.Errorf("marked (-want +got):\n%s", diff)
+	}
+	if !f.indexed[kept] || f.indexed[deleted] {
+		t.Errorf("indexed are %v", f.indexed)
+	}
+	claim := sweep.Claim{Due: sweep.Due{User: "ann", ID: refused}}
+	if out, err := service.Visit(t.Context(), claim); out != sweep.Removed || err != nil || !f.indexed[refused] {
+		t.Errorf("the sweep: %+v, %v, indexed %v", out, err, f.indexed)
+	}
+	for op, want := range map[string]error{
+		"record due": fault.Missing("record"), "resolve": fault.New(fault.Internal, "x"),
+	} {
+		f.fail = func(called string) error {
+			if called == op {
+				return want
+			}
+			return nil
+		}
+		out, err := service.Visit(t.Context(), claim)
+		if fault.Is(want, fault.NotFound) && (out != sweep.Removed || err != nil) {
+			t.Errorf("a record that is gone: %+v, %v", out, err)
+		}
+		if !fault.Is(want, fault.NotFound) && err == nil {
+			t.Error("a visit that failed has no error")
+		}
 	}
 }

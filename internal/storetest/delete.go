@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // emptyIndex is a vector index without vectors. The suite tests only the part that the store has in a deletion.
@@ -279,7 +280,7 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 	s.advance(time.Millisecond)
 	_, fresh := newSession(t, s, coach, "a", "new")
 	s.advance(2 * time.Hour)
-	if n, err := s.sweeper().Sweep(t.Context(), 10); err != nil || n != 1 {
+	if n, err := s.Sweep(t.Context(), sweep.Deletions, s.sweeper(), s.clock); err != nil || n != 1 {
 		t.Errorf("swept %d, %v", n, err)
 	}
 	remaining := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
@@ -287,6 +288,20 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 		t.Errorf("the timeline after the sweep (-want +got):\n%s", diff)
 	}
 	checkSeqs(t, s, "a", 1)
+}
+
+// tombstonesDue reads the tombstones that are due at a time, earliest first.
+func tombstonesDue(t *testing.T, s *fixture, at time.Time) []erasure.Tombstone {
+	t.Helper()
+	var out []erasure.Tombstone
+	for _, d := range listDue(t, s, sweep.Deletions, at) {
+		tombstone, err := s.Tombstones.Tombstone(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, tombstone)
+	}
+	return out
 }
 
 // testTombstones checks that tombstones of messages and sessions are listed when they are due, until they are closed.
@@ -305,29 +320,26 @@ func testTombstones(t *testing.T, s *fixture) {
 	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "b", Now.Add(10*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	due := func(minutes, limit int) (ids []string, tombstones []erasure.Tombstone) {
+	due := func(minutes int) (ids []string, tombstones []erasure.Tombstone) {
 		t.Helper()
-		tombstones, err := s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Duration(minutes)*time.Minute), limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tombstones = tombstonesDue(t, s, Now.Add(time.Duration(minutes)*time.Minute))
 		for _, deleted := range tombstones {
 			ids = append(ids, deleted.ID)
 		}
 		return ids, tombstones
 	}
-	for _, c := range []struct{ minutes, limit, n int }{{0, 9, 0}, {2, 9, 1}, {3, 9, 2}, {9, 1, 1}} {
-		if got, _ := due(c.minutes, c.limit); cmp.Diff(want[:c.n], append([]string{}, got...)) != "" {
-			t.Errorf("due after %d minutes, at most %d: %v, want %v", c.minutes, c.limit, got, want[:c.n])
+	for _, c := range []struct{ minutes, n int }{{0, 0}, {2, 1}, {3, 2}} {
+		if got, _ := due(c.minutes); cmp.Diff(want[:c.n], append([]string{}, got...)) != "" {
+			t.Errorf("due after %d minutes: %v, want %v", c.minutes, got, want[:c.n])
 		}
 	}
-	_, tombstones := due(9, 9)
+	_, tombstones := due(9)
 	first := tombstones[0]
 	first.Emptied, first.Sweeps = true, 1
 	if err := s.Tombstones.SaveTombstone(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	got, tombstones := due(9, 9)
+	got, tombstones := due(9)
 	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Sweeps != 1 {
 		t.Errorf("due after one was postponed: %+v", tombstones)
 	}
@@ -336,7 +348,7 @@ func testTombstones(t *testing.T, s *fixture) {
 			t.Error(err)
 		}
 	}
-	if got, _ := due(9, 9); len(got) != 1 {
+	if got, _ := due(9); len(got) != 1 {
 		t.Errorf("due after one was closed: %v", got)
 	}
 }
@@ -378,15 +390,15 @@ func testVectorTombstones(t *testing.T, s *fixture) {
 			t.Fatal(err)
 		}
 	}
-	due, err := s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Hour), 10)
-	if err != nil || len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied ||
+	due := tombstonesDue(t, s, Now.Add(time.Hour))
+	if len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied ||
 		due[0].User != alice {
-		t.Fatalf("due are %+v, %v", due, err)
+		t.Fatalf("due are %+v", due)
 	}
 	if err := s.Tombstones.DeleteTombstone(t.Context(), due[0]); err != nil {
 		t.Fatal(err)
 	}
-	if due, err = s.Tombstones.TombstonesDue(t.Context(), Now.Add(time.Hour), 10); err != nil || len(due) != 0 {
-		t.Errorf("due after it was closed: %+v, %v", due, err)
+	if due = tombstonesDue(t, s, Now.Add(time.Hour)); len(due) != 0 {
+		t.Errorf("due after it was closed: %+v", due)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 func promptIDs(prompts []prompt.StoredPrompt) []string {
@@ -280,7 +281,6 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	for op, err := range map[string]error{
 		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, late),
 		"mark indexed":   s.Indexing.MarkIndexed(t.Context(), alice, session, indexed),
-		"rearm":          s.Summaries.Rearm(t.Context(), alice, session, s.clock()),
 		"append":         errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
 		"delete":         errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
 	} {
@@ -288,13 +288,16 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil && !fault.Is(err, fault.NotFound) {
-		t.Errorf("settle: %v", err)
+	if settled, err := s.Summaries.Settle(t.Context(), alice, session); settled || err != nil {
+		t.Errorf("settle: %v, %v", settled, err)
+	}
+	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, session, s.clock()); ok || err != nil {
+		t.Errorf("claim: %v, %v", ok, err)
 	}
 	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
 		t.Errorf("visible after the late writes (-want +got):\n%s", diff)
 	}
-	if due := listDue(t, s, s.clock().Add(farAhead), 10); len(due) != 0 {
+	if due := listDue(t, s, sweep.Sessions, s.clock().Add(farAhead)); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}
 }

@@ -3,9 +3,13 @@
 package storetest
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
 	"flag"
 	"maps"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // Stores are the stores under test, one for each interface of the domain packages.
@@ -47,6 +52,27 @@ type Stores struct {
 	Tombstones      erasure.TombstoneStore
 	Erasures        erasure.UserStore
 	Sources         erasure.SourceStore
+
+	Due sweep.Store
+}
+
+// Sweep sweeps a queue with its visitor until nothing is due in it. It returns how many visits succeeded, and the
+// failures of the others.
+func (s Stores) Sweep(ctx context.Context, q sweep.Queue, v sweep.Visitor, now func() time.Time) (done int, err error) {
+	var failures []error
+	var mu sync.Mutex
+	service := sweep.New(sweep.Deps{
+		Store: s.Due, Works: []sweep.Work{{Queue: q, Visitor: v, FirstWait: time.Minute}}, Now: now,
+		Random: func() float64 { return 0 }, NewOwner: rand.Text,
+		Invoke: func(context.Context, sweep.Task) error { return errors.New("nobody takes over") },
+		Report: func(_ context.Context, _ string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			failures = append(failures, err)
+		},
+	})
+	swept, err := service.Sweep(ctx, sweep.Task{Shards: q.Shards()})
+	return swept.Visited - swept.Failed, errors.Join(append(failures, err)...)
 }
 
 // Erasure returns an erasure service on the stores.
@@ -76,6 +102,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	all := map[string]func(*testing.T, *fixture){}
 	for _, section := range []map[string]func(*testing.T, *fixture){
 		sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests, erasureTests,
+		dueTests,
 	} {
 		maps.Copy(all, section)
 	}
@@ -149,16 +176,28 @@ var (
 		"LiveMemoriesAreCapped":   testLiveMemoriesAreCapped,
 	}
 	summaryTests = map[string]func(*testing.T, *fixture){
-		"SaveSummary":               testSaveSummary,
-		"SaveSummaryOfAttributes":   testSaveSummaryOfAttributes,
-		"SummariesOfOneSubject":     testSummariesOfOneSubject,
-		"AttributesAreDue":          testAttributesAreDue,
-		"LateSummaries":             testLateSummaries,
-		"MarkIndexed":               testMarkIndexed,
-		"SessionsAt":                testSessionsAt,
+		"SaveSummary":             testSaveSummary,
+		"SaveSummaryOfAttributes": testSaveSummaryOfAttributes,
+		"SummariesOfOneSubject":   testSummariesOfOneSubject,
+		"AttributesAreDue":        testAttributesAreDue,
+		"LateSummaries":           testLateSummaries,
+		"MarkIndexed":             testMarkIndexed,
+		"SessionsAt":              testSessionsAt,
+	}
+	dueTests = map[string]func(*testing.T, *fixture){
 		"Due":                       testDue,
+		"DuePages":                  testDuePages,
+		"Claims":                    testClaims,
+		"ClaimsOfChangedRecords":    testClaimsOfChangedRecords,
+		"ClaimSession":              testClaimSession,
+		"EndClaim":                  testEndClaim,
+		"Leases":                    testLeases,
 		"SettleKeepsNewMessagesDue": testSettleKeepsNewMessagesDue,
+		"TheLastWatermarkSettles":   testTheLastWatermarkSettles,
 		"CompletedSessionsAreDue":   testCompletedSessionsAreDue,
+		"RecordsAreDue":             testRecordsAreDue,
+		"DeletedRecordsAreDue":      testDeletedRecordsAreDue,
+		"ErasuresAreDue":            testErasuresAreDue,
 	}
 	promptTests = map[string]func(*testing.T, *fixture){
 		"Open":                     testOpen,

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 func newSummary(s conversation.Session, covered int, kind conversation.SummaryKind, inProgress bool) summary.Summary {
@@ -29,6 +30,7 @@ func newSummary(s conversation.Session, covered int, kind conversation.SummaryKi
 func saveSummary(t *testing.T, s *fixture, session conversation.Session) summary.Summary {
 	t.Helper()
 	sum := newSummary(session, session.LastSeq, conversation.ByModel, true)
+	sum.UpdatedAt = s.clock()
 	if err := s.Summaries.SaveSummary(t.Context(), alice, session, sum); err != nil {
 		t.Fatalf("save the summary of %s: %v", session.ID, err)
 	}
@@ -183,7 +185,7 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 		if _, err := s.Sessions.UpdateSession(t.Context(), alice, id, in); err != nil {
 			t.Fatal(err)
 		}
-		if got := listDue(t, s, Now.Add(farAhead), 50); len(got) != due {
+		if got := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(got) != due {
 			t.Errorf("%s with %v: due %v, want %d", id, attributes, got, due)
 		}
 		return readSession(t, s, id)
@@ -205,10 +207,10 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 	}
 	edited := change("form", nil, map[string]any{"workoutName": "Grace"}, 1)
 	for i, settled := range []conversation.Session{form, edited} { // the first one was read before the edit
-		if err := s.Summaries.Settle(t.Context(), alice, settled); err != nil {
-			t.Fatal(err)
+		if ok, err := s.Summaries.Settle(t.Context(), alice, settled); err != nil || ok != (i == 1) {
+			t.Fatalf("settled as of version %d: %v, %v", settled.Version, ok, err)
 		}
-		if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1-i {
+		if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 1-i {
 			t.Errorf("settled as of version %d: due %v", settled.Version, due)
 		}
 	}
@@ -292,101 +294,5 @@ func testSessionsAt(t *testing.T, s *fixture) {
 	got, err := s.Indexing.SessionsAt(t.Context(), []memory.SessionRef{old, here, elsewhere, none, other, here})
 	if diff := cmp.Diff(map[memory.SessionRef]conversation.Session{here: session}, got); err != nil || diff != "" {
 		t.Errorf("%v, sessions (-want +got)\n%s", err, diff)
-	}
-}
-
-// listDue lists the sessions that are due at a time.
-func listDue(t *testing.T, s *fixture, at time.Time, limit int) []summary.Due {
-	t.Helper()
-	due, err := s.Summaries.DueBefore(t.Context(), at, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return due
-}
-
-const farAhead = 1000 * time.Hour
-
-// testDue checks that the first uncovered message makes a session due, and that later messages do not delay it.
-func testDue(t *testing.T, s *fixture) {
-	var want []summary.Due
-	for i := range 20 {
-		s.advance(time.Second)
-		session, _ := newSession(t, s, coach, fmt.Sprint("s", i), "hi")
-		if !session.DueAt.After(s.clock()) {
-			t.Fatalf("a session with a message is due at %v", session.DueAt)
-		}
-		want = append(want, summary.Due{User: alice, Context: coach, SessionID: session.ID, DueAt: session.DueAt})
-	}
-	createSession(t, s, alice, coach, "silent")
-	if due := listDue(t, s, want[0].DueAt.Add(-time.Millisecond), 50); len(due) != 0 {
-		t.Errorf("due before their time: %v", due)
-	}
-	s.advance(time.Second)
-	appendMessages(t, s, alice, "s0", userMessages("more")...)
-	if diff := cmp.Diff(want[:5], listDue(t, s, Now.Add(farAhead), 5)); diff != "" {
-		t.Errorf("due (-want +got):\n%s", diff)
-	}
-	if err := s.Summaries.Rearm(t.Context(), alice, readSession(t, s, "s0"), Now.Add(2*farAhead)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want[1:], listDue(t, s, Now.Add(farAhead), 50)); diff != "" {
-		t.Errorf("due after one was rearmed (-want +got):\n%s", diff)
-	}
-	gone := readSession(t, s, "s0")
-	gone.ID = "none"
-	if err := s.Summaries.Rearm(t.Context(), alice, gone, Now); !fault.Is(err, fault.NotFound) {
-		t.Errorf("rearm a missing session: %v", err)
-	}
-}
-
-func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
-	session, _ := newSession(t, s, coach, "a", "1")
-	settle := func(want int) {
-		t.Helper()
-		if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(listDue(t, s, Now.Add(farAhead), 50)); got != want {
-			t.Errorf("%d due, want %d", got, want)
-		}
-	}
-	settle(1)
-	saveSummary(t, s, session)
-	settle(1)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
-		t.Fatal(err)
-	}
-	appendMessages(t, s, alice, "a", userMessages("in between")...)
-	settle(1)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}); err != nil {
-		t.Fatal(err)
-	}
-	saveSummary(t, s, readSession(t, s, "a"))
-	settle(1) // as of before the append
-	session = readSession(t, s, "a")
-	settle(0)
-	appendMessages(t, s, alice, "a", userMessages("and again")...)
-	settle(1)
-}
-
-// testCompletedSessionsAreDue checks that completing a session makes it due, so that its last summary is written even
-// when the stream record is lost.
-func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
-	session, _ := newSession(t, s, coach, "a", "1")
-	saveSummary(t, s, session)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Summaries.Settle(t.Context(), alice, session); err != nil {
-		t.Fatal(err)
-	}
-	completed := conversation.Completed
-	change := conversation.SessionChange{Status: &completed}
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a", change); err != nil {
-		t.Fatal(err)
-	}
-	if due := listDue(t, s, Now.Add(farAhead), 50); len(due) != 1 || due[0].SessionID != "a" {
-		t.Errorf("due after completing: %v", due)
 	}
 }

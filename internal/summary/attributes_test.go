@@ -155,13 +155,14 @@ func TestFallbackOfAttributes(t *testing.T) {
 		if got := f.sessions["s"].Summary; got == nil || got.Text != want || got.Kind != conversation.Extractive {
 			t.Fatalf("the fallback is %+v", got)
 		}
-		sweep(t, s, summary.Swept{Visited: 1})
-		if time.Until(f.due["s"]) != 15*time.Minute {
+		time.Sleep(15 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1})
+		if time.Until(f.due["s"]) != 30*time.Minute {
 			t.Errorf("it is due again at %v", f.due["s"])
 		}
 		f.failModel = nil
-		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+		time.Sleep(30 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 		if got := f.sessions["s"].Summary; got.Kind != conversation.ByModel || f.calls != 3 {
 			t.Errorf("the summary is %+v after %d calls", got, f.calls)
 		}
@@ -208,7 +209,7 @@ func TestTheSweepRefreshes(t *testing.T) {
 	consume(t, s, f.say("s", "a", "b", "c", "d"), f.complete("s"))
 	f.set("s", map[string]any{"adherenceRate": 0.9})
 	f.due["s"] = time.Now().Add(-time.Second)
-	sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+	sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
 		t.Errorf("the vector has %v after %d calls", got, f.calls)
 	}
@@ -221,7 +222,7 @@ func TestTheSweepSummarisesAttributes(t *testing.T) {
 	f.create("s", "workout_log", fran)
 	f.complete("s")
 	f.due["s"] = time.Now().Add(-time.Second)
-	sweep(t, f.service(), summary.Swept{Visited: 1, Done: 1})
+	sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
 	if f.calls != 1 || f.sessions["s"].Summary == nil {
 		t.Errorf("%d calls, summary %+v", f.calls, f.sessions["s"].Summary)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // fake is a store with one user's sessions, a model and an index. Its calls can be made to fail or to take time. It
@@ -25,6 +26,7 @@ type fake struct {
 	sessions map[string]conversation.Session
 	messages map[string][]conversation.Message
 	due      map[string]time.Time
+	failures map[string]int
 	saved    []summary.Summary
 	indexed  map[string]summary.Summary
 	repaired map[string]int
@@ -46,7 +48,8 @@ type fake struct {
 func newFake() *fake {
 	return &fake{
 		sessions: map[string]conversation.Session{}, messages: map[string][]conversation.Message{},
-		due: map[string]time.Time{}, indexed: map[string]summary.Summary{}, repaired: map[string]int{},
+		due: map[string]time.Time{}, failures: map[string]int{}, indexed: map[string]summary.Summary{},
+		repaired: map[string]int{},
 	}
 }
 
@@ -83,6 +86,7 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 func newSession(id, context string) conversation.Session {
 	return conversation.Session{
 		ID: id, Context: context, CoachID: "c", Status: conversation.Active, Generation: 1, CreatedAt: time.Now(),
+		Version: 1,
 	}
 }
 
@@ -133,6 +137,7 @@ func (f *fake) SessionIn(_ context.Context, _ conversation.UserID, _, id string)
 	if !ok {
 		return s, fault.Missing("session")
 	}
+	s.DueAt = f.due[id]
 	return s, f.failRead
 }
 
@@ -212,30 +217,80 @@ func (f *fake) SaveSummary(
 	return nil
 }
 
-func (f *fake) DueBefore(_ context.Context, at time.Time, _ int) ([]summary.Due, error) {
+func (f *fake) SessionDue(ctx context.Context, d sweep.Due) (conversation.Session, error) {
+	return f.SessionIn(ctx, d.User, "", d.ID)
+}
+
+func (f *fake) ClaimSession(_ context.Context, user conversation.UserID, s conversation.Session, until time.Time,
+) (sweep.Claim, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []summary.Due
-	for id, due := range f.due {
-		if !due.After(at) {
-			out = append(out, summary.Due{User: "ann", Context: f.sessions[id].Context, SessionID: id, DueAt: due})
-		}
+	now, ok := f.sessions[s.ID]
+	if !ok || !f.due[s.ID].Equal(s.DueAt) {
+		return sweep.Claim{}, false, nil
 	}
-	return out, nil
+	d := sweep.Due{Partition: string(user), ID: s.ID, User: user, DueAt: s.DueAt}
+	return f.claim(d, now, until), true, nil
 }
 
-func (f *fake) Rearm(_ context.Context, _ conversation.UserID, s conversation.Session, at time.Time) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.due[s.ID] = at
-	return nil
+// claim claims a session for a worker.
+func (f *fake) claim(d sweep.Due, s conversation.Session, until time.Time) sweep.Claim {
+	f.due[s.ID] = until
+	s.ClaimedVersion = s.Version
+	f.failures[s.ID]++
+	f.sessions[s.ID] = s
+	return sweep.Claim{Due: d, Until: until, Failures: f.failures[s.ID]}
 }
 
-func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.Session) error {
+func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.Session) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := f.sessions[s.ID]; now.Summarized.Seq == now.LastSeq && now.Version == s.Version {
-		delete(f.due, s.ID)
+	now, ok := f.sessions[s.ID]
+	if !ok || now.Version != s.Version || now.Summarized.Seq < now.LastSeq || now.Indexed.Seq < now.LastSeq ||
+		!sameSummary(now, s) {
+		return false, nil
+	}
+	delete(f.due, s.ID)
+	delete(f.failures, s.ID)
+	now.ClaimedVersion = 0
+	f.sessions[s.ID] = withIndexed(now, s)
+	return true, nil
+}
+
+func sameSummary(a, b conversation.Session) bool {
+	if a.Summary == nil || b.Summary == nil {
+		return a.Summary == b.Summary
+	}
+	return a.Summary.UpdatedAt.Equal(b.Summary.UpdatedAt)
+}
+
+// withIndexed returns the session as it is now, with what is known of the index.
+func withIndexed(now, known conversation.Session) conversation.Session {
+	if known.Summary != nil && known.Summary.Indexed && sameSummary(now, known) {
+		indexed := *now.Summary
+		indexed.Indexed = true
+		now.Summary = &indexed
+	}
+	return now
+}
+
+func (f *fake) EndClaim(ctx context.Context, c sweep.Claim, s conversation.Session, at time.Time, succeeded bool,
+) error {
+	f.mu.Lock()
+	if !f.due[s.ID].Equal(c.Until) {
+		f.mu.Unlock()
+		return nil
+	}
+	if f.due[s.ID] = at; succeeded {
+		delete(f.failures, s.ID)
+	}
+	now := withIndexed(f.sessions[s.ID], s)
+	now.ClaimedVersion = 0
+	f.sessions[s.ID] = now
+	f.mu.Unlock()
+	if summary.IsDone(now) {
+		_, err := f.Settle(ctx, c.User, now)
+		return err
 	}
 	return nil
 }
@@ -276,6 +331,9 @@ func (f *fake) Repair(_ context.Context, _ conversation.UserID, s conversation.S
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.repaired[s.ID]++
+	now := f.sessions[s.ID]
+	now.Indexed.Seq = now.LastSeq
+	f.sessions[s.ID] = now
 	return nil
 }
 
@@ -284,6 +342,7 @@ func (f *fake) Count(text string) int { return len(strings.Fields(text)) }
 func (f *fake) service() *summary.Service {
 	return summary.New(summary.Deps{
 		Store: f, Model: f, Quota: &f.quota, Index: f, Messages: f, Tokens: f, Now: time.Now,
+		Random: func() float64 { return 0 },
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

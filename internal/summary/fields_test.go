@@ -180,7 +180,7 @@ func TestRatingOfTheSweep(t *testing.T) {
 		f.create("s", "coach_conversation", nil)
 		consume(t, s, f.say("s", "a"))
 		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 		if got := f.saved[0].Fields["triggerReason"]; got != "idle" {
 			t.Errorf("the reason is %v", got)
 		}

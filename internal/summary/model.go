@@ -99,7 +99,8 @@ func newInput(session conversation.Session, messages []conversation.Message, rea
 	for i, m := range messages {
 		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
 		if m.Role != conversation.System {
-			line := Line{m.Role, m.Timestamp, truncate.Bytes(oneLine(m.Content), lineChars)}
+			// A copy, because a part would keep the whole message in memory while the model works.
+			line := Line{m.Role, m.Timestamp, strings.Clone(truncate.Bytes(oneLine(m.Content), lineChars))}
 			in.lines = append(in.lines, line)
 			size += len(line.Text)
 		}

@@ -121,10 +121,10 @@ func TestRetriesBackOff(t *testing.T) {
 		s := f.service()
 		f.failModel = errDown
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
-		var waits []time.Duration
-		for range 10 {
+		waits := []time.Duration{time.Until(f.due["s"])}
+		for range 9 {
 			time.Sleep(time.Until(f.due["s"]))
-			sweep(t, s, summary.Swept{Visited: 1})
+			sweepDue(t, f, s, swept{Visited: 1})
 			waits = append(waits, time.Until(f.due["s"]))
 		}
 		m, d := time.Minute, 24*time.Hour
@@ -132,7 +132,7 @@ func TestRetriesBackOff(t *testing.T) {
 		if diff := cmp.Diff(want, waits); diff != "" {
 			t.Errorf("waits (-want +got)\n%s", diff)
 		}
-		if got := f.sessions["s"].Summary; got == nil || got.Kind != conversation.Extractive || f.calls != 11 {
+		if got := f.sessions["s"].Summary; got == nil || got.Kind != conversation.Extractive || f.calls != 10 {
 			t.Errorf("the summary is %+v after %d calls", got, f.calls)
 		}
 	})
@@ -147,13 +147,13 @@ func TestASummaryThatIsNotIndexedStaysDue(t *testing.T) {
 		consume(t, s, f.say("s", "a"))
 		f.failIx = errDown
 		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Visited: 1, Failed: 1})
+		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
 		if got := f.sessions["s"]; got.Summarized.Seq != 1 || f.due["s"].IsZero() {
 			t.Fatalf("the session is %+v, due at %v", got, f.due["s"])
 		}
 		f.failIx = nil
 		time.Sleep(15 * time.Minute)
-		sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 		if f.indexed["program_designer_summary#s"].Text == "" || f.calls != 1 {
 			t.Errorf("indexed %+v after %d calls", f.indexed, f.calls)
 		}
@@ -202,7 +202,7 @@ func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
 			f := newFake()
 			lose(f)
 			f.due["s"] = time.Now().Add(-time.Second)
-			sweep(t, f.service(), summary.Swept{Visited: 1, Done: 1})
+			sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
 			if f.calls != 1 {
 				t.Errorf("%d model calls, want 1", f.calls)
 			}
@@ -225,7 +225,7 @@ func TestABacklogTakesSeveralCalls(t *testing.T) {
 		t.Fatalf("covered %d in %d calls, want 1000 in 5", got.Summarized.Seq, f.calls)
 	}
 	f.due["s"] = time.Now().Add(-time.Second)
-	sweep(t, s, summary.Swept{Visited: 1, Done: 1})
+	sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 	if got := f.sessions["s"]; got.Summarized.Seq != 1500 || f.calls != 8 {
 		t.Errorf("covered %d after %d calls, want 1500 after 8", got.Summarized.Seq, f.calls)
 	}
@@ -269,7 +269,7 @@ func TestAPanicStopsOneSessionOnly(t *testing.T) {
 	}()
 	f.say("t", "a", "b", "c", "d")
 	f.due = map[string]time.Time{"s": {}, "t": {}}
-	sweep(t, s, summary.Swept{Visited: 2, Done: 1, Failed: 1})
+	sweepDue(t, f, s, swept{Visited: 2, Done: 1, Failed: 1})
 	if f.sessions["t"].Summary == nil {
 		t.Error("the other session was not summarised")
 	}

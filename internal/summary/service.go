@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // Store is what summarising reads and writes.
@@ -27,21 +28,19 @@ type Store interface {
 	// text raises the watermark alone. SaveSummary is a Conflict unless the summary Replaces that of the session. It is
 	// NotFound when the session is gone or of another generation.
 	SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, s Summary) error
-	// DueBefore lists sessions whose dueAt is not after at, from all shards, earliest first, at most limit.
-	DueBefore(ctx context.Context, at time.Time, limit int) ([]Due, error)
-	// Rearm sets when the sweep looks at the session next.
-	Rearm(ctx context.Context, user conversation.UserID, session conversation.Session, at time.Time) error
-	// Settle removes the session from the due index if everything in it is covered and it has not been edited since it
-	// was read, and does nothing otherwise.
-	Settle(ctx context.Context, user conversation.UserID, session conversation.Session) error
-}
-
-// Due names a session that the sweep has to look at.
-type Due struct {
-	User      conversation.UserID
-	Context   string
-	SessionID string
-	DueAt     time.Time
+	// SessionDue reads the session of a due record, consistently. It is NotFound when the record is no session, the
+	// session is gone or its user is erased.
+	SessionDue(ctx context.Context, d sweep.Due) (conversation.Session, error)
+	// ClaimSession claims a session until a time, on condition that nobody has since it was read.
+	ClaimSession(ctx context.Context, user conversation.UserID, session conversation.Session, until time.Time,
+	) (c sweep.Claim, ok bool, err error)
+	// Settle removes the session from the due index if everything in it is covered and neither the session nor its
+	// summary has changed since. It does nothing otherwise.
+	Settle(ctx context.Context, user conversation.UserID, session conversation.Session) (settled bool, err error)
+	// EndClaim ends the claim of a session that is not done and makes it due at a time. It stores whether the session's
+	// summary is indexed, and settles the session if everything is covered after all. Where succeeded, it sets the number
+	// of failures to zero.
+	EndClaim(ctx context.Context, c sweep.Claim, session conversation.Session, at time.Time, succeeded bool) error
 }
 
 // Completer asks a model for one whole answer.
@@ -81,6 +80,8 @@ type Deps struct {
 	Messages Repairer
 	Tokens   Counter
 	Now      func() time.Time
+	// Random returns a number from 0 to below 1, for waits.
+	Random func() float64
 	// Report is called with failures that the sweep will repair.
 	Report func(ctx context.Context, op string, err error)
 
@@ -97,10 +98,18 @@ type Deps struct {
 }
 
 // Service writes summaries. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	// reading limits how many sessions' messages are in memory at once. Those that wait for the model hold no more than
+	// its input.
+	reading chan struct{}
+}
+
+// readAtOnce is how many sessions' messages are read at once.
+const readAtOnce = 16
 
 // New returns a service on its dependencies.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{Deps: d, reading: make(chan struct{}, readAtOnce)} }
 
 // covered is the place through which the session has a summary, of the model or a fallback.
 func covered(s conversation.Session) conversation.Watermark {
@@ -126,6 +135,15 @@ func unfinished(s conversation.Session) bool {
 
 // upToDate reports whether a summary of the model covers the session and agrees with its status and attributes.
 func upToDate(s conversation.Session) bool {
-	fallback := s.Summary != nil && s.Summary.Kind == conversation.Extractive
-	return s.Summarized.Seq >= s.LastSeq && !fallback && !unfinished(s) && !IsOutdated(s)
+	return s.Summarized.Seq >= s.LastSeq && !hasFallback(s) && !unfinished(s) && !IsOutdated(s)
 }
+
+// hasFallback reports whether the session's summary is a fallback.
+func hasFallback(s conversation.Session) bool {
+	return s.Summary != nil && s.Summary.Kind == conversation.Extractive
+}
+
+// IsDone reports whether a session's summary needs no more work: it is up to date and in the vector index.
+func IsDone(s conversation.Session) bool { return upToDate(s) && isSummaryIndexed(s) }
+
+func isSummaryIndexed(s conversation.Session) bool { return s.Summary == nil || s.Summary.Indexed }

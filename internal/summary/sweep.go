@@ -3,96 +3,63 @@ package summary
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/parallel"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 const (
-	// sweepLimit is how many due sessions one sweep visits; the next sweep, a minute later, goes on.
-	sweepLimit = 200
-	// maxRetryWait limits the wait between two model calls for a session for which the model fails.
-	maxRetryWait = 24 * time.Hour
-	// sweepReserve is the time before the invocation's deadline in which the sweep starts no more sessions.
-	sweepReserve = 25 * time.Second
+	// stepReserve is the time before a deadline in which a backlog's next summary is left to the sweep.
+	stepReserve = 25 * time.Second
+	// revisitAfter is when the sweep visits a session again that changed during its visit.
+	revisitAfter = time.Minute
+	// clockSkew is by how much the clocks of two instances may differ.
+	clockSkew = 30 * time.Second
 )
 
-// Swept counts what one sweep did.
-type Swept struct {
-	// Visited is the number of due sessions that the sweep visited, Done of those that are not due any more, Failed of
-	// those that it has to visit again because of a failure.
-	Visited, Done, Failed int
-}
+var _ sweep.Visitor = (*Service)(nil)
 
-// Sweep visits the sessions that are due: it summarises those that are idle, does what a lost trigger left undone, and
-// removes sessions from the due index when everything in them is covered. A session that fails is due again after Idle.
-// Sweep fails only when the due index cannot be read.
-func (s *Service) Sweep(ctx context.Context) (Swept, error) {
-	due, err := s.Store.DueBefore(ctx, s.Now(), sweepLimit)
-	if err != nil {
-		return Swept{}, err
-	}
-	results := make([]error, len(due))
-	done := make([]bool, len(due))
-	visited := make([]bool, len(due))
-	parallel.Each(len(due), atOnce, func(i int) {
-		if end, ok := ctx.Deadline(); ok && time.Until(end) < sweepReserve {
-			return
-		}
-		visited[i] = true
-		done[i], results[i] = s.visitRecovering(ctx, due[i])
-	})
-	var swept Swept
-	for i := range due {
-		if visited[i] {
-			swept.Visited++
-		}
-		if done[i] {
-			swept.Done++
-		}
-		if results[i] != nil {
-			swept.Failed++
-			s.Report(ctx, "sweep session", results[i])
-		}
-	}
-	return swept, nil
-}
-
-// visitRecovering is visit, and turns a panic into an error, so that the sweep goes on with the other sessions.
-func (s *Service) visitRecovering(ctx context.Context, d Due) (done bool, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			done, err = false, fmt.Errorf("panic: %T", v)
-		}
-	}()
-	return s.visit(ctx, d)
-}
-
-// visit sweeps one due session.
-func (s *Service) visit(ctx context.Context, d Due) (done bool, err error) {
-	session, err := s.Store.SessionIn(ctx, d.User, d.Context, d.SessionID)
+// Visit summarises a due session that is idle, does what a lost trigger left undone, and indexes what is not indexed. A
+// session in which everything is covered leaves the due index.
+func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
+	session, err := s.Store.SessionDue(ctx, c.Due)
 	if fault.Is(err, fault.NotFound) {
-		return false, nil
+		return sweep.Removed, nil
 	}
 	if err != nil {
-		return false, err
+		return sweep.Kept, err
 	}
 	if quiet := s.quietAt(session); quiet.After(s.Now()) {
-		return false, s.Store.Rearm(ctx, d.User, session, quiet)
+		return sweep.Again(quiet), nil
 	}
-	after, err := s.cover(ctx, d.User, session)
-	if err == nil && upToDate(after) {
-		// If messages were added in between, Settle leaves the session due.
-		return true, s.Store.Settle(ctx, d.User, session)
+	after, err := s.cover(ctx, c.User, session)
+	if fault.Is(err, fault.NotFound) {
+		return sweep.Removed, nil
 	}
-	rearmErr := s.Store.Rearm(ctx, d.User, session, s.nextVisit(after, err))
-	if rearmErr != nil && !fault.Is(rearmErr, fault.NotFound) {
-		return false, errors.Join(err, rearmErr)
+	return sweep.Kept, errors.Join(err, s.end(ctx, c, session, after, err, revisitAfter))
+}
+
+// end ends the work on a claimed session. A session in which everything is covered leaves the due index. If it changed
+// in the meantime it is due again after that time, if a backlog is left at once, and after a failure later each time.
+func (s *Service) end(
+	ctx context.Context, c sweep.Claim, before, after conversation.Session, failure error, again time.Duration,
+) error {
+	isDone := failure == nil && IsDone(after)
+	if isDone && after.Indexed.Seq >= after.LastSeq {
+		if settled, err := s.Store.Settle(ctx, c.User, after); settled || err != nil {
+			return err
+		}
 	}
-	return false, err
+	succeeded, at := true, s.Now()
+	switch {
+	case isDone:
+		at = at.Add(again)
+	case failure != nil || !progressed(before, after):
+		succeeded, at = false, at.Add(sweep.Wait(s.Idle, c.Failures, s.Random()))
+	}
+	return s.Store.EndClaim(ctx, c, after, at, succeeded)
 }
 
 // quietAt is the time from which a session may be summarised: when it has been quiet for Idle, or at once when a
@@ -119,20 +86,8 @@ func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
 	return Idle
 }
 
-// nextVisit is when the sweep visits a session that is not up to date again: at once when a backlog is left, later
-// after a failure. While the session has a fallback summary, the wait is the age of that summary, so that it doubles.
-func (s *Service) nextVisit(session conversation.Session, err error) time.Time {
-	now, wait := s.Now(), s.Idle
-	if sum := session.Summary; sum != nil && sum.Kind == conversation.Extractive {
-		wait = min(max(wait, now.Sub(sum.UpdatedAt)), maxRetryWait)
-	} else if err == nil {
-		return now
-	}
-	return now.Add(wait)
-}
-
 // cover brings the session's summary and vectors up to date, and returns the session with its last summary. A summary
-// that was stored before is indexed again, because its writer may have failed to index it.
+// that was stored before is indexed now if it is not yet: no model is asked for it again.
 func (s *Service) cover(
 	ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (conversation.Session, error) {
@@ -140,10 +95,26 @@ func (s *Service) cover(
 	if err != nil {
 		return after, err
 	}
-	if record, ok := Of(after); ok && after.Summary == session.Summary {
+	if record, ok := Of(after); ok && !isSummaryIndexed(after) {
 		if err := s.Index.IndexSummary(ctx, user, record); err != nil {
 			return after, indexError{err}
 		}
+		indexed := *after.Summary
+		indexed.Indexed = true
+		after.Summary = &indexed
 	}
-	return after, s.Messages.Repair(ctx, user, session)
+	if err := s.Messages.Repair(ctx, user, session); err != nil {
+		return after, err
+	}
+	after.Indexed.Seq = after.LastSeq // as far as is known here; Settle compares with the table
+	return after, nil
+}
+
+// isClaimed reports whether another worker has claimed the session as it is, so that its summary is being written. More
+// messages since then are no reason to write another one at once: the session stays due.
+func (s *Service) isClaimed(session conversation.Session, reason TriggerReason) bool {
+	now := s.Now()
+	lasts := session.DueAt.After(now) && session.DueAt.Before(now.Add(sweep.ClaimTime+clockSkew))
+	return session.ClaimedVersion != 0 && lasts &&
+		(session.ClaimedVersion == session.Version || reason == MessageCount)
 }

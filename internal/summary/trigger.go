@@ -2,10 +2,12 @@ package summary
 
 import (
 	"context"
+	"errors"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/parallel"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 const (
@@ -113,7 +115,8 @@ func (s *Service) triggers(c conversation.Change) (reason TriggerReason, ok bool
 	case isAppend(c) && s.hasManyMessages(after):
 		return MessageCount, true
 	}
-	return AttributesChanged, IsOutdated(after)
+	// A change without another version is no edit. It may be a claim of the worker that summarises the session.
+	return AttributesChanged, after.Version != before.Version && IsOutdated(after)
 }
 
 // hasManyMessages reports whether there are enough messages since the last summary for the next one.
@@ -159,13 +162,44 @@ func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left j
 	return job{}, false, nil
 }
 
-// summarizeNow reads a session and summarises it, unless its summary reaches as far as the change that triggers it. A
-// change that is delivered again later finds that summary. It ignores a session that is gone.
+// claimAttempts is how often a session is read and claimed that other workers claim and give back meanwhile.
+const claimAttempts = 3
+
+// summarizeNow reads a session, claims it, and summarises it, unless its summary reaches as far as the change that
+// triggers it. A change that is delivered again later finds that summary. It ignores a session that is gone, and one
+// that another worker summarises.
 func (s *Service) summarizeNow(ctx context.Context, j job) error {
-	session, err := s.Store.SessionIn(ctx, j.user, j.context, j.id)
-	if err == nil && staleThrough(session, j.through) {
-		_, err = s.Summarize(ctx, j.user, session, j.reason)
+	for range claimAttempts {
+		session, err := s.Store.SessionIn(ctx, j.user, j.context, j.id)
+		if err != nil || !staleThrough(session, j.through) || s.isClaimed(session, j.reason) {
+			return ignoreNotFound(err)
+		}
+		c, ok, err := s.Store.ClaimSession(ctx, j.user, session, s.Now().Add(sweep.ClaimTime))
+		if err != nil {
+			return err
+		}
+		if ok {
+			return s.summarizeClaimed(ctx, c, session, j.reason)
+		}
 	}
+	return fault.New(fault.Conflict, "other workers claim the session")
+}
+
+// summarizeClaimed summarises a session. When the model fails, a fallback summary is stored, the failure is reported,
+// and the sweep tries again. A failure of the index is reported and left to the sweep, too.
+func (s *Service) summarizeClaimed(
+	ctx context.Context, c sweep.Claim, session conversation.Session, reason TriggerReason,
+) error {
+	after, err := s.advance(ctx, c.User, session, reason)
+	endErr := s.end(ctx, c, session, after, err, s.Idle)
+	if isIndexError(err) {
+		s.Report(ctx, "index summary", err)
+		err = nil
+	}
+	return ignoreNotFound(errors.Join(err, endErr))
+}
+
+func ignoreNotFound(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

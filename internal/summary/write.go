@@ -22,26 +22,16 @@ const (
 	maxChars = 800
 )
 
-// Summarize brings a session's summary up to date. A backlog takes a few steps, each with at most one model call.
-// Summarize reports whether a summary of the model covers the session now. Its errors are those of the store. When the
-// model fails, a fallback summary is stored, the failure is reported, and the sweep tries again.
-func (s *Service) Summarize(
-	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
-) (complete bool, err error) {
-	session, err = s.advance(ctx, user, session, reason)
-	if isIndexError(err) {
-		s.Report(ctx, "index summary", err)
-		return false, nil // the session stays due
-	}
-	return err == nil && upToDate(session), err
-}
-
-// advance is Summarize, and returns the session with the last summary that was stored. Its error is an indexError when
-// that summary is stored but not indexed.
+// advance brings a session's summary up to date. A backlog takes a few steps, each with at most one model call. It
+// returns the session with the last summary that was stored. Its error is an indexError when that summary is not
+// indexed. When the model fails, a fallback summary is stored and the failure is reported.
 func (s *Service) advance(
 	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
 ) (after conversation.Session, failed error) {
 	for steps := 0; !upToDate(session) && steps < maxSteps; steps++ {
+		if end, ok := ctx.Deadline(); steps > 0 && ok && time.Until(end) < stepReserve {
+			return session, failed
+		}
 		next, err := s.step(ctx, user, session, reason)
 		if fault.Is(err, fault.Conflict) {
 			return session, nil // another worker stored a summary that is as good
@@ -83,16 +73,25 @@ func (s *Service) step(
 		d.kind = session.Summary.Kind
 		return s.save(ctx, user, session, d)
 	}
-	messages, err := s.Store.MessagesAfter(ctx, user, session, session.Summarized, inputMessages)
+	in, err := s.readInput(ctx, user, session, reason)
 	if err != nil {
 		return session, err
 	}
-	in := newInput(session, messages, reason)
 	if len(in.lines)+len(in.attributes) == 0 {
 		// There is nothing to summarise: the text stays and the watermark rises.
 		return s.save(ctx, user, session, carryOver(session, in.through, reason))
 	}
 	return s.summarizeInput(ctx, user, session, in)
+}
+
+// readInput reads what the next summary is made of.
+func (s *Service) readInput(
+	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
+) (input, error) {
+	s.reading <- struct{}{}
+	defer func() { <-s.reading }()
+	messages, err := s.Store.MessagesAfter(ctx, user, session, session.Summarized, inputMessages)
+	return newInput(session, messages, reason), err
 }
 
 // summarizeInput asks the model. When the model takes longer than Timeout, a fallback summary is stored while the same
@@ -240,6 +239,7 @@ func (s *Service) save(
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
 		return session, indexError{err}
 	}
+	session.Summary.Indexed = true
 	return session, nil
 }
 

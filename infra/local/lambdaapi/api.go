@@ -111,7 +111,9 @@ func (r *Runtime) invokeAsync(name string, payload []byte) {
 	if r.closed {
 		return
 	}
+	r.active.Add(1) // it is accepted, so it runs
 	r.running.Go(func() {
+		defer r.active.Add(-1)
 		for attempt := 0; ; attempt++ {
 			_, err := r.Invoke(r.base, name, payload)
 			if err == nil || attempt == asyncRetries || !r.pause(asyncPause) {

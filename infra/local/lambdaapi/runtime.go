@@ -134,7 +134,7 @@ func (r *Runtime) Instances(name string) int {
 	return 0
 }
 
-// Active returns the number of running invocations.
+// Active returns the number of running invocations. Those that were accepted and have not begun count, too.
 func (r *Runtime) Active() int { return int(r.active.Load()) }
 
 // Close ends the context of every invocation and waits for them until ctx is done. Later invocations are refused.

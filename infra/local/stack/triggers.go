@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/parallel"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // sweepName is the schedule whose rate TRIGGERS can change.
@@ -24,8 +27,8 @@ const (
 	settleLook = time.Second
 	// settleInterval is the time between two checks while work is not done.
 	settleInterval = 50 * time.Millisecond
-	// dueLimit is how many due sessions a check counts at most.
-	dueLimit = 1000
+	// dueLimit is how many due records of each shard a check counts at most.
+	dueLimit = 100
 )
 
 // triggers invoke functions: the pollers for what the table's stream brings, the schedules by the clock.
@@ -137,16 +140,16 @@ func (t *triggers) sweep(ctx context.Context) {
 
 // Settled says how far the background work is.
 type Settled struct {
-	// Settled says that every write had been handled, no function ran, and no session was due.
+	// Settled says that every write had been handled, no function ran, and nothing was due.
 	Settled bool `json:"settled"`
 	// Records counts the stream records that all consumers together have handled since the stack started. Pending
-	// counts the records and due sessions that are still to be done.
+	// counts the records of the stream and the due records that are still to be done.
 	Records int64 `json:"records"`
 	Pending int64 `json:"pending"`
 }
 
-// settle waits until the stream's consumers have handled every write, their own included, no function runs, and no
-// session is due. It starts the sweep where sessions are due. It gives up when ctx ends.
+// settle waits until the stream's consumers have handled every write, their own included, no function runs, and
+// nothing is due. It starts the sweep where something is due. It gives up when ctx ends.
 func (t *triggers) settle(ctx context.Context) Settled {
 	due, settled := 0, false
 	for !settled && ctx.Err() == nil {
@@ -167,15 +170,30 @@ func (t *triggers) settle(ctx context.Context) Settled {
 	return out
 }
 
-// countDue counts the due sessions for a caller whose context has ended. If counting fails, it returns the last count.
+// countDue counts what is due for a caller whose context has ended. If counting fails, it returns the last count.
 func (t *triggers) countDue(ctx context.Context, last int) int {
 	ctx, cancel := context.WithTimeout(ctx, settleLook)
 	defer cancel()
-	sessions, err := t.services.due.DueBefore(ctx, time.Now(), dueLimit)
+	due, err := t.dueNow(ctx)
 	if err != nil {
 		return last
 	}
-	return len(sessions)
+	return due
+}
+
+// dueNow counts what is due in all shards.
+func (t *triggers) dueNow(ctx context.Context) (int, error) {
+	shards := sweep.AllShards()
+	counts, failures, now := make([]int, len(shards)), make([]error, len(shards)), time.Now()
+	parallel.Each(len(shards), len(shards), func(i int) {
+		page, err := t.services.due.Due(ctx, shards[i], now, nil, dueLimit)
+		counts[i], failures[i] = len(page), err
+	})
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total, errors.Join(failures...)
 }
 
 // settleOnce checks once. The consumers being caught up with a moment is not enough, because functions that ran
@@ -187,14 +205,14 @@ func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
 			return 0, false
 		}
 	}
-	sessions, err := t.services.due.DueBefore(ctx, time.Now(), dueLimit)
+	due, err := t.dueNow(ctx)
 	if err != nil {
-		t.logger.WarnContext(ctx, "look for due sessions", "error", err)
+		t.logger.WarnContext(ctx, "look for what is due", "error", err)
 		return 0, false
 	}
-	if len(sessions) > 0 {
+	if due > 0 {
 		t.sweep(ctx)
-		return len(sessions), false
+		return due, false
 	}
 	return 0, t.runtime.Active() == 0 && t.invocations() == before
 }

@@ -41,6 +41,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
 		MessageDeletion: deletion, SessionDeletion: deletion, PromptDeletion: prompts, Sources: deletion,
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
+		Due: dynamo.NewDueStore(db),
 	}
 }
 

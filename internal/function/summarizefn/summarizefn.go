@@ -4,9 +4,11 @@ package summarizefn
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -15,11 +17,13 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/stream"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -36,10 +40,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	messages := memory.New(dynamo.NewMemorySource(db), index)
+	report := function.Report(rt.Log)
 	service := summary.New(summary.Deps{
 		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI.Background()),
 		Quota: dynamo.NewQuotaStore(db), Index: index, Messages: messages,
-		Tokens: token.New(), Now: time.Now, Report: function.Report(rt.Log),
+		Tokens: token.New(), Now: time.Now, Random: rand.Float64, Report: report,
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
 	})
@@ -47,39 +52,71 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
+	sweeper := sweep.New(sweep.Deps{
+		Store: dynamo.NewDueStore(db),
+		Works: []sweep.Work{
+			{Queue: sweep.Sessions, Visitor: service, FirstWait: cfg.Triggers.Idle},
+			{Queue: sweep.Deletions, Visitor: erasure.NewSweeper(eraser, messages), FirstWait: deletionWait},
+			{Queue: sweep.Records, Visitor: messages, FirstWait: cfg.Triggers.Idle},
+		},
+		Invoke: startNext(invoke.NewStarter(function.Lambda(cfg), cfg.FunctionName)),
+		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
+	})
 	batch := stream.Handler(dynamo.DecodeChange, service, rt.Log)
-	handler := batchOrSweep(batch, sweep(service, erasure.NewSweeper(eraser, messages)))
-	return function.Measured(rt.Recorder("summarize"), handler), nil
+	return function.Measured(rt.Recorder("summarize"), batchOrSweep(batch, sweeper)), nil
 }
 
-// batchOrSweep passes batches of the stream to batch and the schedule's event, which has no records, to sweep.
+// deletionWait is how long a deletion waits after its first failure.
+const deletionWait = time.Minute
+
+// sweepEvent is the event of the schedule, and of the invocations that the sweep starts.
+type sweepEvent struct {
+	Schedule string `json:"schedule"`
+	sweep.Task
+}
+
+const sweepSchedule = "sweep"
+
+// startNext starts invocations of this function.
+func startNext(starter *invoke.Starter) func(context.Context, sweep.Task) error {
+	return func(ctx context.Context, t sweep.Task) error { return starter.Start(ctx, sweepEvent{sweepSchedule, t}) }
+}
+
+// errUnknownEvent says that an event is neither a batch of the stream nor the schedule's.
+var errUnknownEvent = errors.New("the event has neither records nor a known schedule")
+
+// batchOrSweep passes batches of the stream to batch and the schedule's event, which has no records, to the sweep.
 func batchOrSweep(
-	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error),
-	sweep func(context.Context) error,
+	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), sweeper *sweep.Service,
 ) function.Payload {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
-		var event events.DynamoDBEvent
+		var event struct {
+			events.DynamoDBEvent
+			sweepEvent
+		}
 		if err := json.Unmarshal(raw, &event); err != nil {
 			return nil, fmt.Errorf("decode event: %w", err)
 		}
 		if len(event.Records) > 0 {
-			return batch(ctx, event)
+			return batch(ctx, event.DynamoDBEvent)
 		}
-		return nil, sweep(ctx)
+		if event.Schedule != sweepSchedule {
+			return nil, errUnknownEvent
+		}
+		swept, err := sweeper.Sweep(ctx, event.Task)
+		measure(ctx, event.Task, swept, err)
+		return nil, err
 	}
 }
 
-// deletionsPerSweep is how many unfinished deletions one sweep goes on with.
-const deletionsPerSweep = 100
-
-// sweep visits the sessions and the unfinished deletions that are due.
-func sweep(summaries *summary.Service, deletions *erasure.Sweeper) func(context.Context) error {
-	return func(ctx context.Context) error {
-		swept, err := summaries.Sweep(ctx)
-		metric.Add(ctx, "SweptSessions", float64(swept.Visited), metric.Count)
-		metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
-		worked, eraseErr := deletions.Sweep(ctx, deletionsPerSweep)
-		metric.Add(ctx, "SweptDeletions", float64(worked), metric.Count)
-		return errors.Join(err, eraseErr)
+// measure records what a sweep did. SweepCompleted is there only when the schedule's sweep has looked at all shards, so
+// that an alarm can tell that it did not. SweepBehind is for how long the earliest record had been due by then.
+func measure(ctx context.Context, t sweep.Task, swept sweep.Swept, err error) {
+	metric.Add(ctx, "SweepVisits", float64(swept.Visited), metric.Count)
+	metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
+	metric.Add(ctx, "SweepWorkers", float64(swept.Started), metric.Count)
+	if len(t.Shards) == 0 && err == nil {
+		metric.Add(ctx, "SweepCompleted", 1, metric.Count)
+		metric.Add(ctx, "SweepBehind", float64(swept.Behind.Milliseconds()), metric.Milliseconds)
 	}
 }

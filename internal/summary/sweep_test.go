@@ -1,0 +1,131 @@
+package summary_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+var _ sweep.Store = (*fake)(nil)
+
+// Due lists the due sessions. All of them are in the first shard.
+func (f *fake) Due(_ context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int,
+) ([]sweep.Due, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []sweep.Due
+	for id, due := range f.due {
+		d := sweep.Due{Partition: "ann", ID: id, User: "ann", Shard: shard, DueAt: due}
+		if shard == sweep.Sessions.First && !due.After(at) && (after == nil || compareDue(d, *after) > 0) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, compareDue)
+	return out[:min(limit, len(out))], nil
+}
+
+func compareDue(a, b sweep.Due) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) }
+
+func (f *fake) Claim(_ context.Context, d sweep.Due, until time.Time) (sweep.Claim, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if due, ok := f.due[d.ID]; !ok || !due.Equal(d.DueAt) {
+		return sweep.Claim{}, false, nil
+	}
+	return f.claim(d, f.sessions[d.ID], until), true, nil
+}
+
+func (f *fake) Extend(_ context.Context, c sweep.Claim, until time.Time) (sweep.Claim, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.due[c.ID].Equal(c.Until) {
+		f.due[c.ID] = until
+	}
+	c.Until = until
+	return c, nil
+}
+
+func (f *fake) Postpone(ctx context.Context, c sweep.Claim, at time.Time, succeeded bool) error {
+	f.mu.Lock()
+	s := f.sessions[c.ID]
+	f.mu.Unlock()
+	return f.EndClaim(ctx, c, s, at, succeeded)
+}
+
+func (f *fake) Remove(_ context.Context, c sweep.Claim) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.due, c.ID)
+	return nil
+}
+
+func (f *fake) Lease(context.Context, sweep.Shard, string, time.Time) (bool, error) { return true, nil }
+
+func (f *fake) Release(context.Context, sweep.Shard, string) error { return nil }
+
+// swept is what one sweep has to do: how many visits it makes, how many sessions leave the due index, and how many
+// visits fail.
+type swept struct{ Visited, Done, Failed int }
+
+// tester is what a sweep needs of a test, or of a check of a property.
+type tester interface {
+	Helper()
+	Context() context.Context
+	Error(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func sweepDue(t tester, f *fake, s *summary.Service, want swept) {
+	t.Helper()
+	before := len(f.due)
+	got := f.sweep(t, s)
+	if (swept{got.Visited, before - len(f.due), got.Failed}) != want {
+		t.Fatalf("swept %+v, %d left the index, want %+v", got, before-len(f.due), want)
+	}
+}
+
+// sweep sweeps until nothing is due.
+func (f *fake) sweep(t tester, s *summary.Service) sweep.Swept {
+	t.Helper()
+	sweeper := sweep.New(sweep.Deps{
+		Store: f, Works: []sweep.Work{{Queue: sweep.Sessions, Visitor: s, FirstWait: s.Idle}},
+		Invoke: func(context.Context, sweep.Task) error { return errors.New("nobody takes over") },
+		Now:    time.Now, Random: s.Random, NewOwner: func() string { return "o" }, Report: s.Report,
+	})
+	got, err := sweeper.Sweep(t.Context(), sweep.Task{})
+	if err != nil {
+		t.Error(err)
+	}
+	return got
+}
+
+// TestTwoWorkersOfOneSession delivers the change that completes a session to two instances, while two sweeps visit the
+// session. The model is asked once.
+func TestTwoWorkersOfOneSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.delay = time.Second
+		f.say("s", "a")
+		f.due["s"] = time.Now()
+		completed := f.complete("s")
+		var workers sync.WaitGroup
+		for range 2 {
+			workers.Go(func() { consume(t, f.service(), completed) })
+			workers.Go(func() { f.sweep(t, f.service()) })
+		}
+		workers.Wait()
+		if f.calls != 1 || f.sessions["s"].Summary.Kind != conversation.ByModel {
+			t.Errorf("%d model calls, and the session is %+v", f.calls, f.sessions["s"])
+		}
+	})
+}
