@@ -97,10 +97,10 @@ type Service struct{ Deps }
 func New(d Deps) *Service { return &Service{Deps: d} }
 
 const (
-	// lease is how long a turn is reserved for its request. It is renewed while an answer takes longer, so that after
-	// a crash a repeat has to wait at most this long.
-	lease = 30 * time.Second
-	// reserve is the time before the invocation's deadline that is left for storing the answer.
+	// buildTimeout limits the building of the prompt. The prompt function ends after 15 s, and may have to start first.
+	buildTimeout = 20 * time.Second
+	// reserve is the time before the invocation's deadline that is left for storing the answer. It also limits the storing
+	// of the manifest.
 	reserve = 5 * time.Second
 )
 

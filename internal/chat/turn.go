@@ -36,20 +36,35 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 	if err := prompt.CheckTurn(r.Recipe, r.AgentID, question.Messages[0].Tokens); err != nil {
 		return Answer{}, err
 	}
-	turn, err := s.Turns.BeginTurn(ctx, user, question, lease)
+	taken := time.Now()
+	turn, err := s.Turns.BeginTurn(ctx, user, question, leaseTime)
 	if err != nil {
 		return Answer{}, err
 	}
 	if turn.Answer != nil {
 		return Answer{Events: replay(turn), Replayed: true}, nil
 	}
-	p, err := s.Prompts.Build(ctx, user, promptRequest(turn, r))
+	lease := s.keepLease(ctx, user, turn, taken)
+	p, err := s.build(lease, r)
 	if err != nil {
-		s.release(ctx, user, turn)
 		return Answer{}, err
 	}
-	g := &generation{Service: s, user: user, turn: turn, request: r, prompt: p}
+	g := &generation{turnLease: lease, request: r, prompt: p}
 	return Answer{Events: func(yield func(Event) bool) { g.run(ctx, yield) }}, nil
+}
+
+// build has the prompt built. When it can't be built, it gives the turn's lease back.
+func (s *Service) build(l *turnLease, r Request) (prompt.Prompt, error) {
+	ctx, cancel := context.WithTimeout(l.held, buildTimeout)
+	defer cancel()
+	p, err := s.Prompts.Build(ctx, l.user, promptRequest(l.turn, r))
+	if err != nil {
+		l.release()
+	}
+	if l.lost() {
+		return prompt.Prompt{}, errLeaseLost
+	}
+	return p, err
 }
 
 func (s *Service) message(r Request) conversation.Append {
@@ -70,22 +85,9 @@ func promptRequest(turn conversation.Turn, r Request) prompt.Request {
 	}
 }
 
-// release ends the lease of a turn that this request will not finish. The user's message stays. When the release fails,
-// the lease expires by itself.
-func (s *Service) release(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
-	if turn.Lease == "" {
-		return
-	}
-	if err := s.Turns.RenewTurn(context.WithoutCancel(ctx), user, turn, 0); err != nil {
-		s.Report(ctx, "release turn", err)
-	}
-}
-
 // generation is one answer that is being generated.
 type generation struct {
-	*Service
-	user    conversation.UserID
-	turn    conversation.Turn
+	*turnLease
 	request Request
 	prompt  prompt.Prompt
 	text    strings.Builder
@@ -101,10 +103,9 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 
 	ctx, cancel := g.deadline(ctx)
 	defer cancel()
-	background, stop := context.WithCancel(ctx)
+	defer g.stop()
 	var work errgroup.Group
-	work.Go(func() error { return g.savePrompt(background) })
-	work.Go(func() error { return g.renewLease(background) })
+	work.Go(func() error { return g.savePrompt(ctx) })
 
 	completion, failure := g.generate(ctx, func(delta string) error {
 		g.text.WriteString(delta)
@@ -112,9 +113,9 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 		return nil
 	})
 	done, err := g.finish(ctx, completion, failure)
-	stop()
+	g.stop()
 	if werr := work.Wait(); werr != nil {
-		g.Report(ctx, "save prompt and renew lease", werr)
+		g.Report(ctx, "save prompt", werr)
 	}
 	if err != nil {
 		emit("error", fault.From(err))
@@ -123,14 +124,14 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	emit("done", done)
 }
 
-// deadline limits the generation to the service's timeout and to the time that the invocation has left. The client's
-// cancellation does not end it.
+// deadline limits the generation to the service's timeout, to the time that the invocation has left, and to that of the
+// lease. The client's cancellation does not end it.
 func (g *generation) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := g.Now().Add(g.Timeout)
 	if invocation, ok := ctx.Deadline(); ok && invocation.Add(-reserve).Before(end) {
 		end = invocation.Add(-reserve)
 	}
-	return context.WithDeadline(context.WithoutCancel(ctx), end)
+	return context.WithDeadline(g.held, end)
 }
 
 func (g *generation) savePrompt(ctx context.Context) error {
@@ -142,35 +143,21 @@ func (g *generation) savePrompt(ctx context.Context) error {
 		return err
 	}
 	// The manifest is stored even when the answer is done first.
-	return g.Archive.SavePrompt(context.WithoutCancel(ctx), g.user, stored)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
+	defer cancel()
+	return g.Archive.SavePrompt(ctx, g.user, stored)
 }
 
-// renewLease renews the turn's lease until its context ends.
-func (g *generation) renewLease(ctx context.Context) error {
-	if g.turn.Lease == "" {
-		return nil
-	}
-	tick := time.NewTicker(lease * 2 / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if err := g.Turns.RenewTurn(ctx, g.user, g.turn, lease); err != nil && ctx.Err() == nil {
-				return err
-			}
-		}
-	}
-}
-
-// finish stores what was generated. An answer that was cut is stored with metadata.interrupted. When there is no text
-// at all, the turn is released and the failure is returned.
+// finish stores what was generated. An answer that was cut is stored with metadata.interrupted, unless another request
+// may be generating a whole one. When nothing is stored, the turn is released and the failure is returned.
 func (g *generation) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
 	defer cancel()
+	if failure != nil && g.lost() {
+		return Done{}, errLeaseLost
+	}
 	if g.text.Len() == 0 {
-		g.release(ctx, g.user, g.turn)
+		g.release()
 		return Done{}, cmp.Or(failure, errNoAnswer)
 	}
 	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
@@ -193,6 +180,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 		Metadata: metadata, Tokens: tokens,
 	})
 	if err != nil {
+		g.release()
 		return Done{}, err
 	}
 	done.MessageID = answer.ID

@@ -1,0 +1,95 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+const (
+	// leaseTime is how long a turn is reserved for its request. The lease is renewed until the answer is stored, so that
+	// after a crash a repeat has to wait at most this long.
+	leaseTime = 30 * time.Second
+	// renewAfter is when the lease is renewed, renewTimeout limits one call that does so, and renewAgain is the wait after
+	// one that failed. There is time for two.
+	renewAfter   = leaseTime * 2 / 3
+	renewTimeout = 3 * time.Second
+	renewAgain   = time.Second
+	// clockSkew is how far the clocks of two instances may differ. By so much earlier a request gives its lease up.
+	clockSkew = 2 * time.Second
+)
+
+// turnLease is a turn that is reserved for this request, from the storing of the user's message to that of the answer.
+type turnLease struct {
+	*Service
+	user conversation.UserID
+	turn conversation.Turn
+	// held ends when the lease is lost. Its cause is then errLeaseLost. The client's cancellation does not end it.
+	held context.Context
+	lose context.CancelCauseFunc
+	// stop ends the renewing. It may be called more than once.
+	stop context.CancelFunc
+}
+
+var errLeaseLost error = fault.New(fault.Conflict, "another request may have taken this turn over")
+
+// keepLease renews the lease of a turn, which was taken at a time or later, until it is stopped. It bounds the time for
+// which it does so, in case nobody reads the events. Without an idempotency key there is no lease.
+func (s *Service) keepLease(ctx context.Context, user conversation.UserID, turn conversation.Turn, taken time.Time,
+) *turnLease {
+	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	renewing, stop := context.WithTimeout(held, buildTimeout+s.Timeout+2*reserve)
+	l := &turnLease{Service: s, user: user, turn: turn, held: held, lose: lose, stop: stop}
+	if turn.Lease != "" {
+		go l.renew(renewing, taken)
+	}
+	return l
+}
+
+// renew renews the lease until ctx ends. The lease is lost when another request may have the turn: because that has
+// taken it over, or because no renewal succeeded in time.
+func (l *turnLease) renew(ctx context.Context, taken time.Time) {
+	end, next := taken.Add(leaseTime-clockSkew), taken.Add(renewAfter)
+	for {
+		if delay.Sleep(ctx, time.Until(next)) != nil {
+			return // the turn has ended
+		}
+		began := time.Now()
+		inTime, cancel := context.WithTimeout(ctx, min(renewTimeout, time.Until(end)))
+		err := l.Turns.RenewTurn(inTime, l.user, l.turn, leaseTime)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			end, next = began.Add(leaseTime-clockSkew), began.Add(renewAfter)
+		case fault.Is(err, fault.Conflict) || !time.Now().Before(end):
+			l.Report(ctx, "renew turn", err)
+			l.lose(errLeaseLost)
+			return
+		default:
+			next = time.Now().Add(min(renewAgain, time.Until(end)))
+		}
+	}
+}
+
+// release gives the lease back, so that a repeat of the request need not wait. The user's message stays. When the
+// release fails, the lease expires by itself.
+func (l *turnLease) release() {
+	l.stop()
+	if l.turn.Lease == "" || l.lost() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.held), renewTimeout)
+	defer cancel()
+	if err := l.Turns.RenewTurn(ctx, l.user, l.turn, 0); err != nil {
+		l.Report(ctx, "release turn", err)
+	}
+}
+
+// lost reports whether another request may have the turn.
+func (l *turnLease) lost() bool { return errors.Is(context.Cause(l.held), errLeaseLost) }
