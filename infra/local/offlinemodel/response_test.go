@@ -55,7 +55,7 @@ func streamResponse(
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // it is read to its end
 	for sequence := 0; ; sequence++ {
 		event, err := stream.Recv()
 		if err != nil {
