@@ -29,25 +29,17 @@ type Client struct {
 	embedModel openai.EmbeddingModel
 	dimensions int
 	retry      retry
-	limits     Limits
 }
 
-// Limits are the longest times of one attempt.
-type Limits struct {
-	// Answer is for a whole answer.
-	Answer time.Duration
-	// Open is until a stream begins, and Gap between two of its events. A model that reasons may send nothing for long.
-	Open, Gap time.Duration
-	// End is until the end of a stream whose answer is complete. It brings only the usage.
-	End time.Duration
-	// Embed is for one request of embeddings.
-	Embed time.Duration
-}
-
-// defaultLimits leave time for a second attempt within the 120 seconds of one answer of the chat.
-var defaultLimits = Limits{
-	Answer: time.Minute, Open: 30 * time.Second, Gap: time.Minute, End: 2 * time.Second, Embed: 15 * time.Second,
-}
+// The longest times of one attempt. They leave time for a second attempt within the 120 seconds of one answer of the
+// chat. A model that reasons may send nothing for long.
+const (
+	answerLimit = time.Minute      // for a whole answer
+	openLimit   = 30 * time.Second // until a stream begins
+	gapLimit    = time.Minute      // between two events of a stream
+	endLimit    = 2 * time.Second  // until the end of a stream whose answer is whole, which brings only the usage
+	embedLimit  = 15 * time.Second // for one request of embeddings
+)
 
 // Option changes how a Client is built.
 type Option func(*options)
@@ -55,7 +47,6 @@ type Option func(*options)
 type options struct {
 	transport http.RoundTripper
 	retry     retry
-	limits    Limits
 }
 
 // WithTransport replaces the HTTP transport.
@@ -66,13 +57,10 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.retry.sleep = sleep }
 }
 
-// WithLimits replaces the longest times of one attempt.
-func WithLimits(limits Limits) Option { return func(o *options) { o.limits = limits } }
-
 // New builds a client and makes no call. Without an embedding service of their own, embeddings come from the chat
 // service.
 func New(cfg config.OpenAI, opts ...Option) *Client {
-	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}, limits: defaultLimits}
+	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
 	for _, apply := range opts {
 		apply(&o)
 	}
@@ -87,7 +75,6 @@ func New(cfg config.OpenAI, opts ...Option) *Client {
 		embedModel: openai.EmbeddingModel(cfg.EmbeddingModel),
 		dimensions: cfg.Dimensions,
 		retry:      o.retry,
-		limits:     o.limits,
 	}
 }
 

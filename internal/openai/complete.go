@@ -34,7 +34,7 @@ func (c *Client) withRoom(r llm.Request, ask func(plan) (llm.Completion, error))
 }
 
 func (c *Client) complete(ctx context.Context, p plan, r llm.Request) (out llm.Completion, err error) {
-	err = c.retry.do(ctx, "complete chat", c.limits.Answer, func(ctx context.Context) error {
+	err = c.retry.do(ctx, "complete chat", answerLimit, func(ctx context.Context) error {
 		if p.api == responses {
 			answer, err := c.chat.CreateResponse(ctx, newResponse(p, r))
 			if err != nil {

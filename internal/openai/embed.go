@@ -70,7 +70,7 @@ func batches(inputs []string) func(yield func(from, to int) bool) {
 func (c *Client) embedBatch(ctx context.Context, inputs []string, vectors [][]float32) error {
 	request := openai.EmbeddingRequestStrings{Input: inputs, Model: c.embedModel, Dimensions: c.dimensions}
 	var answer openai.EmbeddingResponse
-	err := c.retry.do(ctx, "embed texts", c.limits.Embed, func(ctx context.Context) (err error) {
+	err := c.retry.do(ctx, "embed texts", embedLimit, func(ctx context.Context) (err error) {
 		answer, err = c.embeddings.CreateEmbeddings(ctx, request)
 		return err
 	})

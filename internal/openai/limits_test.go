@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/throughline/throughline/internal/config"
@@ -16,149 +18,160 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 )
 
-// short are limits of which one is short, and the others never end.
-func short(change func(*openai.Limits)) openai.Option {
-	limits := openai.Limits{Answer: time.Hour, Open: time.Hour, Gap: time.Hour, End: time.Hour, Embed: time.Hour}
-	change(&limits)
-	return openai.WithLimits(limits)
-}
+// script is a service without a network, so that its time can be a test's own.
+type script func(r *http.Request) (*http.Response, error)
 
-const shortly = 400 * time.Millisecond
+func (s script) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// hang keeps a request open until its client leaves.
-func hang(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // the server notices that a client has left only after it has read the body
+// hang answers when the client gives up.
+func hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
-func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+// answers begins an answer with a text. What follows comes from more, and nothing does if it is nil.
+func answers(r *http.Request, text string, more io.Reader) *http.Response {
+	body := io.Reader(strings.NewReader(text))
+	if more != nil {
+		body = io.MultiReader(body, more)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body), Header: http.Header{}, Request: r}
+}
+
+// silence is the rest of an answer in which nothing arrives.
+type silence struct{ ctx context.Context } //nolint:containedctx // that of the request
+
+func (s silence) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+// scripted returns a client of a scripted service, which has the limits of the product and a clock of the test.
+func scripted(model string, s script) *openai.Client {
+	cfg := config.OpenAI{BaseURL: otherService, ChatModel: model, Dimensions: 2}
+	return openai.New(cfg, openai.WithTransport(s))
+}
+
+const chunks = "data: " + firstEvent + "\n\ndata: " + secondEvent + "\n\n"
 
 func TestAttemptThatTakesTooLongIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		limit  func(*openai.Limits)
+		limit  time.Duration
 		call   func(context.Context, *openai.Client) error
 		answer string
 	}{
-		"whole answer": {
-			func(l *openai.Limits) { l.Answer = shortly },
-			func(ctx context.Context, c *openai.Client) error {
-				_, err := c.Complete(ctx, llm.Request{})
-				return err
-			}, plainAnswer,
-		},
-		"opening a stream": {
-			func(l *openai.Limits) { l.Open = shortly },
-			func(ctx context.Context, c *openai.Client) error {
-				_, err := c.Stream(ctx, llm.Request{}, func(string) error { return nil })
-				return err
-			}, "data: " + finishEvent + "\n\ndata: [DONE]\n\n",
-		},
-		"embeddings": {
-			func(l *openai.Limits) { l.Embed = shortly },
-			func(ctx context.Context, c *openai.Client) error {
-				_, err := c.Embed(ctx, []string{"text"})
-				return err
-			}, `{"data":[{"index":0,"embedding":[3,4]}]}`,
-		},
+		"whole answer": {time.Minute, func(ctx context.Context, c *openai.Client) error {
+			_, err := c.Complete(ctx, llm.Request{})
+			return err
+		}, plainAnswer},
+		"opening a stream": {30 * time.Second, func(ctx context.Context, c *openai.Client) error {
+			_, err := c.Stream(ctx, llm.Request{}, func(string) error { return nil })
+			return err
+		}, "data: " + finishEvent + "\n\ndata: [DONE]\n\n"},
+		"embeddings": {15 * time.Second, func(ctx context.Context, c *openai.Client) error {
+			_, err := c.Embed(ctx, []string{"text"})
+			return err
+		}, `{"data":[{"index":0,"embedding":[3,4]}]}`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var attempts atomic.Int32
-			client, waits := serviceOf(t, config.OpenAI{}, func(w http.ResponseWriter, r *http.Request) {
-				if attempts.Add(1) == 1 {
-					hang(r)
-					return
-				}
-				io.WriteString(w, tt.answer)
-			}, short(tt.limit))
-			if err := tt.call(t.Context(), client); err != nil || len(*waits) != 1 {
-				t.Errorf("%v after %d attempts and %d waits", err, attempts.Load(), len(*waits))
-			}
-			var always atomic.Int32
-			client, _ = serviceOf(t, config.OpenAI{}, func(_ http.ResponseWriter, r *http.Request) {
-				always.Add(1)
-				hang(r)
-			}, short(tt.limit))
-			if err := tt.call(t.Context(), client); !fault.Is(err, fault.Unavailable) || always.Load() != 3 {
-				t.Errorf("%v after %d attempts, want unavailable after 3", err, always.Load())
-			}
-		})
+		for hanging, attempts := range map[int]int{0: 1, 1: 2, 9: 3} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					made := 0
+					client := scripted("llama3", func(r *http.Request) (*http.Response, error) {
+						if made++; made <= hanging {
+							return hang(r)
+						}
+						return answers(r, tt.answer, nil), nil
+					})
+					start := time.Now()
+					err := tt.call(t.Context(), client)
+					if hanging < 3 && err != nil || hanging == 9 && !fault.Is(err, fault.Unavailable) || made != attempts {
+						t.Errorf("%v after %d attempts, want %d", err, made, attempts)
+					}
+					waited := time.Since(start) - time.Duration(min(hanging, attempts))*tt.limit
+					if waited < 0 || waited > 2*time.Second {
+						t.Errorf("took %v, want %d times %v", time.Since(start), min(hanging, attempts), tt.limit)
+					}
+				})
+			})
+		}
 	}
 }
 
 func TestSilentStreamEnds(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		model, sent string
-	}{
-		"chat completion": {"llama3", "data: " + firstEvent + "\n\ndata: " + secondEvent + "\n\n"},
-		"response":        {"gpt-6-luna", events(createdEvent, firstDelta, secondDelta)},
+	for model, sent := range map[string]string{
+		"llama3": chunks, "gpt-6-luna": events(createdEvent, firstDelta, secondDelta),
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			client, _ := serviceOf(t, config.OpenAI{ChatModel: tt.model}, func(w http.ResponseWriter, r *http.Request) {
-				io.WriteString(w, tt.sent)
-				flush(w)
-				hang(r)
-			}, short(func(l *openai.Limits) { l.Gap = shortly }))
-			emitted, got, err := collect(client, t)
-			if !fault.Is(err, fault.Unavailable) || errors.Is(err, context.Canceled) {
-				t.Errorf("error %v, want unavailable", err)
-			}
-			if emitted != wholeAnswer || got.Text != wholeAnswer {
-				t.Errorf("emitted %q, returned %q", emitted, got.Text)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				client := scripted(model, func(r *http.Request) (*http.Response, error) {
+					return answers(r, sent, silence{r.Context()}), nil
+				})
+				start := time.Now()
+				emitted, got, err := collect(client, t)
+				if !fault.Is(err, fault.Unavailable) || errors.Is(err, context.Canceled) || time.Since(start) != time.Minute {
+					t.Errorf("error %v after %v, want unavailable after a minute", err, time.Since(start))
+				}
+				if emitted != wholeAnswer || got.Text != wholeAnswer {
+					t.Errorf("emitted %q, returned %q", emitted, got.Text)
+				}
+			})
 		})
 	}
 }
 
 func TestTimeOfTheReceiverIsNotSilence(t *testing.T) {
 	t.Parallel()
-	received := make(chan struct{})
-	client, _ := serviceOf(t, config.OpenAI{ChatModel: "gpt-6-luna"}, func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, events(createdEvent, firstDelta))
-		flush(w)
-		<-received
-		io.WriteString(w, events(secondDelta, completedEvent))
-	}, short(func(l *openai.Limits) { l.Gap = 500 * time.Millisecond }))
-	var once sync.Once
-	got, err := client.Stream(t.Context(), llm.Request{}, func(string) error {
-		once.Do(func() {
-			<-time.After(800 * time.Millisecond) // longer than the gap
-			close(received)
+	synctest.Test(t, func(t *testing.T) {
+		client := scripted("llama3", func(r *http.Request) (*http.Response, error) {
+			return answers(r, chunks, strings.NewReader("data: "+finishEvent+"\n\ndata: [DONE]\n\n")), nil
 		})
-		return nil
+		got, err := client.Stream(t.Context(), llm.Request{}, func(string) error {
+			time.Sleep(time.Hour)
+			return nil
+		})
+		if err != nil || got.Text != wholeAnswer {
+			t.Errorf("%+v, %v", got, err)
+		}
 	})
-	if err != nil || got.Text != wholeAnswer {
-		t.Errorf("%+v, %v", got, err)
-	}
 }
 
 func TestAnswerIsWholeWithoutTheStreamsEnd(t *testing.T) {
 	t.Parallel()
-	client, _ := serviceOf(t, config.OpenAI{}, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "data: "+firstEvent+"\n\ndata: "+secondEvent+"\n\ndata: "+finishEvent+"\n\n")
-		flush(w)
-		hang(r)
-	}, short(func(l *openai.Limits) { l.End = shortly }))
-	if _, got, err := collect(client, t); err != nil || got.Text != wholeAnswer || got.FinishReason != llm.FinishStop {
-		t.Errorf("%+v, %v", got, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		client := scripted("llama3", func(r *http.Request) (*http.Response, error) {
+			return answers(r, chunks+"data: "+finishEvent+"\n\n", silence{r.Context()}), nil
+		})
+		start := time.Now()
+		_, got, err := collect(client, t)
+		if err != nil || got.Text != wholeAnswer || got.FinishReason != llm.FinishStop ||
+			time.Since(start) != 2*time.Second {
+			t.Errorf("%+v, %v after %v, want it after 2 s", got, err, time.Since(start))
+		}
+	})
 }
 
 func TestCallersEndIsNotTheAttempts(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), shortly)
-	defer cancel()
-	client, waits := serviceOf(t, config.OpenAI{}, func(_ http.ResponseWriter, r *http.Request) { hang(r) },
-		short(func(*openai.Limits) {}))
-	if _, err := client.Complete(ctx, llm.Request{}); !errors.Is(err, context.DeadlineExceeded) || len(*waits) != 0 {
-		t.Errorf("%v after %d waits", err, len(*waits))
-	}
-	if _, err := client.Stream(ctx, llm.Request{}, nil); !errors.Is(err, context.DeadlineExceeded) || len(*waits) != 0 {
-		t.Errorf("%v after %d waits", err, len(*waits))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		client := scripted("llama3", func(r *http.Request) (*http.Response, error) {
+			attempts++
+			return hang(r)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := client.Complete(ctx, llm.Request{}); !errors.Is(err, context.DeadlineExceeded) || attempts != 1 {
+			t.Errorf("%v after %d attempts", err, attempts)
+		}
+		if _, err := client.Stream(ctx, llm.Request{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v after %d attempts", err, attempts)
+		}
+	})
 }
 
 // TestDeadConnectionsCostOneAttempt has idle connections that the service closes as soon as they are used again, as

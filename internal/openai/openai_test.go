@@ -32,18 +32,16 @@ func service(t *testing.T, answer http.HandlerFunc) (*openai.Client, *[]time.Dur
 }
 
 // serviceOf is service with another configuration.
-func serviceOf(
-	t *testing.T, cfg config.OpenAI, answer http.HandlerFunc, options ...openai.Option,
-) (*openai.Client, *[]time.Duration) {
+func serviceOf(t *testing.T, cfg config.OpenAI, answer http.HandlerFunc) (*openai.Client, *[]time.Duration) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	var waits []time.Duration
 	cfg.BaseURL = server.URL + "/v1"
-	return openai.New(cfg, append(options, openai.WithSleep(func(ctx context.Context, d time.Duration) error {
+	return openai.New(cfg, openai.WithSleep(func(ctx context.Context, d time.Duration) error {
 		waits = append(waits, d)
 		return ctx.Err()
-	}))...), &waits
+	})), &waits
 }
 
 func sendError(w http.ResponseWriter, status int, kind, code string) {

@@ -31,8 +31,7 @@ func (c *Client) Stream(ctx context.Context, r llm.Request, emit func(delta stri
 
 // answerStream is an open stream of one of the two APIs.
 type answerStream struct {
-	got    received
-	limits Limits
+	got received
 	// next reads the next event into got and returns the text in it. It returns io.EOF after the last one.
 	next   func() (delta string, err error)
 	body   io.Closer
@@ -40,9 +39,9 @@ type answerStream struct {
 }
 
 func (c *Client) open(ctx context.Context, p plan, r llm.Request) (*answerStream, error) {
-	s := &answerStream{limits: c.limits}
+	s := &answerStream{}
 	err := c.retry.attempts(ctx, "open chat stream", func(ctx context.Context) (err error) {
-		ctx, s.silent = limitSilence(ctx, c.limits.Open)
+		ctx, s.silent = limitSilence(ctx, openLimit)
 		if p.api == responses {
 			err = s.openResponse(ctx, c.chat, newResponse(p, r))
 		} else {
@@ -97,9 +96,9 @@ func (s *answerStream) openChatCompletion(
 // does: that brings only the usage.
 func (s *answerStream) receive(emit func(delta string) error) (llm.Completion, error) {
 	for {
-		gap := s.limits.Gap
+		gap := gapLimit
 		if s.got.out.FinishReason != "" {
-			gap = s.limits.End
+			gap = endLimit
 		}
 		s.silent.begin(gap)
 		delta, err := s.next()
