@@ -140,6 +140,7 @@ func TestReferenceNamesADay(t *testing.T) {
 	w := newFixture()
 	p := w.user("u")
 	p.converse("older", "coach_conversation", "c", now.Add(-50*24*time.Hour), says(0, "said older"))
+	p.converse("thursday", "coach_conversation", "c", now.Add(-7*24*time.Hour), says(0, "said last thursday"))
 	p.converse("lastweek", "coach_conversation", "c", now.Add(-6*24*time.Hour), says(0, "said last week"))
 	p.converse("before", "coach_conversation", "c", now.Add(-46*time.Hour), says(0, "said before"))
 	p.converse("yesterday", "coach_conversation", "c", now.Add(-20*time.Hour), says(0, "said yesterday"),
@@ -152,7 +153,7 @@ func TestReferenceNamesADay(t *testing.T) {
 		"As we said. Yesterday I slept.":                               "said newest",
 		"What did we decide on Tuesday?":                               "said before",
 		"As we said last Friday.":                                      "said last week",
-		"As we said on Thursday.":                                      "said newest",
+		"As we said on Thursday.":                                      "said last thursday",
 		"Yesterday we agreed that I run on Friday.":                    "said yesterday",
 		"Wie am Dienstag besprochen.":                                  "said before",
 		"Me dijiste el martes que descansara.":                         "said before",
