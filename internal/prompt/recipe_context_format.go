@@ -9,62 +9,43 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// contextFormat is the recipe of maas-context-format v0.1: one plain payload of 700 tokens, the current message not
-// counted.
-var contextFormat = Recipe{
-	Name:            ContextFormat,
-	Specification:   "maas-context-format v0.1",
-	Budget:          cost{tokens: 700},
-	MessageExcluded: true,
-	Role:            contextFormatRole,
-	Instruction:     contextFormatInstruction,
-	Format:          plainText,
-	Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
-	Order:           contextFormatOrder,
-	Slots: []Slot{
-		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
-		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
-		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
-		{
-			Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true},
-			Select: selectPrevious,
-		},
-		{
-			Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
-			Cap: Cap{Tokens: recentTokens, Shorten: true}, Select: selectExchanges,
-		},
-	},
-}
+// contextFormat is the recipe of maas-context-format v0.1.
+var contextFormat = newContextFormat(ContextFormat, "maas-context-format v0.1", Slot{Select: selectPrevious})
 
 // contextFormat05 adds the specification's backlog up to v0.5: tags on summaries, vector retrieval, a user profile
 // section, and sections by the type of query.
-var contextFormat05 = Recipe{
-	Name:            ContextFormat05,
-	Specification:   "maas-context-format v0.5",
-	Budget:          cost{tokens: 700},
-	MessageExcluded: true,
-	Role:            contextFormatRole,
-	Instruction:     contextFormatInstruction,
-	Format:          plainText,
-	Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
-	Order:           contextFormatOrder,
-	Slots: []Slot{
-		{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
-		{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
-		{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
-		{
-			Block: blockSessions, Style: paragraphLine, Heading: previousHeading, Cap: Cap{Items: 3, Tokens: 300, Shorten: true},
-			Select: selectTagged, When: wantsPast,
-		},
-		{
-			Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
-			Cap: Cap{Tokens: recentTokens, Shorten: true}, Select: selectExchanges,
-		},
-		{Block: blockProfile, Style: labelValue, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, When: wantsProfile},
-	},
-}
+var contextFormat05 = newContextFormat(ContextFormat05, "maas-context-format v0.5",
+	Slot{Select: selectTagged, When: wantsPast},
+	Slot{Block: blockProfile, Style: labelValue, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100}, When: wantsProfile},
+)
 
-var contextFormatOrder = []string{blockRole, blockProfile, blockSessions, blockRecent, blockCurrent, blockInstruction}
+// newContextFormat returns a recipe of maas-context-format: one plain payload of 700 tokens, the current message not
+// counted. previous says how it selects the earlier sessions, and more are its last slots.
+func newContextFormat(name, specification string, previous Slot, more ...Slot) Recipe {
+	previous.Block, previous.Style, previous.Heading = blockSessions, paragraphLine, previousHeading
+	previous.Cap = Cap{Items: 3, Tokens: 300, Shorten: true}
+	return Recipe{
+		Name:            name,
+		Specification:   specification,
+		Budget:          cost{tokens: 700},
+		MessageExcluded: true,
+		Role:            contextFormatRole,
+		Instruction:     contextFormatInstruction,
+		Format:          plainText,
+		Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
+		Order:           []string{blockRole, blockProfile, blockSessions, blockRecent, blockCurrent, blockInstruction},
+		Slots: append([]Slot{
+			{Block: blockRole, Required: true, Style: prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
+			{Block: blockCurrent, Required: true, Style: prose, Heading: "CURRENT QUERY:"},
+			{Block: blockInstruction, Required: true, Style: prose, Cap: Cap{Tokens: 20}},
+			previous,
+			{
+				Block: blockRecent, Style: exchangeLine, Heading: "RECENT CONVERSATION:",
+				Cap: Cap{Tokens: recentTokens, Shorten: true}, Select: selectExchanges,
+			},
+		}, more...),
+	}
+}
 
 const (
 	contextFormatRole        = "You are a helpful AI assistant with long-term memory of past conversations with this user."
