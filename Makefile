@@ -86,6 +86,11 @@ bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, star
 	@tools/need go java npm
 	@go run ./infra/bench/prompt -docs docs -json docs/benchmarks/prompt.json
 
+.PHONY: bench-scale
+bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
+	@tools/need go java npm
+	@go run ./infra/bench/scale -docs docs
+
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/need go

@@ -213,6 +213,6 @@ func nearRegion(stack string) (string, error) {
 	if slices.Contains(pineconeRegions, stack) {
 		return stack, nil
 	}
-	return "", fmt.Errorf("Pinecone has no serverless indexes in %s: choose one of %s with PINECONE_REGION",
+	return "", fmt.Errorf("no serverless indexes of Pinecone in %s: choose one of %s with PINECONE_REGION",
 		stack, strings.Join(pineconeRegions, ", "))
 }

@@ -273,7 +273,7 @@ func TestWhatStopsIt(t *testing.T) {
 		},
 		{name: "no such stage", flags: []string{"-env", "prod"}, says: `no stage "prod"`},
 		{
-			name: "a region without Pinecone", says: "Pinecone has no serverless indexes in eu-central-1",
+			name: "a region without Pinecone", says: "no serverless indexes of Pinecone in eu-central-1",
 			change: func(t *testing.T, f *fakes) {
 				text, err := os.ReadFile(f.config)
 				if err != nil {

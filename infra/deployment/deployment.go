@@ -99,6 +99,12 @@ func overrides(v any) (map[string]string, error) {
 	return out, nil
 }
 
+// Has reports whether the template has a parameter.
+func (s Stage) Has(name string) bool {
+	_, ok := s.parameters[name]
+	return ok
+}
+
 // Value returns the value of a parameter: the given one, or the template's default.
 func (s Stage) Value(name string) string {
 	if v, ok := s.Given[name]; ok {

@@ -1,0 +1,272 @@
+// Package forecast works out what a number of users comes to, from measured unit costs, assumptions about the users and
+// list prices. Everything that it takes is in the files of docs/scale.
+package forecast
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/throughline/throughline/infra/bench/scale/unitbench"
+)
+
+// The files of docs/scale.
+const (
+	UnitsFile    = "units.json"
+	workloadFile = "workload.json"
+	pricesFile   = "prices.json"
+)
+
+// Input is what a forecast takes.
+type Input struct {
+	Units    unitbench.Units
+	Workload Workload
+	Prices   Prices
+}
+
+// Workload is what is assumed about the users and the services.
+type Workload struct {
+	Users                 []float64 `json:"users"`
+	SessionsPerUserAndDay float64   `json:"sessionsPerUserAndDay"`
+	TurnsPerSession       int       `json:"turnsPerSession"`
+	// PeakHourShare is how much of a day falls into its busiest hour.
+	PeakHourShare         float64 `json:"peakHourShare"`
+	DaysPerMonth          float64 `json:"daysPerMonth"`
+	StoredMessagesPerUser float64 `json:"storedMessagesPerUser"`
+	// IdleShare is how many sessions are left without a word, so that the sweep finds them.
+	IdleShare float64 `json:"idleShare"`
+	// ColdReadUnitsPerTurn and ColdCallsPerTurn come on top where each turn meets an instance that does not know the
+	// session, as it does with many instances (docs/benchmarks.md, "cold").
+	ColdReadUnitsPerTurn float64 `json:"coldReadUnitsPerTurn"`
+	ColdCallsPerTurn     float64 `json:"coldCallsPerTurn"`
+	CachedInputShare     float64 `json:"cachedInputShare"`
+	// OutputTokensPerAnswer replace those of the offline model.
+	OutputTokensPerAnswer float64 `json:"outputTokensPerAnswer"`
+	DenseDimensions       float64 `json:"denseDimensions"`
+	// Reads are the lists and pages that an app shows.
+	Reads     Reads               `json:"reads"`
+	Functions map[string]Function `json:"functions"`
+}
+
+// Reads are the calls of an app that only read.
+type Reads struct {
+	CallsPerSession     float64 `json:"callsPerSession"`
+	ReadUnitsPerSession float64 `json:"readUnitsPerSession"`
+	BytesPerSession     float64 `json:"bytesPerSession"`
+}
+
+// Function is how long an invocation takes, which is assumed, and its memory, which is the template's.
+type Function struct {
+	Seconds  float64 `json:"seconds"`
+	MemoryMB float64 `json:"memoryMB"`
+}
+
+// Prices are list prices.
+type Prices struct {
+	Prices []Price `json:"prices"`
+	Peers  []Peer  `json:"peers"`
+}
+
+// Price is one list price.
+type Price struct {
+	Name   string  `json:"name"`
+	What   string  `json:"what"`
+	USD    float64 `json:"usd"`
+	Source string  `json:"source"`
+	Date   string  `json:"date"`
+}
+
+// Peer is a managed service that does the same work, with the prices that it lists.
+type Peer struct {
+	Name                       string  `json:"name"`
+	Unit                       string  `json:"unit"`
+	PerMonth                   float64 `json:"perMonth"`
+	PerThousandEvents          float64 `json:"perThousandEvents"`
+	PerThousandRecordsAndMonth float64 `json:"perThousandRecordsAndMonth"`
+	PerThousandRetrievals      float64 `json:"perThousandRetrievals"`
+	PerActiveUserAndMonth      float64 `json:"perActiveUserAndMonth"`
+	Note                       string  `json:"note"`
+	Source                     string  `json:"source"`
+	Date                       string  `json:"date"`
+}
+
+// Load reads the files.
+func Load(folder fs.FS) (Input, error) {
+	var in Input
+	for name, into := range map[string]any{
+		workloadFile: &in.Workload, pricesFile: &in.Prices, UnitsFile: &in.Units,
+	} {
+		text, err := fs.ReadFile(folder, name)
+		if err != nil {
+			if name == UnitsFile {
+				continue // not measured yet
+			}
+			return in, fmt.Errorf("read %s: %w", name, err)
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			return in, fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	return in, nil
+}
+
+// usd returns a price.
+func (in Input) usd(name string) float64 {
+	for _, p := range in.Prices.Prices {
+		if p.Name == name {
+			return p.USD
+		}
+	}
+	return math.NaN() // a test finds it
+}
+
+// The units of the sizes that prices are for.
+const (
+	million  = 1e6
+	gigabyte = 1 << 30
+	kilobyte = 1 << 10
+	minutes  = 60
+	hour     = 3600
+)
+
+// Size is the forecast for one number of users, a month unless it says otherwise.
+type Size struct {
+	Users, SessionsPerDay, Sessions, Turns    float64
+	PeakSessions, PeakTurns                   float64 // a second
+	Calls, ReadUnits, WriteUnits              float64
+	TableGB, StoredMessages                   float64
+	Invocations, GBSeconds, Concurrency       float64
+	PeakWrites, PeakReads, PeakAPICalls       float64 // a second
+	APICalls                                  float64
+	Namespaces, Vectors, VectorGB             float64
+	IndexReads, IndexWrites, PeakIndexReads   float64 // units of Pinecone
+	InputTokens, OutputTokens, EmbedTokens    float64
+	PeakTokens                                float64 // a minute
+	LogGB, EgressGB, Traces                   float64
+	CoachConcurrency, PeakDue, Summaries      float64
+	SummarizeConcurrency, RememberConcurrency float64
+	HotTurns                                  float64 // turns a second of one user that its partition bears
+	Money                                     []Cost
+}
+
+// Cost is the money for one part.
+type Cost struct {
+	Part string
+	USD  float64
+}
+
+// Total is the money for all parts.
+func (s Size) Total() float64 {
+	sum := 0.0
+	for _, c := range s.Money {
+		sum += c.USD
+	}
+	return sum
+}
+
+// total is the use of all functions in one session.
+func (in Input) total() unitbench.Use {
+	var sum unitbench.Use
+	for _, name := range slices.Sorted(maps.Keys(in.Units.Session)) { // the sum of floats depends on their order
+		sum = sum.Plus(in.Units.Session[name])
+	}
+	return sum
+}
+
+// Size works out the forecast for a number of users.
+func (in Input) Size(users float64) Size {
+	w, use, turns := in.Workload, in.total(), float64(in.Workload.TurnsPerSession)
+	s := Size{Users: users, Namespaces: users, SessionsPerDay: users * w.SessionsPerUserAndDay}
+	s.Sessions = s.SessionsPerDay * w.DaysPerMonth
+	s.Turns = s.Sessions * turns
+	s.PeakSessions = s.SessionsPerDay * w.PeakHourShare / hour
+	s.PeakTurns = s.PeakSessions * turns
+
+	reads := use.ReadUnits + turns*w.ColdReadUnitsPerTurn + w.Reads.ReadUnitsPerSession
+	s.Calls = s.Sessions * (use.DynamoDBCalls + turns*w.ColdCallsPerTurn + w.Reads.CallsPerSession)
+	s.ReadUnits, s.WriteUnits = s.Sessions*reads, s.Sessions*use.WriteUnits
+	s.PeakReads, s.PeakWrites = s.PeakSessions*reads, s.PeakSessions*use.WriteUnits
+	s.StoredMessages = users * w.StoredMessagesPerUser
+	storedSessions := s.StoredMessages / (2 * turns)
+	s.TableGB = storedSessions * (in.Units.TableBytes + in.Units.IndexBytes) / gigabyte
+
+	s.APICalls = s.Sessions * (2 + w.Reads.CallsPerSession) // a session is opened and completed
+	s.PeakAPICalls = s.PeakSessions * (2 + w.Reads.CallsPerSession)
+	in.functions(&s)
+	in.index(&s, use, storedSessions)
+
+	answers := turns * w.OutputTokensPerAnswer
+	s.InputTokens = s.Sessions * use.InputTokens
+	s.OutputTokens = s.Sessions * (answers + in.Units.Session["summarize"].OutputTokens)
+	s.EmbedTokens = s.Sessions * use.EmbeddingTokens
+	s.PeakTokens = s.PeakSessions * minutes * (use.InputTokens + answers)
+
+	s.LogGB = s.Sessions * use.LogBytes / gigabyte
+	s.Traces = min(s.Invocations, w.DaysPerMonth*24*hour) + 0.05*s.Invocations
+	dense := (use.IndexQueries + use.Vectors) * w.DenseDimensions * 4
+	s.EgressGB = s.Sessions * (use.SentBytes + dense + w.Reads.BytesPerSession + answers*4) / gigabyte
+	s.HotTurns = 1000 / (in.Units.Session["coach"].WriteUnits / turns)
+	s.Money = in.money(s)
+	return s
+}
+
+// functions works out invocations, seconds and concurrency.
+func (in Input) functions(s *Size) {
+	w, turns := in.Workload, float64(in.Workload.TurnsPerSession)
+	perSession := map[string]float64{
+		"messages": 2 + w.Reads.CallsPerSession, "coach": turns, "prompt": turns,
+		"summarize": in.Units.Session["summarize"].Invocations, "remember": in.Units.Session["remember"].Invocations,
+	}
+	for _, name := range slices.Sorted(maps.Keys(perSession)) {
+		f, n := w.Functions[name], perSession[name]
+		s.Invocations += s.Sessions * n
+		s.GBSeconds += s.Sessions * n * f.Seconds * f.MemoryMB / kilobyte
+		s.Concurrency += s.PeakSessions * n * f.Seconds
+	}
+	s.CoachConcurrency = s.PeakTurns * w.Functions["coach"].Seconds
+	s.SummarizeConcurrency = s.PeakSessions * perSession["summarize"] * w.Functions["summarize"].Seconds
+	s.RememberConcurrency = s.PeakSessions * perSession["remember"] * w.Functions["remember"].Seconds
+	s.PeakDue = s.PeakSessions * w.IdleShare
+	s.Summaries = s.Sessions * in.Units.Session["summarize"].ModelCalls
+}
+
+// What Pinecone charges at least (Pinecone documentation, "Understanding cost").
+const (
+	leastQuery   = 0.25 // read units
+	unitsPerGB   = 1
+	leastWrite   = 5 // write units, one for each KB
+	idAndSparses = 100
+)
+
+// index works out vectors and units of Pinecone.
+func (in Input) index(s *Size, use unitbench.Use, storedSessions float64) {
+	bytes := use.VectorBytes/max(use.Vectors, 1) + in.Workload.DenseDimensions*4 + idAndSparses
+	s.Vectors = storedSessions * use.Vectors
+	s.VectorGB = s.Vectors * bytes / gigabyte
+	perQuery := max(leastQuery, unitsPerGB*s.VectorGB/s.Namespaces)
+	s.IndexReads, s.PeakIndexReads = s.Sessions*use.IndexQueries*perQuery, s.PeakSessions*use.IndexQueries*perQuery
+	perWrite := max(leastWrite, math.Ceil(bytes*use.Vectors/max(use.IndexWrites, 1)/kilobyte))
+	s.IndexWrites = s.Sessions * use.IndexWrites * perWrite
+}
+
+// money works out what each part costs.
+func (in Input) money(s Size) []Cost {
+	cached := s.InputTokens * in.Workload.CachedInputShare
+	pinecone := s.IndexReads*in.usd("pineconeRead")/million + s.IndexWrites*in.usd("pineconeWrite")/million +
+		s.VectorGB*in.usd("pineconeStorage")
+	return []Cost{
+		{"DynamoDB", s.WriteUnits*in.usd("dynamodbWrite")/million + s.ReadUnits*in.usd("dynamodbRead")/million +
+			s.TableGB*(in.usd("dynamodbStorage")+in.usd("dynamodbBackup"))},
+		{"Lambda", s.Invocations*in.usd("lambdaRequest")/million + s.GBSeconds*in.usd("lambdaSecond")/million},
+		{"API Gateway", s.APICalls * in.usd("apiRequest") / million},
+		{"Pinecone", max(pinecone, in.usd("pineconeMinimum"))},
+		{"OpenAI: chat and summaries", (s.InputTokens-cached)*in.usd("modelInput")/million +
+			cached*in.usd("modelCached")/million + s.OutputTokens*in.usd("modelOutput")/million},
+		{"OpenAI: embeddings", s.EmbedTokens * in.usd("embedding") / million},
+		{"Logs and traces", s.LogGB*in.usd("logs") + s.Traces*in.usd("trace")/million},
+		{"Data transfer", s.EgressGB * in.usd("egress")},
+	}
+}

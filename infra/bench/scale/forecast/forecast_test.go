@@ -1,0 +1,137 @@
+package forecast_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/bench/scale/forecast"
+	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+const docs = "../../../../docs"
+
+func load(t *testing.T) forecast.Input {
+	t.Helper()
+	in, err := forecast.Load(os.DirFS(docs + "/scale"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestDocumentIsOfItsData(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile(docs + "/scale.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(load(t).Markdown(), string(document)); diff != "" {
+		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go run ./infra/bench/scale -render\n%s", diff)
+	}
+}
+
+// TestDataIsComplete looks for units, prices and dates that are missing: a missing one would count as nothing.
+func TestDataIsComplete(t *testing.T) {
+	t.Parallel()
+	in := load(t)
+	day := regexp.MustCompile(`^(20\d\d-\d\d-\d\d|not read again)$`)
+	for _, p := range in.Prices.Prices {
+		if p.USD <= 0 || p.What == "" || !strings.HasPrefix(p.Source, "https://") || !day.MatchString(p.Date) {
+			t.Errorf("got the price %+v", p)
+		}
+	}
+	for _, p := range in.Prices.Peers {
+		if p.Note == "" || !strings.HasPrefix(p.Source, "https://") || !day.MatchString(p.Date) {
+			t.Errorf("got the peer %+v", p)
+		}
+	}
+	for _, name := range []string{"messages", "prompt", "coach", "summarize", "remember"} {
+		if in.Units.Session[name].DynamoDBCalls <= 0 || in.Units.Session[name].LogBytes <= 0 {
+			t.Errorf("%s has used nothing: %+v", name, in.Units.Session[name])
+		}
+	}
+	if in.Units.Settings.Turns != in.Workload.TurnsPerSession {
+		t.Errorf("sessions of %d turns were measured, and %d are assumed", in.Units.Settings.Turns,
+			in.Workload.TurnsPerSession)
+	}
+	for _, users := range in.Workload.Users {
+		s := in.Size(users)
+		for _, c := range s.Money {
+			if math.IsNaN(c.USD) || c.USD <= 0 {
+				t.Errorf("%s costs %v for %v users: is its price named?", c.Part, c.USD, users)
+			}
+		}
+	}
+}
+
+// TestForecastFollowsTheTemplate compares memory and bounds with the template.
+func TestForecastFollowsTheTemplate(t *testing.T) {
+	t.Parallel()
+	in := load(t)
+	tpl, err := template.Parse(throughline.Template, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range tpl.Functions {
+		var p struct{ MemorySize float64 }
+		if err := json.Unmarshal(tpl.Resources[template.LogicalID(f.Name, "Function")].Properties, &p); err != nil {
+			t.Fatal(err)
+		}
+		if got := in.Workload.Functions[f.Name]; got.MemoryMB != p.MemorySize || got.Seconds <= 0 {
+			t.Errorf("%s has %v MB in the template, and %+v in the workload", f.Name, p.MemorySize, got)
+		}
+	}
+	stage, err := deployment.Load(throughline.Template, []byte("[x.global.parameters]"), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range in.Limits(in.Size(1)) {
+		if l.Moves == "" || l.Bound <= 0 {
+			t.Errorf("got the limit %+v", l)
+		}
+		for _, name := range l.Parameters {
+			if !stage.Has(name) {
+				t.Errorf("%s is moved by %s, which is no parameter of the template", l.Name, name)
+			}
+		}
+	}
+	for name, bound := range forecast.Defaults {
+		if got := stage.Value(name); got != bound {
+			t.Errorf("%s is %s in the template, and %s in the forecast", name, got, bound)
+		}
+	}
+}
+
+func TestForecastGrowsWithItsUsers(t *testing.T) {
+	t.Parallel()
+	in := load(t)
+	one, ten := in.Size(1e6), in.Size(1e7)
+	for name, pair := range map[string][2]float64{
+		"turns": {one.Turns, ten.Turns}, "write units": {one.WriteUnits, ten.WriteUnits},
+		"concurrency": {one.Concurrency, ten.Concurrency}, "storage": {one.TableGB, ten.TableGB},
+	} {
+		if ratio := pair[1] / pair[0]; math.Abs(ratio-10) > 1e-6 {
+			t.Errorf("%s: ten times the users have %v times as many", name, ratio)
+		}
+	}
+	limits := in.Limits(ten)
+	for i, l := range limits {
+		if i > 0 && l.Share() > limits[i-1].Share() {
+			t.Errorf("%s stands behind one that has more room", l.Name)
+		}
+		if at := l.Users(ten); math.Abs(in.Limits(in.Size(at))[0].Share()) == 0 || at <= 0 {
+			t.Errorf("%s is reached at %v users", l.Name, at)
+		}
+	}
+	if ten.Total() <= one.Total() {
+		t.Errorf("ten million users cost %v, one million %v", ten.Total(), one.Total())
+	}
+}
