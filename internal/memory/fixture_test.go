@@ -3,6 +3,7 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,9 @@ type fake struct {
 	// roles and awaiting change what message says of a seq.
 	roles    map[int]conversation.Role
 	awaiting map[int]bool
-	indexed  map[string]bool
+	// length is the length of every text, unless it is 0.
+	length  int
+	indexed map[string]bool
 	// previous is what each message was last indexed with, embedded how often it was embedded.
 	previous map[int]string
 	embedded map[int]int
@@ -192,6 +195,9 @@ func (f *fake) message(seq int) conversation.Message {
 		m.Role = role
 	}
 	m.AwaitsAnswer = f.awaiting[seq]
+	if f.length > 0 {
+		m.Content = strings.Repeat("x", f.length)
+	}
 	return m
 }
 

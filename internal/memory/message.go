@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// messagesPerRound is how many messages of a session are read and indexed at once.
+	// messagesPerRound is how many messages of a session are read and indexed at once, bytesPerRound how many bytes of
+	// them. Messages are usually short, but a batch may have many sessions whose messages are as long as they may be.
 	messagesPerRound = 100
+	bytesPerRound    = 1 << 20
 	// maxRounds limits one call; the next call, or the sweep, goes on where it stopped.
 	maxRounds = 20
 	// atOnce is how many sessions are read or marked in parallel.
@@ -147,7 +149,7 @@ func (s *Service) read(ctx context.Context, b *backlog) error {
 	if start < 0 {
 		start = len(messages)
 	}
-	before, missing := messages[:start], messages[start:min(start+messagesPerRound, len(messages))]
+	before, missing := messages[:start], round(messages[start:])
 	isOpen := func(m conversation.Message) bool { return m.AwaitsAnswer && m.Seq == session.LastSeq }
 	if n := len(missing); b.waits && n > 0 && isOpen(missing[n-1]) {
 		missing = missing[:n-1]
@@ -162,6 +164,16 @@ func (s *Service) read(ctx context.Context, b *backlog) error {
 	}
 	b.batch = recall.Batch{User: b.user, Generation: session.Generation, Messages: missing}
 	return s.addPrevious(ctx, b, before)
+}
+
+// round returns the first messages that may be indexed at once, at least one.
+func round(messages []conversation.Message) []conversation.Message {
+	n, bytes := 0, 0
+	for n < min(messagesPerRound, len(messages)) && (n == 0 || bytes+len(messages[n].Content) <= bytesPerRound) {
+		bytes += len(messages[n].Content)
+		n++
+	}
+	return slices.Clone(messages[:n]) // the others can be freed
 }
 
 // addPrevious adds the message before those of a round. before has it where the query has brought it. Stored system

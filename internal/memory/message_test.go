@@ -186,6 +186,36 @@ func TestAFailureIsDeliveredAgain(t *testing.T) {
 	}
 }
 
+// TestLongMessagesTakeRounds has a backlog of more messages, and of more bytes, than one round indexes.
+func TestLongMessagesTakeRounds(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ messages, bytes, rounds int }{
+		"short": {250, 10, 3},
+		"long":  {10, 300 << 10, 4},
+		"huge":  {2, 2 << 20, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(tt.messages)
+			f.length = tt.bytes
+			rounds := 0
+			f.fail = func(op string) error {
+				if op == "index" {
+					rounds++
+				}
+				return nil
+			}
+			if err := memory.New(f, f).Repair(t.Context(), "ann", f.session); err != nil {
+				t.Fatal(err)
+			}
+			if f.session.Indexed.Seq != tt.messages || len(f.indexed) != tt.messages || rounds != tt.rounds {
+				t.Errorf("%d of %d messages are indexed in %d rounds, want %d", f.session.Indexed.Seq, tt.messages, rounds,
+					tt.rounds)
+			}
+		})
+	}
+}
+
 // TestAPanicReachesTheCaller has marking panic in a worker. The handler of the stream recovers and sets the record
 // aside.
 func TestAPanicReachesTheCaller(t *testing.T) {
