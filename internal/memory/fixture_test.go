@@ -149,6 +149,8 @@ func (f *fake) Resolve(_ context.Context, _ conversation.UserID, _ int64, ids []
 }
 
 func (f *fake) MarkRecordIndexed(_ context.Context, _ conversation.UserID, r memory.RecordRef) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.marked = append(f.marked, r)
 	return f.fail("mark record")
 }
@@ -161,16 +163,22 @@ func (f *fake) RecordDue(_ context.Context, d sweep.Due) (memory.RecordRef, erro
 }
 
 func (f *fake) IndexMemory(_ context.Context, _ conversation.UserID, _ int64, m longterm.Memory) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.indexed[m.ID] = true
 	return nil
 }
 
 func (f *fake) IndexCheckIn(_ context.Context, _ conversation.UserID, _ int64, c longterm.CheckIn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.indexed[c.ID] = true
 	return nil
 }
 
 func (f *fake) Delete(_ context.Context, _ conversation.UserID, _ int64, ids []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, id := range ids {
 		delete(f.indexed, id)
 	}

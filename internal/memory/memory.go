@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
@@ -107,35 +108,66 @@ type record struct {
 	id         string
 }
 
+// changedRecord is a record with the places of its changes in a batch.
+type changedRecord struct {
+	record
+	places []int
+}
+
 // isLeft reports whether a failure is left to the sweep: the index's plan refuses this user's vectors. Another delivery
 // would be refused too, and would hold up the records of others meanwhile.
 func isLeft(err error) bool { return errors.Is(err, vector.ErrQuota) }
 
-// consumeRecords updates the vectors of the memories and check-ins of a batch, each once, and takes the records out of
-// the due index. It stops at the first that fails, unless that is left to the sweep, and returns its place.
+// consumeRecords updates the vectors of the memories and check-ins of a batch, each once and several at a time, and
+// takes the records out of the due index. It returns the place of the first that failed, unless that is left to the
+// sweep.
 func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Change) (done int, err error) {
-	refreshed := map[record]bool{}
+	records := recordsOf(changes)
+	failures := make([]error, len(records))
+	parallel.Each(len(records), atOnce, func(i int) { failures[i] = s.consumeRecord(ctx, records[i], changes) })
+	for i, failure := range failures {
+		if failure != nil && !isLeft(failure) {
+			return records[i].places[0], failure
+		}
+	}
+	return len(changes), nil
+}
+
+// recordsOf collects the memories and check-ins of a batch, in the order in which they first appear.
+func recordsOf(changes []conversation.Change) []changedRecord {
+	var records []changedRecord
+	seen := map[record]int{}
 	for i, c := range changes {
 		if c.RecordID == "" {
 			continue
 		}
 		r := record{c.User, c.Generation, c.RecordID}
-		if _, done := refreshed[r]; !done {
-			err := s.refresh(ctx, r)
-			if err != nil && !isLeft(err) {
-				return i, err
-			}
-			refreshed[r] = err == nil
+		place, ok := seen[r]
+		if !ok {
+			place = len(records)
+			seen[r] = place
+			records = append(records, changedRecord{record: r})
 		}
-		if c.Version == 0 || !refreshed[r] {
-			continue // it was deleted, or stays due
+		records[place].places = append(records[place].places, i)
+	}
+	return records
+}
+
+func (s *Service) consumeRecord(ctx context.Context, r changedRecord, changes []conversation.Change) error {
+	if err := s.refresh(ctx, r.record); err != nil {
+		return err
+	}
+	for _, i := range r.places {
+		c := changes[i]
+		if c.Version == 0 {
+			continue // it was deleted
 		}
 		ref := RecordRef{ID: c.RecordID, Generation: c.Generation, Version: c.Version, Past: c.Past}
 		if err := s.store.MarkRecordIndexed(ctx, c.User, ref); err != nil {
-			return i, err
+			return err
 		}
 	}
-	return len(changes), nil
+	return nil
 }
 
 var _ sweep.Visitor = (*Service)(nil)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,4 +146,48 @@ func TestRecordsLeaveTheDueIndex(t *testing.T) {
 			t.Error("a visit that failed has no error")
 		}
 	}
+}
+
+// TestRecordsAreRefreshedSideBySide has a batch of 32 memories, each of which takes the table a second. A batch of a
+// shard waits for the one before it, so its records must not wait for each other. Two fail, and the batch is delivered
+// again from the first of them.
+func TestRecordsAreRefreshedSideBySide(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		var changes []conversation.Change
+		for n := range 32 {
+			changes = append(changes, conversation.Change{User: "ann", RecordID: fmt.Sprint("mem_", n)})
+		}
+		f.fail = func(op string) error {
+			if op == "resolve" {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}
+		began := time.Now()
+		if done, err := memory.New(f, f).Consume(t.Context(), changes); done != len(changes) || err != nil {
+			t.Fatalf("%d done, %v", done, err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the batch took %v", took)
+		}
+		index := failing{f, map[string]bool{"mem_9": true, "mem_20": true}}
+		if done, err := memory.New(f, index).Consume(t.Context(), changes); done != 9 || err == nil {
+			t.Errorf("%d done, %v, want the tenth change to be delivered again", done, err)
+		}
+	})
+}
+
+// failing is an index that fails to delete some vectors.
+type failing struct {
+	*fake
+	ids map[string]bool
+}
+
+func (x failing) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	if x.ids[ids[0]] {
+		return errors.New("down")
+	}
+	return x.fake.Delete(ctx, user, generation, ids)
 }
