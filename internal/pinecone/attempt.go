@@ -25,6 +25,9 @@ const (
 	backoffFactor = 3
 	// minSilence is the shortest attempt after which a silent connection counts as dead.
 	minSilence = 200 * time.Millisecond
+	// maxIdle is how long a connection is kept without a call, by the wall clock, which goes on while Lambda has the
+	// function frozen. Networks forget connections that are idle for longer, some after 350 seconds.
+	maxIdle = 90 * time.Second
 )
 
 // intercept makes a call up to three times within its deadline. gRPC's own retry policy has no limit of time for one
@@ -33,6 +36,7 @@ const (
 func (d *dialer) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
+	d.closeSilent(time.Now().Add(-maxIdle))
 	longest := firstBackoff
 	for left := maxAttempts - 1; ; left-- {
 		err := d.attempt(ctx, left, func(ctx context.Context) error {

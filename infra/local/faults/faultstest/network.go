@@ -2,6 +2,7 @@
 package faultstest
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
@@ -27,7 +28,7 @@ func NewNetwork(t testing.TB, server string) *Network {
 	}
 	n := &Network{Address: l.Addr().String()}
 	var ended sync.WaitGroup
-	ended.Go(func() { n.serve(l, server) })
+	ended.Go(func() { n.serve(t.Context(), l, server) })
 	t.Cleanup(func() {
 		_ = l.Close()
 		ended.Wait()
@@ -38,13 +39,13 @@ func NewNetwork(t testing.TB, server string) *Network {
 	return n
 }
 
-func (n *Network) serve(l net.Listener, server string) {
+func (n *Network) serve(ctx context.Context, l net.Listener, server string) {
 	for {
 		client, err := l.Accept()
 		if err != nil {
 			return
 		}
-		upstream, err := net.Dial("tcp", server)
+		upstream, err := new(net.Dialer).DialContext(ctx, "tcp", server)
 		if err != nil {
 			_ = client.Close()
 			continue

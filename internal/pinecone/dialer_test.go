@@ -1,0 +1,38 @@
+package pinecone
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// TestIdleConnectionsAreNotUsed makes two connections, of which one heard nothing for longer than maxIdle.
+func TestIdleConnectionsAreNotUsed(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	d := newDialer()
+	var conns [2]net.Conn
+	for i := range conns {
+		if conns[i], err = d.dial(t.Context(), l.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conns[i].Close() })
+	}
+	conns[0].(*conn).heard.Store(time.Now().Add(-maxIdle - time.Second).UnixNano())
+	call := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
+	if err := d.intercept(t.Context(), "", nil, nil, nil, call); err != nil {
+		t.Fatal(err)
+	}
+	for i, open := range []bool{false, true} {
+		if _, err := conns[i].Write([]byte("x")); (err == nil) != open {
+			t.Errorf("connection %d: %v, want open: %v", i, err, open)
+		}
+	}
+}
