@@ -150,8 +150,8 @@ smoke: ## Try every function of a running stage: make smoke URL=â€¦ COACH_URL=â€
 sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FUNCTION=prompt [EVENT=file] [ENV=dev]
 	@tools/need docker
 	@$(MAKE) --no-print-directory build
-	@$(VENV)/bin/python tools/samlocal.py $(ENV) > .aws-sam/env.json
-	$(SAM) local invoke --config-env $(ENV) --env-vars .aws-sam/env.json --event $(EVENT) \
+	@$(VENV)/bin/python tools/samlocal.py $(ENV) $(CONFIG) > .aws-sam/env.json
+	$(SAM) local invoke --config-file $(CONFIG) --config-env $(ENV) --env-vars .aws-sam/env.json --event $(EVENT) \
 	  $$(awk 'BEGIN { f = "$(FUNCTION)"; print toupper(substr(f, 1, 1)) substr(f, 2) "Function" }')
 
 # ---- Tools, with pinned versions

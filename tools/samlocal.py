@@ -22,8 +22,8 @@ def outputs(stack, region):
 
 
 def main():
-    environment = sys.argv[1]
-    with open("samconfig.toml", encoding="utf-8") as file:
+    environment, config = sys.argv[1:3]
+    with open(config, encoding="utf-8") as file:
         settings = tomlkit.load(file)[environment]["global"]["parameters"]
     try:
         found = outputs(settings["stack_name"], settings["region"])

@@ -1,6 +1,7 @@
 package architecture_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,29 @@ func TestRolesAllowWhatTheCodeCalls(t *testing.T) {
 		if diff := cmp.Diff(called, allowed(t, tpl, f)); diff != "" {
 			t.Errorf("what %s needs (-) and what its role allows (+) differ:\n%s", f.Name, diff)
 		}
+	}
+}
+
+// TestRolesMayUseTheTablesKey expects that every role has the rights to a customer managed key of an adopted table, and
+// only where there is one.
+func TestRolesMayUseTheTablesKey(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	var roles []string
+	for _, f := range tpl.Functions {
+		roles = append(roles, template.LogicalID(f.Name, "Role"))
+	}
+	var p struct{ Roles []string }
+	policy := tpl.Resources["TableKeyPolicy"]
+	if err := json.Unmarshal(policy.Properties, &p); err != nil {
+		t.Fatalf("decode TableKeyPolicy: %v", err)
+	}
+	slices.Sort(p.Roles)
+	if diff := cmp.Diff(roles, p.Roles); diff != "" {
+		t.Errorf("the functions' roles (-) and those of the policy (+) differ:\n%s", diff)
+	}
+	if policy.Condition != "HasTableKey" {
+		t.Errorf("TableKeyPolicy has the condition %q", policy.Condition)
 	}
 }
 

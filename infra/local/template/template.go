@@ -35,7 +35,7 @@ type Template struct {
 
 // Resource is one resource of the template.
 type Resource struct {
-	Type                                string
+	Type, Condition                     string
 	DeletionPolicy, UpdateReplacePolicy string
 	Metadata                            struct{ BuildMethod string }
 	// Properties are its properties as JSON, with the intrinsic functions evaluated.

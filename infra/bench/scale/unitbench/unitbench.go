@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -68,7 +69,9 @@ type bench struct {
 	endpoint string
 	client   *dynamodb.Client
 	index    *pineconelocal.Server
-	closers  []func() error
+
+	closing sync.Mutex // guards closers: functions are built side by side
+	closers []func() error
 }
 
 // Run plays sessions on the DynamoDB engine at an endpoint.
@@ -196,7 +199,7 @@ func (b *bench) start(ctx context.Context) (*stack.Stack, error) {
 	}
 	running, err := stack.Start(ctx, cfg)
 	if err == nil {
-		b.closers = append(b.closers, running.Stop)
+		b.atEnd(running.Stop)
 	}
 	return running, err
 }
@@ -261,13 +264,19 @@ func (b *bench) serveIndex(interceptors ...grpc.UnaryServerInterceptor) (string,
 func (b *bench) run(serve, stop func() error) {
 	ended := make(chan error, 1)
 	go func() { ended <- serve() }()
-	b.closers = append(b.closers, func() error {
+	b.atEnd(func() error {
 		err := stop()
 		if serving := <-ended; !errors.Is(serving, http.ErrServerClosed) {
 			err = errors.Join(err, serving)
 		}
 		return err
 	})
+}
+
+func (b *bench) atEnd(do func() error) {
+	b.closing.Lock()
+	defer b.closing.Unlock()
+	b.closers = append(b.closers, do)
 }
 
 func (b *bench) close() error {
