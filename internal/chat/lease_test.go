@@ -89,8 +89,8 @@ func (l *leases) Build(ctx context.Context, user conversation.UserID, r prompt.R
 	return l.fake.Build(ctx, user, r)
 }
 
-// TestOneRequestGenerates has two requests with one key, of which the second tries again every half second. Each step
-// before the first token is slow. The second never builds a prompt nor generates while the first does.
+// TestOneRequestGenerates has two requests with one key, which try again every half second. Each step before the first
+// token is slow. They never generate at the same time, and the second not at all unless the first lost its lease.
 func TestOneRequestGenerates(t *testing.T) {
 	t.Parallel()
 	down := fault.New(fault.Unavailable, "the table is down")
@@ -142,12 +142,13 @@ func TestOneRequestGenerates(t *testing.T) {
 					}
 				}
 				var requests sync.WaitGroup
-				requests.Go(func() { play(t, l) })
-				requests.Go(func() {
-					for !play(t, l) {
-						time.Sleep(500 * time.Millisecond)
-					}
-				})
+				for range 2 {
+					requests.Go(func() {
+						for !play(t, l) {
+							time.Sleep(500 * time.Millisecond)
+						}
+					})
+				}
 				requests.Wait()
 				if most != 1 || generated > c.generations {
 					t.Errorf("%d generations, at most %d at once, want %d and 1", generated, most, c.generations)

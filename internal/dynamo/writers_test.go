@@ -14,6 +14,12 @@ import (
 // how long each append took, and how many transactions and calls it made.
 type writers struct {
 	count, appends int
+	// refuses makes the engine cancel a transaction that begins while another is under way, as AWS does. DynamoDB Local
+	// carries them out one after another.
+	refuses bool
+	busy    sync.Mutex
+	// pause is how long a writer waits after each append.
+	pause time.Duration
 
 	mu                  sync.Mutex
 	durations           []time.Duration
@@ -24,7 +30,9 @@ func (w *writers) run(t testing.TB, table string) {
 	var wg sync.WaitGroup
 	for n := range w.count {
 		var count callCounter
-		s := openIntercepted(t, table, interceptor{call: count.call})
+		s := openIntercepted(t, table, interceptor{call: func(op string, run func() error) error {
+			return count.call(op, func() error { return w.call(op, run) })
+		}})
 		wg.Go(func() {
 			for i := range w.appends {
 				count.take()
@@ -33,10 +41,27 @@ func (w *writers) run(t testing.TB, table string) {
 					t.Errorf("writer %d: %v", n, err)
 				}
 				w.record(time.Since(start), count.take())
+				time.Sleep(w.pause)
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// transactionTime is how long a transaction holds its items where overlapping ones are refused, beside the time of the
+// engine.
+const transactionTime = 5 * time.Millisecond
+
+func (w *writers) call(op string, run func() error) error {
+	if !w.refuses || op != "TransactWriteItems" {
+		return run()
+	}
+	if !w.busy.TryLock() {
+		return transactionCancelled("TransactionConflict", "None")
+	}
+	defer w.busy.Unlock()
+	time.Sleep(transactionTime)
+	return run()
 }
 
 func (w *writers) record(took time.Duration, calls []string) {
@@ -53,16 +78,21 @@ func (w *writers) record(took time.Duration, calls []string) {
 	w.calls = append(w.calls, len(calls))
 }
 
-// TestWritersInManyProcesses appends to one session from stores that share no cache. No append fails, the messages of
-// each writer are stored in order, and no append needs too many transactions.
+// TestWritersInManyProcesses appends to one session from stores that share no cache, on an engine that carries out
+// transactions one after another, and on one that refuses those that overlap. No append fails, the messages of each
+// writer are stored in order, and no append needs too many transactions.
 //
 // It does not run in parallel with other tests: how often writers conflict depends on how busy the engine is.
 func TestWritersInManyProcesses(t *testing.T) {
-	for _, c := range []struct{ writers, appends, maxTransactions int }{{4, 25, 40}, {20, 5, 250}} {
-		t.Run(fmt.Sprint(c.writers), func(t *testing.T) {
+	for _, c := range []struct {
+		writers, appends, maxTransactions int
+		refuses                           bool
+		pause                             time.Duration
+	}{{4, 25, 40, false, 0}, {20, 5, 250, false, 0}, {4, 10, 40, true, 50 * time.Millisecond}} {
+		t.Run(fmt.Sprint(c.writers, c.refuses), func(t *testing.T) {
 			table := dynamotest.Table(t)
 			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a")
-			w := writers{count: c.writers, appends: c.appends}
+			w := writers{count: c.writers, appends: c.appends, refuses: c.refuses, pause: c.pause}
 			w.run(t, table)
 			if most := slices.Max(w.transactions); most > c.maxTransactions {
 				t.Errorf("an append took %d transactions, more than %d", most, c.maxTransactions)
@@ -89,12 +119,16 @@ func checkOrderOfWriters(t *testing.T, contents []string, writers, appends int) 
 
 // BenchmarkWriters measures how long appends to one session take when several functions append at once.
 func BenchmarkWriters(b *testing.B) {
-	for _, count := range []int{4, 20} {
-		b.Run(fmt.Sprint(count), func(b *testing.B) {
+	for _, c := range []struct {
+		count   int
+		refuses bool
+		pause   time.Duration
+	}{{4, false, 0}, {20, false, 0}, {4, true, 0}, {4, true, 50 * time.Millisecond}} {
+		b.Run(fmt.Sprint(c.count, c.refuses, c.pause), func(b *testing.B) {
 			for b.Loop() {
 				table := dynamotest.Table(b)
 				newSession(b, dynamotest.Open(b, table), alice, "coach_conversation", "a")
-				w := writers{count: count, appends: 50}
+				w := writers{count: c.count, appends: 50, refuses: c.refuses, pause: c.pause}
 				start := time.Now()
 				w.run(b, table)
 				n := len(w.durations)
