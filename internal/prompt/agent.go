@@ -176,7 +176,7 @@ func (tokenWindow) SelectMessages(messages []*conversation.Message, config Scopi
 	relevant := filterMessages(messages, config.Relevant)
 	from, tokens := len(relevant), 0
 	for from > 0 {
-		tokens += max(relevant[from-1].Tokens, 1)
+		tokens += relevant[from-1].Tokens
 		full := config.MaxTokens > 0 && tokens > config.MaxTokens && from < len(relevant)
 		if full || config.WindowMessages > 0 && len(relevant)-from >= config.WindowMessages {
 			break
@@ -197,7 +197,7 @@ func (compaction) SelectMessages(messages []*conversation.Message, config Scopin
 ) {
 	relevant := filterMessages(messages, config.Relevant)
 	from := max(len(relevant)-config.MaxMessages, 0)
-	if config.Summary == nil || config.Summary.Text == "" {
+	if config.Summary == nil {
 		return relevant[from:], ""
 	}
 	for from > 0 && relevant[from-1].Seq > config.Summary.CoveredThrough {

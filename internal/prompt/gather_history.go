@@ -182,9 +182,7 @@ func (g historyReader) needsSessions(sel *selection) bool {
 	if g.got.moreSessions == "" || n == 0 {
 		return false
 	}
-	last := g.got.listedTo.Add(conversation.ActivityStep) // the list's order is that exact
-	if g.recipe.has(blockThread) && sel.history.dayTier(last) != tierNone ||
-		!last.Before(sel.history.since(g.recipe.has(blockThread))) {
+	if g.recipe.has(blockThread) && sel.history.dayTier(g.got.listedTo) != tierNone {
 		return g.withinSessions(n)
 	}
 	isLatest := func(s conversation.Session) bool { return hasSummary(s) && !isActivity(sel, s) }

@@ -3,11 +3,9 @@ package prompt
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // packer adds entries to a prompt, the most valuable first, until its budget is spent. What is dropped is therefore
@@ -86,20 +84,17 @@ func (p *packer) tooSmall() error {
 
 // blockLimit is a block's cap in tokens, 0 for none.
 func blockLimit(c Cap, budget cost) int {
-	limit := c.Tokens
-	if share := budget.tokens * c.Percent / 100; c.Percent > 0 && (limit == 0 || share < limit) {
-		limit = share
+	if c.Percent > 0 {
+		return budget.tokens * c.Percent / 100
 	}
-	return limit
+	return c.Tokens
 }
 
 // addRequired adds all entries of a block, whatever they cost.
 func (p *packer) addRequired(b *block) {
 	for _, e := range b.entries {
-		if e.decision == "" {
-			p.prepare(b.slot.Style, e)
-			p.include(b, e, p.price(b, e), "never dropped")
-		}
+		p.prepare(b.slot.Style, e)
+		p.include(b, e, p.price(b, e), "never dropped")
 	}
 }
 
@@ -242,18 +237,17 @@ const minCutTokens = 24
 func (p *packer) shrink(b *block, e *entry, left int, why string) bool {
 	frame := p.price(b, e).tokens - e.cost.tokens
 	room := min(left, p.limit.tokens-p.spent.tokens) - frame
-	if room < minCutTokens || len(e.fields) > 0 {
+	if room < minCutTokens {
 		return false
 	}
 	text, tokens := e.text, e.tokens
-	full := strings.TrimSpace(untrusted.Clean(e.text))
-	runes := utf8.RuneCountInString(full)
+	runes := utf8.RuneCountInString(text)
 	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > max(1, e.minChars); n = n * 9 / 10 {
-		e.text, e.tokens = shortened(full, n), 0
+		e.text, e.tokens = shortened(text, n), 0
 		p.prepare(b.slot.Style, e)
-		if price := p.price(b, e); e.cost.tokens <= room && p.spent.add(price).within(p.limit) {
+		if e.cost.tokens <= room {
 			e.trimReason = why
-			p.include(b, e, price, "")
+			p.include(b, e, p.price(b, e), "")
 			return true
 		}
 	}

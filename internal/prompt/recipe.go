@@ -111,11 +111,12 @@ type Cap struct {
 	Items, Chars int
 	// NoEllipsis cuts a text at Chars without a sign that it continues.
 	NoEllipsis bool
-	// Tokens limits the tokens of the block, Percent its share of the budget.
+	// Tokens limits the tokens of the block, Percent, if set, its share of the budget instead.
 	Tokens, Percent int
 	// FillRest gives the block what the budget leaves in the end, beyond Tokens and Percent.
 	FillRest bool
-	// Shorten cuts the first entry that does not fit, if there is room for a part of it.
+	// Shorten cuts the text of the first entry that does not fit, if there are tokens for a part of it. It is for budgets
+	// without characters.
 	Shorten bool
 }
 

@@ -130,10 +130,7 @@ const MaxFiltered = 1000
 // readTail reads the session's last messages. It reads further back while too few of them are relevant.
 func (g *gatherer) readTail(ctx context.Context) error {
 	needed := g.tailSize()
-	if g.MessageID == "" {
-		needed-- // the current message is not stored
-	}
-	n := g.tailSize()
+	n := needed
 	if g.recipe.has(blockThread) {
 		n = max(n, firstMessages) // its last sitting is told in full
 	}
