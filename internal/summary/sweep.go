@@ -47,7 +47,7 @@ func (s *Service) end(
 	ctx context.Context, c sweep.Claim, before, after conversation.Session, failure error, again time.Duration,
 ) error {
 	isDone := failure == nil && IsDone(after)
-	if isDone && after.Indexed.Seq >= after.LastSeq {
+	if isDone { // its messages may have been indexed while the model worked: the store compares
 		if settled, err := s.Store.Settle(ctx, c.User, after); settled || err != nil {
 			return err
 		}
