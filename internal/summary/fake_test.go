@@ -32,9 +32,10 @@ type fake struct {
 	repaired map[string]int
 	reported []string
 
-	calls   int
-	looks   int // reads of the timeline
-	prompts []string
+	calls    int
+	embedded int
+	looks    int // reads of the timeline
+	prompts  []string
 	// delay is how long the model takes. failModel and failIx are the errors of the model and the index.
 	delay             time.Duration
 	failModel, failIx error
@@ -324,6 +325,7 @@ func (f *fake) IndexSummary(_ context.Context, _ conversation.UserID, s summary.
 		return f.failIx
 	}
 	f.indexed[s.ID()] = s
+	f.embedded++
 	return nil
 }
 

@@ -1,0 +1,278 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// derived is the model and the vector index that all workers share. It counts what it is asked for.
+type derived struct {
+	mu sync.Mutex
+	// asked counts the model calls of this round by what they summarise, embedded those of the index of all rounds.
+	asked    map[string]int
+	embedded map[string]int
+	broken   string // the session for which the model always fails
+}
+
+// worker is one invocation. It dies at a remote call, and makes no more.
+type worker struct {
+	storetest.Stores
+	*derived
+	mu     sync.Mutex
+	left   int // the calls until it dies, negative for never
+	cancel context.CancelFunc
+}
+
+// call makes a remote call of a worker, or ends the worker: before the call, or when the call has been carried out.
+func (w *worker) call(_ string, run func() error) error {
+	w.mu.Lock()
+	w.left--
+	left := w.left
+	w.mu.Unlock()
+	switch {
+	case left == 0:
+		err := run()
+		w.cancel()
+		return errors.Join(err, errCrash)
+	case left < 0 && left > -1_000_000:
+		return errCrash
+	}
+	return run()
+}
+
+func (w *worker) Complete(_ context.Context, r llm.Request) (out llm.Completion, err error) {
+	err = w.call("model", func() error {
+		w.derived.mu.Lock()
+		defer w.derived.mu.Unlock()
+		input := r.Messages[len(r.Messages)-1].Content
+		if strings.Contains(input, w.broken) {
+			return errNoAnswer
+		}
+		w.asked[input]++
+		return nil
+	})
+	return llm.Completion{Text: `{"summary":"what was said","tags":["a","b"]}`, Model: "m"}, err
+}
+
+func (w *worker) index(ids ...string) error {
+	return w.call("index", func() error {
+		w.derived.mu.Lock()
+		defer w.derived.mu.Unlock()
+		for _, id := range ids {
+			w.embedded[id]++
+		}
+		return nil
+	})
+}
+
+func (w *worker) IndexSummary(_ context.Context, user conversation.UserID, s summary.Summary) error {
+	return w.index(string(user) + s.ID())
+}
+
+func (w *worker) IndexBatches(_ context.Context, batches []recall.Batch) []error {
+	failures := make([]error, len(batches))
+	for i, b := range batches {
+		for _, m := range b.Messages {
+			failures[i] = errors.Join(failures[i], w.index(m.ID))
+		}
+	}
+	return failures
+}
+
+func (w *worker) IndexMemory(_ context.Context, _ conversation.UserID, _ int64, m longterm.Memory) error {
+	return w.index(m.ID)
+}
+
+func (w *worker) IndexCheckIn(_ context.Context, _ conversation.UserID, _ int64, c longterm.CheckIn) error {
+	return w.index(c.ID)
+}
+
+func (w *worker) Delete(context.Context, conversation.UserID, int64, []string) error {
+	return w.index()
+}
+
+func (w *worker) Reset(context.Context, conversation.UserID) (time.Time, error) {
+	return time.Time{}, nil
+}
+
+func (w *worker) Spend(context.Context, conversation.UserID, int64, int) error { return nil }
+
+func (w *worker) Count(string) int { return 1 }
+
+// sweepCase is a table whose sessions several workers summarise at once.
+type sweepCase struct {
+	*derived
+	t     *testing.T
+	table string
+	clock *clock
+}
+
+// worker returns an invocation that dies after a number of calls, and its context.
+func (s sweepCase) worker(calls int) (*worker, context.Context) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	s.t.Cleanup(cancel)
+	w := &worker{derived: s.derived, left: calls, cancel: cancel}
+	if calls < 0 {
+		w.left = -2_000_000
+	}
+	w.Stores = openIntercepted(s.t, s.table, interceptor{call: w.call}, s.clock.option())
+	return w, ctx
+}
+
+func (s sweepCase) summaries(w *worker) (*summary.Service, *memory.Service) {
+	messages := memory.New(w.Stores.Indexing, w)
+	return summary.New(summary.Deps{
+		Store: w.Stores.Summaries, Model: w, Quota: w, Index: w, Messages: messages, Tokens: w, Now: s.clock.time,
+		Random: func() float64 { return 0 }, Report: func(context.Context, string, error) {},
+		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: time.Minute, Background: true,
+	}), messages
+}
+
+// unleased is a store whose leases keep nobody out, so that several workers have the same shards.
+type unleased struct{ sweep.Store }
+
+func (unleased) Lease(context.Context, sweep.Shard, string, time.Time) (bool, error) {
+	return true, nil
+}
+
+// sweep sweeps in a worker that dies after a number of calls.
+func (s sweepCase) sweep(calls int) {
+	w, ctx := s.worker(calls)
+	summaries, records := s.summaries(w)
+	sweeper := sweep.New(sweep.Deps{
+		Store: unleased{w.Stores.Due}, Now: s.clock.time, Random: func() float64 { return 0 }, NewOwner: rand.Text,
+		Works: []sweep.Work{
+			{Queue: sweep.Sessions, Visitor: summaries, FirstWait: 15 * time.Minute},
+			{Queue: sweep.Records, Visitor: records, FirstWait: 15 * time.Minute},
+		},
+		Invoke: func(context.Context, sweep.Task) error { return nil },
+		Report: func(context.Context, string, error) {},
+	})
+	_, _ = sweeper.Sweep(ctx, sweep.Task{})
+}
+
+// deliver delivers the change that completed a session to an instance that dies after a number of calls.
+func (s sweepCase) deliver(calls int, user conversation.UserID, session conversation.Session) {
+	w, ctx := s.worker(calls)
+	before := session
+	before.Status = conversation.Active
+	change := conversation.Change{User: user, Before: &before, After: &session}
+	service, _ := s.summaries(w)
+	_, _ = service.Consume(ctx, []conversation.Change{change})
+}
+
+// TestSweepsThatDie has sessions of several users due at once. In each round several workers sweep, and changes of the
+// stream are delivered to several instances, all of which die at some call. In no round the model is asked twice for the
+// same messages, because claims last longer than a round. In the end everything is summarised and indexed, except the
+// session for which the model fails.
+func TestSweepsThatDie(t *testing.T) {
+	t.Parallel()
+	const users, sessions, broken = 5, 6, "u1 s1 never"
+	s := sweepCase{
+		derived: &derived{asked: map[string]int{}, embedded: map[string]int{}, broken: broken}, t: t,
+		table: dynamotest.Table(t), clock: newClock(),
+	}
+	client := dynamotest.Open(t, s.table, s.clock.option())
+	completed := map[conversation.UserID]conversation.Session{}
+	status := conversation.Completed
+	for u := range users {
+		user := conversation.UserID(fmt.Sprint("u", u))
+		for n := range sessions {
+			text := fmt.Sprintf("%s s%d %s", user, n, map[bool]string{true: "never", false: "said"}[u == 1 && n == 1])
+			newSession(t, client, user, "coach_conversation", fmt.Sprint("s", n), text, text+" more")
+		}
+		if _, _, err := client.Memories.Create(t.Context(), user, longterm.Memory{Content: "m"}, noKey); err != nil {
+			t.Fatal(err)
+		}
+		session, err := client.Sessions.UpdateSession(t.Context(), user, "s0", conversation.SessionChange{Status: &status})
+		if err != nil {
+			t.Fatal(err)
+		}
+		completed[user] = session
+	}
+	random := mathrand.New(mathrand.NewPCG(7, 7))
+	s.clock.advance(16 * time.Minute)
+	for range 8 {
+		s.round(random, completed)
+		s.clock.advance(20 * time.Minute)
+	}
+	for range 4 { // nobody dies any more
+		s.clock.advance(25 * time.Hour)
+		clear(s.asked)
+		s.sweep(-1)
+	}
+	s.check(client, users, sessions)
+}
+
+// round has three workers and two instances for each change of the stream work at once, and die.
+func (s sweepCase) round(random *mathrand.Rand, completed map[conversation.UserID]conversation.Session) {
+	s.t.Helper()
+	clear(s.asked)
+	var all sync.WaitGroup
+	for range 3 {
+		calls := 30 + random.IntN(120)
+		all.Go(func() { s.sweep(calls) })
+	}
+	for _, user := range slices.Sorted(maps.Keys(completed)) {
+		for range 2 {
+			calls := 1 + random.IntN(12)
+			all.Go(func() { s.deliver(calls, user, completed[user]) })
+		}
+	}
+	all.Wait()
+	for input, n := range s.asked {
+		if n > 1 {
+			s.t.Errorf("the model is asked %d times in one round for\n%s", n, input)
+		}
+	}
+}
+
+// check checks that everything is covered, except the session for which the model fails.
+func (s sweepCase) check(client storetest.Stores, users, sessions int) {
+	s.t.Helper()
+	for u := range users {
+		user := conversation.UserID(fmt.Sprint("u", u))
+		for n := range sessions {
+			session, err := client.Sessions.Session(s.t.Context(), user, fmt.Sprint("s", n))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			isDone := summary.IsDone(session) && session.Indexed.Seq == 2 && session.DueAt.IsZero()
+			if want := u != 1 || n != 1; isDone != want {
+				s.t.Errorf("%s %s is done: %v, want %v: %+v", user, session.ID, isDone, want, session)
+			}
+			if id := string(user) + "conversation_summary#" + session.ID; s.embedded[id] == 0 {
+				s.t.Errorf("%s is not in the index", id)
+			}
+		}
+	}
+	for _, q := range []sweep.Queue{sweep.Sessions, sweep.Records} {
+		for _, shard := range q.Shards() {
+			due, err := client.Due.Due(s.t.Context(), shard, s.clock.time().AddDate(1, 0, 0), nil, 10)
+			for _, d := range due {
+				if d.User != "u1" || d.ID != "conversation#s1" {
+					s.t.Errorf("still due is %+v, %v", d, err)
+				}
+			}
+		}
+	}
+}
