@@ -132,7 +132,8 @@ func TestRetriesBackOff(t *testing.T) {
 		if diff := cmp.Diff(want, waits); diff != "" {
 			t.Errorf("waits (-want +got)\n%s", diff)
 		}
-		if got := f.sessions["s"].Summary; got == nil || got.Kind != conversation.Extractive || f.calls != 10 || f.embedded != 1 {
+		got := f.sessions["s"].Summary
+		if got == nil || got.Kind != conversation.Extractive || f.calls != 10 || f.embedded != 1 {
 			t.Errorf("the summary is %+v after %d calls", got, f.calls)
 		}
 	})

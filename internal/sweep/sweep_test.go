@@ -126,18 +126,20 @@ func checkRates(t *testing.T, l *lambda) {
 	}
 }
 
-// TestAUserDoesNotDelayAnother has 2,500 older sessions of one user before one of another, in an invocation that does
-// all the work itself, and in a worker.
+// TestAUserDoesNotDelayAnother has 2,500 older sessions of one user, or of ten, before one of another.
 func TestAUserDoesNotDelayAnother(t *testing.T) {
 	t.Parallel()
-	for name, shards := range map[string]int{"one shard": 1, "all shards": sweep.Sessions.Count} {
+	for name, c := range map[string]struct{ shards, users int }{
+		"one shard": {1, 1}, "all shards": {sweep.Sessions.Count, 1}, "many users": {1, 10},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore()
 				began := time.Now()
 				for i := range 2500 {
-					s.add(fmt.Sprint("a", i), "ann", sweep.Shard(i%shards), began.Add(-time.Hour))
+					user := conversation.UserID(fmt.Sprint("ann", i%c.users))
+					s.add(fmt.Sprint("a", i), user, sweep.Shard(i%c.shards), began.Add(-time.Hour))
 				}
 				s.add("b", "bob", 0, began)
 				var waited time.Duration
