@@ -203,7 +203,8 @@ func TestSweepsThatDie(t *testing.T) {
 		if _, _, err := client.Memories.Create(t.Context(), user, longterm.Memory{Content: "m"}, noKey); err != nil {
 			t.Fatal(err)
 		}
-		session, err := client.Sessions.UpdateSession(t.Context(), user, "s0", conversation.SessionChange{Status: &status})
+		change := conversation.SessionChange{Status: &status}
+		session, err := client.Sessions.UpdateSession(t.Context(), user, "s0", change)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -128,4 +129,38 @@ func TestTwoWorkersOfOneSession(t *testing.T) {
 			t.Errorf("%d model calls, and the session is %+v", f.calls, f.sessions["s"])
 		}
 	})
+}
+
+// TestSessionsThatAreGoneLeaveTheIndex has a session that is due whose user is being erased.
+func TestSessionsThatAreGoneLeaveTheIndex(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.say("s", "a")
+	f.due["s"] = time.Now()
+	f.failRead = fault.Missing("session")
+	sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
+	if f.calls != 0 {
+		t.Errorf("%d model calls", f.calls)
+	}
+}
+
+// TestAClaimIsNoTrigger delivers the change that a worker's claim makes in a session whose attributes have changed.
+func TestAClaimIsNoTrigger(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	f.create("s", "program_designer", map[string]any{"programName": "Peak"})
+	consume(t, s, f.say("s", "a", "b", "c", "d"))
+	edited := f.set("s", map[string]any{"programName": "Base"})
+	before := len(f.saved)
+	claimed := edited
+	claimed.Before = edited.After
+	consume(t, s, claimed)
+	if len(f.saved) != before {
+		t.Errorf("the claim wrote %+v", f.saved[before:])
+	}
+	consume(t, s, edited)
+	if len(f.saved) != before+1 {
+		t.Errorf("the edit wrote %d summaries", len(f.saved)-before)
+	}
 }

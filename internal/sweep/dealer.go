@@ -3,7 +3,7 @@ package sweep
 import "github.com/throughline/throughline/internal/conversation"
 
 // perUser is how many records of one user a dealer has at most. The others stay in the index until it has room.
-const perUser = 64
+const perUser = 16
 
 // dealer deals records out in turn among their users, each user's in the order in which they were added.
 type dealer struct {
@@ -27,6 +27,9 @@ func (d *dealer) add(r Due) bool {
 	d.size++
 	return true
 }
+
+// users is the number of users who have records.
+func (d *dealer) users() int { return len(d.turns) }
 
 // next returns the first record of the user whose turn it is. The dealer must not be empty.
 func (d *dealer) next() Due {

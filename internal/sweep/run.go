@@ -13,9 +13,11 @@ import (
 const (
 	// AtOnce is how many records one invocation works on at once. A model that takes 5 s then gives 32 sessions a second.
 	AtOnce = 160
-	// readAhead is how many records an invocation reads before it deals them out, and pageSize how many at once.
-	readAhead = 2 * AtOnce
-	pageSize  = 500
+	// readAhead is of how many users an invocation reads records before it deals them out. It looks behind one user's
+	// many records for those of others, pageSize records at once, and pagesAhead pages before it goes on to work.
+	readAhead  = 2 * AtOnce
+	pageSize   = 500
+	pagesAhead = 20
 	// reserve is the time before the deadline in which no work begins. The answer of a model may take 20 s.
 	reserve = 25 * time.Second
 	// endReserve is the time before the deadline in which the visits are cut off and the claims are ended.
@@ -122,7 +124,8 @@ func (r *run) pass(starting, working context.Context) (dealt int, err error) {
 	at := r.Now()
 	for more := true; more; {
 		more = r.fill(starting, at)
-		for r.dealer.size > 0 && (!more || r.dealer.size >= readAhead/2) {
+		isFull := r.dealer.users() >= readAhead
+		for r.dealer.size > 0 && (!isFull || r.dealer.users() >= readAhead/2) {
 			if !r.begin(starting, working, r.dealer.next()) {
 				return dealt, nil
 			}
@@ -137,7 +140,7 @@ func (r *run) pass(starting, working context.Context) (dealt int, err error) {
 
 // fill reads ahead from all shards side by side. It reports whether there is more to read.
 func (r *run) fill(ctx context.Context, at time.Time) (more bool) {
-	for r.dealer.size < readAhead {
+	for pages := 0; pages < pagesAhead && r.dealer.users() < readAhead; pages++ {
 		parallel.Each(len(r.readers), len(r.readers), func(i int) { r.readers[i].read(ctx, r.Store, at) })
 		more = false
 		for _, x := range r.readers {

@@ -305,12 +305,13 @@ func TestHandingOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		for i := range 36_000 {
+		for i := range 14_000 {
 			s.add(fmt.Sprint("s", i), conversation.UserID(fmt.Sprint("u", i)), 5, time.Now())
 		}
 		l := newLambda(t, s, func(ctx context.Context, _ sweep.Claim) (sweep.Outcome, error) {
 			return work(ctx, sweep.Removed)
 		})
+		l.timeout = time.Minute
 		l.invoke(sweep.Task{Shards: []sweep.Shard{5}})
 		l.running.Wait()
 		var rounds []int
