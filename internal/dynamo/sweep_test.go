@@ -181,9 +181,9 @@ func (s sweepCase) deliver(calls int, user conversation.UserID, session conversa
 }
 
 // TestSweepsThatDie has sessions of several users due at once. In each round several workers sweep, and changes of the
-// stream are delivered to several instances, all of which die at some call. In no round the model is asked twice for the
-// same messages, because claims last longer than a round. In the end everything is summarised and indexed, except the
-// session for which the model fails.
+// stream are delivered to several instances, all of which die at some call. In no round the model is asked twice for
+// the same messages, because claims last longer than a round. In the end everything is summarised and indexed, except
+// the session for which the model fails.
 func TestSweepsThatDie(t *testing.T) {
 	t.Parallel()
 	const users, sessions, broken = 5, 6, "u1 s1 never"
