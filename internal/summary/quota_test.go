@@ -60,6 +60,41 @@ func TestSummariesWaitForTheQuota(t *testing.T) {
 	})
 }
 
+// TestTheSweepWaitsForTheQuota has a session due at once, whether the stream or the sweep found that there are no tokens
+// left. It is not visited before there are new ones.
+func TestTheSweepWaitsForTheQuota(t *testing.T) {
+	t.Parallel()
+	for name, texts := range map[string][]string{"by the stream": {"a", "b", "c", "d"}, "by the sweep": {"a"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				s := f.service()
+				f.quota.reset = time.Now().Add(20 * time.Hour)
+				consume(t, s, f.say("s", texts...))
+				time.Sleep(15 * time.Minute)
+				want := swept{}
+				if len(texts) == 1 {
+					want = swept{Visited: 1}
+				}
+				sweepDue(t, f, s, want)
+				got := f.sessions["s"]
+				if late := f.due["s"].Sub(f.quota.reset); late < 0 || late > 15*time.Minute || f.calls != 0 {
+					t.Errorf("due %v after the reset, %d model calls", late, f.calls)
+				}
+				if got.Summary == nil || got.Summary.Kind != conversation.Extractive {
+					t.Errorf("session %+v, want a fallback summary", got)
+				}
+				time.Sleep(20 * time.Hour)
+				sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+				if got := f.sessions["s"]; f.calls != 1 || got.Summary.Kind != conversation.ByModel || len(f.due) != 0 {
+					t.Errorf("%d model calls, session %+v, due %v", f.calls, got, f.due)
+				}
+			})
+		})
+	}
+}
+
 // useless answers with what is no summary, at a price.
 type useless struct{ err error }
 

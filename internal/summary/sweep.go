@@ -15,6 +15,9 @@ const (
 	stepReserve = 25 * time.Second
 	// revisitAfter is when the sweep visits a session again that changed during its visit.
 	revisitAfter = time.Minute
+	// quotaSpread is the time after the reset of the quotas in which the sessions that waited for it are due, so that not
+	// all of them are due together.
+	quotaSpread = 15 * time.Minute
 	// clockSkew is by how much the clocks of two instances may differ.
 	clockSkew = 30 * time.Second
 )
@@ -42,7 +45,8 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 }
 
 // end ends the work on a claimed session. A session in which everything is covered leaves the due index. If it changed
-// in the meantime it is due again after that time, if a backlog is left at once, and after a failure later each time.
+// in the meantime it is due again after that time, if a backlog is left at once, and after a failure later each time. A
+// session whose user has no tokens left is due when there are new ones.
 func (s *Service) end(
 	ctx context.Context, c sweep.Claim, before, after conversation.Session, failure error, again time.Duration,
 ) error {
@@ -57,9 +61,27 @@ func (s *Service) end(
 	case isDone:
 		at = at.Add(again)
 	case failure != nil || !progressed(before, after):
+		if reset := s.quotaReset(ctx, c.User, failure); !reset.IsZero() {
+			at = reset.Add(time.Duration(s.Random() * float64(quotaSpread)))
+			break
+		}
 		succeeded, at = false, at.Add(sweep.Wait(s.Idle, c.Failures, s.Random()))
 	}
 	return s.Store.EndClaim(ctx, c, after, at, succeeded)
+}
+
+// quotaReset is when the user has tokens again, if the want of them is what kept a visit from a summary. It is the zero
+// time otherwise.
+func (s *Service) quotaReset(ctx context.Context, user conversation.UserID, failure error) time.Time {
+	if failure != nil || !s.Background {
+		return time.Time{}
+	}
+	reset, err := s.Quota.Reset(ctx, user)
+	if err != nil {
+		s.Report(ctx, "read quota", err)
+		return time.Time{}
+	}
+	return reset
 }
 
 // quietAt is the time from which a session may be summarised: when it has been quiet for Idle, or at once when a
