@@ -86,7 +86,7 @@ func TestTheSweepWaitsForTheQuota(t *testing.T) {
 					t.Errorf("session %+v, want a fallback summary", got)
 				}
 				time.Sleep(20 * time.Hour)
-				sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+				sweepDue(t, f, s, swept{Visited: 1, Done: 1}) // it leaves the due index
 				if got := f.sessions["s"]; f.calls != 1 || got.Summary.Kind != conversation.ByModel || len(f.due) != 0 {
 					t.Errorf("%d model calls, session %+v, due %v", f.calls, got, f.due)
 				}
