@@ -60,8 +60,8 @@ func TestSummariesWaitForTheQuota(t *testing.T) {
 	})
 }
 
-// TestTheSweepWaitsForTheQuota has a session due at once, whether the stream or the sweep found that there are no tokens
-// left. It is not visited before there are new ones.
+// TestTheSweepWaitsForTheQuota has a session whose user has no tokens left, as the stream or the sweep finds. It is not
+// visited again before there are new ones.
 func TestTheSweepWaitsForTheQuota(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{"by the stream": {"a", "b", "c", "d"}, "by the sweep": {"a"}} {
