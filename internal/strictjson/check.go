@@ -17,8 +17,15 @@ import (
 // recursive readers from running out of stack.
 const maxDepth = 32
 
-// Check checks that a text is one JSON value. It refuses bytes and escapes that are not UTF-8, deep nesting, repeated
-// names in one object, and numbers that the store cannot keep exactly. It returns a NotJSON error for a text that is
+// Limits of the number of values. The largest objects that an app can store, 50 in one body, are within them. A body
+// with more values would take seconds to refuse: each wrong one is looked at by several readers.
+const (
+	maxItems  = 8 << 10
+	maxValues = 256 << 10
+)
+
+// Check checks that a text is one JSON value. It refuses bytes and escapes that are not UTF-8, deep nesting, too many
+// values, repeated names in one object, and numbers that the store cannot keep exactly. It returns a NotJSON error for a text that is
 // not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
 func Check(text []byte) error {
 	in := inspector{text: text}
@@ -32,8 +39,11 @@ func Check(text []byte) error {
 	return err
 }
 
-// isJSON reports whether a text is one JSON value. Unlike json.Valid, it has no nesting limit.
+// isJSON reports whether a text is one JSON value. Unlike json.Valid alone, it has no nesting limit.
 func isJSON(text []byte) bool {
+	if json.Valid(text) {
+		return true
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	for depth := 0; ; {
@@ -55,6 +65,8 @@ func isJSON(text []byte) bool {
 type inspector struct {
 	text []byte
 	pos  int
+	// values is the number of values so far.
+	values int
 	// path leads to the current value.
 	path []step
 }
@@ -66,6 +78,9 @@ type step struct {
 }
 
 func (in *inspector) value() error {
+	if in.values++; in.values > maxValues {
+		return fault.InvalidField("body", fmt.Sprintf("has more than %d values", maxValues))
+	}
 	in.space()
 	if in.pos == len(in.text) {
 		return in.syntax("the end of the text")
@@ -105,7 +120,10 @@ func (in *inspector) object() error {
 		return nil
 	}
 	seen := nameSet{}
-	for {
+	for n := 0; ; n++ {
+		if n == maxItems {
+			return in.invalid(fmt.Sprintf("has more than %d fields", maxItems))
+		}
 		in.space()
 		if in.pos == len(in.text) || in.text[in.pos] != '"' {
 			return in.syntax("no name in an object")
@@ -139,6 +157,9 @@ func (in *inspector) array() error {
 		return nil
 	}
 	for i := 0; ; i++ {
+		if i == maxItems {
+			return in.invalid(fmt.Sprintf("has more than %d items", maxItems))
+		}
 		in.path = append(in.path, step{index: i})
 		if err := in.value(); err != nil {
 			return err

@@ -1,0 +1,95 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostileBodies are bodies of nearly 3 MiB that are wrong, by what makes them expensive.
+func hostileBodies() map[string]string {
+	const size = 3<<20 - 200
+	repeated := func(before, part, after string) string {
+		return before + strings.Repeat(part, (size-len(before)-len(after))/len(part)) + after
+	}
+	names := func(before, value, after string) string {
+		var b strings.Builder
+		b.WriteString(before)
+		for i := 0; b.Len() < size-100; i++ {
+			fmt.Fprintf(&b, `"%x":%s,`, i, value)
+		}
+		return b.String() + `"end":` + value + after
+	}
+	deep := func(before, open, end, after string, depth int) string {
+		return before + strings.Repeat(open, depth) + `1` + strings.Repeat(end, depth) + after
+	}
+	const message = `{"messages":[{"role":"user","content":"x","metadata":{"x":`
+	metadata := `{"role":"user","content":"x","metadata":` + strings.Repeat(`{"`+strings.Repeat("n", 200)+`":`, 14) + "[" +
+		strings.Repeat("[[]],", 5_000) + "1]" + strings.Repeat("}", 14) + "}"
+	return map[string]string{
+		"deep lists":          deep(message, "[", "]", "}}]}", size/2-50),
+		"deep objects":        deep(message, `{"a":`, "}", "}}]}", size/6-50),
+		"many deep lists":     message + "[" + repeated("", strings.Repeat("[", 20)+"1"+strings.Repeat("]", 20)+",", "1]}}]}"),
+		"long name, deep":     deep(message+`{"`+strings.Repeat("n", size/2)+`":`, "[", "]", "}}}]}", size/5),
+		"deep names":          deep(message, `{"`+strings.Repeat("n", 200)+`":`, "}", "}}]}", size/205),
+		"many values":         repeated(message+"[", "1,", "1]}}]}"),
+		"many names":          names(message+"{", "1", "}}}]}"),
+		"many wrong numbers":  repeated(message+"[", "1e999,", "1]}}]}"),
+		"contexts":            names(`{"contexts":{`, `{}`, "}}"),
+		"contexts that share": names(`{"contexts":{`, `{"share":1}`, "}}"),
+		"unknown fields":      names("{", "1", "}"),
+		"messages":            repeated(`{"messages":[`, `{},`, `{}]}`),
+		"ids":                 repeated(`{"type":"PROFILE","content":"x","messageIds":[`, `1,`, `"m"]}`),
+		"texts":               repeated(`{"wins":[`, `0,`, `"m"]}`),
+		"escapes":             repeated(`{"content":"`, `\u0001`, `\ud800"}`),
+		"spaces":              repeated("{", " ", `"content":1}`),
+		"repeated names":      repeated("{", `"content":"",`, `"content":1}`),
+		"long number":         repeated(`{"content":`, "1", "}"),
+		"many lists":          repeated(message+"[", "["+strings.Repeat("1,", 8000)+"1],", "1]}}]}"),
+		"most messages":       `{"messages":[` + strings.Repeat(`{},`, 8000) + `{}]}`,
+		"most metadata":       `{"messages":[` + strings.Repeat(metadata+",", 49) + metadata + `]}`,
+		"filters":             names(`{"context":"workout_log","filter":{`, `1`, "}}"),
+	}
+}
+
+// TestTimeToRefuse sends each of the bodies to each operation that has something in common with it. None takes longer
+// than it takes encoding/json to decode 3 MiB of numbers.
+func TestTimeToRefuse(t *testing.T) {
+	t.Parallel()
+	m := newFakeStore(noon)
+	h := allFunctions(t, stores{m, m, m, &fakeEraser{needs: 2}, newLongTerm()})
+	newSession(t, h, "s1")
+	bodies := hostileBodies()
+	longest := fastest(func() {
+		var decoded any
+		if err := json.Unmarshal([]byte(bodies["many values"]), &decoded); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for name, body := range bodies {
+		for _, operation := range []string{
+			"POST /v1/sessions/s1/messages", "PUT /v1/preferences", "POST /v1/memories", "PUT /v1/user-summary",
+			"POST /v1/sessions", "POST /v1/context/query",
+		} {
+			method, path, _ := strings.Cut(operation, " ")
+			var r reply
+			took := fastest(func() { r = send(t, h, call{method: method, path: path, user: "ann", body: body}) })
+			if r.status < 400 || r.status >= 500 || took > longest || len(r.body) > 100_000 {
+				t.Errorf("%s: %s: %d with %d bytes after %s, at most %s", operation, name, r.status, len(r.body), took, longest)
+			}
+		}
+	}
+}
+
+// fastest returns the shorter time of two runs.
+func fastest(run func()) time.Duration {
+	times := [2]time.Duration{}
+	for i := range times {
+		began := time.Now()
+		run()
+		times[i] = time.Since(began)
+	}
+	return min(times[0], times[1])
+}
