@@ -26,14 +26,19 @@ const (
 	spineKind   = "spine"
 )
 
-// How many records of a kind are live at once, so that the cost of a prompt does not grow with the user's history. The
-// others are past: they are listed and found by id, and no prompt reads them.
+// How many records of a kind are live at once, and how many bytes they take together, so that the cost of a prompt does
+// not grow with the user's history. The others are past: they are listed and found by id, and no prompt reads them.
 const (
-	maxGoals    = 50
-	maxCheckIns = 1
-	maxMemories = 200
-	maxTodos    = 100
-	maxCoaches  = 100
+	maxGoals       = 50
+	maxGoalBytes   = 128 << 10
+	maxCheckIns    = 1
+	maxNoteBytes   = 512 << 10
+	maxMemories    = 200
+	maxMemoryBytes = 256 << 10
+	maxTodos       = 100
+	maxTodoBytes   = 128 << 10
+	maxCoaches     = 100
+	maxCoachBytes  = 512 << 10
 )
 
 // kind describes one kind of record.
@@ -48,11 +53,11 @@ type kind[T any] struct {
 	at func(T) time.Time
 	// live says whether a prompt may need the record.
 	live func(v T, now time.Time) bool
-	// limit is how many are live at once. Where there are more, before orders them by which becomes past first. Those for
-	// which keep is true never become past in this way.
-	limit  int
-	before func(a, b T) int
-	keep   func(T) bool
+	// limit is how many are live at once, and maxBytes how many bytes they may take. Where there are more, before orders
+	// them by which becomes past first. Those for which keep is true never become past in this way.
+	limit, maxBytes int
+	before          func(a, b T) int
+	keep            func(T) bool
 	// indexed says that the records have vectors. Such a record is due from each write until its vector is written, and
 	// leaves a tombstone, by which the sweep deletes its vector.
 	indexed bool
@@ -77,7 +82,7 @@ var goals = kind[longterm.Goal]{
 	created: longterm.Goal.Created,
 	at:      func(g longterm.Goal) time.Time { return g.CreatedAt },
 	live:    func(g longterm.Goal, _ time.Time) bool { return g.Status == longterm.GoalActive },
-	limit:   maxGoals, before: func(a, b longterm.Goal) int { return cmp.Compare(a.ID, b.ID) },
+	limit:   maxGoals, maxBytes: maxGoalBytes, before: func(a, b longterm.Goal) int { return cmp.Compare(a.ID, b.ID) },
 	keep: func(longterm.Goal) bool { return false },
 }
 
@@ -87,7 +92,7 @@ var checkIns = kind[longterm.CheckIn]{
 	created: longterm.CheckIn.Created,
 	at:      func(c longterm.CheckIn) time.Time { return c.Timestamp },
 	live:    func(longterm.CheckIn, time.Time) bool { return true },
-	limit:   maxCheckIns, before: func(a, b longterm.CheckIn) int {
+	limit:   maxCheckIns, maxBytes: maxNoteBytes, before: func(a, b longterm.CheckIn) int {
 		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
 	},
 	keep:    func(longterm.CheckIn) bool { return false },
@@ -100,7 +105,7 @@ var memories = kind[longterm.Memory]{
 	created: longterm.Memory.Created,
 	at:      func(m longterm.Memory) time.Time { return m.CreatedAt },
 	live:    longterm.Memory.Valid,
-	limit:   maxMemories,
+	limit:   maxMemories, maxBytes: maxMemoryBytes,
 	// Extracted memories become past before seeded ones, and older ones first.
 	before: func(a, b longterm.Memory) int {
 		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
@@ -123,7 +128,7 @@ var todos = kind[longterm.Todo]{
 	live: func(t longterm.Todo, now time.Time) bool {
 		return t.Status == longterm.Pending || now.Sub(t.CompletedAt) < longterm.WinWindow
 	},
-	limit: maxTodos, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
+	limit: maxTodos, maxBytes: maxTodoBytes, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
 	keep: func(longterm.Todo) bool { return false },
 }
 
@@ -168,12 +173,13 @@ type stored[T any] struct {
 	key     key
 	live    bool
 	version int64
+	bytes   int
 }
 
 func (s *CollectionStore[T]) decodeStored(it item) stored[T] {
 	k := keyOf(it)
 	_, live, _ := parseRecordSK(k.sk, s.kind.name)
-	return stored[T]{s.kind.decode(it), k, live, it.int64(attrVersion)}
+	return stored[T]{s.kind.decode(it), k, live, it.int64(attrVersion), it.size()}
 }
 
 // findAttempts is how often a record is looked for. One that becomes past while both of its keys are read can be missed

@@ -19,8 +19,12 @@ type recordChange[T any] struct {
 	at   time.Time
 }
 
-// maxMoves bounds how many other records one write makes past. The next write goes on.
-const maxMoves = 20
+// maxMoves and maxMoveBytes bound the other records that one write makes past. The next write goes on. A transaction
+// holds at most 4 MB, and a record that moves is deleted and written in one.
+const (
+	maxMoves     = 20
+	maxMoveBytes = 3 << 19
+)
 
 // recordWrite is the transaction of a write, with the places of its conditions. idemPlace is -1 without an idempotency
 // key.
@@ -90,13 +94,18 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 		w.tx.err = err
 		return w
 	}
-	stays, past, err := s.kind.place(live, change.to, s.db.now())
+	written := stored[T]{value: change.to, bytes: s.encode(user, change.to, true, 1, change.generation).size()}
+	stays, past, err := s.kind.place(live, written, s.db.now())
 	if err != nil {
 		w.tx.err = err
 		return w
 	}
 	w.ownPlace = s.addOwn(w.tx, user, change, stays)
-	for _, r := range past[:min(len(past), maxMoves)] {
+	moved := 0
+	for i, r := range past[:min(len(past), maxMoves)] {
+		if moved += r.bytes; moved > maxMoveBytes && i > 0 {
+			break
+		}
 		w.tx.delete(r.key, isVersion(r.version))
 		w.tx.replace(s.encode(user, r.value, false, r.version+1, change.generation))
 	}
@@ -138,11 +147,15 @@ func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, ve
 	return it
 }
 
-// readLive reads the other live records when the written one becomes live: it may take the place of one of them.
+// readLive reads the other live records when the written one becomes live, or is live and grows: it may take the place
+// of one of them.
 func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.UserID, change recordChange[T],
 ) ([]stored[T], error) {
-	if change.from != nil && (change.from.live || !s.kind.live(change.to, s.db.now())) {
-		return nil, nil
+	if from := change.from; from != nil {
+		grows := s.kind.encode(change.to).size() > s.kind.encode(from.value).size()
+		if !s.kind.live(change.to, s.db.now()) || from.live && !grows {
+			return nil, nil
+		}
 	}
 	var live []stored[T]
 	q := query{where: withPrefix(user, recordSK(livePrefix, s.kind.name, ""))}
@@ -150,7 +163,8 @@ func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.Use
 		if err != nil {
 			return nil, err
 		}
-		if it.int64(attrGeneration) == change.generation {
+		isOwn := change.from != nil && keyOf(it) == change.from.key
+		if it.int64(attrGeneration) == change.generation && !isOwn {
 			live = append(live, s.decodeStored(it))
 		}
 	}
@@ -159,12 +173,13 @@ func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.Use
 
 // errAllKept says that every live record has to stay live, so that there is no room for another.
 func (k kind[T]) errAllKept() error {
-	return fault.Newf(fault.Conflict, "at most %d of the %s records can be pinned", k.limit, k.name)
+	return fault.Newf(fault.Conflict, "at most %d of the %s records, of at most %d KiB together, can be pinned", k.limit,
+		k.name, k.maxBytes>>10)
 }
 
 // place says whether the written record is live, and which of the live records become past: those that are no longer
 // live because of their age, and those that make room.
-func (k kind[T]) place(live []stored[T], written T, now time.Time) (stays bool, past []stored[T], err error) {
+func (k kind[T]) place(live []stored[T], written stored[T], now time.Time) (stays bool, past []stored[T], err error) {
 	var room []stored[T]
 	for _, r := range live {
 		if k.live(r.value, now) {
@@ -173,26 +188,32 @@ func (k kind[T]) place(live []stored[T], written T, now time.Time) (stays bool, 
 			past = append(past, r)
 		}
 	}
-	if !k.live(written, now) {
+	if !k.live(written.value, now) {
 		return false, past, nil
 	}
-	room = append(room, stored[T]{value: written})
+	room = append(room, written)
 	slices.SortStableFunc(room, func(a, b stored[T]) int { return k.before(a.value, b.value) })
-	stays, over := true, len(room)-k.limit
+	stays = true
+	over, bytes := len(room)-k.limit, -k.maxBytes
 	for _, r := range room {
-		switch {
-		case over <= 0:
-			return stays, past, nil
-		case k.keep(r.value):
-		case r.key == key{}: // the written record itself
-			stays = false
-			over--
-		default:
-			past = append(past, r)
-			over--
-		}
+		bytes += r.bytes
 	}
-	if over > 0 && stays {
+	for _, r := range room {
+		if over <= 0 && bytes <= 0 {
+			return stays, past, nil
+		}
+		if k.keep(r.value) {
+			continue
+		}
+		if (r.key == key{}) { // the written record itself
+			stays = false
+		} else {
+			past = append(past, r)
+		}
+		over--
+		bytes -= r.bytes
+	}
+	if (over > 0 || bytes > 0) && stays {
 		return false, nil, k.errAllKept()
 	}
 	return stays, past, nil

@@ -130,7 +130,8 @@ func (s *CoachStore) Coaches(ctx context.Context, user conversation.UserID, page
 	})
 }
 
-// PutCoach replaces a coach or adds one. A user has at most 100, because every prompt reads them all.
+// PutCoach replaces a coach or adds one. A user has at most 100, of limited size together, because every prompt reads
+// them all.
 func (s *CoachStore) PutCoach(ctx context.Context, user conversation.UserID, coach longterm.Coach,
 ) (longterm.Coach, error) {
 	if !conversation.ValidID(coach.ID) {
@@ -140,12 +141,20 @@ func (s *CoachStore) PutCoach(ctx context.Context, user conversation.UserID, coa
 	if err != nil {
 		return longterm.Coach{}, err
 	}
-	exists := false
+	exists, bytes := false, encodeCoach(coach).size()
 	for _, c := range all {
-		exists = exists || c.ID == coach.ID
+		if c.ID == coach.ID {
+			exists = true
+		} else {
+			bytes += encodeCoach(c).size()
+		}
 	}
 	if !exists && len(all) >= maxCoaches {
 		return longterm.Coach{}, fault.Newf(fault.Conflict, "a user can have at most %d coaches", maxCoaches)
+	}
+	if bytes > maxCoachBytes {
+		return longterm.Coach{}, fault.Newf(fault.Conflict, "a user's coaches can take at most %d KiB together",
+			maxCoachBytes>>10)
 	}
 	it := encodeCoach(coach).with(key{partition(user), coachPrefix + coach.ID}.attributes())
 	return coach, s.db.putCurrent(ctx, "write coach", user, it)

@@ -78,7 +78,7 @@ func TestLargestRecordsAreStored(t *testing.T) {
 		attributes[fmt.Sprintf("%03d", i)] = strings.Repeat("x", 500)
 	}
 	memory := object{
-		"type": "PROFILE", "content": wide(8000), "messageIds": list(100, wide(512)), "supersededBy": wide(1024),
+		"type": "PROFILE", "content": wide(8000), "messageIds": list(8, wide(512)), "supersededBy": wide(1024),
 		"confidence": 1e-100,
 	}
 	remarks := list(6, wide(4000))
@@ -143,6 +143,18 @@ func TestLargestRecordsAreStored(t *testing.T) {
 			"PATCH", "memories/{id}", 200, memory,
 			"content messageIds supersededBy",
 			object{"content": wide(8001), "messageIds": list(101, "m"), "supersededBy": wide(1025)},
+		},
+		{
+			"POST", "memories", 201,
+			object{"type": "PROFILE", "content": "x", "messageIds": list(100, "m")},
+			"messageIds",
+			object{"type": "PROFILE", "content": "x", "messageIds": append(list(8, wide(512)), "m")},
+		},
+		{
+			"PATCH", "memories/{id}", 200,
+			object{"messageIds": list(100, strings.Repeat("m", 163))},
+			"messageIds",
+			object{"messageIds": list(100, strings.Repeat("m", 164))},
 		},
 		{
 			"PATCH", "memories/{id}", 200,

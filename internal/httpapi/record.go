@@ -100,7 +100,7 @@ type newMemory struct {
 	Pinned       bool        `json:"pinned,omitempty" doc:"Whether it is in every prompt, as injuries and allergies are."`
 	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
 	Confidence   *confidence `json:"confidence,omitempty" doc:"How certain it is."`
-	MessageIDs   []source    `json:"messageIds,omitempty" maxItems:"100" doc:"The messages that it was drawn from."`
+	MessageIDs   []source    `json:"messageIds,omitempty" maxItems:"100" doc:"What it was drawn from, at most 16 KiB."`
 	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
 	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024"`
 }
@@ -117,7 +117,7 @@ type changedMemory struct {
 	Pinned       *bool                `json:"pinned,omitempty"`
 	Source       *string              `json:"source,omitempty" enum:"seeded,extracted"`
 	Confidence   optional[confidence] `json:"confidence,omitzero" doc:"null removes it."`
-	MessageIDs   *[]source            `json:"messageIds,omitempty" maxItems:"100"`
+	MessageIDs   *[]source            `json:"messageIds,omitempty" maxItems:"100" doc:"At most 16 KiB."`
 	ValidUntil   optional[timestamp]  `json:"validUntil,omitzero" doc:"null makes it valid again."`
 	SupersededBy optional[string]     `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`
 }
@@ -135,7 +135,7 @@ func memories(
 				Tokens: tokens.Count(n.Content),
 			}
 			setConfidence(&m, n.Confidence)
-			return m, invalidFields(n.ValidUntil.check("validUntil"))
+			return m, invalidFields(append(n.ValidUntil.check("validUntil"), checkSources(m.MessageIDs)...))
 		},
 		applyPatch: func(p changedMemory, m *longterm.Memory) error { return s.patchMemory(p, m, tokens) },
 		toView:     toMemory,
@@ -144,7 +144,11 @@ func memories(
 }
 
 func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens Counter) error {
-	if err := invalidFields(p.ValidUntil.value.check("validUntil")); err != nil {
+	wrong := p.ValidUntil.value.check("validUntil")
+	if p.MessageIDs != nil {
+		wrong = append(wrong, checkSources(toStrings(*p.MessageIDs))...)
+	}
+	if err := invalidFields(wrong); err != nil {
 		return err
 	}
 	assign((*longterm.MemoryType)(p.Type), &m.Type)
@@ -165,6 +169,20 @@ func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens Counter
 	}
 	m.UpdatedAt = s.storedNow()
 	return nil
+}
+
+// maxSourceBytes limits the ids of a memory's messages together. Every prompt reads the user's live memories.
+const maxSourceBytes = 16 << 10
+
+func checkSources(ids []string) []fault.Field {
+	size := 0
+	for _, id := range ids {
+		size += len(id)
+	}
+	if size <= maxSourceBytes {
+		return nil
+	}
+	return []fault.Field{{Field: "messageIds", Message: "must take at most 16 KiB together"}}
 }
 
 // setConfidence sets a memory's confidence. Nil removes it.

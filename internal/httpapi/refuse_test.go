@@ -26,12 +26,13 @@ func hostileBodies() map[string]string {
 		return before + strings.Repeat(open, depth) + `1` + strings.Repeat(end, depth) + after
 	}
 	const message = `{"messages":[{"role":"user","content":"x","metadata":{"x":`
-	metadata := `{"role":"user","content":"x","metadata":` + strings.Repeat(`{"`+strings.Repeat("n", 200)+`":`, 14) + "[" +
+	named := `{"` + strings.Repeat("n", 200) + `":`
+	metadata := `{"role":"user","content":"x","metadata":` + strings.Repeat(named, 14) + "[" +
 		strings.Repeat("[[]],", 5_000) + "1]" + strings.Repeat("}", 14) + "}"
 	return map[string]string{
 		"deep lists":          deep(message, "[", "]", "}}]}", size/2-50),
 		"deep objects":        deep(message, `{"a":`, "}", "}}]}", size/6-50),
-		"many deep lists":     message + "[" + repeated("", strings.Repeat("[", 20)+"1"+strings.Repeat("]", 20)+",", "1]}}]}"),
+		"many deep lists":     repeated(message+"[", strings.Repeat("[", 20)+"1"+strings.Repeat("]", 20)+",", "1]}}]}"),
 		"long name, deep":     deep(message+`{"`+strings.Repeat("n", size/2)+`":`, "[", "]", "}}}]}", size/5),
 		"deep names":          deep(message, `{"`+strings.Repeat("n", 200)+`":`, "}", "}}]}", size/205),
 		"many values":         repeated(message+"[", "1,", "1]}}]}"),

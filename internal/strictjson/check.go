@@ -25,8 +25,8 @@ const (
 )
 
 // Check checks that a text is one JSON value. It refuses bytes and escapes that are not UTF-8, deep nesting, too many
-// values, repeated names in one object, and numbers that the store cannot keep exactly. It returns a NotJSON error for a text that is
-// not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
+// values, repeated names in one object, and numbers that the store cannot keep exactly. It returns a NotJSON error for
+// a text that is not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
 func Check(text []byte) error {
 	in := inspector{text: text}
 	err := in.value()
