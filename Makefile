@@ -25,6 +25,7 @@ EVENT    ?= infra/events/$(FUNCTION).json
 BASE     ?= http://127.0.0.1:8080
 EXAMPLES ?= 15
 MESSAGES ?= 50000
+FUZZTIME ?= 1m
 
 .PHONY: help
 help: ## List the targets
@@ -64,6 +65,15 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	@tools/need go java npm
 	@go list ./... | grep -e /infra/rie -e /infra/e2e | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
+	@tools/need go java npm
+	@git grep '^func Fuzz' -- '*_test.go' | \
+	  sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|\1 \2|' | while read -r folder target; do \
+	    echo "== $$folder $$target"; \
+	    go test "./$$folder" -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) < /dev/null || exit 1; \
+	  done
 
 .PHONY: soak
 soak: ## Import and read a session of 50,000 messages on a whole stack: make soak [MESSAGES=n]
