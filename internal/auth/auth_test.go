@@ -33,7 +33,7 @@ type issuer struct {
 	fetches int
 }
 
-func newIssuer(t *testing.T, kids ...string) *issuer {
+func newIssuer(t testing.TB, kids ...string) *issuer {
 	t.Helper()
 	i := &issuer{keys: map[string]*rsa.PrivateKey{}}
 	for _, kid := range kids {
@@ -44,7 +44,7 @@ func newIssuer(t *testing.T, kids ...string) *issuer {
 	return i
 }
 
-func (i *issuer) add(t *testing.T, kid string) {
+func (i *issuer) add(t testing.TB, kid string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -124,7 +124,7 @@ func (i *issuer) claims(changes jwt.MapClaims) jwt.MapClaims {
 }
 
 // signText signs a payload as it stands.
-func (i *issuer) signText(t *testing.T, kid, payload string) string {
+func (i *issuer) signText(t testing.TB, kid, payload string) string {
 	t.Helper()
 	encode := base64.RawURLEncoding.EncodeToString
 	text := encode([]byte(`{"alg":"RS256","kid":"`+kid+`"}`)) + "." + encode([]byte(payload))
@@ -135,7 +135,7 @@ func (i *issuer) signText(t *testing.T, kid, payload string) string {
 	return text + "." + encode(signature)
 }
 
-func newVerifier(t *testing.T, i *issuer) *auth.Verifier {
+func newVerifier(t testing.TB, i *issuer) *auth.Verifier {
 	t.Helper()
 	v, err := auth.New(t.Context(), auth.Config{Issuer: i.URL, Audience: audience})
 	if err != nil {
