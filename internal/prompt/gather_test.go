@@ -285,3 +285,28 @@ func TestDropOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestMessagesOfADeletedSession has the timeline still return the messages of a session that was deleted, and whose id
+// another session has since.
+func TestMessagesOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now.Add(-time.Hour), says(0, "said before"), says(minute, "and this"))
+	for i := range p.messages {
+		p.messages[i].ID, p.messages[i].SessionCreatedAt = fmt.Sprint("msg_old_", i), now.Add(-time.Hour)
+	}
+	p.sessions = nil
+	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "begin anew"), says(minute, "next"))
+	built, err := w.service(now).Build(t.Context(), "u", prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", MessageID: "msg_here_2",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := built.System + fmt.Sprint(built.Messages)
+	isOld := strings.Contains(text, "said before") || strings.Contains(text, "and this")
+	if isOld || !strings.Contains(text, "begin anew") {
+		t.Errorf("the prompt tells of the deleted session, or not of the new one:\n%s", text)
+	}
+}
