@@ -147,6 +147,7 @@ type Size struct {
 	PeakTokens                                float64 // a minute
 	LogGB, EgressGB, Traces                   float64
 	CoachConcurrency, PeakDue, Summaries      float64
+	PromptConcurrency                         float64
 	SummarizeConcurrency, RememberConcurrency float64
 	HotTurns                                  float64 // turns a second of one user that its partition bears
 	Money                                     []Cost
@@ -227,6 +228,7 @@ func (in Input) functions(s *Size) {
 		s.Concurrency += s.PeakSessions * n * f.Seconds
 	}
 	s.CoachConcurrency = s.PeakTurns * w.Functions["coach"].Seconds
+	s.PromptConcurrency = s.PeakTurns * w.Functions["prompt"].Seconds
 	s.SummarizeConcurrency = s.PeakSessions * perSession["summarize"] * w.Functions["summarize"].Seconds
 	s.RememberConcurrency = s.PeakSessions * perSession["remember"] * w.Functions["remember"].Seconds
 	s.PeakDue = s.PeakSessions * w.IdleShare

@@ -43,32 +43,50 @@ const (
 // The template's defaults.
 const (
 	defaultCoach    = 50
+	defaultOthers   = 100
 	defaultThrottle = 200
 )
 
 // Defaults are the same as texts, by the names of the parameters. A test compares them with the template.
 var Defaults = map[string]string{
 	"CoachConcurrency": strconv.Itoa(defaultCoach), "ThrottlingRateLimit": strconv.Itoa(defaultThrottle),
+	"PromptConcurrency": strconv.Itoa(defaultOthers), "SummarizeConcurrency": strconv.Itoa(defaultOthers),
+	"RememberConcurrency": strconv.Itoa(defaultOthers),
 }
 
 // Limits lists the limits that grow with the users, the one that gives way first at its head.
 func (in Input) Limits(s Size) []Limit {
-	out := append(awsLimits(s), pineconeLimits(s)...)
+	out := slices.Concat(templateLimits(s), awsLimits(s), pineconeLimits(s))
 	slices.SortStableFunc(out, func(a, b Limit) int { return cmp.Compare(b.Share(), a.Share()) })
+	return out
+}
+
+// templateLimits are the bounds that the template sets by default.
+func templateLimits(s Size) []Limit {
+	out := []Limit{{
+		Name: "requests to the HTTP API (`ThrottlingRateLimit`)", Bound: defaultThrottle, Use: s.PeakAPICalls,
+		Unit: "a second", Moves: "the parameter, up to the account's rate",
+		Parameters: []string{"ThrottlingRateLimit", "ThrottlingBurstLimit"},
+	}}
+	for _, f := range []struct {
+		name, parameter string
+		bound, use      float64
+	}{
+		{"answers at once", "CoachConcurrency", defaultCoach, s.CoachConcurrency},
+		{"prompts at once", "PromptConcurrency", defaultOthers, s.PromptConcurrency},
+		{"instances of summarize", "SummarizeConcurrency", defaultOthers, s.SummarizeConcurrency},
+		{"instances of remember", "RememberConcurrency", defaultOthers, s.RememberConcurrency},
+	} {
+		out = append(out, Limit{
+			Name: f.name + " (`" + f.parameter + "`)", Bound: f.bound, Use: f.use, Unit: "executions",
+			Moves: "the parameter, up to the account's concurrency", Parameters: []string{f.parameter},
+		})
+	}
 	return out
 }
 
 func awsLimits(s Size) []Limit {
 	return []Limit{
-		{
-			Name: "answers at once (`CoachConcurrency`)", Bound: defaultCoach, Use: s.CoachConcurrency, Unit: "answers",
-			Moves: "the parameter, up to the account's concurrency", Parameters: []string{"CoachConcurrency"},
-		},
-		{
-			Name: "requests to the HTTP API (`ThrottlingRateLimit`)", Bound: defaultThrottle, Use: s.PeakAPICalls,
-			Unit: "a second", Moves: "the parameter, up to the account's rate",
-			Parameters: []string{"ThrottlingRateLimit", "ThrottlingBurstLimit"},
-		},
 		{
 			Name: "Lambda's concurrency in the account", Bound: accountConcurrency, Use: s.Concurrency, Unit: "executions",
 			Moves: "Service Quotas: concurrent executions (tens of thousands are usual)",

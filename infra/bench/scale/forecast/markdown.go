@@ -74,9 +74,16 @@ func (in Input) assumptions() string {
 	for _, name := range slices.Sorted(maps.Keys(w.Functions)) {
 		seconds = append(seconds, fmt.Sprintf("%s %g s", name, w.Functions[name].Seconds))
 	}
-	b.WriteString("- An invocation takes: " + strings.Join(seconds, ", ") + ".\n")
+	b.WriteString("- An invocation takes: " + strings.Join(seconds, ", ") + ".\n" + streamNote)
 	return b.String()
 }
+
+// streamNote says how the invocations of the stream's functions are to be read.
+const streamNote = `- summarize is invoked for every change of a session. Most find nothing due; one in a session waits
+  for the model, some seconds. Its seconds above are the mean.
+- The invocations of summarize and remember are those of one user alone. With many users a batch has records of several,
+  so their numbers are upper bounds.
+`
 
 // units renders the measured use of each function.
 func (in Input) units() string {
@@ -116,6 +123,7 @@ var amountRows = []row{
 	{"Lambda GB-seconds", func(s Size) float64 { return s.GBSeconds }},
 	{"executions at once, peak", func(s Size) float64 { return s.Concurrency }},
 	{"of these coach", func(s Size) float64 { return s.CoachConcurrency }},
+	{"of these prompt", func(s Size) float64 { return s.PromptConcurrency }},
 	{"of these summarize", func(s Size) float64 { return s.SummarizeConcurrency }},
 	{"of these remember", func(s Size) float64 { return s.RememberConcurrency }},
 	{"HTTP API requests", func(s Size) float64 { return s.APICalls }},
