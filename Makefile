@@ -182,7 +182,7 @@ $(VENV)/.stamp: tools/requirements.txt
 	@tools/need python
 	@echo "installing the SAM CLI, cfn-lint and schemathesis"
 	@rm -rf $(VENV) && python3 -m venv $(VENV)
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r tools/requirements.txt
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/requirements.txt
 	@touch $@
 
 .PHONY: tools
@@ -194,9 +194,11 @@ venv: $(VENV)/.stamp
 .PHONY: pin-python
 pin-python:
 	@rm -rf $(CACHE)/pin && python3 -m venv $(CACHE)/pin
-	@$(CACHE)/pin/bin/pip install --quiet -r tools/requirements.in
-	@{ echo "# Written by make pin-python from requirements.in."; \
-	  $(CACHE)/pin/bin/pip freeze --exclude-editable | sort -f; } > tools/requirements.txt
+	@$(CACHE)/pin/bin/pip install --quiet pip-tools==7.6.2
+	@$(CACHE)/pin/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-annotate \
+	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(CACHE)/pin/pinned.txt \
+	  tools/requirements.in
+	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > tools/requirements.txt
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools
