@@ -1,0 +1,139 @@
+package prompt_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// TestPagesOfSessions counts the pages of sessions that a prompt reads.
+func TestPagesOfSessions(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		recipe       string
+		age          time.Duration
+		isSummarized bool
+		want         int
+	}{
+		"without transcripts, the first page has the latest": {prompt.BlockMap, 24 * time.Hour, true, 1},
+		"before the tiers, the latest is not there yet":      {prompt.Unified, 10 * 24 * time.Hour, false, 2},
+		"before the tiers, nothing names the latest":         {prompt.TieredHistory, 10 * 24 * time.Hour, false, 1},
+		"of yesterday": {prompt.TieredHistory, 24 * time.Hour, true, 4},
+	} {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("here", "coach_conversation", "c", now)
+		for i := range 300 {
+			s := p.converse(fmt.Sprint("s", i), "workout_log", "c", now.Add(-tt.age-time.Duration(i)*time.Second), says(0, "x"))
+			if tt.isSummarized {
+				summarize(s, "x")
+			}
+		}
+		build(t, w.service(now), "u", request(tt.recipe))
+		if got := w.calls["sessions"]; got != tt.want {
+			t.Errorf("%s: %d pages, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestPageThatCannotBeRead fails the second page of sessions. It is not read again.
+func TestPageThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now)
+	for i := range 100 {
+		p.converse(fmt.Sprint("s", i), "workout_log", "c", now.Add(-24*time.Hour-time.Duration(i)*time.Second), says(0, "x"))
+	}
+	w.during["sessions"] = func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.fail["sessions"] = errors.New("down")
+	}
+	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).Manifest.Degraded
+	if w.calls["sessions"] != 2 || len(got) != 1 || got[0].Source != "sessions" {
+		t.Errorf("%d pages, degraded %v", w.calls["sessions"], got)
+	}
+}
+
+// TestRecipesWithoutHistory counts the reads of the recipes that tell neither a thread nor its status.
+func TestRecipesWithoutHistory(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range []string{prompt.WorkingContext, prompt.ContextFormat} {
+		w := newFixture()
+		lines, took := numbered(100, "mine")
+		w.user("u").converse("here", "coach_conversation", "c", now.Add(-took), lines...)
+		build(t, w.service(now), "u", request(recipe))
+		if w.calls["before"] != 0 {
+			t.Errorf("%s: %d more reads", recipe, w.calls["before"])
+		}
+	}
+}
+
+// TestPartOfYesterdayIsNotRead has a sitting of yesterday of which the first page has the end. It is not told in full.
+func TestPartOfYesterdayIsNotRead(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	lines, _ := numbered(300, "log")
+	p.converse("log", "workout_log", "c", on(4, 8, 0), lines...)
+	others, _ := numbered(450, "theirs")
+	p.converse("tom", "workout_log", "tom", on(4, 20, 0), others...)
+	p.converse("here", "coach_conversation", "c", now)
+	build(t, w.service(now), "u", request(prompt.TieredHistory))
+	if w.calls["before"] != 0 {
+		t.Errorf("%d more reads", w.calls["before"])
+	}
+}
+
+// TestSystemMessagesFillNothing has a thread of which every second message is one of the system. They take no room.
+func TestSystemMessagesFillNothing(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	lines, took := numbered(600, "the long walk in the park today was")
+	for i := range lines {
+		if i%2 == 0 {
+			lines[i].role = conversation.System
+		}
+	}
+	w.user("u").converse("here", "coach_conversation", "c", now.Add(-took), lines...)
+	r := request(prompt.TieredHistory)
+	r.Budget = &prompt.Budget{Tokens: 3000}
+	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "here")
+	if w.calls["before"] == 0 {
+		t.Errorf("%d more reads, %+v", w.calls["before"], got)
+	}
+}
+
+// TestBudgetThatFillsLater has a thread that fills the budget after another read. The manifest says that the budget
+// ended the read.
+func TestBudgetThatFillsLater(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	lines, took := numbered(900, "the long walk in the park today was")
+	w.user("u").converse("here", "coach_conversation", "c", now.Add(-took), lines...)
+	r := request(prompt.TieredHistory)
+	r.Budget = &prompt.Budget{Tokens: 6000}
+	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "here")
+	if w.calls["before"] == 0 || !strings.HasSuffix(got.Reason, "those before were not read: the budget was full") {
+		t.Errorf("%d more reads, %+v", w.calls["before"], got)
+	}
+}
+
+// TestMessageOverTheCharacters has a message within the tokens of the budget and over its characters.
+func TestMessageOverTheCharacters(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	w.user("u").converse("here", "coach_conversation", "c", now)
+	r := request(prompt.TieredHistory)
+	r.Message = strings.Repeat(strings.Repeat(" ", 80)+"x", 1500)
+	_, err := w.service(now).Build(t.Context(), "u", r)
+	if err == nil || !strings.Contains(err.Error(), "the budget is 120000 characters") {
+		t.Errorf("%d tokens: %v", tokens.Count(r.Message), err)
+	}
+}
