@@ -199,7 +199,7 @@ func storedTexts(p *person, r prompt.Request) texts {
 	}
 	for _, m := range p.messages {
 		for _, text := range []string{m.Content, firstRunes(m.Content, 800), cutTo(m.Content, 800)} {
-			s.lines[strings.TrimSpace(joinTokens(prompt.Clean(text)))] = true
+			s.lines[joinTokens(strings.TrimSpace(prompt.Clean(text)))] = true
 			s.said[prompt.Message{Role: string(m.Role), Content: prompt.Clean(text)}] = true
 		}
 	}
