@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,13 @@ func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, _ conversatio
 	defer f.mu.Unlock()
 	f.renewed = append(f.renewed, lease)
 	return nil
+}
+
+// leases returns the leases that the turn got so far. 0 is its release.
+func (f *fake) leases() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.renewed)
 }
 
 func (f *fake) FinishTurn(
@@ -223,8 +231,9 @@ func TestAModelThatFails(t *testing.T) {
 			if stored := len(f.finished) == 1; stored != test.stored {
 				t.Errorf("stored %+v", f.finished)
 			}
-			if released := len(f.renewed) == 1 && f.renewed[0] == 0; released != test.released {
-				t.Errorf("leases %v, want the turn released: %v", f.renewed, test.released)
+			leases := f.leases()
+			if released := len(leases) == 1 && leases[0] == 0; released != test.released {
+				t.Errorf("leases %v, want the turn released: %v", leases, test.released)
 			}
 			if !test.stored {
 				return
@@ -254,7 +263,7 @@ func TestADeadlineCutsTheAnswer(t *testing.T) {
 		if last.(chat.Done).FinishReason != chat.Interrupted || ctx.Err() != nil {
 			t.Errorf("ended with %+v (invocation: %v), want an interrupted answer in time", last, ctx.Err())
 		}
-		if diff := cmp.Diff([]time.Duration{30 * time.Second, 30 * time.Second}, f.renewed); diff != "" {
+		if diff := cmp.Diff([]time.Duration{30 * time.Second, 30 * time.Second}, f.leases()); diff != "" {
 			t.Errorf("renewals of the lease in 45 s (-want +got):\n%s", diff)
 		}
 	})
@@ -366,7 +375,7 @@ func TestAPromptThatFailsReleasesTheTurn(t *testing.T) {
 	if _, err := f.service().Start(t.Context(), "ann", request); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff([]time.Duration{0}, f.renewed); diff != "" {
+	if diff := cmp.Diff([]time.Duration{0}, f.leases()); diff != "" {
 		t.Errorf("leases (-want +got):\n%s", diff)
 	}
 }

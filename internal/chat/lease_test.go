@@ -208,8 +208,9 @@ func TestStepsBeforeTheEndAreBounded(t *testing.T) {
 				if want := name != "manifest"; want != (last == "error") {
 					t.Errorf("ended with %s", last)
 				}
-				if released := len(s.renewed) > 0 && s.renewed[len(s.renewed)-1] == 0; name != "manifest" && !released {
-					t.Errorf("leases %v, want the turn released", s.renewed)
+				leases := s.leases()
+				if released := len(leases) > 0 && leases[len(leases)-1] == 0; name != "manifest" && !released {
+					t.Errorf("leases %v, want the turn released", leases)
 				}
 			})
 		})

@@ -246,15 +246,15 @@ func (c call) follows() bool { return c.function != coachFunction && c.function 
 // depth returns the depth of the call that brings the first token: the coach function's last call of the chat model.
 func (t turn) depth() (deep int) {
 	for _, s := range stepsOf(t.steps()) {
-		if s.Function == coachFunction && s.Call == completion {
+		if s.Function == coachFunction && asksModel(s.Call) {
 			deep = s.Depth
 		}
 	}
 	return deep
 }
 
-// completion is the operation of a call of the chat model.
-const completion = "completions"
+// asksModel reports whether an operation asks the chat model, in either of its two APIs.
+func asksModel(operation string) bool { return operation == "responses" || operation == "completions" }
 
 func stepsOf(calls []call) []Step {
 	out := make([]Step, len(calls))
