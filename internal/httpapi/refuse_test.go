@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -55,42 +56,51 @@ func hostileBodies() map[string]string {
 	}
 }
 
-// TestTimeToRefuse sends each of the bodies to each operation that has something in common with it. None takes longer
-// than it takes encoding/json to decode 3 MiB of numbers.
+// operationFor names the operation that reads most of a body before it refuses it.
+func operationFor(body string) (method, path string) {
+	for beginning, path := range map[string]string{
+		`{"contexts"`: "/v1/preferences", `{"wins"`: "/v1/user-summary",
+	} {
+		if strings.HasPrefix(body, beginning) {
+			return http.MethodPut, path
+		}
+	}
+	for beginning, path := range map[string]string{
+		`{"messages"`: "/v1/sessions/s1/messages", `{"context":`: "/v1/context/query",
+	} {
+		if strings.HasPrefix(body, beginning) {
+			return http.MethodPost, path
+		}
+	}
+	return http.MethodPost, "/v1/memories"
+}
+
+// TestTimeToRefuse sends each of the bodies. All are refused, with a short answer. No refusal takes many times as long
+// as encoding/json takes to decode 3 MiB of numbers; a reader whose time grows with the square of the body's size does.
 func TestTimeToRefuse(t *testing.T) {
 	t.Parallel()
 	m := newFakeStore(noon)
 	h := allFunctions(t, stores{m, m, m, &fakeEraser{needs: 2}, newLongTerm()})
 	newSession(t, h, "s1")
 	bodies := hostileBodies()
-	longest := fastest(func() {
-		var decoded any
-		if err := json.Unmarshal([]byte(bodies["many values"]), &decoded); err != nil {
-			t.Fatal(err)
-		}
-	})
+	began := time.Now()
+	if err := json.Unmarshal([]byte(bodies["many values"]), new(any)); err != nil {
+		t.Fatal(err)
+	}
+	longest := 10 * time.Since(began)
 	for name, body := range bodies {
-		for _, operation := range []string{
-			"POST /v1/sessions/s1/messages", "PUT /v1/preferences", "POST /v1/memories", "PUT /v1/user-summary",
-			"POST /v1/sessions", "POST /v1/context/query",
-		} {
-			method, path, _ := strings.Cut(operation, " ")
-			var r reply
-			took := fastest(func() { r = send(t, h, call{method: method, path: path, user: "ann", body: body}) })
-			if r.status < 400 || r.status >= 500 || took > longest || len(r.body) > 100_000 {
-				t.Errorf("%s: %s: %d with %d bytes after %s, at most %s", operation, name, r.status, len(r.body), took, longest)
+		method, path := operationFor(body)
+		took := longest + 1
+		for tries := 0; tries < 3 && took > longest; tries++ { // a busy machine may make one slow
+			began := time.Now()
+			r := send(t, h, call{method: method, path: path, user: "ann", body: body})
+			took = time.Since(began)
+			if r.status < 400 || r.status >= 500 || len(r.body) > 100_000 {
+				t.Errorf("%s %s: %s: %d with %d bytes", method, path, name, r.status, len(r.body))
 			}
 		}
+		if took > longest {
+			t.Errorf("%s %s: %s: refused after %s, at most %s", method, path, name, took, longest)
+		}
 	}
-}
-
-// fastest returns the shorter time of two runs.
-func fastest(run func()) time.Duration {
-	times := [2]time.Duration{}
-	for i := range times {
-		began := time.Now()
-		run()
-		times[i] = time.Since(began)
-	}
-	return min(times[0], times[1])
 }
