@@ -97,9 +97,6 @@ func joinsLineFeed(text string) bool {
 
 // added is what text before and after an edge of a body adds to the body's count. The edge ends at a boundary.
 func (t tokenCounter) added(before, edge, after string) int {
-	if before == "" && after == "" {
-		return 0
-	}
 	return t.edge(before+edge+after) - t.edge(edge)
 }
 
@@ -116,14 +113,15 @@ func (t tokenCounter) edge(text string) int {
 // boundaryReach is how many bytes from the ends of a text a boundary is looked for.
 const boundaryReach = 96
 
-// firstBoundary returns the index of the first boundary in a text, or -1 if none is near its beginning.
+// firstBoundary returns the index of the first boundary in a text that follows a space, or -1 if none is near its
+// beginning.
 func firstBoundary(text string) int {
-	var before rune
+	before := ' '
 	for i, r := range text {
 		if i > boundaryReach {
 			break
 		}
-		if i > 0 && isBoundary(before, r) {
+		if isBoundary(before, r) {
 			return i
 		}
 		before = r
@@ -150,7 +148,7 @@ func lastBoundary(text string) int {
 // mark or an apostrophe follows, and before a space that follows a visible character.
 func isBoundary(before, after rune) bool {
 	if unicode.IsLetter(before) {
-		return !unicode.IsLetter(after) && !unicode.Is(unicode.M, after) && after != '\'' && after != '\u2019'
+		return !unicode.IsLetter(after) && !unicode.Is(unicode.M, after) && after != '\''
 	}
 	return after == ' ' && !unicode.IsSpace(before)
 }

@@ -42,3 +42,44 @@ func TestTokenCountsAddUpAtLines(t *testing.T) {
 		}
 	}
 }
+
+// A boundary is behind a letter that nothing of its word follows, and before a space that ends a word.
+func TestBoundaries(t *testing.T) {
+	t.Parallel()
+	for pair, want := range map[string]bool{
+		"t ": true, "t\n": true, "t.": true, "t5": true, "t’": true, "t'": false, "to": false, "e\u0301": false,
+		"\u093c ": true, ". ": true, "5 ": true, "  ": false, "\n ": false, ".\n": false, "..": false,
+	} {
+		runes := []rune(pair)
+		if got := prompt.IsBoundary(runes[0], runes[len(runes)-1]); got != want {
+			t.Errorf("%q: %t", pair, got)
+		}
+	}
+}
+
+// A text in its frame has as many tokens as its count and its edges say, and never more: also if a frame has no prefix
+// and the text joins the line feed before it, and if the text has no boundary at one of its ends.
+func TestFramedTextsAreCounted(t *testing.T) {
+	t.Parallel()
+	words, signs := strings.Repeat("some more words ", 10)+"here", strings.Repeat("=", 150)
+	for _, body := range []string{
+		words, words + ".", signs + words, words + signs, signs, "/help " + words, "/help", " " + words, "   " + words,
+		"\r\n\t\r\n" + words, "can't " + words + " can't",
+	} {
+		for _, frame := range [][2]string{{"", ""}, {"", "\n"}, {"", "\n\n"}, {"-", "\n"}, {"[User 18:05]", "\n"}} {
+			space := ""
+			if frame[0] != "" {
+				space = " "
+			}
+			whole := frame[0] + space + body + frame[1]
+			least, most := tokens.Count(whole), tokens.Count(whole)
+			if frame[0] == "" && frame[1] != "" { // it begins a line
+				least = tokens.Count("]\n"+whole) - tokens.Count("]\n")
+				most = max(least, most) + 2
+			}
+			if got := prompt.Framed(tokens, frame[0], body, frame[1]); got < least || got > most {
+				t.Errorf("%q and %.20q: %d tokens, not %d to %d", frame, body, got, least, most)
+			}
+		}
+	}
+}

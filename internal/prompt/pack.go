@@ -241,8 +241,8 @@ func (p *packer) shrink(b *block, e *entry, left int, why string) bool {
 		return false
 	}
 	text, tokens := e.text, e.tokens
-	runes := utf8.RuneCountInString(text)
-	for n := min(runes-1, runes*room/max(e.cost.tokens, 1)); n > max(1, e.minChars); n = n * 9 / 10 {
+	// The cost is more than the room, or the entry would fit.
+	for n := utf8.RuneCountInString(text) * room / e.cost.tokens; n > max(1, e.minChars); n = n * 9 / 10 {
 		e.text, e.tokens = shortened(text, n), 0
 		p.prepare(b.slot.Style, e)
 		if e.cost.tokens <= room {

@@ -126,22 +126,25 @@ func TestRecipesWithCompaction(t *testing.T) {
 	}
 }
 
-// With a token window in its entry, a recipe tells as many of the last messages as half of the budget holds, at
-// most 50.
+// With a token window in its entry, a recipe tells as many of the last messages as half of the budget holds, at most
+// 50, also to a request that names only their number.
 func TestRecipesWithTokenWindow(t *testing.T) {
 	defer scope(prompt.TokenWindow)()
+	fifty := 50
 	for _, recipe := range []string{prompt.WorkingContext, prompt.Unified, prompt.BlockMap} {
 		for budget, size := range map[int]int{400: 10, 4000: 50} {
-			w := newFixture()
-			r := talkative(w, 80, "motivator")
-			for i := range w.user("u").messages {
-				w.user("u").messages[i].Tokens = 20
-			}
-			w.timelineLag = 1 // so that the messages come from the tail
-			r.Recipe, r.Budget = recipe, &prompt.Budget{Tokens: budget}
-			p := build(t, w.service(now), "u", r)
-			if got := ownMessages(p); len(got) != size+1 || got[0] != fmt.Sprintf("message %d", 81-size) {
-				t.Errorf("%s, budget %d: tells %q", recipe, budget, got)
+			for _, scoping := range []*prompt.Scoping{nil, {MaxMessages: &fifty}} {
+				w := newFixture()
+				r := talkative(w, 80, "motivator")
+				for i := range w.user("u").messages {
+					w.user("u").messages[i].Tokens = 20
+				}
+				w.timelineLag = 1 // so that the messages come from the tail
+				r.Recipe, r.Scoping, r.Budget = recipe, scoping, &prompt.Budget{Tokens: budget}
+				p := build(t, w.service(now), "u", r)
+				if got := ownMessages(p); len(got) != size+1 || got[0] != fmt.Sprintf("message %d", 81-size) {
+					t.Errorf("%s, budget %d, scoping %+v: tells %q", recipe, budget, scoping, got)
+				}
 			}
 		}
 	}
