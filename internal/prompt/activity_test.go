@@ -59,8 +59,26 @@ func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
 	}
 }
 
-// What is told: the last 48 hours, at most 5, this coach's, of other contexts that this one reads; the nearest to the
-// message stay, the newest stand first.
+// Of a session without a summary the last four messages are told. A message that is too long to be quoted whole is told
+// whole among those of today.
+func TestActivityQuotesTheLastMessages(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	long := strings.TrimSpace(strings.Repeat("set after set ", 25))
+	p.converse("there", "workout_log", "c", now.Add(-3*time.Hour),
+		says(0, "1"), says(1, "2"), says(2, "3"), says(3, "4"), says(4, "5"), says(5, long))
+	p.converse("here", "coach_conversation", "c", now)
+	got := build(t, w.service(now), "u", request(prompt.Unified)).System
+	const want = `[Workout Log - 2 hours ago]: User: "3" User: "4" User: "5" User: "set after set`
+	if !strings.Contains(got, want) || !strings.Contains(got, "] "+long) {
+		t.Errorf("the prompt lacks %q, or the last message:\n%s", want, got)
+	}
+}
+
+// What is told: the last 48 hours, at most 5, this coach's, of other contexts that this one reads. Those stay that are
+// near to the message or new. A session of two days ago gives way to newer ones, though it is nearer than they are. The
+// newest stand first.
 func TestActivityScope(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -75,12 +93,14 @@ func TestActivityScope(t *testing.T) {
 	add("same", "coach_conversation", "c", minute)
 	add("unread", "coach_creator", "c", minute)
 	add("old", "workout_log", "c", 48*time.Hour+time.Millisecond)
-	p.hits = append(p.hits, summaryHit(&p.sessions[6], 0.9)) // d6, the oldest, is what the message is about
+	add("edge", "workout_log", "c", 48*time.Hour)
+	p.hits = append(p.hits, summaryHit(&p.sessions[6], 0.9), // d6 is what the message is about
+		summaryHit(&p.sessions[len(p.sessions)-1], 0.3))
 	p.converse("here", "coach_conversation", "c", now)
 	got := build(t, w.service(now), "u",
 		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
-	if items := blockOf(t, got, "recent_activity").Items; len(items) != 7 {
-		t.Errorf("%d sessions are thought of, want the 7 of the designer: %+v", len(items), items)
+	if items := blockOf(t, got, "recent_activity").Items; len(items) != 8 {
+		t.Errorf("%d sessions are thought of, want the 7 of the designer and the one of 48 hours ago: %+v", len(items), items)
 	}
 	_, text, _ := strings.Cut(got.System, prompt.ActivityHeading+"\n")
 	text, _, _ = strings.Cut(text, "\n\n")
@@ -94,7 +114,43 @@ func TestActivityScope(t *testing.T) {
 	}
 }
 
-// Without the list of sessions, the search's summaries and the messages stand in for it.
+// workouts is a user with two sessions about one workout, both summarized, and one that is a form without messages.
+func workouts(w *fixture) *person {
+	p := w.user("u")
+	about := func(id string, ago time.Duration, lines ...line) {
+		s := p.converse(id, "workout_log", "c", now.Add(-ago), lines...)
+		s.Attributes = map[string]any{"workoutId": "w_" + strings.TrimRight(id, "12")}
+		s.CompletedAt = s.CreatedAt
+		summarize(s, "Workout of "+id+".")
+	}
+	about("legs1", 5*time.Hour, says(0, "Squats."))
+	about("legs2", 4*time.Hour, says(0, "More squats."))
+	about("arms", 3*time.Hour)
+	p.converse("here", "coach_conversation", "c", now)
+	return p
+}
+
+// Of two summaries of one workout, the newer is told. The older session is told only if messages behind its summary
+// are. A form without messages is told as of the time of its summary.
+func TestActivityIsNotSuperseded(t *testing.T) {
+	t.Parallel()
+	const arms = "[Workout Log - 3 hours ago]: Workout of arms.\n"
+	const second = "[Workout Log - 4 hours ago]: Workout of legs2.\n"
+	for covered, want := range map[int]string{
+		1: arms + second,
+		0: arms + second + `[Workout Log - 5 hours ago]: Workout of legs1. User: "Squats."`,
+	} {
+		w := newFixture()
+		workouts(w).sessions[0].Summary.CoveredThrough = covered
+		got := build(t, w.service(now), "u", request(prompt.Unified))
+		if text := sectionOf(got.System, prompt.ActivityHeading+"\n"); strings.TrimSpace(text) != strings.TrimSpace(want) {
+			t.Errorf("activity:\n%s\nwant:\n%s", text, want)
+		}
+	}
+}
+
+// Without the list of sessions, the search's summaries and the messages stand in for it. With the list, a session that
+// the search alone finds is not told.
 func TestActivityWithoutTheSessionsList(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -102,12 +158,23 @@ func TestActivityWithoutTheSessionsList(t *testing.T) {
 	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour), says(0, "x")),
 		"The user changed the plan.")
 	p.hits = append(p.hits, summaryHit(there, 0.7))
+	p.converse("log", "workout_log", "c", now.Add(-2*time.Hour), says(0, "Ran 3 km."))
 	p.converse("here", "coach_conversation", "c", now)
+	r := prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}
 	w.fail["sessions"] = errBroken
-	got := build(t, w.service(now), "u",
-		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
-	if !strings.Contains(got.System, "[Program Designer - 3 hours ago]: The user changed the plan.") {
-		t.Errorf("activity: %s", got.System)
+	got := build(t, w.service(now), "u", r)
+	for _, want := range []string{
+		"[Program Designer - 3 hours ago]: The user changed the plan.", `[Workout Log - 2 hours ago]: User: "Ran 3 km."`,
+	} {
+		if !strings.Contains(got.System, want) {
+			t.Errorf("the prompt lacks %q: %s", want, got.System)
+		}
+	}
+	delete(w.fail, "sessions")
+	p.sessions, p.messages = p.sessions[1:], p.messages[1:]
+	got = build(t, w.service(now), "u", r)
+	if items := blockOf(t, got, "recent_activity").Items; len(items) != 1 || items[0].SessionID != "log" {
+		t.Errorf("with the list: %+v", items)
 	}
 }
 
@@ -154,8 +221,9 @@ func TestReferencePullsTheSession(t *testing.T) {
 	}
 }
 
-// Of a session that is referred to the last six messages are told, in the order in which they were said; one that the
-// search finds only half as near as another is not meant.
+// Of a session that is referred to the last six messages are told, in the order in which they were said. One that the
+// search finds less than half as near as another is not meant, however near this session's own messages are. Of those
+// that are at least half as near, the newest is meant.
 func TestReferenceIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -166,16 +234,16 @@ func TestReferenceIsBounded(t *testing.T) {
 	}
 	p.converse("far", "training_program", "c", now.Add(-6*24*time.Hour), lines...)
 	p.converse("newer", "training_program", "c", now.Add(-5*24*time.Hour), says(0, "Something else entirely."))
-	p.converse("here", "coach_conversation", "c", now)
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "The taper?"))
 	p.hits = []recall.Hit{
-		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_9")}, {
-			ID: "2", Score: 0.3,
-			Message: p.message(t, "msg_newer_1"),
-		},
+		{ID: "0", Score: 2, Message: p.message(t, "msg_here_1")},
+		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_9")},
+		{ID: "2", Score: 0.3, Message: p.message(t, "msg_newer_1")},
 	}
-	got := build(t, w.service(now), "u", prompt.Request{
+	r := prompt.Request{
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
-	})
+	}
+	got := build(t, w.service(now), "u", r)
 	var told []string
 	for line := range strings.SplitSeq(sectionOf(got.System, "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
 		text, _ := behindLabel(line)
@@ -185,28 +253,37 @@ func TestReferenceIsBounded(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	p.hits[2].Score = 0.4
+	if got := referenced(t, w, build(t, w.service(now), "u", r)); got != "Something else entirely." {
+		t.Errorf("half as near: pulls %q", got)
+	}
 }
 
-// A session that is referred to and older than those that the store lists is known by what the search found.
+// A session that is referred to and older than those that the store lists is known by what the search found: the newest
+// of this coach's that are near to the message.
 func TestReferenceBeyondTheList(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
 	p.converse("far", "training_program", "c", now.Add(-300*24*time.Hour), says(0, "The taper is two weeks."))
 	p.converse("tom", "training_program", "tom", now.Add(-200*24*time.Hour), says(0, "The taper is three weeks."))
-	for i := range 30 {
-		p.converse(fmt.Sprint("s", i), "training_program", "c", now.Add(-time.Duration(i+50)*time.Hour), says(0, "x"),
+	p.converse("other", "training_program", "c", now.Add(-100*24*time.Hour), says(0, "A week of rest."))
+	for i := range 30 { // the first 20 are listed, the last of them from before the tiers' days
+		p.converse(fmt.Sprint("s", i), "training_program", "c", now.Add(-time.Duration(i+10)*10*time.Hour), says(0, "x"),
 			says(1, "y"), says(2, "z"), says(3, "x"))
 	}
+	summarize(&p.sessions[3], "A letter.") // no more are read for the latest summary
 	p.converse("here", "coach_conversation", "c", now)
 	p.hits = []recall.Hit{
-		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_1")}, {ID: "2", Score: 0.7, Message: p.message(t, "msg_tom_1")},
+		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_1")},
+		{ID: "2", Score: 0.7, Message: p.message(t, "msg_tom_1")},
+		{ID: "3", Score: 0.3, Message: p.message(t, "msg_other_1")},
 	}
 	got := build(t, w.service(now), "u", prompt.Request{
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
 	})
 	items := blockOf(t, got, "relevant_messages").Items
-	if len(items) != 2 || items[0].ID != "msg_far_1" || !strings.Contains(items[0].Reason, "refers back") {
+	if len(items) != 3 || items[0].ID != "msg_far_1" || !strings.Contains(items[0].Reason, "refers back") {
 		t.Errorf("items %+v", items)
 	}
 }

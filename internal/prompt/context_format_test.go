@@ -2,6 +2,7 @@ package prompt_test
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,58 @@ func TestContextFormatPrevious(t *testing.T) {
 		if len(items) != 2 || items[0].Decision != prompt.Included || items[1].Decision != want {
 			t.Errorf("%d words before it: %+v", words, items)
 		}
+	}
+}
+
+// Of two summaries of one workout, the newer is told, whether the search or the message's words find them.
+func TestContextFormatIsNotSuperseded(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := workouts(w)
+	for i := range 2 {
+		hit := summaryHit(&p.sessions[i], 0.9-0.1*float64(i))
+		hit.Summary.Fields = p.sessions[i].Attributes
+		p.hits = append(p.hits, hit)
+	}
+	r := request(prompt.ContextFormat)
+	r.Message = "Which workout was it?"
+	for range 2 {
+		text := build(t, w.service(now), "u", r).Text
+		if strings.Contains(text, "Workout of legs1.") || !strings.Contains(text, "Workout of legs2.") {
+			t.Errorf("%d hits: %s", len(p.hits), text)
+		}
+		p.hits = nil
+	}
+}
+
+// A form of a context that is no longer registered has no time, and is not told.
+func TestContextFormatOfAFormerContext(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	summarize(p.converse("form", "meal_log", "c", now.Add(-time.Hour)), "Breakfast.")
+	p.converse("here", "coach_conversation", "c", now)
+	r := request(prompt.ContextFormat)
+	r.Message = "What was my breakfast?"
+	if items := blockOf(t, build(t, w.service(now), "u", r), "session_summaries").Items; len(items) != 0 {
+		t.Errorf("items %+v", items)
+	}
+}
+
+// The session itself takes no place among the earlier ones that are read.
+func TestContextFormatReadsOtherSessions(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	for i := range 20 {
+		s := p.converse(fmt.Sprint("s", i), "coach_conversation", "c", now.Add(-time.Duration(i+1)*time.Hour), says(0, "x"))
+		summarize(s, fmt.Sprint("number", i))
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "x"))
+	r := request(prompt.ContextFormat)
+	r.Message = "Tell me about number19."
+	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber19\n") {
+		t.Errorf("text: %s", text)
 	}
 }
 

@@ -41,6 +41,24 @@ func TestPagesOfSessions(t *testing.T) {
 	}
 }
 
+// TestLatestSummaryIsRead has sessions of which only the newest one has a summary, and recent_activity tells it. The
+// latest summary beside it is on the second page.
+func TestLatestSummaryIsRead(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now)
+	summarize(p.converse("log", "workout_log", "c", now.Add(-time.Hour), says(0, "x")), "They logged swings.")
+	for i := range 30 {
+		p.converse(fmt.Sprint("s", i), "coach_conversation", "c", now.Add(-time.Duration(10+i)*24*time.Hour), says(0, "x"))
+	}
+	summarize(&p.sessions[len(p.sessions)-1], "They spoke of walks.")
+	got := blockOf(t, build(t, w.service(now), "u", request(prompt.Unified)), "session_summary")
+	if len(got.Items) != 1 || got.Items[0].SessionID != "s29" {
+		t.Errorf("latest summary: %+v", got.Items)
+	}
+}
+
 // TestPageThatCannotBeRead fails the second page of sessions. It is not read again.
 func TestPageThatCannotBeRead(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,11 @@ func drawn(w *fixture) (prompt.Request, *person) {
 		memory("of the designer", "msg_designer_1", "msg_designer_2"), memory("of the coach", "msg_coach_1"),
 		memory("of both", "msg_coach_1", "msg_designer_1"), memory("of here", "msg_here_1"), memory("of nowhere"),
 		memory("of the deleted", "msg_gone_1"),
+		memory("pinned of the designer", "msg_designer_1"), memory("pinned of nowhere"),
 		{ID: "seeded", Content: "seeded", Type: longterm.ProfileMemory, Source: longterm.Seeded},
+	}
+	for i := range p.snapshot.Memories {
+		p.snapshot.Memories[i].Pinned = strings.HasPrefix(p.snapshot.Memories[i].ID, "pinned")
 	}
 	found := memory("found in the designer", "msg_designer_2")
 	p.hits = []recall.Hit{{ID: "found", Memory: &found, Score: 1}}
@@ -60,12 +64,12 @@ func toldMemories(p prompt.Prompt) []string {
 }
 
 // A memory that was extracted is told where every session it was drawn from may be told of, and costs one read, to
-// users who keep contexts apart alone.
+// users who keep contexts apart alone. Whether it is pinned matters only if its sessions are not known.
 func TestMemoriesFollowTheirSessions(t *testing.T) {
 	t.Parallel()
 	all := []string{
 		"found in the designer", "of both", "of here", "of nowhere", "of the coach", "of the deleted",
-		"of the designer", "seeded",
+		"of the designer", "pinned of nowhere", "pinned of the designer", "seeded",
 	}
 	for name, tt := range map[string]struct {
 		set   func(*longterm.Preferences)
@@ -78,12 +82,27 @@ func TestMemoriesFollowTheirSessions(t *testing.T) {
 			[]string{"seeded"},
 			0,
 		},
-		"crossContext off":    {func(p *longterm.Preferences) { p.CrossContext = false }, []string{"of here", "seeded"}, 1},
-		"designer not shared": {unshare("program_designer"), []string{"of here", "of the coach", "seeded"}, 1},
-		"coach not shared":    {unshare("coach_conversation"), []string{"of here", "of the coach", "seeded"}, 1},
+		"crossContext off": {
+			func(p *longterm.Preferences) { p.CrossContext = false },
+			[]string{"of here", "pinned of nowhere", "seeded"},
+			1,
+		},
+		"designer not shared": {
+			unshare("program_designer"),
+			[]string{"of here", "of the coach", "pinned of nowhere", "seeded"},
+			1,
+		},
+		"coach not shared": {
+			unshare("coach_conversation"),
+			[]string{"of here", "of the coach", "pinned of nowhere", "seeded"},
+			1,
+		},
 		"log not shared": {
 			unshare("workout_log"),
-			[]string{"found in the designer", "of both", "of here", "of the coach", "of the designer", "seeded"},
+			[]string{
+				"found in the designer", "of both", "of here", "of the coach", "of the designer", "pinned of nowhere",
+				"pinned of the designer", "seeded",
+			},
 			1,
 		},
 	} {
@@ -111,7 +130,7 @@ func TestOriginsThatCannotBeRead(t *testing.T) {
 	unshare("workout_log")(&p.access.Preferences)
 	w.fail["resolve"] = errors.New("timeout")
 	got := build(t, w.service(now), "u", r)
-	if diff := cmp.Diff([]string{"of here", "seeded"}, toldMemories(got)); diff != "" {
+	if diff := cmp.Diff([]string{"of here", "pinned of nowhere", "seeded"}, toldMemories(got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if !slices.ContainsFunc(got.Manifest.Degraded, func(d recall.Degradation) bool {

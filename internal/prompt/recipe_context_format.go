@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +127,8 @@ func foundSummaries(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// keywordSummaries ranks the known sessions' summaries by the share of the message's words that they contain.
+// keywordSummaries ranks the known sessions' summaries by the share of the message's words that they contain. Of equal
+// ones the latest is first, as in the list of sessions.
 func keywordSummaries(sel *selection, slot *Slot) []*entry {
 	asked := keywords(sel.Message)
 	var entries []*entry
@@ -142,15 +144,7 @@ func keywordSummaries(sel *selection, slot *Slot) []*entry {
 		e.score = share
 		entries = append(entries, sel.claimEntry(e, summaryKey(other.ID), slot.Block))
 	}
-	slices.SortStableFunc(entries, func(a, b *entry) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return b.at.Compare(a.at)
-	})
+	slices.SortStableFunc(entries, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
 	return entries
 }
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // referenceCase is a line of testdata/references.txt.
@@ -125,6 +126,7 @@ func TestReferenceInLongMessages(t *testing.T) {
 		"As we discussed, I told my wife that I will stop smoking.": true,
 		"I told my wife everything. As we discussed, she was calm.": true,
 		"As I said to my wife, I will stop.":                        false,
+		"As we discovered, I run best at night.":                    false,
 		"":                                                          false,
 	} {
 		if got := prompt.RefersBack(message); got != want {
@@ -133,8 +135,8 @@ func TestReferenceInLongMessages(t *testing.T) {
 	}
 }
 
-// A reference names its day in its own language: "hier" is yesterday in French alone. A day in another sentence is not
-// the reference's.
+// A reference names its day in its own language: "hier" is yesterday in French alone. In a sentence of two languages it
+// is the language of the phrase that says more. A day in another sentence is not the reference's.
 func TestReferenceNamesADay(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -166,6 +168,7 @@ func TestReferenceNamesADay(t *testing.T) {
 		"Wie besprochen, hier bin ich.":                                "said newest",
 		"Wie besprochen.":                                              "said newest",
 		"Me dijiste ayer que descansara.":                              "said yesterday",
+		"As we talked about on Tuesday, du meintest es.":               "said before",
 		"Tu m'as dit hier de me reposer.":                              "said yesterday",
 		"Tu m'as dit avant-hier de me reposer.":                        "said before",
 		"Você disse ontem que eu devia descansar.":                     "said yesterday",
@@ -196,6 +199,48 @@ func TestReferenceToADayOfALongSession(t *testing.T) {
 		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "As we said yesterday."})
 	if pulled := referenced(t, w, got); pulled != "said yesterday" {
 		t.Errorf("pulls %q", pulled)
+	}
+}
+
+// TestReferenceToADayThatWasNotRead names a week with a session that is listed, and whose messages were not read. What
+// the search found of it is told.
+func TestReferenceToADayThatWasNotRead(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("weeks", "coach_conversation", "c", now.Add(-20*24*time.Hour), says(0, "said weeks ago"))
+	p.converse("lastweek", "coach_conversation", "c", now.Add(-6*24*time.Hour), says(0, "said last week"))
+	others, took := numbered(100, "theirs") // as many as unified reads
+	p.converse("tom", "coach_conversation", "tom", now.Add(-took), others...)
+	p.converse("here", "coach_conversation", "c", now)
+	p.hits = []recall.Hit{
+		{ID: "msg_weeks_1", Message: p.message(t, "msg_weeks_1"), Score: 0.9},
+		{ID: "msg_lastweek_1", Message: p.message(t, "msg_lastweek_1"), Score: 0.2},
+	}
+	r := request(prompt.Unified)
+	r.Message = "Last week we talked about squats."
+	if pulled := referenced(t, w, build(t, w.service(now), "u", r)); pulled != "said last week" {
+		t.Errorf("pulls %q", pulled)
+	}
+}
+
+// The last week is the one from Monday to Sunday before this one, on every day of this one.
+func TestReferenceToTheLastWeek(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]string{0: "1 February", 3: "1 February", 4: "8 February"} { // now is a Thursday
+		w := newFixture()
+		p := w.user("u")
+		at := now.Add(time.Duration(days) * 24 * time.Hour)
+		for ago := range 14 {
+			day := at.Add(-time.Duration(ago+1) * 24 * time.Hour)
+			p.converse(fmt.Sprint("day", ago), "coach_conversation", "c", day, says(0, day.Format("2 January")))
+		}
+		p.converse("here", "coach_conversation", "c", at)
+		r := request(prompt.Unified)
+		r.Message = "Last week we talked about squats."
+		if pulled := referenced(t, w, build(t, w.service(at), "u", r)); pulled != want {
+			t.Errorf("%d days later: pulls %q, want %q", days, pulled, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -98,6 +99,32 @@ func TestPreferences(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// unaskedStore lists sessions without asking whether they are wanted.
+type unaskedStore struct{ *fixture }
+
+func (s unaskedStore) CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
+	page conversation.Page,
+) ([]conversation.Session, conversation.Position, error) {
+	of.Allows = func(context.Context, string) (bool, error) { return true, nil }
+	return s.fixture.CoachSessions(ctx, user, of, page)
+}
+
+// The selection leaves out what the user does not share, even if the store lists it.
+func TestSelectionHoldsPreferences(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r, p := divided(w)
+	p.access.Preferences.CrossContext = false
+	deps := w.deps(now)
+	deps.Store = unaskedStore{w}
+	for _, recipe := range prompt.Recipes {
+		r.Recipe = recipe.Name
+		if text := everything(build(t, prompt.New(deps), "u", r)); strings.Contains(text, "secret-") {
+			t.Errorf("%s tells a secret:\n%s", recipe.Name, text)
+		}
 	}
 }
 

@@ -371,15 +371,16 @@ func TestThreadThatIsNotReadWhole(t *testing.T) {
 	}
 }
 
-// TestFirstMessageOfASession has a session whose only message is the current one, which is stored already. It has no
-// earlier part.
+// TestFirstMessageOfASession has a session whose first message is the current one, which is stored already. It has no
+// earlier part, and none is read, also if more was said after it.
 func TestFirstMessageOfASession(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
-	w.user("u").converse("here", "coach_conversation", "c", now, says(0, "next"))
+	w.user("u").converse("here", "coach_conversation", "c", now, says(0, "next"), answers(minute, "later"))
 	r := request(prompt.TieredHistory)
 	r.MessageID = "msg_here_1"
-	if got := blockOf(t, build(t, w.service(now), "u", r), "session_summaries"); len(got.Items) != 0 {
-		t.Errorf("earlier sessions: %+v", got.Items)
+	got := blockOf(t, build(t, w.service(now), "u", r), "session_summaries")
+	if len(got.Items) != 0 || w.calls["before"] != 0 {
+		t.Errorf("earlier sessions: %+v, %d more reads", got.Items, w.calls["before"])
 	}
 }
