@@ -206,7 +206,8 @@ func TestContextFormatOfAFormerContext(t *testing.T) {
 	}
 }
 
-// The session itself takes no place among the earlier ones that are read.
+// The session itself takes no place among the earlier ones that are read. Of those that have equally many words of the
+// message, the latest is first.
 func TestContextFormatReadsOtherSessions(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -217,8 +218,8 @@ func TestContextFormatReadsOtherSessions(t *testing.T) {
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "x"))
 	r := request(prompt.ContextFormat)
-	r.Message = "Tell me about number19."
-	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber19\n") {
+	r.Message = "Tell me about number19 and number18."
+	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber18\n\nnumber19\n") {
 		t.Errorf("text: %s", text)
 	}
 }

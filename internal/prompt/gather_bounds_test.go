@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,22 @@ func TestLatestSummaryIsRead(t *testing.T) {
 	got := blockOf(t, build(t, w.service(now), "u", request(prompt.Unified)), "session_summary")
 	if len(got.Items) != 1 || got.Items[0].SessionID != "s29" {
 		t.Errorf("latest summary: %+v", got.Items)
+	}
+}
+
+// TestMessageDeletedMeanwhile has a session of which a message is deleted while the prompt is built. The prompt tells
+// the others from the first one, so the latest summary is that of another session.
+func TestMessageDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	summarize(p.converse("here", "coach_conversation", "c", now.Add(-9*minute), exchanges(3)...), "They spoke of bands.")
+	p.messages = slices.Delete(p.messages, 2, 3)
+	summarize(p.converse("design", "coach_conversation", "c", on(4, 8, 0), says(0, "Done.")), "They built a program.")
+	got := build(t, w.service(now), "u", request(prompt.BlockMap))
+	latest, recent := blockOf(t, got, "session_summary"), blockOf(t, got, "recent_messages")
+	if len(latest.Items) != 1 || latest.Items[0].SessionID != "design" || included(recent) != 5 {
+		t.Errorf("latest summary: %+v, %d messages", latest.Items, included(recent))
 	}
 }
 
