@@ -139,3 +139,24 @@ func TestOriginsThatCannotBeRead(t *testing.T) {
 		t.Errorf("degraded %+v", got.Manifest.Degraded)
 	}
 }
+
+// Of 200 origins that are looked up, none is lost to a message that is named again, nor to a memory that needs none.
+func TestOriginsAreLookedUpOnce(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r, p := drawn(w)
+	unshare("workout_log")(&p.access.Preferences)
+	p.hits = nil
+	memories := p.snapshot.Memories
+	seeded, again, old := memories[6], memories[1], memories[0]
+	for i := range 200 {
+		seeded.MessageIDs = append(seeded.MessageIDs, fmt.Sprint("msg_seed_", i))
+		again.MessageIDs = append(again.MessageIDs, "msg_coach_1")
+	}
+	seeded.CreatedAt, again.CreatedAt, old.CreatedAt = now, now.Add(-minute), now.Add(-time.Hour)
+	p.snapshot.Memories = []longterm.Memory{seeded, again, old}
+	got := toldMemories(build(t, w.service(now), "u", r))
+	if diff := cmp.Diff([]string{"of the coach", "of the designer", "seeded"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
