@@ -79,12 +79,12 @@ func (l *turnLease) renew(ctx context.Context, taken time.Time) {
 
 // release gives the lease back, so that a repeat of the request need not wait. The user's message stays. When the
 // release fails, the lease expires by itself.
-func (l *turnLease) release() {
+func (l *turnLease) release(ctx context.Context) {
 	l.stop()
 	if l.turn.Lease == "" || l.lost() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.held), renewTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 	defer cancel()
 	if err := l.Turns.RenewTurn(ctx, l.user, l.turn, 0); err != nil {
 		l.Report(ctx, "release turn", err)

@@ -45,7 +45,7 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 		return Answer{Events: replay(turn), Replayed: true}, nil
 	}
 	lease := s.keepLease(ctx, user, turn, taken)
-	p, err := s.build(lease, r)
+	p, err := s.build(ctx, lease, r)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -54,12 +54,13 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 }
 
 // build has the prompt built. When it can't be built, it gives the turn's lease back.
-func (s *Service) build(l *turnLease, r Request) (prompt.Prompt, error) {
-	ctx, cancel := context.WithTimeout(l.held, buildTimeout)
+func (s *Service) build(ctx context.Context, l *turnLease, r Request) (prompt.Prompt, error) {
+	building, cancel := context.WithTimeout(l.held, buildTimeout)
 	defer cancel()
-	p, err := s.Prompts.Build(ctx, l.user, promptRequest(l.turn, r))
+	//nolint:contextcheck // the prompt is built even when the client goes away
+	p, err := s.Prompts.Build(building, l.user, promptRequest(l.turn, r))
 	if err != nil {
-		l.release()
+		l.release(ctx)
 	}
 	if l.lost() {
 		return prompt.Prompt{}, errLeaseLost
@@ -157,7 +158,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 		return Done{}, errLeaseLost
 	}
 	if g.text.Len() == 0 {
-		g.release()
+		g.release(ctx)
 		return Done{}, cmp.Or(failure, errNoAnswer)
 	}
 	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
@@ -180,7 +181,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 		Metadata: metadata, Tokens: tokens,
 	})
 	if err != nil {
-		g.release()
+		g.release(ctx)
 		return Done{}, err
 	}
 	done.MessageID = answer.ID

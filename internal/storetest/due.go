@@ -117,15 +117,14 @@ func testDuePages(t *testing.T, s *fixture) {
 
 // testClaims claims one record in two workers, and checks what the end of a claim leaves.
 func testClaims(t *testing.T, s *fixture) {
-	ctx := t.Context()
 	newSession(t, s, coach, "a", "1")
 	d := onlyDue(t, s, sweep.Sessions)
 	until := s.clock().Add(time.Hour)
-	first, ok, err := s.Due.Claim(ctx, d, until)
+	first, ok, err := s.Due.Claim(t.Context(), d, until)
 	if err != nil || !ok || first.Failures != 1 || !first.Until.Equal(until) {
 		t.Fatalf("claimed %+v: %v, %v", first, ok, err)
 	}
-	if _, ok, err := s.Due.Claim(ctx, d, until.Add(time.Minute)); ok || err != nil {
+	if _, ok, err := s.Due.Claim(t.Context(), d, until.Add(time.Minute)); ok || err != nil {
 		t.Errorf("a second worker claims it: %v, %v", ok, err)
 	}
 	if session := readSession(t, s, "a"); session.ClaimedVersion != session.Version {
@@ -135,39 +134,39 @@ func testClaims(t *testing.T, s *fixture) {
 	if !lapsed.DueAt.Equal(until) {
 		t.Errorf("the claim lapses at %v, want %v", lapsed.DueAt, until)
 	}
-	second, ok, err := s.Due.Claim(ctx, lapsed, until.Add(time.Hour))
+	second, ok, err := s.Due.Claim(t.Context(), lapsed, until.Add(time.Hour))
 	if err != nil || !ok || second.Failures != 2 {
 		t.Fatalf("the claim that lapsed: %+v, %v, %v", second, ok, err)
 	}
 	for name, end := range map[string]func() error{
-		"postpone": func() error { return s.Due.Postpone(ctx, first, s.clock(), true) },
-		"remove":   func() error { return s.Due.Remove(ctx, first) },
-		"extend":   func() error { _, err := s.Due.Extend(ctx, first, s.clock()); return err },
+		"postpone": func() error { return s.Due.Postpone(t.Context(), first, s.clock(), true) },
+		"remove":   func() error { return s.Due.Remove(t.Context(), first) },
+		"extend":   func() error { _, err := s.Due.Extend(t.Context(), first, s.clock()); return err },
 	} {
 		if err := end(); err != nil || !onlyDue(t, s, sweep.Sessions).DueAt.Equal(second.Until) {
 			t.Errorf("%s with a claim that lapsed: %v, due %+v", name, err, onlyDue(t, s, sweep.Sessions))
 		}
 	}
-	if second, err = s.Due.Extend(ctx, second, until.Add(3*time.Hour)); err != nil {
+	if second, err = s.Due.Extend(t.Context(), second, until.Add(3*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for i, succeeded := range []bool{false, true, false} {
 		at := s.clock().Add(time.Duration(i+1) * time.Minute)
-		if err := s.Due.Postpone(ctx, second, at, succeeded); err != nil {
+		if err := s.Due.Postpone(t.Context(), second, at, succeeded); err != nil {
 			t.Fatal(err)
 		}
 		d := onlyDue(t, s, sweep.Sessions)
 		if session := readSession(t, s, "a"); !d.DueAt.Equal(at) || session.ClaimedVersion != 0 {
 			t.Errorf("postponed to %v: due at %v, claimed %d", at, d.DueAt, session.ClaimedVersion)
 		}
-		if second, ok, err = s.Due.Claim(ctx, d, until.Add(time.Hour)); err != nil || !ok {
+		if second, ok, err = s.Due.Claim(t.Context(), d, until.Add(time.Hour)); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		if want := []int{3, 1, 2}[i]; second.Failures != want {
 			t.Errorf("%d failures, want %d", second.Failures, want)
 		}
 	}
-	if err := s.Due.Remove(ctx, second); err != nil || len(listDue(t, s, sweep.Sessions, Now.Add(farAhead))) != 0 {
+	if err := s.Due.Remove(t.Context(), second); err != nil || len(listDue(t, s, sweep.Sessions, Now.Add(farAhead))) != 0 {
 		t.Errorf("removed: %v, due %v", err, listDue(t, s, sweep.Sessions, Now.Add(farAhead)))
 	}
 }
@@ -175,32 +174,31 @@ func testClaims(t *testing.T, s *fixture) {
 // testClaimsOfChangedRecords checks that a claim makes no record of its own, and that the end of a claim undoes nothing
 // that was written since.
 func testClaimsOfChangedRecords(t *testing.T, s *fixture) {
-	ctx := t.Context()
 	_, messages := newSession(t, s, coach, "a", "1", "2")
 	d := onlyDue(t, s, sweep.Sessions)
-	c, ok, err := s.Due.Claim(ctx, d, s.clock().Add(time.Hour))
+	c, ok, err := s.Due.Claim(t.Context(), d, s.clock().Add(time.Hour))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.MessageDeletion.DeleteMessage(ctx, alice, messages[0], nil, Now.Add(farAhead)); err != nil {
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now.Add(farAhead)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Due.Remove(ctx, c); err != nil {
+	if err := s.Due.Remove(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	if due := onlyDue(t, s, sweep.Sessions); !due.DueAt.Equal(s.clock()) {
 		t.Errorf("the deletion of a message makes its session due at %v, want %v", due.DueAt, s.clock())
 	}
-	if _, err := s.SessionDeletion.DeleteSession(ctx, alice, "a", Now.Add(farAhead)); err != nil {
+	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now.Add(farAhead)); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := s.Due.Claim(ctx, d, s.clock()); ok || err != nil {
+	if _, ok, err := s.Due.Claim(t.Context(), d, s.clock()); ok || err != nil {
 		t.Errorf("a session that is gone is claimed: %v, %v", ok, err)
 	}
-	if _, err := s.Summaries.SessionDue(ctx, d); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Summaries.SessionDue(t.Context(), d); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a session that is gone: %v", err)
 	}
-	if err := s.Due.Postpone(ctx, c, s.clock(), true); err != nil {
+	if err := s.Due.Postpone(t.Context(), c, s.clock(), true); err != nil {
 		t.Error(err)
 	}
 	if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 0 {
@@ -210,41 +208,39 @@ func testClaimsOfChangedRecords(t *testing.T, s *fixture) {
 
 // testClaimSession claims a session as it was read.
 func testClaimSession(t *testing.T, s *fixture) {
-	ctx := t.Context()
 	session, _ := newSession(t, s, coach, "a", "1")
 	until := s.clock().Add(time.Hour)
-	c, ok, err := s.Summaries.ClaimSession(ctx, alice, session, until)
+	c, ok, err := s.Summaries.ClaimSession(t.Context(), alice, session, until)
 	if err != nil || !ok || c.Failures != 1 {
 		t.Fatalf("claimed %+v: %v, %v", c, ok, err)
 	}
-	if _, ok, err := s.Summaries.ClaimSession(ctx, alice, session, until); ok || err != nil {
+	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, session, until); ok || err != nil {
 		t.Errorf("claimed twice: %v, %v", ok, err)
 	}
 	silent := createSession(t, s, alice, coach, "silent")
-	if c, ok, err = s.Summaries.ClaimSession(ctx, alice, silent, until); err != nil || !ok {
+	if c, ok, err = s.Summaries.ClaimSession(t.Context(), alice, silent, until); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	if due := listDue(t, s, sweep.Sessions, until); len(due) != 2 {
 		t.Errorf("claims of a session that was not due lapse, too: due %v", due)
 	}
-	if err := s.Due.Remove(ctx, c); err != nil {
+	if err := s.Due.Remove(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	silent.CreatedAt = silent.CreatedAt.Add(time.Millisecond)
-	if _, ok, err := s.Summaries.ClaimSession(ctx, alice, silent, until); ok || err != nil {
+	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, silent, until); ok || err != nil {
 		t.Errorf("another session of that id was claimed: %v, %v", ok, err)
 	}
 }
 
 // testEndClaim ends claims of a session whose summary is indexed.
 func testEndClaim(t *testing.T, s *fixture) {
-	ctx := t.Context()
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
 	claim := func() (sweep.Claim, conversation.Session) {
 		t.Helper()
 		session := readSession(t, s, "a")
-		c, ok, err := s.Summaries.ClaimSession(ctx, alice, session, s.clock().Add(time.Hour))
+		c, ok, err := s.Summaries.ClaimSession(t.Context(), alice, session, s.clock().Add(time.Hour))
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -256,7 +252,7 @@ func testEndClaim(t *testing.T, s *fixture) {
 	}
 	session.Summary.Indexed = true
 	again := s.clock().Add(7 * time.Minute)
-	if err := s.Summaries.EndClaim(ctx, c, session, again, true); err != nil {
+	if err := s.Summaries.EndClaim(t.Context(), c, session, again, true); err != nil {
 		t.Fatal(err)
 	}
 	got := readSession(t, s, "a")
@@ -272,18 +268,18 @@ func testEndClaim(t *testing.T, s *fixture) {
 	if c, _ = claim(); c.Failures != 1 {
 		t.Errorf("%d failures after a success", c.Failures)
 	}
-	if err := s.Summaries.EndClaim(ctx, c, session, again, false); err != nil { // as of before the new summary
+	if err := s.Summaries.EndClaim(t.Context(), c, session, again, false); err != nil { // as of before the new summary
 		t.Fatal(err)
 	}
 	if got = readSession(t, s, "a"); got.Summary.Indexed || !got.DueAt.Equal(again) {
 		t.Errorf("the end of an older claim: %+v, its summary %+v", got, got.Summary)
 	}
-	if err := s.Indexing.MarkIndexed(ctx, alice, session, conversation.Watermark{Seq: 2}); err != nil {
+	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}); err != nil {
 		t.Fatal(err)
 	}
 	c, session = claim()
 	session.Indexed.Seq, session.Summary.Indexed = 0, true
-	if err := s.Summaries.EndClaim(ctx, c, session, again, true); err != nil {
+	if err := s.Summaries.EndClaim(t.Context(), c, session, again, true); err != nil {
 		t.Fatal(err)
 	}
 	if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 0 {
@@ -292,24 +288,24 @@ func testEndClaim(t *testing.T, s *fixture) {
 }
 
 func testLeases(t *testing.T, s *fixture) {
-	ctx, shard := t.Context(), sweep.Shard(3)
+	shard := sweep.Shard(3)
 	lease := func(owner string, want bool) {
 		t.Helper()
-		held, err := s.Due.Lease(ctx, shard, owner, s.clock().Add(time.Minute))
+		held, err := s.Due.Lease(t.Context(), shard, owner, s.clock().Add(time.Minute))
 		if err != nil || held != want {
 			t.Errorf("%s has the lease: %v, %v, want %v", owner, held, err, want)
 		}
 	}
 	lease("a", true)
 	lease("b", false)
-	if held, err := s.Due.Lease(ctx, shard+1, "b", s.clock()); err != nil || !held {
+	if held, err := s.Due.Lease(t.Context(), shard+1, "b", s.clock()); err != nil || !held {
 		t.Errorf("another shard: %v, %v", held, err)
 	}
-	if err := s.Due.Release(ctx, shard, "b"); err != nil {
+	if err := s.Due.Release(t.Context(), shard, "b"); err != nil {
 		t.Error(err)
 	}
 	lease("b", false)
-	if err := s.Due.Release(ctx, shard, "a"); err != nil {
+	if err := s.Due.Release(t.Context(), shard, "a"); err != nil {
 		t.Error(err)
 	}
 	lease("b", true)
@@ -404,23 +400,22 @@ func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 
 // testRecordsAreDue checks that a memory or check-in is due from each write until that version is indexed.
 func testRecordsAreDue(t *testing.T, s *fixture) {
-	ctx := t.Context()
-	m, _, err := s.Memories.Create(ctx, alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
+	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := onlyDue(t, s, sweep.Records)
-	ref, err := s.Indexing.RecordDue(ctx, d)
+	ref, err := s.Indexing.RecordDue(t.Context(), d)
 	if err != nil || ref.ID != m.ID || ref.Past || !d.DueAt.After(s.clock()) {
 		t.Fatalf("%+v is of %+v, %v", d, ref, err)
 	}
 	pin := func(m *longterm.Memory) error { m.Pinned = !m.Pinned; return nil }
-	if _, err := s.Memories.Update(ctx, alice, m.ID, pin); err != nil {
+	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
 		t.Fatal(err)
 	}
 	mark := func(ref memory.RecordRef, want int) {
 		t.Helper()
-		if err := s.Indexing.MarkRecordIndexed(ctx, alice, ref); err != nil {
+		if err := s.Indexing.MarkRecordIndexed(t.Context(), alice, ref); err != nil {
 			t.Fatal(err)
 		}
 		if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) != want {
@@ -428,35 +423,35 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 		}
 	}
 	mark(ref, 1) // it has another version now
-	now, err := s.Indexing.RecordDue(ctx, onlyDue(t, s, sweep.Records))
+	now, err := s.Indexing.RecordDue(t.Context(), onlyDue(t, s, sweep.Records))
 	if err != nil || now.Version == ref.Version {
 		t.Fatalf("the changed record is %+v, %v", now, err)
 	}
 	mark(now, 0)
 	mark(now, 0)
-	if _, err := s.Memories.Update(ctx, alice, m.ID, pin); err != nil {
+	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
 		t.Fatal(err)
 	}
-	c, ok, err := s.Due.Claim(ctx, onlyDue(t, s, sweep.Records), s.clock())
+	c, ok, err := s.Due.Claim(t.Context(), onlyDue(t, s, sweep.Records), s.clock())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.Memories.Update(ctx, alice, m.ID, pin); err != nil {
+	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Due.Remove(ctx, c); err != nil {
+	if err := s.Due.Remove(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	onlyDue(t, s, sweep.Records) // it changed after the claim
 	checkIns := []longterm.CheckIn{{Note: "a", Timestamp: Now}, {Note: "b", Timestamp: Now.Add(time.Second)}}
 	for _, c := range checkIns {
-		if _, _, err := s.CheckIns.Create(ctx, alice, c, noKey); err != nil {
+		if _, _, err := s.CheckIns.Create(t.Context(), alice, c, noKey); err != nil {
 			t.Fatal(err)
 		}
 	}
 	left, past := 3, 0
 	for _, d := range listDue(t, s, sweep.Records, Now.Add(farAhead)) {
-		ref, err := s.Indexing.RecordDue(ctx, d)
+		ref, err := s.Indexing.RecordDue(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -472,23 +467,22 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 
 // testDeletedRecordsAreDue checks that a deleted memory leaves a tombstone of its vector, and no record that is due.
 func testDeletedRecordsAreDue(t *testing.T, s *fixture) {
-	ctx := t.Context()
-	m, _, err := s.Memories.Create(ctx, alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
+	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	record := onlyDue(t, s, sweep.Records)
-	if err := s.Memories.Delete(ctx, alice, m.ID); err != nil {
+	if err := s.Memories.Delete(t.Context(), alice, m.ID); err != nil {
 		t.Fatal(err)
 	}
-	tombstone, err := s.Tombstones.Tombstone(ctx, onlyDue(t, s, sweep.Deletions))
+	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
 	if err != nil || !slices.Equal(tombstone.Vectors, []string{m.ID}) || !tombstone.Emptied {
 		t.Errorf("the tombstone is %+v, %v", tombstone, err)
 	}
 	if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}
-	if _, err := s.Indexing.RecordDue(ctx, record); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Indexing.RecordDue(t.Context(), record); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the record that is gone: %v", err)
 	}
 }
@@ -496,36 +490,35 @@ func testDeletedRecordsAreDue(t *testing.T, s *fixture) {
 // testErasuresAreDue checks that an erasure is due when its caller's lease has expired, that the sweep can take it
 // over, and that its receipt stays.
 func testErasuresAreDue(t *testing.T, s *fixture) {
-	ctx := t.Context()
 	s.storeEverything(t, "old")
 	sessions := listDue(t, s, sweep.Sessions, Now.Add(farAhead))
-	if _, err := s.Erasures.Erasure(ctx, alice); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Erasures.Erasure(t.Context(), alice); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an erasure before there is one: %v", err)
 	}
-	if _, held, err := s.Erasures.ResumeErasure(ctx, alice, s.clock()); held || err != nil {
+	if _, held, err := s.Erasures.ResumeErasure(t.Context(), alice, s.clock()); held || err != nil {
 		t.Errorf("an erasure that has not begun is resumed: %v, %v", held, err)
 	}
-	begun, _, err := s.Erasures.BeginErasure(ctx, alice, s.clock().Add(time.Second))
+	begun, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range sessions {
-		if _, err := s.Summaries.SessionDue(ctx, d); !fault.Is(err, fault.NotFound) {
+		if _, err := s.Summaries.SessionDue(t.Context(), d); !fault.Is(err, fault.NotFound) {
 			t.Errorf("a session of the erased user is due: %v", err)
 		}
 	}
 	d := onlyDue(t, s, sweep.Deletions)
-	if tombstone, err := s.Tombstones.Tombstone(ctx, d); err != nil || !tombstone.Erasing {
+	if tombstone, err := s.Tombstones.Tombstone(t.Context(), d); err != nil || !tombstone.Erasing {
 		t.Errorf("the erasure's tombstone is %+v, %v", tombstone, err)
 	}
-	if _, held, err := s.Erasures.ResumeErasure(ctx, alice, s.clock()); held || err != nil {
+	if _, held, err := s.Erasures.ResumeErasure(t.Context(), alice, s.clock()); held || err != nil {
 		t.Errorf("resumed while its caller works: %v, %v", held, err)
 	}
 	s.advance(d.DueAt.Sub(s.clock()))
-	if done, err := s.Sweep(ctx, sweep.Deletions, s.sweeper(), s.clock); err != nil || done != 1 {
+	if done, err := s.Sweep(t.Context(), sweep.Deletions, s.sweeper(), s.clock); err != nil || done != 1 {
 		t.Fatalf("swept %d, %v", done, err)
 	}
-	p, err := s.Erasures.Erasure(ctx, alice)
+	p, err := s.Erasures.Erasure(t.Context(), alice)
 	if err != nil || !p.Done || p.Generation != begun.Generation || p.Counts["message"] != 2 {
 		t.Errorf("the erasure is %+v, %v", p, err)
 	}

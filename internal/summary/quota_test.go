@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 // fakeQuota is the quota of one user. reset is when there are tokens again.
 type fakeQuota struct {
 	reset time.Time
+	mu    sync.Mutex
 	spent []string
 	fail  error
 }
@@ -28,6 +30,8 @@ func (q *fakeQuota) Reset(context.Context, conversation.UserID) (time.Time, erro
 }
 
 func (q *fakeQuota) Spend(_ context.Context, user conversation.UserID, generation int64, tokens int) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.spent = append(q.spent, fmt.Sprint(user, " ", generation, " ", tokens))
 	return q.fail
 }

@@ -23,8 +23,8 @@ type store struct {
 	leases  map[sweep.Shard]lease
 	latency time.Duration
 	lists   int
-	// fail is the error of an operation.
-	fail func(op string) error
+	// down is the error of every operation, unless it is nil.
+	down error
 }
 
 // record is one due record.
@@ -53,7 +53,6 @@ type lease struct {
 func newStore() *store {
 	return &store{
 		records: map[string]*record{}, shards: map[sweep.Shard][]entry{}, leases: map[sweep.Shard]lease{},
-		fail: func(string) error { return nil },
 	}
 }
 
@@ -92,14 +91,23 @@ func (s *store) due() (n int) {
 	return n
 }
 
-func (s *store) call(op string) error {
+func (s *store) call() error {
 	time.Sleep(s.latency)
-	return s.fail(op)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down
+}
+
+// setDown makes every operation fail, or none.
+func (s *store) setDown(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = err
 }
 
 func (s *store) Due(_ context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int,
 ) ([]sweep.Due, error) {
-	if err := s.call("due"); err != nil {
+	if err := s.call(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -126,7 +134,7 @@ func (s *store) Due(_ context.Context, shard sweep.Shard, at time.Time, after *s
 }
 
 func (s *store) Claim(_ context.Context, d sweep.Due, until time.Time) (sweep.Claim, bool, error) {
-	if err := s.call("claim"); err != nil {
+	if err := s.call(); err != nil {
 		return sweep.Claim{}, false, err
 	}
 	s.mu.Lock()
@@ -142,8 +150,8 @@ func (s *store) Claim(_ context.Context, d sweep.Due, until time.Time) (sweep.Cl
 }
 
 // end changes a claimed record.
-func (s *store) end(op string, c sweep.Claim, at time.Time, change func(*record)) error {
-	if err := s.call(op); err != nil {
+func (s *store) end(c sweep.Claim, at time.Time, change func(*record)) error {
+	if err := s.call(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -156,7 +164,7 @@ func (s *store) end(op string, c sweep.Claim, at time.Time, change func(*record)
 }
 
 func (s *store) Extend(_ context.Context, c sweep.Claim, until time.Time) (sweep.Claim, error) {
-	if err := s.end("extend", c, until, func(*record) {}); err != nil {
+	if err := s.end(c, until, func(*record) {}); err != nil {
 		return c, err
 	}
 	c.Until = until
@@ -164,7 +172,7 @@ func (s *store) Extend(_ context.Context, c sweep.Claim, until time.Time) (sweep
 }
 
 func (s *store) Postpone(_ context.Context, c sweep.Claim, at time.Time, succeeded bool) error {
-	return s.end("postpone", c, at, func(r *record) {
+	return s.end(c, at, func(r *record) {
 		if r.claimed = false; succeeded {
 			r.failures = 0
 		}
@@ -172,11 +180,11 @@ func (s *store) Postpone(_ context.Context, c sweep.Claim, at time.Time, succeed
 }
 
 func (s *store) Remove(_ context.Context, c sweep.Claim) error {
-	return s.end("remove", c, time.Time{}, func(r *record) { r.claimed, r.failures = false, 0 })
+	return s.end(c, time.Time{}, func(r *record) { r.claimed, r.failures = false, 0 })
 }
 
 func (s *store) Lease(_ context.Context, shard sweep.Shard, owner string, until time.Time) (bool, error) {
-	if err := s.call("lease"); err != nil {
+	if err := s.call(); err != nil {
 		return false, err
 	}
 	s.mu.Lock()
@@ -189,7 +197,7 @@ func (s *store) Lease(_ context.Context, shard sweep.Shard, owner string, until 
 }
 
 func (s *store) Release(_ context.Context, shard sweep.Shard, owner string) error {
-	if err := s.call("release"); err != nil {
+	if err := s.call(); err != nil {
 		return err
 	}
 	s.mu.Lock()

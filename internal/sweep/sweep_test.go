@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,14 +32,17 @@ func work(ctx context.Context, outcome sweep.Outcome) (sweep.Outcome, error) {
 	}
 }
 
-// TestAHundredThousandSessions has 100,000 sessions due at once, with a model that takes 5 s. One in 50 always fails,
-// one in 100 is of a user who is half erased, and one in 1,000 panics. The schedule starts a sweep every minute, and
-// deletions are due, too. Each session is worked on once, nothing waits for what fails, and each invocation that has
-// work does at least 20 a second.
-func TestAHundredThousandSessions(t *testing.T) {
+// manySessions is 100,000 in make soak, which runs without the race detector.
+var manySessions = flag.Int("many-sessions", 20_000, "sessions of TestManySessions")
+
+// TestManySessions has many sessions due at once, with a model that takes 5 s. One in 50 always fails, one in 100 is of
+// a user who is half erased, and one in 1,000 panics. The schedule starts a sweep every minute, and deletions are due,
+// too. Each session is worked on once, nothing waits for what fails, and each invocation that has work does at least 20
+// a second.
+func TestManySessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const sessions = 100_000
+		sessions := *manySessions
 		s := newStore()
 		s.latency = 10 * time.Millisecond
 		began := time.Now()
@@ -73,7 +77,7 @@ func TestAHundredThousandSessions(t *testing.T) {
 		})
 		done := make(chan struct{})
 		go l.schedule(done)
-		const failing = sessions/50 + sessions/1000
+		failing := sessions/50 + sessions/1000
 		for s.due() > failing {
 			time.Sleep(time.Second)
 		}
@@ -105,7 +109,7 @@ func checkVisits(t *testing.T, visits map[string]int, sessions int) {
 	}
 }
 
-// checkRates checks how many visits each invocation made that was busy until its time was over.
+// checkRates checks how many visits each invocation made that had much to do.
 func checkRates(t *testing.T, l *lambda) {
 	t.Helper()
 	busy := 0
@@ -113,7 +117,7 @@ func checkRates(t *testing.T, l *lambda) {
 		if i.err != nil {
 			t.Errorf("%+v: %v", i.task, i.err)
 		}
-		if !i.swept.Left {
+		if !i.swept.Left && i.swept.Visited < 1000 {
 			continue
 		}
 		busy++
@@ -122,7 +126,7 @@ func checkRates(t *testing.T, l *lambda) {
 		}
 	}
 	if busy < sweep.Sessions.Count {
-		t.Errorf("%d invocations were busy until the end, want one for each shard at least", busy)
+		t.Errorf("%d invocations had much to do, want one for each shard at least", busy)
 	}
 }
 
@@ -280,14 +284,14 @@ func TestAWorkerThatDies(t *testing.T) {
 		s := newStore()
 		s.add("fatal", "ann", 3, time.Now())
 		l := newLambda(t, s, func(ctx context.Context, _ sweep.Claim) (sweep.Outcome, error) {
-			s.fail = func(string) error { return errDown } // nothing reaches the store any more
+			s.setDown(errDown) // nothing reaches the store any more
 			return sweep.Kept, errDown
 		})
 		var lapses []time.Duration
 		for range 6 {
 			began := time.Now()
 			l.invoke(sweep.Task{Shards: []sweep.Shard{3}})
-			s.fail = func(string) error { return nil }
+			s.setDown(nil)
 			lapses = append(lapses, s.records["fatal"].dueAt.Sub(began))
 			time.Sleep(time.Until(s.records["fatal"].dueAt))
 		}
@@ -374,7 +378,7 @@ func TestLittleIsDue(t *testing.T) {
 		if got := l.invoke(sweep.Task{}); got.swept != (sweep.Swept{}) || got.err != nil {
 			t.Errorf("nothing is due: %+v", got)
 		}
-		s.fail = func(string) error { return errDown }
+		s.setDown(errDown)
 		if got := l.invoke(sweep.Task{}); got.err == nil {
 			t.Error("an index that cannot be read is no error")
 		}

@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -132,9 +133,7 @@ func send(t *testing.T, method, url, body, host string, header http.Header) int 
 		t.Fatal(err)
 	}
 	req.Host = host
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
