@@ -147,8 +147,10 @@ func TestOriginsAreLookedUpOnce(t *testing.T) {
 	r, p := drawn(w)
 	unshare("workout_log")(&p.access.Preferences)
 	p.hits = nil
-	memories := p.snapshot.Memories
-	seeded, again, old := memories[6], memories[1], memories[0]
+	of := func(id string) longterm.Memory {
+		return p.snapshot.Memories[slices.IndexFunc(p.snapshot.Memories, func(m longterm.Memory) bool { return m.ID == id })]
+	}
+	seeded, again, old := of("seeded"), of("of the coach"), of("of the designer")
 	for i := range 200 {
 		seeded.MessageIDs = append(seeded.MessageIDs, fmt.Sprint("msg_seed_", i))
 		again.MessageIDs = append(again.MessageIDs, "msg_coach_1")
