@@ -69,11 +69,12 @@ func WrittenType(name string) types.ScalarAttributeType {
 // writtenTypes lists the attributes that can be keys of an index of the app's. A test compares it with stored records.
 var writtenTypes = map[types.ScalarAttributeType]string{
 	types.ScalarAttributeTypeN: `generation seq tokens sessionCreatedAtMs messageCount lastSeq version summarizedSeq
-		indexedSeq extractedSeq dueShard summaryTokens summaryCoveredSeq sweeps vectorCount confidence expiresAt`,
+		indexedSeq extractedSeq dueShard summaryTokens summaryCoveredSeq sweeps vectorCount confidence expiresAt
+		claimedVersion failures`,
 	types.ScalarAttributeTypeS: `pk sk createdAt updatedAt messageId role content timestamp sourceContext sourceId coachId
 		agentId mode entityType status title deletedSeqs startedAt lastMessageAt leftAt sessionCompletedAt placement
 		summarizedAt indexedAt activeAt coachKey dueAt summary summaryKind summaryUpdatedAt summaryModel summaryDigest
 		sessionId occurredAt subjectId model promptVersion recipe bodyHash sessionSk recordId state lease leaseUntil
 		answerSk deletedAt erasedAt name email joinedAt about lastUpdated persona goalType note type source validUntil
-		supersededBy completedAt timezone`,
+		supersededBy completedAt timezone creation summaryIndexedAt vectorIndex`,
 }
