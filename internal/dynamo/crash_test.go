@@ -3,9 +3,7 @@ package dynamo_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,11 +20,10 @@ import (
 // TestCrashes draws what a client does, and the remote calls that fail or at which the process crashes. The client
 // repeats each call with its idempotency key, or gives up. In the end everything that was acknowledged is stored once.
 // What the client gave up is stored completely or not at all, and what was deleted does not come back.
-//
-// It does not run in parallel, because it sets rapid's flag.
 func TestCrashes(t *testing.T) {
+	t.Parallel()
 	table, users := dynamotest.Table(t), 0
-	checkProperty(t, 40, func(rt *rapid.T) {
+	rapid.Check(t, func(rt *rapid.T) {
 		users++
 		clk := newClock()
 		sim := &simulation{
@@ -57,24 +54,6 @@ func TestCrashes(t *testing.T) {
 			}
 		}
 	})
-}
-
-// checkProperty checks a property that many times where rapid's flag asks for its usual hundred.
-func checkProperty(t *testing.T, times int, property func(*rapid.T)) {
-	t.Helper()
-	asked := flag.Lookup("rapid.checks").Value.String()
-	usual, err := strconv.Atoi(asked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := func(to string) {
-		if err := flag.Set("rapid.checks", to); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(strconv.Itoa(max(1, usual*times/100)))
-	defer set(asked)
-	rapid.Check(t, property)
 }
 
 // simulation is one user's store, what a client does to it, and what the client expects to read.

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"flag"
 	"slices"
 	"sync"
 	"testing"
@@ -85,7 +86,13 @@ func summaryOf(s conversation.Session, covered int) summary.Summary {
 	}
 }
 
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+// TestMain checks properties 40 times where the command line does not say how often: each has many remote calls.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	dynamodbtest.Main(m) // which reads the command line
+}
 
 // TestCreateTable creates the table that the local stack creates.
 func TestCreateTable(t *testing.T) {

@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/crc32"
 	"maps"
@@ -365,19 +366,25 @@ func answers(op string) map[string][]exchange {
 	return all
 }
 
+// everyAnswer is set in make soak. Without it, TestWrites gives each write a third of the answers in turn.
+var everyAnswer = flag.Bool("every-answer", false, "every answer to every write in TestWrites")
+
 // TestWrites makes every write, while its first attempts are refused or get no answer. No write fails for what an
 // attempt of its own has done or for what passes by itself, and none is carried out twice.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	all := writes()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for i, name := range slices.Sorted(maps.Keys(all)) {
 		w := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := kindsAfter(t, table, w, nil)
 			scripts := answers(w.op)
-			for _, script := range slices.Sorted(maps.Keys(scripts)) {
+			for k, script := range slices.Sorted(maps.Keys(scripts)) {
+				if (k+i)%3 != 0 && !*everyAnswer {
+					continue
+				}
 				t.Run(script, func(t *testing.T) {
 					t.Parallel()
 					got := kindsAfter(t, table, w, scripts[script])
