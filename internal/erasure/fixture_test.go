@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,13 +67,13 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 type index struct {
 	*pinecone.Client
 	fail error
-	// failures counts the deletions that failed.
-	failures int
+	// failures counts the deletions that failed. The sweep works on its shards side by side.
+	failures atomic.Int32
 }
 
 func (i *index) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	if i.fail != nil {
-		i.failures++
+		i.failures.Add(1)
 		return i.fail
 	}
 	return i.Client.Delete(ctx, user, generation, ids)

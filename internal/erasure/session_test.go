@@ -192,8 +192,8 @@ func TestDeletionsWithoutTheIndex(t *testing.T) {
 			if err := remove(s, m); err != nil {
 				t.Fatalf("delete without an index: %v", err)
 			}
-			if s.index.failures != 1 {
-				t.Errorf("%d calls to an index that is down, want 1", s.index.failures)
+			if n := s.index.failures.Load(); n != 1 {
+				t.Errorf("%d calls to an index that is down, want 1", n)
 			}
 			if keys := s.keys(ann); count(keys, "msg#")+count(keys, "ltm#memory#") != 0 {
 				t.Errorf("left are %v", keys)
