@@ -87,11 +87,14 @@ func checkDegraded(t *testing.T, w *fixture, r prompt.Request, want []string, sl
 // A store that can't be read is an error, never a silent empty history.
 func TestUnreadableStoreIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, source := range []string{"session", "messages", "tail"} {
+	for _, source := range []string{"session", "messages", "resolve", "before", "tail"} {
 		t.Run(source, func(t *testing.T) {
 			w := newFixture()
 			r := ann(t, w)
-			w.timelineLag = 10 // the tail has to be read
+			w.timelineLag = 10 // the session's end has to be read
+			if source == "tail" {
+				r.MessageID = ""
+			}
 			w.fail[source] = errBroken
 			_, err := w.service(now).Build(t.Context(), "ann", r)
 			if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 ||
@@ -206,7 +209,7 @@ func TestNotMigratedIsNamed(t *testing.T) {
 		}
 	}
 	got := build(t, w.service(now), "ann", r)
-	if len(got.Manifest.Degraded) != 1 || got.Manifest.Degraded[0].Reason != "not_migrated" || w.calls["tail"] != 1 {
-		t.Errorf("degraded %v, tail read %d times", got.Manifest.Degraded, w.calls["tail"])
+	if len(got.Manifest.Degraded) != 1 || got.Manifest.Degraded[0].Reason != "not_migrated" || w.endReads() != 1 {
+		t.Errorf("degraded %v, the session's end was read %d times", got.Manifest.Degraded, w.endReads())
 	}
 }

@@ -62,6 +62,9 @@ func (w *fixture) MessagesBefore(ctx context.Context, user conversation.UserID, 
 	return own[max(len(own)-n, 0):], nil
 }
 
+// endReads is how often a session's last messages were read beside the timeline.
+func (w *fixture) endReads() int { return w.calls["tail"] + w.calls["before"] }
+
 func (w *fixture) CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
 	page conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {

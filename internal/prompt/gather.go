@@ -118,15 +118,12 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 		// An unfinished erasure, or the unfinished deletion of an earlier session of this id, has left it behind.
 		return m.Generation < g.got.access.Generation || m.SessionID == g.got.session.ID && g.isOfEarlierSession(m)
 	})
-	sel, err := historyReader{g}.readHistory(ctx)
-	if err != nil {
-		return nil, gathered{}, err
-	}
 	if err := g.checkCurrent(ctx); err != nil {
 		return nil, gathered{}, err
 	}
-	if g.got.current != nil && sel.currentSeq != g.got.current.Seq {
-		sel = newSelection(o, g.got, now)
+	sel, err := historyReader{g}.readHistory(ctx)
+	if err != nil {
+		return nil, gathered{}, err
 	}
 	g.readMemorySources(ctx)
 	slices.SortFunc(g.got.degraded, func(a, b recall.Degradation) int {

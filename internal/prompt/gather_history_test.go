@@ -25,7 +25,7 @@ func numbered(n int, text string) (lines []line, took time.Duration) {
 // after it, and also where the first page of messages begins with that message.
 func TestSittingBeforeAnOldMessage(t *testing.T) {
 	t.Parallel()
-	for _, later := range []int{550, 499} {
+	for _, later := range []int{1200, 550, 499} {
 		w := newFixture()
 		lines, _ := numbered(later, "later")
 		for i := range lines {
@@ -42,8 +42,9 @@ func TestSittingBeforeAnOldMessage(t *testing.T) {
 		}
 		summarize(&w.user("u").sessions[0], "They spoke of what came later.")
 		for _, r.Recipe = range []string{prompt.Unified, prompt.BlockMap} {
-			if got := everything(build(t, w.service(now), "u", r)); strings.Contains(got, "later") {
-				t.Errorf("%s tells what came later:\n%s", r.Recipe, got)
+			got := everything(build(t, w.service(now), "u", r))
+			if !strings.Contains(got, "my knee") || strings.Contains(got, "later") {
+				t.Errorf("%s lacks what came before, or tells what came later:\n%s", r.Recipe, got)
 			}
 		}
 	}

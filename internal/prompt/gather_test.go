@@ -112,8 +112,8 @@ func TestDualSessionsAreReadFromTheirTail(t *testing.T) {
 	p := w.user("u")
 	p.sessions[len(p.sessions)-1].Placement = conversation.Dual
 	build(t, w.service(now), "u", r)
-	if w.calls["tail"] != 1 {
-		t.Errorf("tail read %d times", w.calls["tail"])
+	if w.endReads() != 1 {
+		t.Errorf("the session's end was read %d times", w.endReads())
 	}
 }
 

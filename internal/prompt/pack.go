@@ -207,7 +207,7 @@ func (p *packer) addPlaceholder(b *block) {
 }
 
 // addLeftovers gives a block what the budget leaves: the entries that only its cap dropped, then the deferred ones,
-// until one does not fit.
+// until one does not fit. An entry without text is passed over.
 func (p *packer) addLeftovers(b *block) {
 	for _, deferred := range []bool{false, true} {
 		for _, e := range b.entries {
@@ -218,11 +218,14 @@ func (p *packer) addLeftovers(b *block) {
 	}
 }
 
-// addIfRoom adds a dropped entry if there is room, and reports whether it did.
+// addIfRoom adds a dropped entry that has a text, and reports whether there was room for it.
 func (p *packer) addIfRoom(b *block, e *entry) bool {
 	p.prepare(b.slot.Style, e)
+	if !e.hasText() {
+		return true
+	}
 	price := p.price(b, e)
-	if !e.hasText() || !p.spent.add(price).within(p.limit) {
+	if !p.spent.add(price).within(p.limit) {
 		return false
 	}
 	p.include(b, e, price, reasonLeftover)

@@ -112,8 +112,8 @@ func TestPack(t *testing.T) {
 		},
 		"a rest that says nothing": {
 			99,
-			[]prompt.Packing{{slot(prompt.Cap{Tokens: 12, FillRest: true}), lines(ten, ten, "\u200b")}},
-			[]string{line + line},
+			[]prompt.Packing{{slot(prompt.Cap{Tokens: 12, FillRest: true}), lines(ten, ten, "\u200b", ten)}},
+			[]string{line + line + line},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

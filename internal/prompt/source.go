@@ -89,10 +89,14 @@ func queryText(message string) string {
 	return truncate.Bytes(message, queryBytes/2) + "\n" + truncate.LastBytes(message, queryBytes/2)
 }
 
-// needsTail reports whether the timeline lacks some of the session's last messages: because they are older than what
-// it returned, because its index lags, or because the session is not in the shared store yet.
+// needsTail reports whether the timeline lacks some of the session's last messages before the current one: because they
+// are older than what it returned, because its index lags, or because the session is not in the shared store yet.
 func (g *gatherer) needsTail() bool {
 	s := g.got.session
+	last := s.LastSeq
+	if g.got.current != nil {
+		last = g.got.current.Seq - 1
+	}
 	if s.LastSeq == 0 && s.Placement != conversation.Embedded {
 		return false
 	}
@@ -106,7 +110,7 @@ func (g *gatherer) needsTail() bool {
 		}
 	}
 	found, needed := 0, g.tailSize()
-	for seq := s.LastSeq; seq > 0 && found < needed; seq-- {
+	for seq := last; seq > 0 && found < needed; seq-- {
 		m := own[seq]
 		if m == nil && !s.Deleted.Contains(seq) {
 			return true
@@ -127,7 +131,8 @@ func (g *gatherer) isRelevant(m *conversation.Message) bool {
 // MaxFiltered is how many of a session's last messages are looked through for the ones that a filter lets through.
 const MaxFiltered = 1000
 
-// readTail reads the session's last messages. It reads further back while too few of them are relevant.
+// readTail reads the session's last messages before the current one. It reads further back while too few of them are
+// relevant.
 func (g *gatherer) readTail(ctx context.Context) error {
 	needed := g.tailSize()
 	n := needed
@@ -135,7 +140,7 @@ func (g *gatherer) readTail(ctx context.Context) error {
 		n = max(n, firstMessages) // its last sitting is told in full
 	}
 	for ; ; n = min(4*n, MaxFiltered) {
-		messages, err := g.Store.Tail(ctx, g.user, g.got.session, n)
+		messages, err := g.lastMessages(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -156,6 +161,14 @@ func (g *gatherer) readTail(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// lastMessages reads the session's last n messages: before the current one where that is stored, or else all.
+func (g *gatherer) lastMessages(ctx context.Context, n int) ([]conversation.Message, error) {
+	if g.got.current == nil {
+		return g.Store.Tail(ctx, g.user, g.got.session, n)
+	}
+	return g.Store.MessagesBefore(ctx, g.user, g.got.session, *g.got.current, n)
 }
 
 // pointers lets long histories be passed on without copying the messages, which nothing changes.
