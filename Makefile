@@ -155,7 +155,7 @@ preflight: ## Check whether an app's table can be adopted, without writing: make
 	@go run ./infra/preflight -table "$(TABLE)" $(if $(JSON),-json)
 
 .PHONY: bootstrap-aws
-bootstrap-aws: ## Say what secret and Pinecone index a stage needs; make them with APPLY=1 [ENV=dev] [INDEX=name]
+bootstrap-aws: ## Say what secrets and Pinecone index a stage needs; make them with APPLY=1 [ENV=dev] [INDEX=name]
 	@tools/need go
 	@go run ./infra/bootstrap -env $(ENV) -config $(CONFIG) $(if $(INDEX),-index $(INDEX)) \
 	  $(if $(PINECONE_REGION),-pinecone-region $(PINECONE_REGION)) $(if $(filter 1,$(APPLY)),-apply)

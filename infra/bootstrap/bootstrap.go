@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,19 +17,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
-)
 
-// The fields of the secret, as internal/function reads them.
-const (
-	openAIField   = "openaiApiKey"
-	pineconeField = "pineconeApiKey"
-	cursorField   = "cursorKey"
+	"github.com/throughline/throughline/internal/config"
 )
 
 // cursorKeyBytes is the length of the key that signs list cursors.
 const cursorKeyBytes = 32
 
-// bootstrap makes what a stack needs and CloudFormation does not: the secret and the index. It changes nothing unless
+// bootstrap makes what a stack needs and CloudFormation does not: the secrets and the index. It changes nothing unless
 // apply is set, and never prints a key.
 type bootstrap struct {
 	secrets *secretsmanager.Client
@@ -38,9 +33,11 @@ type bootstrap struct {
 	out         io.Writer
 	apply       bool
 
-	secret, region string
-	keys           map[string]string // the given keys, by the field of the secret
-	index          index
+	prefix, region string
+	keys           map[config.Secret]string // the given keys
+	// ownEmbeddings says that embeddings come from another service than the chat's.
+	ownEmbeddings bool
+	index         index
 }
 
 // index describes the index that the stack needs.
@@ -49,13 +46,18 @@ type index struct {
 	dimension           int32
 }
 
-// run makes the secret, then the index.
+// run makes the secrets, then the index.
 func (b *bootstrap) run(ctx context.Context) error {
-	held, err := b.makeSecret(ctx)
+	held, err := b.makeSecrets(ctx)
 	if err != nil {
 		return err
 	}
-	if err := b.makeIndex(ctx, held[pineconeField]); err != nil {
+	if key := held[config.PineconeKey]; key != "" {
+		err = b.makeIndex(ctx, key)
+	} else {
+		b.print("index %s: cannot be looked for without PINECONE_API_KEY", b.index.name)
+	}
+	if err != nil {
 		return err
 	}
 	if !b.apply {
@@ -66,89 +68,84 @@ func (b *bootstrap) run(ctx context.Context) error {
 
 func (b *bootstrap) print(format string, values ...any) { fmt.Fprintf(b.out, format+"\n", values...) }
 
-// makeSecret makes the secret, or adds the fields that it lacks. It returns the fields that the secret has then, or
-// would have.
-func (b *bootstrap) makeSecret(ctx context.Context) (map[string]string, error) {
-	held, exists, err := b.readSecret(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var added []string
-	for _, field := range []string{openAIField, pineconeField, cursorField} {
-		if held[field] != "" {
+// makeSecrets makes the secrets that are missing, none if a key for one of them is not given. It returns the keys that
+// the secrets have then, or would have.
+func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, error) {
+	held := map[config.Secret]string{}
+	var missing []config.Secret
+	var unset []string
+	for _, s := range config.Secrets() {
+		name := s.Name(b.prefix)
+		out, err := b.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
+		if _, none := errors.AsType[*types.ResourceNotFoundException](err); none {
+			missing = append(missing, s)
+			if held[s] = b.value(s, held); held[s] == "" {
+				unset = append(unset, b.variable(s))
+			}
 			continue
 		}
-		value, err := b.value(field)
 		if err != nil {
+			return nil, fmt.Errorf("read secret %s: %w", name, err)
+		}
+		held[s] = aws.ToString(out.SecretString)
+		b.print("secret %s (%s): is kept", name, b.region)
+	}
+	if b.apply && len(unset) > 0 {
+		return nil, fmt.Errorf("%s is not set", strings.Join(slices.Compact(unset), " and "))
+	}
+	for _, s := range missing {
+		if err := b.makeSecret(ctx, s, held[s]); err != nil {
 			return nil, err
 		}
-		held[field], added = value, append(added, field)
 	}
-	name := fmt.Sprintf("secret %s (%s)", b.secret, b.region)
-	switch {
-	case len(added) == 0:
-		b.print("%s: has every field and is kept", name)
-		return held, nil
-	case !b.apply && exists:
-		b.print("%s: would get %s", name, strings.Join(added, ", "))
-		return held, nil
-	case !b.apply:
-		b.print("%s: would be made with %s", name, strings.Join(added, ", "))
-		return held, nil
-	}
-	if err := b.writeSecret(ctx, held, exists); err != nil {
-		return nil, err
-	}
-	b.print("%s: has %s now", name, strings.Join(added, ", "))
 	return held, nil
 }
 
-// readSecret returns the fields of the secret, none if there is no secret.
-func (b *bootstrap) readSecret(ctx context.Context) (fields map[string]string, exists bool, err error) {
-	fields = map[string]string{}
-	out, err := b.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: aws.String(b.secret)})
-	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
-		return fields, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("read secret %s: %w", b.secret, err)
-	}
-	if json.Unmarshal([]byte(aws.ToString(out.SecretString)), &fields) != nil { // the error could quote the secret
-		return nil, true, fmt.Errorf("secret %s is not a JSON object of texts: mend or delete it", b.secret)
-	}
-	return fields, true, nil
+// variables are the environment variables that the keys are given by.
+var variables = map[config.Secret]string{
+	config.OpenAIKey: "OPENAI_API_KEY", config.EmbeddingKey: "OPENAI_EMBEDDING_API_KEY",
+	config.PineconeKey: "PINECONE_API_KEY",
 }
 
-// value returns the value of a field that the secret lacks.
-func (b *bootstrap) value(field string) (string, error) {
-	if field == cursorField {
+// variable is the environment variable that a key is given by. The embeddings' key is that of the chat unless another
+// service makes the embeddings.
+func (b *bootstrap) variable(s config.Secret) string {
+	if s == config.EmbeddingKey && !b.ownEmbeddings {
+		s = config.OpenAIKey
+	}
+	return variables[s]
+}
+
+// value returns the value of a secret that is missing, empty if it is not given.
+func (b *bootstrap) value(s config.Secret, held map[config.Secret]string) string {
+	switch {
+	case s == config.CursorKey:
 		random := make([]byte, cursorKeyBytes)
 		_, _ = rand.Read(random) // it never fails
-		return "1:" + base64.StdEncoding.EncodeToString(random), nil
+		return "1:" + base64.StdEncoding.EncodeToString(random)
+	case s == config.EmbeddingKey && !b.ownEmbeddings:
+		return cmp.Or(b.keys[s], held[config.OpenAIKey])
+	default:
+		return b.keys[s]
 	}
-	if key := b.keys[field]; key != "" {
-		return key, nil
-	}
-	variable := map[string]string{openAIField: "OPENAI_API_KEY", pineconeField: "PINECONE_API_KEY"}[field]
-	return "", fmt.Errorf("%s is not set: the secret needs it as %s", variable, field)
 }
 
-func (b *bootstrap) writeSecret(ctx context.Context, fields map[string]string, exists bool) error {
-	raw, err := json.Marshal(fields)
+// makeSecret makes a secret, or says that it would.
+func (b *bootstrap) makeSecret(ctx context.Context, s config.Secret, value string) error {
+	name := s.Name(b.prefix)
+	switch {
+	case value == "":
+		b.print("secret %s (%s): would be made from %s, which is not set", name, b.region, b.variable(s))
+		return nil
+	case !b.apply:
+		b.print("secret %s (%s): would be made", name, b.region)
+		return nil
+	}
+	_, err := b.secrets.CreateSecret(ctx, &secretsmanager.CreateSecretInput{Name: &name, SecretString: &value})
 	if err != nil {
-		return fmt.Errorf("encode secret: %w", err)
+		return fmt.Errorf("make secret %s: %w", name, err)
 	}
-	text, name := aws.String(string(raw)), aws.String(b.secret)
-	if exists {
-		_, err = b.secrets.PutSecretValue(ctx, &secretsmanager.PutSecretValueInput{SecretId: name, SecretString: text})
-	} else {
-		_, err = b.secrets.CreateSecret(ctx, &secretsmanager.CreateSecretInput{
-			Name: name, SecretString: text, Description: aws.String("Throughline: keys of OpenAI and Pinecone, and of cursors"),
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("write secret %s: %w", b.secret, err)
-	}
+	b.print("secret %s (%s): made", name, b.region)
 	return nil
 }
 

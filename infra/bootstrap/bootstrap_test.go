@@ -5,12 +5,16 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const (
@@ -39,7 +43,7 @@ func newFakes(t *testing.T) *fakes {
 	t.Cleanup(control.Close)
 	f.control, f.config = control.URL, filepath.Join(t.TempDir(), "samconfig.toml")
 	config := "[dev.global.parameters]\nstack_name = \"app-dev\"\nregion = \"us-east-1\"\n" +
-		"parameter_overrides = [\"SecretName=app/dev\", \"OpenAIEmbeddingDimensions=768\"]\n"
+		"parameter_overrides = [\"SecretPrefix=app/dev\", \"OpenAIEmbeddingDimensions=768\"]\n"
 	if err := os.WriteFile(f.config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +51,7 @@ func newFakes(t *testing.T) *fakes {
 		"AWS_ENDPOINT_URL_SECRETS_MANAGER": manager.URL, "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/dev/null",
 		"AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
-		"OPENAI_API_KEY":              openAIKey, "PINECONE_API_KEY": pineconeKey,
+		"OPENAI_API_KEY":              openAIKey, "PINECONE_API_KEY": pineconeKey, "OPENAI_EMBEDDING_API_KEY": "",
 	} {
 		t.Setenv(name, value)
 	}
@@ -76,11 +80,6 @@ func (f *fakes) secretsManager(w http.ResponseWriter, r *http.Request) {
 	case "CreateSecret":
 		if exists {
 			refuse(w, "ResourceExistsException")
-			return
-		}
-	case "PutSecretValue":
-		if !exists {
-			refuse(w, "ResourceNotFoundException")
 			return
 		}
 	default:
@@ -146,20 +145,12 @@ func (f *fakes) run(t *testing.T, arguments ...string) (string, error) {
 	arguments = append([]string{"-env", "dev", "-config", f.config, "-pinecone-host", f.control}, arguments...)
 	err := run(t.Context(), arguments, &out)
 	said := out.String() + fmt.Sprint(err)
-	keys := []string{openAIKey, pineconeKey, f.field("cursorKey"), f.field("openaiApiKey")}
-	for _, key := range keys {
-		if key != "" && strings.Contains(said, key) {
+	for _, key := range append(slices.Collect(maps.Values(f.secrets)), openAIKey, pineconeKey) {
+		if strings.Contains(said, key) {
 			t.Errorf("the command prints a key: %s", said)
 		}
 	}
 	return out.String(), err
-}
-
-// field returns a field of the stored secret.
-func (f *fakes) field(name string) string {
-	var fields map[string]string
-	_ = json.Unmarshal([]byte(f.secrets["app/dev"]), &fields)
-	return fields[name]
 }
 
 func wantText(t *testing.T, got string, wants ...string) {
@@ -177,7 +168,10 @@ func TestDryRunChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev (us-east-1): would be made with openaiApiKey, pineconeApiKey, cursorKey",
+	wantText(t, out, "secret app/dev/openai-api-key (us-east-1): would be made",
+		"secret app/dev/embedding-api-key (us-east-1): would be made",
+		"secret app/dev/pinecone-api-key (us-east-1): would be made",
+		"secret app/dev/cursor-key (us-east-1): would be made",
 		"index app-dev (aws us-east-1): would be made: dotproduct, 768 dimensions, dense, with deletion protection",
 		"Nothing was changed")
 	if len(f.writes) != 0 {
@@ -191,14 +185,19 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev (us-east-1): has openaiApiKey, pineconeApiKey, cursorKey now",
+	wantText(t, out, "secret app/dev/openai-api-key (us-east-1): made",
 		"Give the stack PineconeIndexHost=app-dev-abc.svc.aped-1.pinecone.io")
-	if f.field("openaiApiKey") != openAIKey || f.field("pineconeApiKey") != pineconeKey {
-		t.Errorf("the secret has other keys: %s", f.secrets["app/dev"])
+	cursor := f.secrets["app/dev/cursor-key"]
+	want := map[string]string{
+		"app/dev/openai-api-key": openAIKey, "app/dev/embedding-api-key": openAIKey,
+		"app/dev/pinecone-api-key": pineconeKey, "app/dev/cursor-key": cursor,
 	}
-	version, key, _ := strings.Cut(f.field("cursorKey"), ":")
+	if diff := cmp.Diff(want, f.secrets); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+	version, key, _ := strings.Cut(cursor, ":")
 	if raw, err := base64.StdEncoding.DecodeString(key); version != "1" || err != nil || len(raw) != cursorKeyBytes {
-		t.Errorf("got the cursor key %q", f.field("cursorKey"))
+		t.Errorf("got the cursor key %q", cursor)
 	}
 	made := f.indexes["app-dev"]
 	spec := made["spec"].(map[string]any)["serverless"].(map[string]any)
@@ -208,31 +207,70 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	}
 
 	// A repeat changes nothing, and needs no keys.
-	before, cursor := len(f.writes), f.field("cursorKey")
+	before := len(f.writes)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
 	if out, err = f.run(t, "-apply"); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "has every field and is kept", "index app-dev (aws us-east-1): is dotproduct, 768 dimensions")
-	if len(f.writes) != before || f.field("cursorKey") != cursor {
+	wantText(t, out, "secret app/dev/cursor-key (us-east-1): is kept", "index app-dev (aws us-east-1): is dotproduct, 768 dimensions")
+	if len(f.writes) != before || f.secrets["app/dev/cursor-key"] != cursor {
 		t.Errorf("a repeat made %v", f.writes[before:])
 	}
 }
 
-func TestMissingFieldsAreAdded(t *testing.T) {
+func TestSecretsThatExistAreKept(t *testing.T) {
 	f := newFakes(t)
-	f.secrets["app/dev"] = `{"openaiApiKey":"sk-old","embeddingApiKey":"e","pineconeApiKey":"` + pineconeKey + `"}`
+	f.secrets["app/dev/openai-api-key"], f.secrets["app/dev/pinecone-api-key"] = "sk-old", pineconeKey
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("PINECONE_API_KEY", "")
+	out, err := f.run(t, "-apply")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, out, "secret app/dev/openai-api-key (us-east-1): is kept",
+		"secret app/dev/embedding-api-key (us-east-1): made")
+	if f.secrets["app/dev/openai-api-key"] != "sk-old" || f.secrets["app/dev/embedding-api-key"] != "sk-old" {
+		t.Errorf("got the secrets %s", f.secrets)
+	}
+}
+
+// TestKeysOfTwoServices has another service for embeddings, which must not get the chat's key.
+func TestKeysOfTwoServices(t *testing.T) {
+	f := newFakes(t)
+	f.configure(t, `"SecretPrefix=app/dev"`, `"SecretPrefix=app/dev", "OpenAIEmbeddingBaseUrl=https://e.example.org/v1"`)
+	if _, err := f.run(t, "-apply"); err == nil || !strings.Contains(err.Error(), "OPENAI_EMBEDDING_API_KEY is not set") {
+		t.Errorf("without the key of the embeddings: %v", err)
+	}
+	t.Setenv("OPENAI_EMBEDDING_API_KEY", "e-key-of-the-test")
+	if _, err := f.run(t, "-apply"); err != nil || f.secrets["app/dev/embedding-api-key"] != "e-key-of-the-test" {
+		t.Errorf("got the secrets %s, %v", f.secrets, err)
+	}
+}
+
+// TestDryRunWithoutKeys says what is needed and does not fail.
+func TestDryRunWithoutKeys(t *testing.T) {
+	f := newFakes(t)
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("PINECONE_API_KEY", "")
 	out, err := f.run(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev (us-east-1): would get cursorKey")
-	if _, err := f.run(t, "-apply"); err != nil {
+	wantText(t, out, "openai-api-key (us-east-1): would be made from OPENAI_API_KEY, which is not set",
+		"embedding-api-key (us-east-1): would be made from OPENAI_API_KEY, which is not set",
+		"index app-dev: cannot be looked for without PINECONE_API_KEY")
+}
+
+// configure replaces a part of the configuration.
+func (f *fakes) configure(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(f.config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if f.field("openaiApiKey") != "sk-old" || f.field("embeddingApiKey") != "e" || f.field("cursorKey") == "" {
-		t.Errorf("got the secret %s", f.secrets["app/dev"])
+	if err := os.WriteFile(f.config, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -244,16 +282,12 @@ func TestWhatStopsIt(t *testing.T) {
 		says   string
 	}{
 		{
-			name: "no OpenAI key", says: "OPENAI_API_KEY is not set: the secret needs it as openaiApiKey",
+			name: "no OpenAI key", says: "OPENAI_API_KEY is not set",
 			change: func(t *testing.T, _ *fakes) { t.Setenv("OPENAI_API_KEY", "") },
 		},
 		{
 			name: "no Pinecone key", says: "PINECONE_API_KEY is not set",
 			change: func(t *testing.T, _ *fakes) { t.Setenv("PINECONE_API_KEY", "") },
-		},
-		{
-			name: "secret of another form", says: "secret app/dev is not a JSON object of texts",
-			change: func(_ *testing.T, f *fakes) { f.secrets["app/dev"] = openAIKey },
 		},
 		{
 			name: "index of another form", says: "its metric is cosine, it has 1536 dimensions",
@@ -275,14 +309,7 @@ func TestWhatStopsIt(t *testing.T) {
 		{
 			name: "a region without Pinecone", says: "no serverless indexes of Pinecone in eu-central-1",
 			change: func(t *testing.T, f *fakes) {
-				text, err := os.ReadFile(f.config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				text = bytes.Replace(text, []byte(`region = "us-east-1"`), []byte(`region = "eu-central-1"`), 1)
-				if err := os.WriteFile(f.config, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				f.configure(t, `region = "us-east-1"`, `region = "eu-central-1"`)
 			},
 		},
 	} {

@@ -1,10 +1,10 @@
-// Command bootstrap makes what a stage needs before its stack: the secret with the keys, and the Pinecone index.
+// Command bootstrap makes what a stage needs before its stack: the secrets with the keys, and the Pinecone index.
 // Without -apply it only says what it would do. It can be repeated: what is there is checked and kept. It prints no
 // keys.
 //
 //	OPENAI_API_KEY=… PINECONE_API_KEY=… go run ./infra/bootstrap -env dev [-apply]
 //
-// The keys of a secret that exists are used without being given again.
+// The key of a secret that exists is used without being given again.
 package main
 
 import (
@@ -18,12 +18,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
-	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/config"
 )
 
 const timeout = 2 * time.Minute
@@ -48,11 +48,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(*path)
-	if err != nil {
-		return err
-	}
-	s, err := deployment.Load(throughline.Template, text, *stage)
+	s, err := deployment.Open(*path, *stage)
 	if err != nil {
 		return err
 	}
@@ -62,7 +58,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(s.Region))
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(s.Region))
 	if err != nil {
 		return fmt.Errorf("read the AWS configuration: %w", err)
 	}
@@ -87,12 +83,14 @@ func newBootstrap(s deployment.Stage, name, region, control string) (*bootstrap,
 			return nil, err
 		}
 	}
+	keys := map[config.Secret]string{}
+	for key, variable := range variables {
+		keys[key] = os.Getenv(variable)
+	}
 	return &bootstrap{
-		secret: s.Value("SecretName"), region: s.Region,
-		keys: map[string]string{
-			openAIField: os.Getenv("OPENAI_API_KEY"), pineconeField: os.Getenv("PINECONE_API_KEY"),
-		},
-		index: index{name: name, cloud: string(pinecone.Aws), region: region, dimension: int32(dimension)},
+		prefix: s.Value("SecretPrefix"), region: s.Region, keys: keys,
+		ownEmbeddings: s.Value("OpenAIEmbeddingBaseUrl") != "",
+		index:         index{name: name, cloud: string(pinecone.Aws), region: region, dimension: int32(dimension)},
 		newPinecone: func(apiKey string) (*pinecone.Client, error) {
 			return pinecone.NewClient(pinecone.NewClientParams{ApiKey: apiKey, Host: control})
 		},

@@ -1,12 +1,11 @@
-// Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials, the secret.
-// `make deploy` runs it first.
+// Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials, secrets,
+// concurrency. `make deploy` runs it first.
 //
 //	go run ./infra/deploy [-env dev] [-config samconfig.toml]
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,12 +13,6 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
-
-	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
 )
 
@@ -40,12 +33,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) int {
 	if flags.Parse(arguments) != nil {
 		return 2
 	}
-	text, err := os.ReadFile(*path)
-	if err != nil {
-		fmt.Fprintln(out, "deploy:", err)
-		return 2
-	}
-	s, err := deployment.Load(throughline.Template, text, *stage)
+	s, err := deployment.Open(*path, *stage)
 	if err != nil {
 		fmt.Fprintln(out, "deploy:", err)
 		return 2
@@ -65,24 +53,4 @@ func run(ctx context.Context, arguments []string, out io.Writer) int {
 	}
 	fmt.Fprintln(out, "Parameters go into parameter_overrides of the stage. docs/deploying.md has the whole road.")
 	return 1
-}
-
-// account says what the AWS account lacks.
-func account(ctx context.Context, s deployment.Stage) []string {
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(s.Region))
-	if err == nil {
-		_, err = cfg.Credentials.Retrieve(ctx)
-	}
-	if err != nil {
-		return []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
-	}
-	name := s.Value("SecretName")
-	_, err = secretsmanager.NewFromConfig(cfg).DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{
-		SecretId: aws.String(name),
-	})
-	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
-		return []string{fmt.Sprintf("the secret %s does not exist in %s: \"make bootstrap-aws ENV=%s\" makes it",
-			name, s.Region, s.Name)}
-	}
-	return nil // who may not look is told by CloudFormation
 }

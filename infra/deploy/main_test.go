@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,31 +18,57 @@ stack_name = "app-dev"
 region = "us-east-1"
 parameter_overrides = [
   "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app.svc.pinecone.io",
-  "SecretName=app/dev",
+  "SecretPrefix=app/dev",
 ]
 `
 
-// deploy runs the command with a configuration, and with a Secrets Manager that gives that answer.
-func deploy(t *testing.T, config, answer string, credentials bool) (int, string) {
+// fakeAccount is Secrets Manager and Lambda, as far as the command asks them.
+type fakeAccount struct {
+	// refuses is the error of every call, unless it is empty.
+	refuses string
+	// missing are the secrets that do not exist.
+	missing []string
+	// unreserved is what the account has left, held what each function of a stack that is there has reserved.
+	unreserved int
+	held       map[string]int
+}
+
+func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ SecretID string }
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	function, isFunction := strings.CutPrefix(r.URL.Path, "/2019-09-30/functions/")
+	function = strings.TrimSuffix(function, "/concurrency")
+	held, isDeployed := a.held[function]
+	refuse := func(code string) {
+		w.Header().Set("X-Amzn-Errortype", code)
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"__type":%q,"Message":"refused"}`, code)
+	}
+	switch {
+	case a.refuses != "":
+		refuse(a.refuses)
+	case slices.Contains(a.missing, in.SecretID), isFunction && !isDeployed:
+		refuse("ResourceNotFoundException")
+	case isFunction:
+		fmt.Fprintf(w, `{"ReservedConcurrentExecutions":%d}`, held)
+	case strings.HasPrefix(r.URL.Path, "/2016-08-19/account-settings"):
+		fmt.Fprintf(w, `{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":%d}}`, a.unreserved)
+	default:
+		fmt.Fprint(w, `{"Name":"a secret"}`)
+	}
+}
+
+// deploy runs the command with a configuration and an account.
+func deploy(t *testing.T, config string, a fakeAccount, credentials bool) (int, string) {
 	t.Helper()
-	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Amz-Target") != "secretsmanager.DescribeSecret" {
-			t.Errorf("the command calls %s", r.Header.Get("X-Amz-Target"))
-		}
-		if answer != "" {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"__type":%q,"Message":"refused"}`, answer)
-			return
-		}
-		fmt.Fprint(w, `{"Name":"app/dev"}`)
-	}))
-	defer manager.Close()
+	server := httptest.NewServer(a)
+	defer server.Close()
 	key := ""
 	if credentials {
 		key = "local"
 	}
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SECRETS_MANAGER": manager.URL, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": key,
+		"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": key,
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/dev/null",
 		"AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
 		"AWS_EC2_METADATA_DISABLED":   "true",
@@ -57,22 +85,45 @@ func deploy(t *testing.T, config, answer string, credentials bool) (int, string)
 }
 
 func TestDeploy(t *testing.T) {
+	enough := fakeAccount{unreserved: 450}
 	for _, c := range []struct {
-		name, config, answer string
-		anonymous            bool
-		code                 int
-		says                 []string
+		name, config string
+		account      fakeAccount
+		anonymous    bool
+		code         int
+		says         []string
 	}{
-		{name: "ready", config: ready},
-		{name: "no right to look", config: ready, answer: "AccessDeniedException"},
+		{name: "ready", config: ready, account: enough},
+		{name: "no right to look", config: ready, account: fakeAccount{refuses: "AccessDeniedException"}},
 		{
 			name: "two missing", config: strings.NewReplacer(`"JwtAudience=app", `, "",
 				`"JwtIssuer=https://tenant.auth0.com/", `, "").Replace(ready),
 			code: 1, says: []string{"  JwtAudience is missing: the aud claim", "  JwtIssuer is missing: the iss claim"},
 		},
 		{
-			name: "no secret", config: ready, answer: "ResourceNotFoundException", code: 1,
-			says: []string{`  the secret app/dev does not exist in us-east-1: "make bootstrap-aws ENV=dev" makes it`},
+			name: "no secrets", config: ready, code: 1,
+			account: fakeAccount{unreserved: 450, missing: []string{"app/dev/openai-api-key", "app/dev/cursor-key"}},
+			says: []string{
+				`  the secret app/dev/openai-api-key does not exist in us-east-1: "make bootstrap-aws ENV=dev" makes it`,
+				`  the secret app/dev/cursor-key does not exist`,
+			},
+		},
+		{
+			name: "one execution too few", config: ready, account: fakeAccount{unreserved: 449}, code: 1,
+			says: []string{
+				"  the functions reserve 350 concurrent executions (CoachConcurrency=50, PromptConcurrency=100, " +
+					"RememberConcurrency=100, SummarizeConcurrency=100), and Lambda keeps 100 unreserved, " +
+					"but the account has 449 free in us-east-1: ask for more in Service Quotas",
+			},
+		},
+		{
+			name: "an update whose functions have reservations", config: ready,
+			account: fakeAccount{unreserved: 150, held: map[string]int{"app-dev-coach": 200, "app-dev-summarize": 100}},
+		},
+		{
+			name: "a new account without reservations", account: fakeAccount{unreserved: 10},
+			config: strings.Replace(ready, `"SecretPrefix`, `"CoachConcurrency=-1", "PromptConcurrency=-1",
+				"SummarizeConcurrency=-1", "RememberConcurrency=0", "SecretPrefix`, 1),
 		},
 		{
 			name: "no credentials", config: ready, anonymous: true, code: 1,
@@ -81,7 +132,7 @@ func TestDeploy(t *testing.T) {
 		{name: "no stage", config: "[prod]", code: 2, says: []string{`samconfig has no stage "dev"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, out := deploy(t, c.config, c.answer, !c.anonymous)
+			code, out := deploy(t, c.config, c.account, !c.anonymous)
 			if code != c.code || (code == 0) != (out == "") {
 				t.Errorf("exits with %d, want %d:\n%s", code, c.code, out)
 			}

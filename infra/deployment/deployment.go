@@ -5,12 +5,16 @@ package deployment
 import (
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/throughline/throughline"
 )
 
 // Stage is one stage of samconfig.toml.
@@ -39,6 +43,15 @@ var howToGet = map[string]string{
 	"JwtAudience": "the aud claim of your users' tokens, or their client_id where they have no aud (Cognito)",
 	"PineconeIndexHost": "the host of the Pinecone index: \"make bootstrap-aws\" makes the index and prints it, or see " +
 		"\"Host\" in Pinecone's console",
+}
+
+// Open reads a stage from a file in the form of samconfig.toml, for the project's template.
+func Open(path, stage string) (Stage, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Stage{}, err
+	}
+	return Load(throughline.Template, text, stage)
 }
 
 // Load reads a stage from the texts of the template and of samconfig.toml.
@@ -112,6 +125,24 @@ func (s Stage) Value(name string) string {
 	}
 	p := s.parameters[name]
 	return p.Default.Value
+}
+
+// Reservation is how many concurrent executions a parameter reserves for a function. -1 reserves nothing.
+type Reservation struct {
+	Parameter, Function string
+	Executions          int
+}
+
+// Reservations lists the reservations of the stage. CoachConcurrency is that of the function coach.
+func (s Stage) Reservations() []Reservation {
+	var out []Reservation
+	for _, name := range slices.Sorted(maps.Keys(s.parameters)) {
+		function, ok := strings.CutSuffix(name, "Concurrency")
+		if n, err := strconv.Atoi(s.Value(name)); ok && err == nil {
+			out = append(out, Reservation{name, s.Stack + "-" + strings.ToLower(function), n})
+		}
+	}
+	return out
 }
 
 // placeholder matches the values of the samconfig.toml that comes with the project.

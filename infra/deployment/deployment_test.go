@@ -25,7 +25,7 @@ stack_name = "app-memory"
 region = "eu-west-1"
 parameter_overrides = [
   "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app-abc.svc.aped-1.pinecone.io",
-  "SecretName=app/memory",
+  "SecretPrefix=app/memory", "SummarizeConcurrency=-1",
 ]
 `
 
@@ -36,11 +36,20 @@ func TestStage(t *testing.T) {
 		t.Errorf("got %q in %q with the problems %v", s.Stack, s.Region, s.Problems())
 	}
 	for name, want := range map[string]string{
-		"SecretName": "app/memory", "OpenAIEmbeddingDimensions": "1536", "CorsOrigins": "", "NoSuch": "",
+		"SecretPrefix": "app/memory", "OpenAIEmbeddingDimensions": "1536", "CorsOrigins": "", "NoSuch": "",
 	} {
 		if got := s.Value(name); got != want {
 			t.Errorf("Value(%s) = %q, want %q", name, got, want)
 		}
+	}
+	want := []Reservation{
+		{"CoachConcurrency", "app-memory-coach", 50},
+		{"PromptConcurrency", "app-memory-prompt", 100},
+		{"RememberConcurrency", "app-memory-remember", 100},
+		{"SummarizeConcurrency", "app-memory-summarize", -1},
+	}
+	if diff := cmp.Diff(want, s.Reservations()); diff != "" {
+		t.Errorf("reservations (-want +got):\n%s", diff)
 	}
 	before, list, _ := strings.Cut(whole, "[\n")
 	list, _, _ = strings.Cut(list, "]")
@@ -62,8 +71,8 @@ func TestProblems(t *testing.T) {
 			"JwtIssuer=https://issuer.example.com is the example's value: the iss claim",
 		},
 		{"pattern", "https://tenant", "http://tenant", "JwtIssuer=http://tenant.auth0.com/ does not match https://.+: "},
-		{"values", "SecretName=app/memory", "LogLevel=LOUD", "LogLevel=LOUD is not one of DEBUG, INFO, WARN, ERROR: "},
-		{"unknown", "SecretName=app/memory", "SecretNam=x", "SecretNam is not a parameter of template.yaml"},
+		{"values", "SecretPrefix=app/memory", "LogLevel=LOUD", "LogLevel=LOUD is not one of DEBUG, INFO, WARN, ERROR: "},
+		{"unknown", "SecretPrefix=app/memory", "SecretPre=x", "SecretPre is not a parameter of template.yaml"},
 		{"stack", `stack_name = "app-memory"`, "", "stack_name is missing: "},
 		{"region", `region = "eu-west-1"`, "", "region is missing: "},
 	} {

@@ -80,7 +80,7 @@ func (s *system) environment(t *testing.T, f template.Function) []string {
 	maps.Copy(variables, map[string]string{
 		"TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": serve(t, newPermissionCheck(t, f.Name)),
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
-		"SECRET_NAME": "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
+		"SECRET_PREFIX": "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
 		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 	})
 	if f.Name == "coach" {

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/throughline/throughline/internal/config"
 )
 
 // reach follows a function from its main through all code of this module that it can call, and notes the calls of AWS.
@@ -24,7 +26,8 @@ type reach struct {
 	// converted are the types that were converted to an interface, methods the interfaces' methods that were called.
 	converted map[types.Type]bool
 	methods   map[*types.Func]*types.Interface
-	// actions are the actions of AWS, such as "dynamodb:Query" and, for an index, "dynamodb:Query recent".
+	// actions are the actions of AWS, such as "dynamodb:Query" and, for an index, "dynamodb:Query recent". The reading of
+	// secrets is there for each key that the code uses.
 	actions map[string]bool
 }
 
@@ -87,6 +90,9 @@ func (r *reach) function(f *ssa.Function) {
 		return
 	}
 	r.seen[f] = true
+	if key := keyUsers[f.String()]; key != "" {
+		r.actions["secretsmanager:GetSecretValue "+string(key)] = true
+	}
 	r.external(f)
 	if len(f.Blocks) > 0 {
 		r.todo = append(r.todo, f)
@@ -174,6 +180,7 @@ func (r *reach) external(f *ssa.Function) {
 
 func (r *reach) call(service, method string) {
 	switch {
+	case service == "secretsmanager" && method == "GetSecretValue": // function notes which
 	case method == "TransactWriteItems": // it needs the permissions of its parts and none of its own
 	case service == "lambda" && strings.HasPrefix(method, "Invoke"):
 		r.actions["lambda:InvokeFunction"] = true
@@ -203,6 +210,15 @@ func (r *reach) index(f *ssa.Function, c *ssa.Const) {
 	if name := constant.StringVal(c.Value); slices.Contains(indexesInCode(), name) {
 		r.actions["dynamodb:Query "+name] = true
 	}
+}
+
+// keyUsers are the functions that use a key.
+var keyUsers = map[string]config.Secret{
+	"(*" + module + "/internal/openai.Client).Complete": config.OpenAIKey,
+	"(*" + module + "/internal/openai.Client).Stream":   config.OpenAIKey,
+	"(*" + module + "/internal/openai.Client).Embed":    config.EmbeddingKey,
+	module + "/internal/pinecone.New":                   config.PineconeKey,
+	module + "/internal/httpapi.ParseCursorKey":         config.CursorKey,
 }
 
 func isNamed(t types.Type, pkg, name string) bool {

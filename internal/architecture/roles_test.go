@@ -84,7 +84,7 @@ func allowed(t *testing.T, tpl *template.Template, f template.Function) []string
 		if want := resourceOf(p, f.Name); !strings.Contains(p.Resource, want) {
 			t.Errorf("the role of %s allows %s on %q, not on %q", f.Name, p.Action, p.Resource, want)
 		}
-		out = append(out, strings.TrimSpace(p.Action+" "+p.Index()))
+		out = append(out, strings.TrimSpace(p.Action+" "+p.Index()+p.Secret()))
 	}
 	slices.Sort(out)
 	return out
@@ -110,7 +110,7 @@ func resourceOf(p template.Permission, function string) string {
 	case service == "lambda":
 		return "Function.Arn"
 	case service == "secretsmanager":
-		return ":secret:throughline-??????"
+		return ":secret:throughline/"
 	}
 	return "*" // X-Ray has no resources
 }

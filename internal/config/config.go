@@ -19,9 +19,10 @@ import (
 type Config struct {
 	TableName string `env:"TABLE_NAME,required,notEmpty"`
 	Region    string `env:"AWS_REGION" envDefault:"us-east-1"`
-	// DynamoDBEndpoint and LambdaEndpoint replace the endpoints of AWS unless they are empty.
+	// DynamoDBEndpoint, LambdaEndpoint and SecretsEndpoint replace the endpoints of AWS unless they are empty.
 	DynamoDBEndpoint string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	LambdaEndpoint   string `env:"AWS_ENDPOINT_URL_LAMBDA"`
+	SecretsEndpoint  string `env:"AWS_ENDPOINT_URL_SECRETS_MANAGER"`
 	// AccessKeyID, SecretAccessKey and SessionToken are set by Lambda from the execution role, or for local engines.
 	AccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	SecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
@@ -32,9 +33,8 @@ type Config struct {
 	Triggers Triggers
 	Auth     Auth
 
-	// SecretName is the secret of Secrets Manager that holds openaiApiKey, pineconeApiKey and cursorKey as one JSON
-	// object. It is empty where the environment holds them.
-	SecretName string `env:"SECRET_NAME"`
+	// SecretPrefix is what the names of the stage's secrets begin with. It is empty where the environment holds all keys.
+	SecretPrefix string `env:"SECRET_PREFIX"`
 	// CursorKey signs list cursors: "<version>:<base64 of 32 bytes>".
 	CursorKey string `env:"CURSOR_KEY"`
 	// FunctionName is the name of the function itself, which Lambda sets. The sweep invokes itself.

@@ -5,9 +5,7 @@ package function
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -22,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/metric"
@@ -99,39 +96,6 @@ func endpoint(url string) *string {
 		return nil
 	}
 	return &url
-}
-
-// WithSecrets fills in the keys that the environment does not have from the secret, with one remote call. Without the
-// name of a secret it does nothing.
-func WithSecrets(ctx context.Context, cfg config.Config) (config.Config, error) {
-	if cfg.SecretName == "" {
-		return cfg, nil
-	}
-	out, err := secretsmanager.NewFromConfig(awsConfig(cfg)).GetSecretValue(ctx,
-		&secretsmanager.GetSecretValueInput{SecretId: &cfg.SecretName})
-	if err != nil {
-		return cfg, fmt.Errorf("read secret %s: %w", cfg.SecretName, err)
-	}
-	var secret struct {
-		OpenAI    string `json:"openaiApiKey"`
-		Embedding string `json:"embeddingApiKey"`
-		Pinecone  string `json:"pineconeApiKey"`
-		Cursor    string `json:"cursorKey"`
-	}
-	if err := json.Unmarshal([]byte(aws.ToString(out.SecretString)), &secret); err != nil {
-		return cfg, fmt.Errorf("parse secret %s: it is not a JSON object of strings", cfg.SecretName)
-	}
-	fill(&cfg.OpenAI.APIKey, secret.OpenAI)
-	fill(&cfg.OpenAI.EmbeddingAPIKey, secret.Embedding)
-	fill(&cfg.Pinecone.APIKey, secret.Pinecone)
-	fill(&cfg.CursorKey, secret.Cursor)
-	return cfg, nil
-}
-
-func fill(target *string, value string) {
-	if *target == "" {
-		*target = value
-	}
 }
 
 // RequestID returns the invocation's id, empty outside Lambda.

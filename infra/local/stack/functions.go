@@ -114,7 +114,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
-		"CURSOR_KEY": cursorKey, "SECRET_NAME": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
+		"CURSOR_KEY": cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
 		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
 	}
 	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {

@@ -112,7 +112,7 @@ func TestFunctionsGetTheirEnvironment(t *testing.T) {
 		t.Errorf("background %+v", background)
 	}
 	if coach.PromptFunction != "throughline-prompt" || coach.OpenAI.ChatModel != "other" ||
-		coach.ChatTimeout != 7*time.Second || coach.KeepPromptText || coach.SecretName != "" ||
+		coach.ChatTimeout != 7*time.Second || coach.KeepPromptText || coach.SecretPrefix != "" ||
 		coach.Auth.Issuer != f.stack.URL() {
 		t.Errorf("coach %+v", coach)
 	}

@@ -20,6 +20,16 @@ func (p Permission) Index() string {
 	return ""
 }
 
+var secretARN = regexp.MustCompile(`:secret:[^/]+/([\w-]+)-\?{6}$`)
+
+// Secret is the key that the permission is about, or empty.
+func (p Permission) Secret() string {
+	if m := secretARN.FindStringSubmatch(p.Resource); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // LogicalID is the name of a function's resource of a kind, such as MessagesRole.
 func LogicalID(function, kind string) string {
 	return strings.ToUpper(function[:1]) + function[1:] + kind

@@ -24,14 +24,14 @@ import (
 // Handler takes requests of the function URL and answers with a stream.
 type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 
-// New builds the handler. It fetches the secret and the issuer's keys in parallel.
+// New builds the handler. It fetches the keys and the issuer's keys in parallel.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
 	// These fields are read here because cfg is written in parallel below.
 	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
 	var verifier *auth.Verifier
 	start, sctx := errgroup.WithContext(ctx)
 	start.Go(func() (err error) {
-		cfg, err = function.WithSecrets(sctx, cfg)
+		cfg, err = function.WithSecrets(sctx, cfg, config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
 		return err
 	})
 	start.Go(func() (err error) {

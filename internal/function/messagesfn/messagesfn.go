@@ -17,7 +17,7 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTP, error) {
-	cfg, err := function.WithSecrets(ctx, cfg)
+	cfg, err := function.WithSecrets(ctx, cfg, config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
-	cfg, err := function.WithSecrets(ctx, cfg)
+	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err
 	}

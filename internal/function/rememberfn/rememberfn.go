@@ -18,7 +18,7 @@ type Handler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventRe
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg)
+	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
-	cfg, err := function.WithSecrets(ctx, cfg)
+	cfg, err := function.WithSecrets(ctx, cfg, config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}

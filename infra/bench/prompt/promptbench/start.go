@@ -129,7 +129,7 @@ func (a *runtimeAPI) environment(f template.Function) []string {
 		"TABLE_NAME": "bench", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"AWS_ENDPOINT_URL_DYNAMODB": a.url(), "AWS_ENDPOINT_URL_LAMBDA": a.url(),
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name,
-		"SECRET_NAME":              "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
+		"SECRET_PREFIX":            "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
 		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 	})
 	var out []string

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
+
+	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/config"
+)
+
+// account says what the AWS account lacks. Where the caller has no right to look, it says nothing: CloudFormation will.
+func account(ctx context.Context, s deployment.Stage) []string {
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(s.Region))
+	if err == nil {
+		_, err = cfg.Credentials.Retrieve(ctx)
+	}
+	if err != nil {
+		return []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
+	}
+	return append(secrets(ctx, secretsmanager.NewFromConfig(cfg), s), concurrency(ctx, lambda.NewFromConfig(cfg), s)...)
+}
+
+// secrets says which secrets are missing.
+func secrets(ctx context.Context, client *secretsmanager.Client, s deployment.Stage) []string {
+	var out []string
+	for _, secret := range config.Secrets() {
+		name := secret.Name(s.Value("SecretPrefix"))
+		_, err := client.DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: &name})
+		if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+			out = append(out, fmt.Sprintf("the secret %s does not exist in %s: \"make bootstrap-aws ENV=%s\" makes it",
+				name, s.Region, s.Name))
+		}
+	}
+	return out
+}
+
+// unreserved is how many concurrent executions of an account cannot be reserved (AWS Lambda Developer Guide,
+// "Configuring reserved concurrency for a function").
+const unreserved = 100
+
+// concurrency says whether the account has fewer concurrent executions than the stage's functions reserve. What they
+// have reserved already counts as free.
+func concurrency(ctx context.Context, client *lambda.Client, s deployment.Stage) []string {
+	account, err := client.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+	if err != nil || account.AccountLimit == nil {
+		return nil
+	}
+	free, reserved := int(aws.ToInt32(account.AccountLimit.UnreservedConcurrentExecutions)), 0
+	var given []string
+	for _, r := range s.Reservations() {
+		// A function that is not there yet has reserved nothing.
+		held, err := client.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &r.Function})
+		if err == nil {
+			free += int(aws.ToInt32(held.ReservedConcurrentExecutions))
+		}
+		reserved += max(r.Executions, 0)
+		given = append(given, fmt.Sprintf("%s=%d", r.Parameter, r.Executions))
+	}
+	if reserved == 0 || reserved+unreserved <= free {
+		return nil
+	}
+	return []string{fmt.Sprintf("the functions reserve %d concurrent executions (%s), and Lambda keeps %d unreserved, but "+
+		"the account has %d free in %s: ask for more in Service Quotas (Lambda, Concurrent executions), or set the "+
+		"parameters to less; -1 reserves nothing", reserved, strings.Join(given, ", "), unreserved, free, s.Region)}
+}

@@ -1,0 +1,33 @@
+package config
+
+// Secret is one key that a function may read from Secrets Manager. Each key is a secret of its own, because a role can
+// allow the reading of a secret and not of a part of it.
+type Secret string
+
+// The keys, by the last part of their secrets' names. The values are the keys themselves.
+const (
+	OpenAIKey    Secret = "openai-api-key"
+	EmbeddingKey Secret = "embedding-api-key"
+	PineconeKey  Secret = "pinecone-api-key"
+	CursorKey    Secret = "cursor-key"
+)
+
+// Secrets lists all keys.
+func Secrets() []Secret { return []Secret{OpenAIKey, EmbeddingKey, PineconeKey, CursorKey} }
+
+// Name returns the name of the secret in a stage.
+func (s Secret) Name(prefix string) string { return prefix + "/" + string(s) }
+
+// Key returns where the configuration has a key.
+func (c *Config) Key(s Secret) *string {
+	switch s {
+	case OpenAIKey:
+		return &c.OpenAI.APIKey
+	case EmbeddingKey:
+		return &c.OpenAI.EmbeddingAPIKey
+	case PineconeKey:
+		return &c.Pinecone.APIKey
+	default:
+		return &c.CursorKey
+	}
+}
