@@ -67,7 +67,7 @@ func concurrency(ctx context.Context, client *lambda.Client, s deployment.Stage)
 	if reserved == 0 || reserved+unreserved <= free {
 		return nil
 	}
-	return []string{fmt.Sprintf("the functions reserve %d concurrent executions (%s), and Lambda keeps %d unreserved, but "+
-		"the account has %d free in %s: ask for more in Service Quotas (Lambda, Concurrent executions), or set the "+
+	return []string{fmt.Sprintf("the functions reserve %d concurrent executions (%s), and Lambda keeps %d unreserved, "+
+		"but the account has %d free in %s: ask for more in Service Quotas (Lambda, Concurrent executions), or set the "+
 		"parameters to less; -1 reserves nothing", reserved, strings.Join(given, ", "), unreserved, free, s.Region)}
 }
