@@ -213,8 +213,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	if out, err = f.run(t, "-apply"); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev/cursor-key (us-east-1): is kept",
-		"index app-dev (aws us-east-1): is dotproduct, 768 dimensions")
+	f.configure(t, `"SecretPrefix`, `"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "SecretPrefix`)
 	if len(f.writes) != before || f.secrets["app/dev/cursor-key"] != cursor {
 		t.Errorf("a repeat made %v", f.writes[before:])
 	}

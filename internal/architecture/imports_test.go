@@ -45,6 +45,7 @@ var importRules = map[string]importRule{
 	"internal/untrusted":    {layer: domain},
 	"internal/llm":          {layer: domain},
 	"internal/conversation": {layer: domain},
+	"internal/claims":       {layer: domain},
 	"internal/sweep":        {layer: domain},
 	"internal/longterm":     {layer: domain},
 	"internal/summary":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},

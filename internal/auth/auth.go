@@ -18,9 +18,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/time/rate"
 
+	"github.com/throughline/throughline/internal/claims"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/strictjson"
 )
 
 // Config says which tokens are valid.
@@ -103,71 +103,41 @@ func (v *Verifier) Warm(ctx context.Context) error {
 	return err
 }
 
-// claims are the claims that are read.
-type claims struct {
+// tokenClaims are the claims that are read.
+type tokenClaims struct {
 	jwt.RegisteredClaims
 	ClientID string `json:"client_id"`
-	Scope    scopes `json:"scope"`
-	Scp      scopes `json:"scp"`
 	// hasAudience is true if the token has an aud, even an empty one.
 	hasAudience bool
+	caller      claims.Claims
 }
 
-// claimNames are the names of claims.
-var claimNames = []string{"iss", "sub", "aud", "exp", "nbf", "iat", "jti", "client_id", "scope", "scp"}
-
-// UnmarshalJSON reads claims by their exact names (RFC 7519, section 4). It refuses repeated names, texts that are not
-// UTF-8, and names that differ from those of claims in case only, because encoding/json would take them for the claims.
-func (c *claims) UnmarshalJSON(raw []byte) error {
-	if err := strictjson.Check(raw); err != nil {
+// UnmarshalJSON refuses what claims.Parse refuses. After that, encoding/json finds each claim by its exact name only.
+func (c *tokenClaims) UnmarshalJSON(raw []byte) (err error) {
+	if c.caller, err = claims.Parse(raw); err != nil {
 		return err
 	}
-	var names map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &names); err != nil {
-		return err
-	}
-	for name := range names {
-		for _, known := range claimNames {
-			if name != known && strings.EqualFold(name, known) {
-				return fmt.Errorf("parse claims: %q is not %q", name, known)
-			}
-		}
-	}
-	type plain claims
+	type plain tokenClaims
 	if err := json.Unmarshal(raw, (*plain)(c)); err != nil {
 		return err
 	}
-	_, c.hasAudience = names["aud"]
-	return nil
+	var audience struct {
+		Aud json.RawMessage `json:"aud"`
+	}
+	err = json.Unmarshal(raw, &audience)
+	c.hasAudience = audience.Aud != nil
+	return err
 }
 
 // GetAudience returns aud, or client_id where there is no aud.
-func (c *claims) GetAudience() (jwt.ClaimStrings, error) {
+func (c *tokenClaims) GetAudience() (jwt.ClaimStrings, error) {
 	if !c.hasAudience && c.ClientID != "" {
 		return jwt.ClaimStrings{c.ClientID}, nil
 	}
 	return c.Audience, nil
 }
 
-// scopes are a token's scopes. They are written as one string with spaces, or as a list.
-type scopes []string
-
-// UnmarshalJSON reads both forms.
-func (s *scopes) UnmarshalJSON(raw []byte) error {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		*s = strings.Fields(text)
-		return nil
-	}
-	var list []string
-	if json.Unmarshal(raw, &list) == nil {
-		*s = list
-		return nil
-	}
-	return errors.New("parse scopes: neither text nor a list of texts")
-}
-
-// Verify checks a token and returns its user and scopes. The scopes come from scope, or from scp if scope is empty. It
+// Verify checks a token and returns its user and scopes. It
 // returns an Unauthorized error with the reason for a token that is not valid, and Unavailable if the keys could not be
 // fetched.
 func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserID, []string, error) {
@@ -178,7 +148,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserI
 	if err != nil {
 		return "", nil, err
 	}
-	var c claims
+	var c tokenClaims
 	failed := &fetchError{}
 	ctx = context.WithValue(ctx, fetchErrorKey{}, failed)
 	_, err = v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) { return key(ctx, keys, t) })
@@ -188,14 +158,11 @@ func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserI
 	case err != nil:
 		return "", nil, &fault.Error{Code: fault.Unauthorized, Message: reason(err), Op: "verify token", Err: err}
 	}
-	user := conversation.UserID(c.Subject)
-	if user.Validate() != nil {
-		return "", nil, fault.New(fault.Unauthorized, "the token's sub is not 1 to 128 printable characters")
+	user, err := c.caller.User()
+	if err != nil {
+		return "", nil, err
 	}
-	if len(c.Scope) == 0 {
-		return user, c.Scp, nil
-	}
-	return user, c.Scope, nil
+	return user, c.caller.Scopes, nil
 }
 
 // key returns the RSA key of a token: the key with the token's kid, or the issuer's only key if the token has no kid.

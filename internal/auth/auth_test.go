@@ -5,7 +5,6 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/big"
 	"net/http"
@@ -153,22 +152,7 @@ func TestGoodTokens(t *testing.T) {
 		scopes  []string
 	}{
 		"scope as text": {nil, []string{"throughline/user", "throughline/app"}},
-		"scp as a list": {jwt.MapClaims{"scope": nil, "scp": []string{"throughline/user"}}, []string{"throughline/user"}},
-		"scp as text":   {jwt.MapClaims{"scope": nil, "scp": "throughline/app"}, []string{"throughline/app"}},
-		"Cognito's access token": {jwt.MapClaims{
-			"aud": nil, "client_id": audience, "token_use": "access", "version": 2, "cognito:groups": []string{"a"},
-			"scope": "openid throughline/user",
-		}, []string{"openid", "throughline/user"}},
-		"Auth0's access token": {jwt.MapClaims{
-			"aud": []string{audience, "https://app.auth0.com/userinfo"}, "azp": "client", "gty": "password",
-			"scope": "openid throughline/app", "permissions": []string{"read"},
-		}, []string{"openid", "throughline/app"}},
-		"Okta's access token": {jwt.MapClaims{
-			"ver": 1, "cid": "client", "uid": "u", "scope": nil, "scp": []string{"openid", "throughline/app"},
-		}, []string{"openid", "throughline/app"}},
-		"aud and another client_id": {jwt.MapClaims{"client_id": "client", "scope": "x"}, []string{"x"}},
-		"no scopes":                 {jwt.MapClaims{"scope": nil}, nil},
-		"many audiences":            {jwt.MapClaims{"aud": []string{"other", audience}, "scope": "x"}, []string{"x"}},
+		"no scopes":     {jwt.MapClaims{"scope": nil}, nil},
 		"expired a moment": {
 			jwt.MapClaims{"exp": time.Now().Add(-2 * time.Second).Unix(), "scope": "x"}, []string{"x"},
 		},
@@ -220,17 +204,10 @@ func TestBadTokens(t *testing.T) {
 		"other issuer":   {i.sign(t, "a", i.claims(jwt.MapClaims{"iss": "https://elsewhere"})), "issuer"},
 		"other audience": {i.sign(t, "a", i.claims(jwt.MapClaims{"aud": "another"})), "audience"},
 		"other client":   {i.sign(t, "a", i.claims(jwt.MapClaims{"aud": nil, "client_id": "another"})), "audience"},
-		"other aud, own client_id": {
-			i.sign(t, "a", i.claims(jwt.MapClaims{"aud": "another", "client_id": audience})), "audience",
-		},
 		"empty aud, own client_id": {
 			i.sign(t, "a", i.claims(jwt.MapClaims{"aud": []string{}, "client_id": audience})), "lacks",
 		},
 		"neither aud nor client_id": {i.sign(t, "a", i.claims(jwt.MapClaims{"aud": nil})), "lacks"},
-		"no sub":                    {i.sign(t, "a", i.claims(jwt.MapClaims{"sub": nil})), "sub"},
-		"control in sub":            {i.sign(t, "a", i.claims(jwt.MapClaims{"sub": "a\x00b"})), "sub"},
-		"long sub":                  {i.sign(t, "a", i.claims(jwt.MapClaims{"sub": strings.Repeat("x", 129)})), "sub"},
-		"scope a number":            {i.sign(t, "a", i.claims(jwt.MapClaims{"scope": 7})), "malformed"},
 		"huge":                      {strings.Repeat("x", 1<<20), "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,39 +219,6 @@ func TestBadTokens(t *testing.T) {
 				t.Errorf("message %q, want one line with %q", message, tc.says)
 			}
 		})
-	}
-}
-
-// TestClaimsMeanOneThing checks that well-signed tokens are refused if another reader could take them for another
-// user's, or for valid longer.
-func TestClaimsMeanOneThing(t *testing.T) {
-	t.Parallel()
-	i := newIssuer(t, "a")
-	v := newVerifier(t, i)
-	exp := time.Now().Add(time.Hour).Unix()
-	payload := func(more string) string {
-		return fmt.Sprintf(`{"iss":%q,"aud":%q,"exp":%d%s}`, i.URL, audience, exp, more)
-	}
-	user, _, err := v.Verify(t.Context(), i.signText(t, "a", payload(`,"sub":"ann","SUBJECT":"bob"`)))
-	if err != nil || user != "ann" {
-		t.Fatalf("user %q, %v", user, err)
-	}
-	for name, more := range map[string]string{
-		"another case":            `,"sub":"ann","Sub":"bob"`,
-		"another case alone":      `,"SUB":"bob"`,
-		"a long s":                `,"sub":"ann","ſub":"bob"`,
-		"a repeated sub":          `,"sub":"ann","sub":"bob"`,
-		"a repeated, escaped sub": `,"sub":"ann","s\u0075b":"bob"`,
-		"an aud in capitals":      `,"sub":"ann","Aud":"x"`,
-		"an exp in capitals":      `,"sub":"ann","EXP":9999999999`,
-		"a scope in capitals":     `,"sub":"ann","Scope":"throughline/app"`,
-		"half a surrogate":        `,"sub":"ann\ud800"`,
-		"a replacement character": `,"sub":"ann\ufffd"`,
-		"bytes that are no UTF-8": ",\"sub\":\"ann\xff\"",
-	} {
-		if user, _, err := v.Verify(t.Context(), i.signText(t, "a", payload(more))); !fault.Is(err, fault.Unauthorized) {
-			t.Errorf("%s: user %q, %v", name, user, err)
-		}
 	}
 }
 

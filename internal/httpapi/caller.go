@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/throughline/throughline/internal/claims"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -42,36 +43,46 @@ func (c Caller) checkScope(scope string) error {
 
 type callerKey struct{}
 
-// withCaller returns a context that carries who a request comes from: a Caller, or the claims of an authorizer.
-func withCaller[C Caller | map[string]string](ctx context.Context, c C) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+// authorization is who a request comes from, or why that is not known.
+type authorization struct {
+	caller Caller
+	err    error
+}
+
+// withCaller returns a context that carries who a request comes from, or the error that callerOf returns.
+func withCaller(ctx context.Context, c Caller, err error) context.Context {
+	return context.WithValue(ctx, callerKey{}, authorization{c, err})
 }
 
 // callerOf returns the caller that the context carries, or an Unauthorized error.
 func callerOf(ctx context.Context) (Caller, error) {
-	switch c := ctx.Value(callerKey{}).(type) {
-	case Caller:
-		return c, nil
-	case map[string]string:
-		return callerFromClaims(c)
+	if a, ok := ctx.Value(callerKey{}).(authorization); ok {
+		return a.caller, a.err
 	}
 	return Caller{}, errNoToken
 }
 
-// callerFromClaims reads the claims as API Gateway passes them: every value is text, and a list is written as "[a b]".
-func callerFromClaims(claims map[string]string) (Caller, error) {
-	user := conversation.UserID(claims["sub"])
-	if user.Validate() != nil {
-		return Caller{}, fault.New(fault.Unauthorized, "the token's sub is not 1 to 128 printable characters")
+// checkedCaller returns the caller of a request whose token the authorizer of an HTTP API has checked. It reads the
+// token itself. The authorizer passes every claim as text, and a list as "[a b]". A scope in brackets looks the same
+// there, and repeated names and half surrogates are lost. The subject is that of the authorizer's claims. A token of
+// another one is refused.
+func checkedCaller(r *http.Request, subject string) (Caller, error) {
+	token, err := BearerToken(r)
+	if err != nil {
+		return Caller{}, err
 	}
-	scopes := claims["scope"]
-	if scopes == "" {
-		scopes = claims["scp"]
+	c, err := claims.OfToken(token)
+	if err != nil {
+		return Caller{}, err
 	}
-	if list, ok := strings.CutPrefix(scopes, "["); ok && strings.HasSuffix(list, "]") {
-		scopes = strings.TrimSuffix(list, "]")
+	user, err := c.User()
+	if err != nil {
+		return Caller{}, err
 	}
-	return Caller{User: user, Scopes: strings.Fields(scopes)}, nil
+	if c.Subject != subject {
+		return Caller{}, fault.New(fault.Unauthorized, "the token is not the one that was checked")
+	}
+	return Caller{User: user, Scopes: c.Scopes}, nil
 }
 
 // Verifier checks a bearer token and returns its user and scopes. It returns an Unauthorized error for a token that is
@@ -94,7 +105,7 @@ func (s *server) authenticate(v Verifier) func(http.Handler) http.Handler {
 				WriteProblem(w, s.report(r.Context(), "verify token", err))
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), Caller{User: user, Scopes: scopes})))
+			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), Caller{User: user, Scopes: scopes}, nil)))
 		})
 	}
 }

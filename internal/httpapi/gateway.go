@@ -23,8 +23,8 @@ const answerReserve = 500 * time.Millisecond
 const maxPlainResponse = 2 << 20
 
 // GatewayHandler returns a Lambda handler that puts h behind an API Gateway HTTP API (payload format 2.0). The caller
-// comes from the API's JWT authorizer. The deadline of h is a little before the end of the invocation. The handler
-// never returns an error: every failure is an HTTP response.
+// comes from the token that the API's JWT authorizer has checked. The deadline of h is a little before the end of the
+// invocation. The handler never returns an error: every failure is an HTTP response.
 func GatewayHandler(
 	h http.Handler,
 ) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -48,12 +48,9 @@ func GatewayHandler(
 	}
 }
 
-// newRequest returns the HTTP request of an event. It does not check the event: callerOf reports a sub that is not a
-// user id, and reading the body reports bad base64.
+// newRequest returns the HTTP request of an event. It does not check the event: callerOf reports a token that is not
+// good, and reading the body reports bad base64.
 func newRequest(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Request {
-	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
-		ctx = withCaller(ctx, a.JWT.Claims)
-	}
 	var body io.Reader = strings.NewReader(e.Body)
 	length := int64(len(e.Body))
 	if e.IsBase64Encoded {
@@ -70,6 +67,10 @@ func newRequest(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Req
 	}
 	if len(e.Cookies) > 0 {
 		r.Header.Set("Cookie", strings.Join(e.Cookies, "; "))
+	}
+	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
+		caller, err := checkedCaller(r, a.JWT.Claims["sub"])
+		ctx = withCaller(ctx, caller, err)
 	}
 	return r.WithContext(ctx)
 }
