@@ -1,0 +1,162 @@
+package architecture_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reviewed matches a row of docs/dependencies.md.
+var reviewed = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\S+) \\| [0-9]{4}-[0-9]{2}-[0-9]{2} \\| [^|]+ \\|")
+
+// TestDependenciesAreReviewed compares docs/dependencies.md with the direct dependencies and their versions.
+func TestDependenciesAreReviewed(t *testing.T) {
+	t.Parallel()
+	pinned := modules(t, "../..", func(m goMod) []string { return m.direct() })
+	for name, version := range modules(t, "../../tools", func(m goMod) []string { return m.tools() }) {
+		pinned[name] = version
+	}
+	for _, file := range requirementFiles(t) {
+		for name, version := range requirements(t, strings.TrimSuffix(file, ".txt")+".in") {
+			pinned[name] = version
+		}
+	}
+	engine := string(read(t, "../../infra/local/dynamodblocal/install.go"))
+	name := regexp.MustCompile(`packageName\s+= "(.+)"`).FindStringSubmatch(engine)
+	version := regexp.MustCompile(`packageVersion\s+= "(.+)"`).FindStringSubmatch(engine)
+	pinned[name[1]] = version[1]
+
+	documented := map[string]string{}
+	for _, row := range reviewed.FindAllStringSubmatch(string(read(t, "../../docs/dependencies.md")), -1) {
+		documented[row[1]] = row[2]
+	}
+	if diff := cmp.Diff(pinned, documented); diff != "" {
+		t.Errorf("the dependencies (-) and docs/dependencies.md (+) differ:\n%s", diff)
+	}
+}
+
+// goMod is a go.mod as the go command prints it.
+type goMod struct {
+	Require []struct {
+		Path, Version string
+		Indirect      bool
+	}
+	Tool []struct{ Path string }
+}
+
+// direct lists the direct dependencies.
+func (m goMod) direct() []string {
+	var out []string
+	for _, r := range m.Require {
+		if !r.Indirect {
+			out = append(out, r.Path)
+		}
+	}
+	return out
+}
+
+// tools lists the modules of the tools.
+func (m goMod) tools() []string {
+	var out []string
+	for _, tool := range m.Tool {
+		for _, r := range m.Require {
+			if tool.Path == r.Path || strings.HasPrefix(tool.Path, r.Path+"/") {
+				out = append(out, r.Path)
+			}
+		}
+	}
+	return out
+}
+
+// modules returns the versions of some modules of a go.mod.
+func modules(t *testing.T, dir string, which func(goMod) []string) map[string]string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	command.Dir = dir
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m goMod
+	if err := json.Unmarshal(out, &m); err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, path := range which(m) {
+		for _, r := range m.Require {
+			if r.Path == path {
+				versions[path] = r.Version
+			}
+		}
+	}
+	return versions
+}
+
+// TestDependenciesArePinned expects a version and a hash for every Python package that is installed. go.sum has the
+// hashes of the Go modules, and infra/local/dynamodblocal that of the engine.
+func TestDependenciesArePinned(t *testing.T) {
+	t.Parallel()
+	for _, file := range requirementFiles(t) {
+		pinned := requirements(t, file)
+		for name, version := range requirements(t, strings.TrimSuffix(file, ".txt")+".in") {
+			if pinned[name] != version {
+				t.Errorf("%s has %s %q, and %q is required", file, name, pinned[name], version)
+			}
+		}
+		for entry := range strings.SplitSeq(strings.ReplaceAll(string(read(t, file)), "\\\n", " "), "\n") {
+			if entry != "" && !strings.HasPrefix(entry, "#") && !strings.Contains(entry, " --hash=sha256:") {
+				t.Errorf("%s has no hash of %s", file, entry)
+			}
+		}
+	}
+	// The tools that write the pins are pinned by version.
+	install := regexp.MustCompile(`pip3? install (--quiet (pip-tools|uv)==\S+\n|.*--require-hashes --no-deps )`)
+	installations := 0
+	for _, file := range []string{"Makefile", ".ci/run", ".github/workflows/security.yml"} {
+		text := string(read(t, "../../"+file))
+		all := strings.Count(text, "pip install") + strings.Count(text, "pip3 install")
+		if pinned := len(install.FindAllString(text, -1)); all != pinned {
+			t.Errorf("%s installs Python packages %d times, and %d times by version and hash", file, all, pinned)
+		}
+		installations += all
+	}
+	if installations == 0 {
+		t.Error("no installation of Python packages is found")
+	}
+}
+
+func requirementFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../../tools/*/requirements.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no requirements: %v", err)
+	}
+	return append(files, "../../tools/requirements.txt")
+}
+
+// requirements returns the versions in a file of requirements.
+func requirements(t *testing.T, file string) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for line := range strings.Lines(string(read(t, file))) {
+		if name, version, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), ` \`), "=="); ok && name[0] != '#' {
+			versions[name] = version
+		}
+	}
+	return versions
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
