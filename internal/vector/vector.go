@@ -34,12 +34,16 @@ type Query struct {
 	Filter Filter
 	// Index is the name of the index that holds the user, as the user's record has it.
 	Index string
+	// Fields are the metadata fields that the matches bring. With none they bring ids and scores alone.
+	Fields []string
 }
 
 // Match is one answer of a query.
 type Match struct {
 	ID    string
 	Score float64
+	// Metadata has those of the query's fields that the record has.
+	Metadata map[string]any
 }
 
 // The record types that are not summaries.

@@ -1,0 +1,184 @@
+package rank
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The features of a candidate. Those of likeness are about 0 to 1, those that a text has or has not are 0 or 1.
+const (
+	dense         = iota // likeness of the dense vectors
+	sparse               // likeness of the sparse vectors
+	turnWords            // BM25 of the text
+	bestWords            // the same as a share of the best in the pool
+	pairWords            // BM25 of the text with the message before it
+	windowWords          // BM25 of the text with the messages before and after it
+	sessionWords         // BM25 of all candidates of its session
+	rareWords            // the share of the query's words that it has, by their rarity
+	speaker              // the query names who wrote it
+	timeWords            // it has words of time, and the query asks when
+	numberWords          // it has numbers, and the query asks how many
+	nameWords            // it has names, and the query asks who or where
+	question             // it ends with a question
+	length               // the logarithm of its number of words
+	previousDense        // dense likeness of the message before it
+	nextDense            // dense likeness of the message after it
+	aroundDense          // the better dense likeness of the messages two before and two after it
+	previousRare         // rareWords of the message before it
+	nextRare             // rareWords of the message after it
+	answers              // the message before it ends with a question, by its rareWords
+	exact                // it has the words of the query and no others
+	dated                // it is from a day that the query names
+	age                  // how old it is: 0 for now, a half after 30 days, towards 1
+	content              // how many words of content the query has: 0 for a greeting, towards 1
+	known                // the share of the query's words that the pool has, by their rarity
+	featureCount
+)
+
+// Names are the names of the features, in the order of the columns.
+var Names = [featureCount]string{
+	"dense", "sparse", "turnWords", "bestWords", "pairWords", "windowWords", "sessionWords", "rareWords", "speaker",
+	"timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "nextDense", "aroundDense",
+	"previousRare", "nextRare", "answers", "exact", "dated", "age", "content", "known",
+}
+
+// Matrix has a row of features for each candidate.
+type Matrix struct{ values []float64 }
+
+// Row returns the features of a candidate, in the order of Names.
+func (m Matrix) Row(i int) []float64 {
+	return m.values[i*featureCount : (i+1)*featureCount : (i+1)*featureCount]
+}
+
+// candidate is a candidate with what its text shows.
+type candidate struct {
+	*Candidate
+	index int // in the pool
+	text
+	// previous, next, secondPrevious and secondNext are the candidates around it in its session, or nil.
+	previous, next, secondPrevious, secondNext *candidate
+	// group is the number of its session.
+	group int
+	row   []float64
+}
+
+// halfAge is the age at which the feature age is a half.
+const halfAge = 30 * 24 * time.Hour
+
+// Features computes the features of each candidate.
+func Features(q Query, pool []Candidate) Matrix {
+	m := Matrix{make([]float64, len(pool)*featureCount)}
+	if len(pool) == 0 {
+		return m
+	}
+	query := readQuery(q)
+	candidates, groups := arrange(pool)
+	s := newScanner(query)
+	for i := range candidates {
+		c := &candidates[i]
+		c.row = m.Row(c.index)
+		c.text = s.scan(c.Text)
+	}
+	words := newWordScorer(query, candidates)
+	words.score(candidates, groups)
+	names := speakers(query, candidates)
+	for i := range candidates {
+		candidates[i].ownFeatures(query, names)
+	}
+	for i := range candidates {
+		candidates[i].neighbourFeatures()
+	}
+	return m
+}
+
+// arrange sorts the candidates by session and seq, so that the pool's order does not matter, and joins neighbours.
+func arrange(pool []Candidate) (candidates []candidate, groups int) {
+	candidates = make([]candidate, len(pool))
+	for i := range pool {
+		candidates[i] = candidate{Candidate: &pool[i], index: i}
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Seq, b.Seq),
+			cmp.Compare(a.ID, b.ID), comparePart(a.Candidate, b.Candidate))
+	})
+	for i := range candidates {
+		c := &candidates[i]
+		if i == 0 || !c.sameSession(&candidates[i-1]) {
+			groups++
+		}
+		c.group = groups - 1
+		c.join(candidates[max(0, i-maxDistance):i])
+	}
+	return candidates, groups
+}
+
+// maxDistance is how far before a candidate its neighbours are looked for. Parts of long messages share a seq.
+const maxDistance = 4
+
+// join sets the neighbours of a candidate among those before it.
+func (c *candidate) join(before []candidate) {
+	for i := range before {
+		other := &before[i]
+		if !c.sameSession(other) {
+			continue
+		}
+		switch c.Seq - other.Seq {
+		case 1:
+			c.previous, other.next = cmp.Or(c.previous, other), cmp.Or(other.next, c)
+		case 2:
+			c.secondPrevious, other.secondNext = cmp.Or(c.secondPrevious, other), cmp.Or(other.secondNext, c)
+		}
+	}
+}
+
+func (c *candidate) sameSession(other *candidate) bool {
+	return c.Session != "" && c.Session == other.Session && c.Context == other.Context
+}
+
+// ownFeatures sets the features that need no neighbour.
+func (c *candidate) ownFeatures(q query, names map[string]bool) {
+	row := c.row
+	row[dense] = 2*c.Score - row[sparse]
+	row[speaker] = flag(names[c.Role] || c.head != "" && names[c.head])
+	row[timeWords] = flag(q.when && c.hasTime)
+	row[numberWords] = flag(q.number && c.hasNumber)
+	row[nameWords] = flag(q.name && c.hasName)
+	row[question] = flag(c.asks)
+	row[length] = math.Log1p(float64(c.words))
+	row[exact] = flag(q.normalized != "" && len(c.Text) <= 4*len(q.normalized) && normalize(c.Text) == q.normalized)
+	row[dated] = q.dates.share(c.Time)
+	row[age] = 1 - math.Exp2(-float64(max(0, q.Now.Sub(c.Time)))/float64(halfAge))
+	row[content] = 1 - math.Exp2(-float64(len(q.terms))/2)
+}
+
+// neighbourFeatures sets the features of the messages around it.
+func (c *candidate) neighbourFeatures() {
+	row := c.row
+	row[previousDense], row[nextDense] = c.previous.feature(dense), c.next.feature(dense)
+	row[aroundDense] = max(c.secondPrevious.feature(dense), c.secondNext.feature(dense))
+	row[previousRare], row[nextRare] = c.previous.feature(rareWords), c.next.feature(rareWords)
+	row[answers] = c.previous.feature(question) * c.previous.feature(rareWords)
+}
+
+// feature returns a feature of a neighbour, 0 where it is not in the pool.
+func (c *candidate) feature(column int) float64 {
+	if c == nil {
+		return 0
+	}
+	return c.row[column]
+}
+
+func flag(set bool) float64 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// normalize returns a text's words in lower case, without punctuation.
+func normalize(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s), isSeparator), " ")
+}
