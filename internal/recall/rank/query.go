@@ -32,9 +32,10 @@ var (
 	asksWhen = regexp.MustCompile(`(?i)\b(?:when|how (?:long|old|recently)|since|until` +
 		`|(?:what|which) (?:date|day|month|year|time|week|weekend))\b`)
 	asksNumber = regexp.MustCompile(`(?i)\bhow (?:many|much|often|old|long|far|big|heavy|tall|fast|high)\b`)
-	asksName   = regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city|country|place` +
-		`|state|book|movie|song|band|brand|company|person|people))\b`)
-	asksUser = regexp.MustCompile(`(?i)\b(?:(?:did|have|had|do|was) (?:i|we)|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`)
+	asksName   = regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city` +
+		`|country|place|state|book|movie|song|band|brand|company|person|people))\b`)
+	asksUser = regexp.MustCompile(`(?i)\b(?:(?:did|have|had|do|was) (?:i|we)` +
+		`|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`)
 	asksTold = regexp.MustCompile(`(?i)\b(?:(?:did|have|had) you|you (?:\w+ )?(?:said|told|mention\w*|wrote|suggest\w*` +
 		`|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?|answer))\b`)
 )
@@ -95,8 +96,9 @@ var (
 		`|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
 	dayFirst   = regexp.MustCompile(`(?i)\b([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ` + months + `\b\.?,?(?: ([0-9]{4})\b)?`)
 	monthFirst = regexp.MustCompile(`(?i)\b` + months + `\b\.? ([0-9]{1,2})(?:st|nd|rd|th)?\b,?(?: ([0-9]{4})\b)?`)
-	monthOnly  = regexp.MustCompile(`(?i)\b(?:in|of|during|since|by|last|early|late|mid) ` + months + `\b,?(?: ([0-9]{4})\b)?`)
-	relative   = regexp.MustCompile(`(?i)\b(yesterday|last week|last month|([0-9]+|a|two|three) (day|week|month)s? ago)\b`)
+	monthOnly  = regexp.MustCompile(`(?i)\b(?:in|of|during|since|by|last|early|late|mid) ` + months +
+		`\b,?(?: ([0-9]{4})\b)?`)
+	relative = regexp.MustCompile(`(?i)\b(yesterday|last week|last month|([0-9]+|a|two|three) (day|week|month)s? ago)\b`)
 )
 
 // readDates finds the days that a text names.

@@ -66,7 +66,9 @@ func (w *Weights) Rank(q Query, pool []Candidate) []Result {
 		order = append(order, i)
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), pool[b].Time.Compare(pool[a].Time), cmp.Compare(pool[a].ID, pool[b].ID))
+		return cmp.Or(
+			cmp.Compare(scores[b], scores[a]), pool[b].Time.Compare(pool[a].Time), cmp.Compare(pool[a].ID, pool[b].ID),
+		)
 	})
 	results := make([]Result, len(order))
 	for n, i := range order {
@@ -80,7 +82,8 @@ func (w *Weights) Rank(q Query, pool []Candidate) []Result {
 // comparePart orders parts of one record that have the same score.
 func comparePart(a, b *Candidate) int {
 	return cmp.Or(cmp.Compare(a.Score, b.Score), a.Time.Compare(b.Time), cmp.Compare(a.Session, b.Session),
-		cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Context, b.Context))
+		cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Role, b.Role),
+		cmp.Compare(a.Context, b.Context))
 }
 
 // Probability turns the logarithm of odds into a probability.

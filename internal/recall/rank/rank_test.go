@@ -18,17 +18,21 @@ var now = time.Date(2026, 5, 20, 9, 0, 0, 0, time.UTC)
 
 // pools draws pools whose messages share words, sessions and places.
 func pools(t *rapid.T) (rank.Query, []rank.Candidate) {
-	word := rapid.SampledFrom(strings.Fields("Ann knee squat? hurts 12 yesterday Hey Ann! thanks, the Lisbon 膝 ’ Sam: May"))
+	word := rapid.SampledFrom(strings.Fields(
+		"Ann knee squat? hurts 12 yesterday Hey Ann! thanks, the Lisbon 膝 ’ Sam: May"))
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(word, 0, 9).Draw(t, "words"), " ") })
 	candidate := rapid.Custom(func(t *rapid.T) rank.Candidate {
 		return rank.Candidate{
-			ID: rapid.StringMatching(`[a-e]`).Draw(t, "id"), Session: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(t, "session"),
-			Seq: rapid.IntRange(0, 6).Draw(t, "seq"), Role: rapid.SampledFrom([]string{"user", "assistant"}).Draw(t, "role"),
+			ID:      rapid.StringMatching(`[a-e]`).Draw(t, "id"),
+			Session: rapid.SampledFrom([]string{"", "s1", "s2"}).Draw(t, "session"),
+			Seq:     rapid.IntRange(0, 6).Draw(t, "seq"), Role: rapid.SampledFrom([]string{"user", "assistant"}).Draw(t, "role"),
 			Time: now.Add(-time.Duration(rapid.IntRange(-9, 999).Draw(t, "hours")) * time.Hour), Text: text.Draw(t, "text"),
 			Score: rapid.Float64Range(-1, 1).Draw(t, "score"),
 		}
 	})
-	question := rapid.SampledFrom([]string{"When did ", "How many ", "Who is ", "What did you say about ", "", "On 3 May "})
+	question := rapid.SampledFrom([]string{
+		"When did ", "How many ", "Who is ", "What did you say about ", "", "On 3 May ",
+	})
 	query := rank.Query{Text: question.Draw(t, "question") + text.Draw(t, "query"), Now: now}
 	return query, rapid.SliceOfN(candidate, 0, 30).Draw(t, "pool")
 }
@@ -117,7 +121,9 @@ func TestFeatures(t *testing.T) {
 		day, _ := time.Parse(time.DateOnly, date)
 		return rank.Candidate{Text: "x", Time: day}
 	}
-	thanks := []rank.Candidate{said("user", "Thanks, Ann!"), said("user", "Hey Ann, one more."), said("assistant", "Hi Sam.")}
+	thanks := []rank.Candidate{
+		said("user", "Thanks, Ann!"), said("user", "Hey Ann, one more."), said("assistant", "Hi Sam."),
+	}
 	for name, tt := range map[string]struct {
 		feature, query string
 		pool           []rank.Candidate
@@ -128,7 +134,7 @@ func TestFeatures(t *testing.T) {
 		"not asked when":          {"timeWords", "Where did I run?", []rank.Candidate{said("user", "I ran last Monday")}, 0},
 		"numbers":                 {"numberWords", "How many runs?", []rank.Candidate{said("user", "I ran three times")}, 1},
 		"names":                   {"nameWords", "Where did I run?", []rank.Candidate{said("user", "I ran in Lisbon")}, 1},
-		"beginning of a sentence": {"nameWords", "Where did I run?", []rank.Candidate{said("user", "Yes. Running outside")}, 0},
+		"beginning of a sentence": {"nameWords", "Where did I run?", []rank.Candidate{said("user", "Yes. Outside")}, 0},
 		"question":                {"question", "runs", []rank.Candidate{said("user", "Did I run?")}, 1},
 		"the role that is called": {
 			"speaker", "What did Ann plan?", append([]rank.Candidate{said("assistant", "A plan")}, thanks...), 1,
@@ -157,7 +163,7 @@ func TestFeatures(t *testing.T) {
 		"other month":      {"dated", "What was in May 2025?", []rank.Candidate{at("2025-04-30")}, 0},
 		"yesterday":        {"dated", "What did I do yesterday?", []rank.Candidate{at("2026-05-19")}, 1},
 		"two weeks ago":    {"dated", "What did I do two weeks ago?", []rank.Candidate{at("2026-05-06")}, 1},
-		"courtesy":         {"content", "Good morning coach, how are you?", []rank.Candidate{said("user", "Good morning")}, 0},
+		"courtesy":         {"content", "Good morning, how are you?", []rank.Candidate{said("user", "Good morning")}, 0},
 		"words of courtesy do not match": {
 			"rareWords", "Good morning coach, how are you?", []rank.Candidate{said("user", "Good morning")}, 0,
 		},

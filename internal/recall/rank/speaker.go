@@ -37,8 +37,8 @@ const (
 	minShare = 5
 )
 
-// addresses reports whether a text calls somebody by name: "Hey Ann!", "Thanks, Ann.", "Ann, how are you?" The name is in
-// lower case. A short form counts too.
+// addresses reports whether a text calls somebody by name: "Hey Ann!", "Thanks, Ann.", "Ann, how are you?" The name is
+// in lower case. A short form counts too.
 func addresses(s, name string) bool {
 	for from := 0; ; {
 		at := indexFold(s[from:], name[:min(3, len(name))])
@@ -96,13 +96,14 @@ func closesAddress(after string) bool {
 // courtesies are words of greeting, thanks and assent. A query of nothing else asks for nothing.
 var courtesies = func() map[string]bool {
 	out := map[string]bool{}
-	for w := range strings.FieldsSeq(`hi hello hey hiya yo howdy good morning afternoon evening night day dear there everyone
-thanks thank thx cheers please welcome ok okay yes yeah yep yup no nope sure right alright fine great cool nice awesome
-perfect wow bye goodbye see you later soon take care coach assistant again all a the so very much lot for and to i'm im
-i me my how are is it its it's what's whats up doing going been how's hows today tomorrow here well sounds got
-have had lol haha sorry excuse congrats congratulations happy am that this thats that's ready let's lets start go begin
-hola gracias buenos buenas dias tardes noches hallo guten morgen tag abend danke bonjour salut merci bonsoir ciao grazie
-buongiorno ola obrigado obrigada`) {
+	for w := range strings.FieldsSeq(`
+hi hello hey hiya yo howdy good morning afternoon evening night day dear there everyone thanks thank thx
+cheers please welcome ok okay yes yeah yep yup no nope sure right alright fine great cool nice awesome perfect
+wow bye goodbye see you later soon take care coach assistant again all a the so very much lot for and to i'm
+im i me my how are is it its it's what's whats up doing going been how's hows today tomorrow here well sounds
+got have had lol haha sorry excuse congrats congratulations happy am that this thats that's ready let's lets
+start go begin hola gracias buenos buenas dias tardes noches hallo guten morgen tag abend danke bonjour salut
+merci bonsoir ciao grazie buongiorno ola obrigado obrigada`) {
 		out[w] = true
 	}
 	return out

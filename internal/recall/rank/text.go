@@ -37,7 +37,7 @@ func (s *scanner) scan(full string) text {
 	full = truncate.Bytes(full, maxTextBytes)
 	var t text
 	t.counts, t.words = s.finder.Count(full)
-	t.asks = strings.HasSuffix(strings.TrimRightFunc(full, func(r rune) bool { return unicode.IsSpace(r) || r == '"' }), "?")
+	t.asks = strings.HasSuffix(strings.TrimRight(full, " \t\n\"'"), "?")
 	if len(s.query.names) > 0 {
 		t.head = head(full)
 	}
@@ -115,14 +115,16 @@ const (
 // kinds has words of time and numbers.
 var kinds = func() map[string]kind {
 	out := map[string]kind{}
-	for w := range strings.FieldsSeq(`yesterday today tomorrow tonight ago last next week weeks weekend weekends month
-months year years day days hour hours minute minutes since recently lately soon earlier monday tuesday wednesday thursday
-friday saturday sunday january february march april may june july august september october november december summer
-winter spring autumn fall christmas birthday anniversary morning evening afternoon night`) {
+	for w := range strings.FieldsSeq(`
+yesterday today tomorrow tonight ago last next week weeks weekend weekends month months year years day days
+hour hours minute minutes since recently lately soon earlier monday tuesday wednesday thursday friday saturday
+sunday january february march april may june july august september october november december summer winter
+spring autumn fall christmas birthday anniversary morning evening afternoon night`) {
 		out[w] = timeKind
 	}
-	for w := range strings.FieldsSeq(`one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
-hundred thousand dozen once twice couple few several both first second third another`) {
+	for w := range strings.FieldsSeq(`
+one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
+dozen once twice couple few several both first second third another`) {
 		out[w] = numberKind
 	}
 	return out
