@@ -27,7 +27,7 @@ type composer struct {
 }
 
 func newComposer(lex *lexicon) *composer {
-	return &composer{lex: lex, summarizer: &summarizer{lex: lex}}
+	return &composer{lex: lex, summarizer: &summarizer{lex: lex, writer: writer{lex: lex}}}
 }
 
 // chat answers the last user message from the rest of the prompt, or asks for a search.

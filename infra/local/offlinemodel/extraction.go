@@ -4,334 +4,309 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-)
-
-// factRule makes a statement a fact of a type. The statement has to match, and must not match the exceptions.
-type factRule struct {
-	kind       string
-	confidence float64
-	match      *regexp.Regexp
-	except     *regexp.Regexp
-}
-
-const (
-	// relatives are the people that users speak of.
-	relatives = `(?:girlfriend|boyfriend|wife|husband|partner|friend|brother|sister|mother|mom|mum|father|dad|son|` +
-		`daughter|boss|colleague|neighbou?r|fianc[eé]e?|uncle|aunt|cousin|grandmother|grandfather|physio|doctor|` +
-		`trainer|teammate)`
-	// bodyParts are what users hurt.
-	bodyParts = `(?:knee|back|shoulder|hip|ankle|wrist|elbow|neck|foot|hamstring|calf|achilles|heart)s?`
-)
-
-// factRules lists the rules, the surest first. The first that matches decides.
-var factRules = []factRule{
-	{kind: "PEOPLE", confidence: 0.9, match: regexp.MustCompile(
-		`\b[Mm]y (?:\w+ )?` + relatives + `s?\b(?:'s| is| was| has| called| lives| works|,? [A-Z]\w| \w+s\b)`,
-	)},
-	{kind: "PROFILE", confidence: 0.95, match: regexp.MustCompile(
-		`(?i)\b(?:allergic to|intolerant|my name(?:'s| is)|my birthday|i was born|i(?:'m| am) (?:\d+|diabetic|` +
-			`pregnant|asthmatic|vegan|vegetarian|coeliac|celiac|injured|retired|married|single|divorced)\b)`,
-	)},
-	{
-		kind: "PROFILE", confidence: 0.9, match: regexp.MustCompile(
-			`(?i)\b(?:i (?:now |currently |still )?(?:live|work) (?:in|at|as|for|near|with)\b|i(?:'ve| have)? (?:just ` +
-				`)?moved to|i(?:'m| am) (?:from|a|an) \w+)`,
-		),
-		except: regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:bit|little|lot|huge|big|total|complete|mess|fan|tad|few|` +
-			`good|bad|lucky|terrible|great)\b`),
-	},
-	{kind: "PROFILE", confidence: 0.9, match: regexp.MustCompile(
-		`(?i)\bi (?:only have|have only|just have|don't have|have no)\b.*\b(?:bands?|barbells?|dumbbells?|` +
-			`kettlebells?|racks?|bench|gym|equipment|machines?|space)\b`,
-	)},
-	{kind: "PROFILE", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\b(?:i(?:'ve| have)? (?:tore|torn|broke|broken|sprained|strained|hurt|injured|pulled) my|my (?:left |` +
-			`right |lower |upper )*` + bodyParts + ` (?:hurts?|aches?|keeps|still|is (?:sore|injured|bad|broken|torn|stiff)))\b`,
-	)},
-	{kind: "PROFILE", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\bi (?:still )?have (?:a |an )?(?:(?:bad|torn|old|weak|stiff|chronic|injured) (?:\w+ )?` + bodyParts +
-			`|asthma|diabetes|arthritis|(?:\w+ )?allerg\w+|hernia|scoliosis|(?:\w+ )?injury|(?:\w+ )?(?:kids|children|` +
-			`dogs?|cats?))\b`,
-	)},
-	{kind: "PROJECT", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\b(?:i(?:'m| am) (?:working on|training for|preparing for|building|writing|learning|studying|saving for)|` +
-			`i(?:'ve| have)? signed up for|my (?:\w+ ){0,2}(?:program|programme|project|goal|race|marathon|competition) ` +
-			`(?:is|will be|starts|has))\b`,
-	)},
-	{kind: "PROFILE", confidence: 0.75, match: regexp.MustCompile(
-		`(?i)\bi (?:really )?(?:prefer|hate|can't (?:eat|stand)|cannot (?:eat|stand)|don't (?:eat|drink)|never eat)\b`,
-	)},
-}
-
-var (
-	// promise matches a promise or a request for a reminder, and captures the thing to do.
-	promise = regexp.MustCompile(`(?i)\b(?:i will|i'll|i need to|i have to|i must|i should|i'm going to|i am going ` +
-		`to|i promise to|i plan to|don't let me forget to|remind me to|remember to remind me to|todo:)\s+(.+)$`)
-	// idle matches promises of nothing.
-	idle = regexp.MustCompile(`(?i)^(?:be|try|see|think|let you know|go now|keep|say|admit|have to go|get going|` +
-		`talk|check|know|stop|do (?:it|that|my best)|miss|love|never|always|probably|definitely)\b`)
-	// completed matches the end of something that was open.
-	completed = regexp.MustCompile(`(?i)\b(?:i|i've|i have|we|we've)\s+(?:just |finally |already )?(?:did|done|` +
-		`finished|completed|booked|bought|sent|called|signed|sorted|ordered|fixed|paid|made|took|went|ran|wrote|` +
-		`talked|ticked off|got)\b|\bdone with\b`)
 )
 
 // extraction collects what the user's messages say.
 type extraction struct {
-	lex    *lexicon
-	from   transcript
-	facts  []any
-	opened []any
-	closed []any
-	seen   map[string]bool
+	lex     *lexicon
+	from    transcript
+	facts   []*finding
+	opened  []*finding
+	closed  []*finding
+	lookups int // comparisons with all that is known
 }
 
-// extract answers the format memory_extraction. It reads the user's statements only. It ignores questions, and what the
-// assistant or the system said.
+// maxLookups bounds the time of an extraction. No batch of the product needs as many.
+const maxLookups = 100
+
+// finding is a fact, an open loop, or the end of one.
+type finding struct {
+	rule       *factRule // of a fact
+	content    string
+	repeats    string
+	supersedes string
+	id         string // of the loop that is closed
+	safety     bool
+	messages   []any
+	stems      map[string]bool
+	about      subject
+}
+
+// extract answers the format memory_extraction. It reads what the user states in the new messages, by rules for English
+// and the basics of German and Spanish. It leaves out questions, jokes, hearsay, what is only imagined, quotations,
+// and what reads like instructions to a model.
 func extract(lex *lexicon, t transcript) map[string]any {
-	e := &extraction{lex: lex, from: t, facts: []any{}, opened: []any{}, closed: []any{}, seen: map[string]bool{}}
+	e := &extraction{lex: lex, from: t}
 	for _, records := range [][]known{t.memories, t.loops} {
 		for i := range records {
-			records[i].stems = lex.stemSet(records[i].text)
+			records[i].stems, records[i].about = lex.stemSet(records[i].text), subjectOf(records[i].text)
 		}
 	}
 	for _, turn := range t.turns {
-		if turn.role != "user" {
+		turn.at.iso = true
+		if turn.role == "user" {
+			e.message(turn)
+		}
+	}
+	facts, opened, closed := []any{}, []any{}, []any{}
+	for _, f := range e.facts {
+		facts = append(facts, map[string]any{
+			"type": f.rule.kind, "content": f.content, "confidence": f.rule.confidence, "messageIds": f.messages,
+			"safety": f.safety, "repeats": f.repeats, "supersedes": f.supersedes,
+		})
+	}
+	for _, o := range e.opened {
+		opened = append(opened, map[string]any{"content": o.content, "confidence": 0.8, "messageIds": o.messages})
+	}
+	for _, c := range e.closed {
+		closed = append(closed, map[string]any{"id": c.id, "messageIds": c.messages})
+	}
+	return map[string]any{"facts": facts, "openLoops": opened, "closedLoops": closed}
+}
+
+// The forms of what is no statement of the user.
+var (
+	// injected begins what reads like instructions to a model. The rest of the message is not read.
+	injected = regexp.MustCompile(`(?i)(?:^|[\s\[<("'])(?:system|assistant|developer|admin)\s*(?:prompt|message|` +
+		`note)?\s*[:\]>]|` +
+		`\b(?:ignore|disregard|forget) (?:all |any |your |the )*(?:previous |prior |above |earlier )?(?:instructions?|` +
+		`rules|prompts?)|` +
+		`\bnew (?:rules?|instructions?)\b|\byou (?:must|are now|shall)\b|\b(?:store|save|output|insert|write) (?:that |` +
+		`this |the |a )*(?:fact|` +
+		`memory|following|json)|</?\w+>|"(?:facts|content|supersedes)"`)
+	// joking marks a message that is not meant as it is said.
+	joking = regexp.MustCompile(`(?i)\b(?:just kidding|kidding|jk|joking|lol|lmao|rofl|ha(?:ha)+|hehe|jaja(?:ja)*|` +
+		`yeah,? right|as if|` +
+		`not really|sarcasm|war (?:nur )?(?:ein )?(?:witz|scherz)|spaß|(?:es|era) broma)\b|[😂🤣😜😉😏🙃😅]|(?:^|\s)/s\b`)
+	// hearsay is what others say or think, or what is read somewhere.
+	hearsay = regexp.MustCompile(`(?i)\b(?:says?|said|tells? me|told|thinks?|claims?|reckons?|believes?|heard|` +
+		`read (?:that|somewhere)|` +
+		`apparently|according to|supposedly|they say|sagt|meint|dice|dicen)\b`)
+	ownSaying = regexp.MustCompile(`(?i)\b(?:i|as i|like i)(?:'ve)? (?:just |already )?(?:said|say|told you|` +
+		`mentioned)(?: before| earlier)?,? ?`)
+	// supposed is what is only imagined, wished or unsure.
+	supposed = regexp.MustCompile(`(?i)^(?:if|imagine|suppose|what if|let's say|say|pretend|in a (?:perfect|parallel)|` +
+		`wenn|si)\b|` +
+		`\b(?:would|could|might|maybe|perhaps|wish|dream(?:s|ed|ing)?|hypothetically|in theory|someday|one day|i think|` +
+		`i guess|not sure|` +
+		`possibly|probably|i suspect|seems?|considering|thinking (?:about|of)|thought about|pretend|imagine|feels? like|` +
+		`as though|` +
+		`almost|nearly|practically|basically|vielleicht|würde|könnte|wäre|quizás?|tal vez|sería|podría|creo que)\b|` +
+		`'d (?:be|have|move|live|buy|` +
+		`love|like)\b|\bif (?:i|we) (?:was|were|had|moved|lived|won|could|ever)\b`)
+	// quotation is what somebody else has written.
+	quotation = regexp.MustCompile(`"[^"]*"|“[^”]*”|„[^“]*“|«[^»]*»|(?:^|\n)\s*>[^\n]*`)
+	// wishes begin a plain wish that something be remembered.
+	wishes = regexp.MustCompile(`(?i)^(?:please )?(?:(?:can|could) you )?(?:remember|note|keep in mind|don't forget|` +
+		`for the record|fyi|` +
+		`just so you know|denk daran|recuerda)(?: that|:|,| que)?\s+`)
+)
+
+// message reads one message.
+func (e *extraction) message(t turn) {
+	text := strings.ReplaceAll(t.text, "’", "'")
+	if at := injected.FindStringIndex(text); at != nil {
+		text = text[:at[0]]
+	}
+	if joking.MatchString(text) {
+		return
+	}
+	text = quotation.ReplaceAllStringFunc(text, func(quote string) string {
+		const name = 2 // words; shorter quotations name something
+		if words := strings.Fields(quote); len(words) <= name && !strings.Contains(quote, ">") {
+			return strings.Trim(quote, `"“”„«»`)
+		}
+		return " "
+	})
+	spoken := languageOf(e.lex, text)
+	for _, sentence := range splitSentences(text) {
+		if e.lookups > maxLookups {
+			return
+		}
+		if strings.HasSuffix(sentence, "?") && !promise.MatchString(strip(strings.TrimRight(sentence, "?"))) {
 			continue
 		}
-		for _, sentence := range splitSentences(turn.text) {
-			if strings.HasSuffix(sentence, "?") {
-				continue
-			}
-			for _, statement := range splitClauses(strings.ReplaceAll(oneLine(sentence), "’", "'")) {
-				e.read(statement, turn.id)
-			}
+		sentence = ownSaying.ReplaceAllString(oneLine(strings.TrimRight(sentence, "?")), "")
+		of := spoken
+		if own, sure := languageSure(e.lex, sentence); sure {
+			of = own
 		}
+		e.sentence(sentence, of, t)
 	}
-	return map[string]any{"facts": e.facts, "openLoops": e.opened, "closedLoops": e.closed}
 }
 
-// newClause matches the place in a sentence where the user begins another statement about themselves.
-var newClause = regexp.MustCompile(`(?:[,;]\s+(?:(?:and|but|because|since|so) )?|\s(?:but|because|since) )(?:I\b|my\b)`)
-
-// splitClauses cuts a sentence before each of its statements.
-func splitClauses(sentence string) []string {
-	var clauses []string
-	start := 0
-	for _, at := range newClause.FindAllStringIndex(sentence, -1) {
-		clauses = append(clauses, sentence[start:at[0]])
-		start = at[1] - len("I")
-		if strings.HasSuffix(sentence[:at[1]], "my") {
-			start = at[1] - len("my")
-		}
+// sentence reads one sentence of a message.
+func (e *extraction) sentence(sentence string, spoken language, from turn) {
+	if supposed.MatchString(strip(sentence)) {
+		return
 	}
-	return append(clauses, sentence[start:])
+	if spoken != inEnglish {
+		e.foreign(sentence, spoken, from)
+		return
+	}
+	for _, clause := range splitClauses(sharedSubject.ReplaceAllString(sentence, "${1}${2}, and I${3} ${4}")) {
+		clause = strip(wishes.ReplaceAllString(strip(clause), ""))
+		if clause == "" || hearsay.MatchString(clause) {
+			continue
+		}
+		e.statement(clause, from)
+	}
 }
 
-// read reads one statement. It ignores repetitions.
-func (e *extraction) read(statement, messageID string) {
-	const task, fact = 1.4, 1 // the least topic weights; a statement with less is not worth keeping
-	if e.seen[normal(statement)] {
+// sharedSubject matches a second predicate after the same subject: "I live in Porto and work at a bank", "I'm vegan and
+// allergic to nuts".
+var sharedSubject = regexp.MustCompile(`\b(I)((?:'m| am)?\b[^,;]*?),? and ((?:'m|am)?) ?((?:live|work|have|train|` +
+	`moved|started|take|` +
+	`tore|broke|hurt|prefer|booked|ordered|bought|called)\b)`)
+
+// statement reads one statement in English.
+func (e *extraction) statement(statement string, from turn) {
+	const fact = 1 // the least topic weight; a statement with less is not worth keeping
+	statement = splitPredicates(statement)
+	dated := from.at.resolve(statement)
+	if m := promise.FindStringSubmatch(dated); m != nil {
+		e.open(m[1], from)
 		return
 	}
-	e.seen[normal(statement)] = true
-	if m := promise.FindStringSubmatch(statement); m != nil {
-		todo := strings.TrimRight(m[1], ".! ")
-		if !idle.MatchString(todo) && e.lex.topicWeight(todo) >= task {
-			e.opened = append(e.opened, record(messageID, map[string]any{
-				"content":    capitalize(clip(todo, maxQuoteBytes)),
-				"confidence": 0.8,
-			}))
+	e.close(statement, from)
+	if endings.MatchString(statement) && e.end(statement, dated, from) {
+		return
+	}
+	for part := range strings.SplitSeq(statement, "\x00") {
+		for i := range englishFacts {
+			rule := &englishFacts[i]
+			if rule.match.MatchString(part) && e.lex.topic(part).total >= fact {
+				if (rule.except == nil || !rule.except.MatchString(part)) && !endings.MatchString(part) {
+					e.remember(rule, retellFact(e.lex, from.at.resolve(part)), part, from)
+				}
+				break
+			}
+		}
+	}
+}
+
+// splitPredicates parts two properties of one sentence: "I'm vegan and allergic to nuts".
+func splitPredicates(statement string) string {
+	return properties.ReplaceAllString(statement, "${1}\x00I'm ${2}")
+}
+
+var properties = regexp.MustCompile(`(?i)^(i(?:'m| am) [\w -]{3,30}?),? and ((?:allergic|intolerant|vegan|` +
+	`vegetarian|pregnant|diabetic|lactose)\b)`)
+
+// foreign reads a sentence in another language.
+func (e *extraction) foreign(sentence string, spoken language, from turn) {
+	if hearsay.MatchString(sentence) {
+		return
+	}
+	forms := foreignForms[spoken]
+	sentence = strings.TrimRight(sentence, ".! ")
+	if m := forms.promise.FindStringSubmatch(sentence); m != nil {
+		e.open(strings.Join(m[1:], ""), from)
+		return
+	}
+	e.close(sentence, from)
+	if endings.MatchString(sentence) {
+		if old := e.nearestOf(e.from.memories, sentence, sameMatter); old != nil {
+			e.add(&finding{
+				rule: &factRule{kind: old.kind, confidence: 0.9}, content: forms.over + capitalize(sentence) + ".",
+				supersedes: old.id,
+			}, sentence, from)
 		}
 		return
 	}
-	if completed.MatchString(statement) {
-		e.close(statement, messageID)
+	for i := range forms.facts {
+		rule := &forms.facts[i]
+		for _, at := range rule.match.FindAllStringSubmatchIndex(sentence, -1) {
+			content := string(rule.match.ExpandString(nil, rule.content, sentence, at))
+			e.remember(rule, from.at.resolve(content), sentence[at[0]:at[1]], from)
+		}
 	}
-	for _, rule := range factRules {
-		if rule.match.MatchString(statement) && e.lex.topicWeight(statement) >= fact {
-			if rule.except == nil || !rule.except.MatchString(statement) {
-				e.remember(rule, statement, messageID)
+}
+
+// foreignForms are the rules of the languages other than English.
+var foreignForms = map[language]struct {
+	facts   []factRule
+	promise *regexp.Regexp
+	over    string // introduces what the user says is over
+}{
+	inGerman: {germanFacts, regexp.MustCompile(`(?i)(?:\bich (?:muss|werde) (?:noch |unbedingt )?(.+)$|` +
+		`\berinnere mich (?:bitte )?daran,? (.+)$)`), "Der Nutzer sagt: "},
+	inSpanish: {spanishFacts, regexp.MustCompile(`(?i)(?:\b(?:tengo que|voy a|debo) (.+)$|` +
+		`\brecuérdame (?:que )?(.+)$)`), "El usuario dice: "},
+}
+
+// remember adds a fact, and names the memory that it repeats or supersedes.
+func (e *extraction) remember(rule *factRule, content, statement string, from turn) {
+	f := &finding{rule: rule, content: strings.TrimRight(clip(content, maxQuoteBytes), ". ") + ".", safety: rule.safety}
+	if old := e.nearestOf(e.from.memories, content, repeats); old != nil {
+		f.repeats = old.id
+	} else {
+		f.supersedes = e.superseded(content, statement)
+	}
+	e.add(f, content, from)
+}
+
+// add adds a fact. A fact that an earlier message of the batch states too gets the message, and one of which only one
+// can be true takes the place of the earlier one.
+func (e *extraction) add(f *finding, content string, from turn) {
+	f.stems = e.lex.stemSet(content)
+	for _, earlier := range e.facts {
+		if overlap(earlier.stems, f.stems) >= repeats {
+			if from.id != "" && !slices.Contains(earlier.messages, any(from.id)) {
+				earlier.messages = append(earlier.messages, from.id)
 			}
 			return
 		}
 	}
-}
-
-// remember adds a fact, and names the memory that it repeats or supersedes.
-func (e *extraction) remember(rule factRule, sentence, messageID string) {
-	fact := map[string]any{
-		"type": rule.kind, "content": thirdPerson(e.lex, clip(strings.TrimRight(sentence, ".! "), maxQuoteBytes)),
-		"confidence": rule.confidence,
-	}
-	fact["pinned"] = safety.MatchString(sentence)
-	if old, similarity := e.nearest(e.from.memories, sentence); old.id != "" && similarity >= repeats {
-		fact["repeats"], fact["duplicateOf"] = old.id, old.id
-	} else if old := e.superseded(sentence); old != "" {
-		fact["supersedes"] = old
-	}
-	e.facts = append(e.facts, record(messageID, fact))
-}
-
-// safety matches what must never be forgotten, such as injuries and allergies.
-var safety = regexp.MustCompile(`(?i)allerg|intoleran|diabet|asthma|pregnan|injur|tore|torn|broke|sprain|hernia|` +
-	bodyParts + ` (?:hurt|ache)`)
-
-// correction matches how people take back what they said before.
-var correction = regexp.MustCompile(`(?i)\b(no longer|not .* any ?more|actually|instead|these days|now|healed|` +
-	`recovered|used to)\b`)
-
-// superseded returns the id of the memory that a statement makes untrue, or nothing. That is a memory about a subject
-// with one truth at a time, such as a home, or one that the statement corrects explicitly. Likeness alone is not
-// enough, because a second allergy does not end the first.
-func (e *extraction) superseded(sentence string) string {
-	for _, m := range e.from.memories {
-		if sameFrame(sentence, m.text) && relative.FindString(sentence) == relative.FindString(m.text) {
-			return m.id
+	f.messages = messageIDs(from)
+	f.about = subjectOf(f.content)
+	for i, earlier := range e.facts {
+		if earlier.rule.kind == f.rule.kind && earlier.about.excludes(f.about) {
+			f.supersedes = earlier.supersedes
+			e.facts[i] = f
+			return
 		}
 	}
-	if old, similarity := e.nearest(e.from.memories, sentence); similarity >= sameMatter &&
-		correction.MatchString(sentence) {
-		return old.id
+	e.facts = append(e.facts, f)
+}
+
+// end adds the fact that something is over, where a memory says what. It reports whether there is one.
+func (e *extraction) end(statement, dated string, from turn) bool {
+	old := e.nearestOf(e.from.memories, statement, sameMatter)
+	if old == nil {
+		return false
 	}
-	return ""
-}
-
-var relative = regexp.MustCompile(relatives)
-
-// How alike two statements are, as the share of topic words they have in common.
-const (
-	repeats    = 0.75
-	sameMatter = 0.4
-)
-
-// close adds the open loop that a sentence completes, if there is one.
-func (e *extraction) close(sentence, messageID string) {
-	loop, similarity := e.nearest(e.from.loops, sentence)
-	if similarity < sameMatter {
-		return
+	kind := old.kind
+	if kind == "" {
+		kind = "PROFILE"
 	}
-	e.closed = append(e.closed, record(messageID, map[string]any{
-		"id": loop.id, "todoId": loop.id, "loopId": loop.id, "content": loop.text, "confidence": 0.8,
-	}))
+	e.add(&finding{
+		rule: &factRule{kind: kind, confidence: 0.9}, content: strings.TrimRight(retellFact(e.lex, dated), ". ") + ".",
+		supersedes: old.id,
+	}, statement, from)
+	return true
 }
 
-// nearest returns the known record that is most like a sentence, the first of equals.
-func (e *extraction) nearest(records []known, sentence string) (best known, similarity float64) {
-	stems := e.lex.stemSet(sentence)
-	for _, r := range records {
-		if alike := overlap(r.stems, stems); alike > similarity {
-			best, similarity = r, alike
-		}
+// messageIDs is the message that a finding comes from, where the prompt gives its id.
+func messageIDs(from turn) []any {
+	if from.id == "" {
+		return []any{}
 	}
-	return best, similarity
+	return []any{from.id}
 }
 
-// overlap is the share of the smaller set that is in the other. The word user, which memories speak of, counts for
-// none.
-func overlap(a, b map[string]bool) float64 {
-	shared, sizeA, sizeB := 0, len(a), len(b)
-	if a["user"] {
-		sizeA--
-	}
-	if b["user"] {
-		sizeB--
-	}
-	for stem := range a {
-		if stem != "user" && b[stem] {
-			shared++
-		}
-	}
-	return float64(shared) / float64(max(1, min(sizeA, sizeB)))
-}
-
-// frames match statements of which only one can be true at a time.
-var frames = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(?:lives?|moved|relocated|moving) (?:in|to)\b`),
-	regexp.MustCompile(`(?i)\bworks? (?:at|as|for)\b`),
-	regexp.MustCompile(`(?i)\bname(?:'s| is)\b`),
-	regexp.MustCompile(`(?i)\b(?:training|preparing) for\b`),
-}
-
-func sameFrame(a, b string) bool {
-	return slices.ContainsFunc(frames, func(f *regexp.Regexp) bool { return f.MatchString(a) && f.MatchString(b) })
-}
-
-// record adds the id of the message that a finding comes from, where the prompt gives it.
-func record(messageID string, fields map[string]any) map[string]any {
-	ids := []any{}
-	if messageID != "" {
-		ids = append(ids, messageID)
-		fields["messageId"] = messageID
-	}
-	fields["messageIds"] = ids
-	return fields
-}
-
-// topicWeight is the weight of all topic words of a text together.
-func (lex *lexicon) topicWeight(text string) float64 { return lex.topic(text).total }
-
-// firstPerson lists the phrases that need more than another ending of the verb. Their order matters.
-var firstPerson = []struct {
-	from *regexp.Regexp
-	to   string
-}{
-	{regexp.MustCompile(`(?i)\bi(?:'m| am)\b`), "the user is"},
-	{regexp.MustCompile(`(?i)\bi(?:'ve| have)\b`), "the user has"},
-	{regexp.MustCompile(`(?i)\bi was\b`), "the user was"},
-	{regexp.MustCompile(`(?i)\bi(?:'ll| will)\b`), "the user will"},
-	{regexp.MustCompile(`(?i)\bi(?:'d| would)\b`), "the user would"},
-	{regexp.MustCompile(`(?i)\bi don't\b`), "the user doesn't"},
-	{regexp.MustCompile(`(?i)\bi do\b`), "the user does"},
-	{regexp.MustCompile(`(?i)\bmyself\b`), "themselves"},
-	{regexp.MustCompile(`(?i)\bmine\b`), "theirs"},
-	{regexp.MustCompile(`(?i)\bme\b`), "them"},
-	{regexp.MustCompile(`(?i)\bmy\b`), "the user's"},
-}
-
-var (
-	firstPersonVerb = regexp.MustCompile(`(?i)\bi ((?:only|also|really|always|usually|never|currently|just|still|` +
-		`often|now) )?([a-z]+)\b`)
-	loneFirstPerson = regexp.MustCompile(`\bI\b`)
-	modalVerb       = regexp.MustCompile(`^(?:can|could|will|would|should|might|must|may|had|did|was|cannot|\w+ed)$`)
-)
-
-// thirdPerson turns a sentence of the user into one about the user, as far as rules can.
-func thirdPerson(lex *lexicon, sentence string) string {
-	for _, phrase := range firstPerson {
-		sentence = phrase.from.ReplaceAllString(sentence, phrase.to)
-	}
-	sentence = firstPersonVerb.ReplaceAllStringFunc(sentence, func(found string) string {
-		m := firstPersonVerb.FindStringSubmatch(found)
-		return "the user " + m[1] + presentTense(lex, m[2])
-	})
-	return capitalize(loneFirstPerson.ReplaceAllString(sentence, "the user"))
-}
-
-// presentTense returns a verb in the third person. Past forms and modal verbs do not change.
-func presentTense(lex *lexicon, verb string) string {
-	_, irregularPast := lex.forms[verb]
+// retellFact puts a statement of the user into the third person.
+func retellFact(lex *lexicon, statement string) string {
+	v := voiceOf(lex, "user")
+	r := v.retell(statement)
 	switch {
-	case irregularPast || modalVerb.MatchString(verb):
-		return verb
-	case verb == "have":
-		return "has"
-	case strings.HasSuffix(verb, "y") && len(verb) > 1 && !strings.ContainsRune("aeiou", rune(verb[len(verb)-2])):
-		return verb[:len(verb)-1] + "ies"
-	case strings.HasSuffix(verb, "o"), strings.HasSuffix(verb, "s"), strings.HasSuffix(verb, "sh"),
-		strings.HasSuffix(verb, "ch"), strings.HasSuffix(verb, "x"):
-		return verb + "es"
+	case r.singular != "":
+		return "The user " + r.singular
+	case r.plural != "":
+		return "The user says that they " + r.plural
+	case r.owned != "":
+		return "The user's " + r.owned
 	default:
-		return verb + "s"
+		return capitalize(r.text)
 	}
-}
-
-func capitalize(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
 }

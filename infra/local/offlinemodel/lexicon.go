@@ -191,7 +191,7 @@ func capitalKind(text string, words []word, i int, sentenceStart, previousIsName
 }
 
 // splitSentences cuts a text at sentence ends and line breaks. It trims sentences and drops empty ones. A full stop
-// ends a sentence only before white space, so that "2.5 kg" stays whole.
+// ends a sentence only before white space, so that "2.5 kg" stays whole, and not after a title.
 func splitSentences(text string) []string {
 	var sentences []string
 	start := 0
@@ -206,7 +206,7 @@ func splitSentences(text string) []string {
 		case '\n', '\r':
 			cut(i)
 		case '.', '!', '?':
-			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\t' {
+			if (i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\t') && !abbreviated(text[start:i+1]) {
 				cut(i + 1)
 			}
 		}
@@ -214,6 +214,13 @@ func splitSentences(text string) []string {
 	cut(len(text))
 	return sentences
 }
+
+// abbreviated reports whether a text ends with an abbreviation of a title, whose full stop ends no sentence.
+func abbreviated(text string) bool {
+	return titles[text[strings.LastIndexAny(text, " \t(")+1:]]
+}
+
+var titles = wordSet("Dr. Mr. Mrs. Ms. Prof. St. Sr.")
 
 // clip shortens a text to at most limit bytes, if possible at the end of a word, and marks the cut with an ellipsis.
 func clip(text string, limit int) string {

@@ -4,10 +4,13 @@
 //
 // It is deterministic: the same request gets the same answer, apart from the time of its creation. Embeddings place
 // texts by their words, word forms and small fields of meaning. Chat answers quote the parts of the prompt that they
-// use, so that a person sees the memory work. Summaries and extractions consist of sentences of the request.
+// use, so that a person sees the memory work. Summaries retell the weightiest statements of the request in the third
+// person by rules of grammar, and keep what the user still has to do. Extractions find facts, promises and what is done
+// by patterns: of English, and the commonest ones of German and Spanish.
 //
-// It is not a language model. It understands nothing, invents nothing, follows no instruction in a prompt, and speaks
-// English only. It calls itself [ModelID] in every response.
+// It is not a language model. It understands nothing, invents nothing and follows no instruction in a prompt. What a
+// pattern does not foresee is not found. Summaries quote German and Spanish, and everything else is English. It calls
+// itself [ModelID] in every response.
 package offlinemodel
 
 import (

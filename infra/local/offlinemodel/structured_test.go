@@ -72,12 +72,12 @@ func TestSummaryKeepsContentWords(t *testing.T) {
 	second := summarize(t, client, first, "user: Thanks!\nassistant: (throughline-offline) You said: Lisbon.\n"+
 		"user: My wife Ana wants to join me for the Porto half marathon in October.")
 	third := summarize(t, client, second, "user: lol ok\nassistant: :)")
-	const swap = "I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home"
+	const swap = "The user wants to swap barbell hip thrusts for banded glute bridges; they only have bands at home"
 	for name, tt := range map[string]struct {
 		summary      string
 		want, absent []string
 	}{
-		"first": {first, []string{"The user said: ", swap, "knee", "Zermatt", "12 March", "3x8"}, []string{"Hi coach"}},
+		"first": {first, []string{swap, "knee", "Zermatt", "12 March", "3x8"}, []string{"Hi coach"}},
 		"incremental": {second, []string{swap, "Zermatt", "Ana", "Porto half marathon", "October"}, []string{
 			"Lisbon",
 			"Thanks",
@@ -134,7 +134,7 @@ func TestSummaryReadsThePrompt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := askFor(t, client, "session_summary", summarySchema, input)
-			for _, part := range []string{"The user said: I live in Porto", "rowing machine"} {
+			for _, part := range []string{"The user lives in Porto. They bought a rowing machine."} {
 				if !strings.Contains(text, part) {
 					t.Errorf("no %q in %s", part, text)
 				}
@@ -187,17 +187,17 @@ func TestExtraction(t *testing.T) {
 		facts  []string // "TYPE content"
 		opened []string
 	}{
-		{"I'm allergic to latex.", []string{"PROFILE The user is allergic to latex"}, nil},
-		{"My name is Rui.", []string{"PROFILE The user's name is Rui"}, nil},
+		{"I'm allergic to latex.", []string{"PROFILE The user is allergic to latex."}, nil},
+		{"My name is Rui.", []string{"PROFILE The user's name is Rui."}, nil},
 		{
 			"I want to swap hip thrusts for bridges, I only have bands at home",
-			[]string{"PROFILE The user only has bands at home"},
+			[]string{"PROFILE The user only has bands at home."},
 			nil,
 		},
-		{"I moved to Braga last week!", []string{"PROFILE The user moved to Braga last week"}, nil},
-		{"My left knee hurts since Sunday.", []string{"PROFILE The user's left knee hurts since Sunday"}, nil},
-		{"My wife Ana is a nurse.", []string{"PEOPLE The user's wife Ana is a nurse"}, nil},
-		{"I'm training for the Lisbon marathon.", []string{"PROJECT The user is training for the Lisbon marathon"}, nil},
+		{"I moved to Braga last week!", []string{"PROFILE The user moved to Braga last week."}, nil},
+		{"My left knee hurts since Sunday.", []string{"PROFILE The user's left knee hurts since Sunday."}, nil},
+		{"My wife Ana is a nurse.", []string{"PEOPLE The user's wife Ana is a nurse."}, nil},
+		{"I'm training for the Lisbon marathon.", []string{"PROJECT The user is training for the Lisbon marathon."}, nil},
 		{"I’ll book the physio for Monday.", nil, []string{"Book the physio for Monday"}},
 		{"Remind me to buy running shoes", nil, []string{"Buy running shoes"}},
 		{"I'm a bit tired today.", nil, nil},
@@ -295,7 +295,7 @@ func TestSchemasAreFilled(t *testing.T) {
 	note := `{"type":"object","properties":{"note":{"type":"string"},"more":{"type":["string","null"]}},` +
 		`"required":["note","more"],"additionalProperties":false}`
 	got := askFor(t, client, "note", note, "user: I finished my first 10 km run.")
-	if want := `{"more":null,"note":"The user said: I finished my first 10 km run."}`; got != want {
+	if want := `{"more":null,"note":"The user finished their first 10 km run."}`; got != want {
 		t.Errorf("note %s, want %s", got, want)
 	}
 }

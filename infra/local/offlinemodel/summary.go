@@ -1,41 +1,24 @@
 package offlinemodel
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
-// The parts of a summary and their lengths in bytes.
+// The parts of a summary and their lengths in bytes. Together they are at most 600.
 const (
-	sentenceRoom = 470
-	previousRoom = 230 // of it, reserved for the summary so far
-	termRoom     = 130
-	unitBytes    = 220 // the longest piece of one sentence
+	sentenceRoom = 460
+	previousRoom = 250 // of it, reserved for the summary so far
+	openRoom     = 130
+	unitBytes    = 220 // the longest statement
 )
 
-// How a summary introduces what it repeats. A later summary recognises these words when it reads an earlier one.
-const (
-	userSaid   = "The user said: "
-	userAsked  = "The user asked: "
-	coachSaid  = "The coach said: "
-	coachAsked = "The coach asked: "
-	alsoSaid   = "Also mentioned: "
-)
-
-// summarizer writes summaries out of the sentences that it is given.
-type summarizer struct{ lex *lexicon }
-
-// unit is a sentence that may go into a summary.
-type unit struct {
-	lead     string // how it is introduced; empty for prose
-	text     string
-	previous bool
-	trust    float64
-	stems    map[string]bool
+// summarizer writes summaries out of the statements that it is given.
+type summarizer struct {
+	lex    *lexicon
+	writer writer
 }
 
 // rate rates a conversation by its words. The confidence rises with the number of the user's messages.
@@ -58,29 +41,31 @@ func rate(t transcript) map[string]any {
 
 // The words by which a conversation is rated.
 var (
-	goalWords     = regexp.MustCompile(`(?i)\b(goals?|want to|would like to|aim\w*|plan(ning)? to|train(ing)? for)\b`)
+	goalWords     = regexp.MustCompile(`(?i)\b(goals?|wants? to|would like to|aim\w*|plan(ning)? to|train(ing)? for)\b`)
 	progressWords = regexp.MustCompile(`(?i)\b(finished|completed|managed|improved|progress\w*|personal best|pr|did)\b`)
 	feelingWords  = regexp.MustCompile(`(?i)\b(feel\w*|felt|happy|sad|tired|stress\w*|anxious|proud|worr\w*|excited)\b`)
 )
 
-// summarize repeats the most informative sentences of the summary so far and of the new messages, in their order. It
-// then lists terms from the sentences that did not fit. The same transcript always gives the same summary.
+// summarize retells the most informative statements of the summary so far and of the new messages in their order, in
+// the third person. What the user still has to do stands at the end. The same transcript always gives the same summary.
 func (s *summarizer) summarize(t transcript) string {
 	if len(t.details) > 0 && len(t.turns) == 0 {
-		return clip("The app recorded: "+strings.Join(t.details, "; ")+".", sentenceRoom+termRoom)
+		return clip("The app recorded: "+strings.Join(t.details, "; ")+".", sentenceRoom+openRoom)
 	}
-	old, carried := s.previousUnits(t.previous)
+	old, open := s.previousUnits(t.previous)
 	recent := s.turnUnits(t.turns)
 	reserve := 0 // for the summary so far, which may also use what the new messages leave
 	for _, u := range old {
 		reserve = min(reserve+u.size(), previousRoom)
 	}
-	covered := map[string]bool{}
-	fresh, used := s.pick(recent, sentenceRoom-reserve, covered)
-	kept, _ := s.pick(old, sentenceRoom-used, covered)
-	text := render(append(kept, fresh...))
-	if list := joinWithin(s.terms(append(old, recent...), carried, covered), termRoom); list != "" {
-		text = strings.TrimSpace(text + " " + alsoSaid + list + ".")
+	choice := selection{lex: s.lex, covered: map[string]bool{}, taken: make([]bool, len(old)+len(recent))}
+	all := append(old, recent...)
+	choice.pick(all, len(old), len(all), sentenceRoom-reserve)
+	choice.pick(all, 0, len(old), sentenceRoom)
+	choice.pick(all, len(old), len(all), sentenceRoom) // what the summary so far has left
+	text := render(choice.of(all))
+	if list := s.openLoops(open, t.turns); list != "" {
+		text = strings.TrimSpace(text + " " + openLead + list + ".")
 	}
 	if text == "" {
 		return fallback(t)
@@ -90,227 +75,240 @@ func (s *summarizer) summarize(t transcript) string {
 
 // fallback summarises a conversation in which nothing of weight was said.
 func fallback(t transcript) string {
-	for _, turn := range t.turns {
-		if text := oneLine(turn.text); turn.role == "user" && text != "" {
-			return userSaid + clip(text, unitBytes)
-		}
-	}
 	if t.previous != "" {
 		return clip(oneLine(t.previous), sentenceRoom)
+	}
+	for _, turn := range t.turns {
+		if turn.role == "user" {
+			return "The user made small talk."
+		}
 	}
 	return "Nothing was said yet."
 }
 
-// previousUnits splits the summary so far into its sentences and the terms that it lists.
-func (s *summarizer) previousUnits(previous string) (units []unit, terms []string) {
-	for _, sentence := range splitSentences(previous) {
-		if list, ok := strings.CutPrefix(sentence, alsoSaid); ok {
-			terms = append(terms, strings.Split(strings.TrimRight(list, "."), ", ")...)
-			continue
-		}
-		lead := ""
-		for _, known := range []string{userSaid, userAsked, coachSaid, coachAsked} {
-			if rest, ok := strings.CutPrefix(sentence, known); ok {
-				lead, sentence = known, rest
-				break
-			}
-		}
-		pieces := []string{sentence}
-		if lead != "" {
-			pieces = strings.Split(sentence, "; ")
-		}
-		for _, piece := range pieces {
-			units = append(units, s.newUnit(unit{lead: lead, text: piece, previous: true, trust: 0.9}))
-		}
-	}
-	return units, terms
-}
-
-// turnUnits splits the new messages into sentences. It leaves out what this model said, which only repeats the prompt.
+// turnUnits splits the new messages into statements. It leaves out what this model said, which only repeats the prompt.
 func (s *summarizer) turnUnits(turns []turn) []unit {
 	var units []unit
-	for _, turn := range turns {
+	for i, turn := range turns {
 		if turn.role == "system" || strings.Contains(turn.text, ownMark) {
 			continue
 		}
+		reply := ""
+		if turn.role == "assistant" && i+1 < len(turns) && turns[i+1].role == "user" {
+			reply = replyOf(turns[i+1].text)
+		}
+		spoken := languageOf(s.lex, turn.text)
 		for _, sentence := range splitSentences(turn.text) {
-			u := unit{lead: userSaid, text: sentence, trust: 1}
-			asks := strings.HasSuffix(sentence, "?")
-			switch {
-			case turn.role == "assistant" && asks:
-				u.lead, u.trust = coachAsked, 0.3
-			case turn.role == "assistant":
-				u.lead, u.trust = coachSaid, 0.5
-			case asks:
-				u.lead, u.trust = userAsked, 0.7
+			for _, statement := range s.statements(sentence, turn.role) {
+				u, ok := s.unit(turn.at.resolve(statement), turn.role, spoken)
+				if !ok || turn.role == "user" && promise.MatchString(strip(statement)) {
+					continue
+				}
+				if u.turn = i; u.proposal {
+					u.reply = reply
+				}
+				units = append(units, s.weigh(u))
 			}
-			units = append(units, s.newUnit(u))
 		}
 	}
 	return units
 }
 
-// weighty matches a sentence worth keeping: a wish, change, decision, ailment or result.
-var weighty = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|want\w*|need\w*|prefer\w*|` +
-	`decid\w*|plan\w*|goal\w*|injur\w*|hurts?|pain\w*|allerg\w*|can't|cannot|only have|finished|completed|personal ` +
-	`best|pr|name is|my (wife|husband|partner|son|daughter|brother|sister|mother|father|friend))\b`)
-
-func (s *summarizer) newUnit(u unit) unit {
-	u.text = clip(oneLine(u.text), unitBytes)
-	if !u.asks() {
-		u.text = strings.TrimRight(u.text, ".!? ")
+// statements splits a sentence of the user into what it says about them.
+func (s *summarizer) statements(sentence, role string) []string {
+	sentence = clip(plainQuotes.Replace(oneLine(sentence)), unitBytes)
+	const short = 130 // bytes; what fits one sentence of the summary stays whole
+	clauses := splitClauses(sentence)
+	if role == "assistant" || strings.HasSuffix(sentence, "?") ||
+		len(sentence) < short && !slices.ContainsFunc(clauses, promise.MatchString) {
+		return []string{sentence}
 	}
-	if weighty.MatchString(u.text) {
+	return clauses
+}
+
+// plainQuotes are the marks that would look like the ends of a quotation in a summary.
+var plainQuotes = strings.NewReplacer("’", "'", "“", "'", "”", "'", `"`, "'")
+
+// replies are how users take what the coach proposes.
+var replies = []struct {
+	form *regexp.Regexp
+	text string
+}{
+	{
+		regexp.MustCompile(`(?i)^(?:no\b|nope|i'd rather not|i don't (?:think|want)|i can't|not really|i won't)`),
+		", but the user did not agree",
+	},
+	{regexp.MustCompile(`(?i)^(?:(?:oh|ok|okay|haha|well),? )?(?:yes|yeah|yep|sure|sounds (?:good|great|fine|perfect)|` +
+		`deal|agreed|` +
+		`(?:good|great|nice) idea|i like (?:that|it)|let's do|that works|works for me|perfect|ok(?:ay)?[,.!]? (?:deal|` +
+		`i'll)|` +
+		`fine,? i'll|will do|i'll (?:do|try) (?:that|it))`), ", and the user agreed"},
+}
+
+func replyOf(text string) string {
+	text = strings.ReplaceAll(text, "’", "'")
+	for _, r := range replies {
+		if r.form.MatchString(text) {
+			return r.text
+		}
+	}
+	return ""
+}
+
+// unit retells a statement of a speaker. A statement in another language is quoted.
+func (s *summarizer) unit(statement, role string, spoken language) (unit, bool) {
+	var u unit
+	var ok bool
+	switch {
+	case spoken != inEnglish:
+		u, ok = unit{quote: strings.TrimSpace(statement), actor: theUser}, len(statement) > len("Alles klar.")
+		if role == "assistant" {
+			u.actor = theCoach
+		}
+	case role == "assistant":
+		u, ok = s.writer.coach(statement)
+	default:
+		u, ok = s.writer.user(statement)
+	}
+	u.text, u.trust = statement, 1
+	asks := strings.HasSuffix(statement, "?")
+	switch {
+	case role == "assistant" && u.proposal && !asks:
+		u.trust = 0.6
+	case role == "assistant":
+		u.trust = 0.4
+	case asks:
+		u.trust = 0.7
+	}
+	return u, ok
+}
+
+var (
+	// weighty matches a statement worth keeping: a wish, change, decision, ailment or result.
+	weighty = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|want\w*|need\w*|prefer\w*|` +
+		`decid\w*|plan\w*|goal\w*|can't|cannot|only (?:have|has)|finished|completed|personal best|pr|name is|` +
+		`sign(?:ed)? up|` +
+		`vegan|vegetarian|(?:my|their|user's) (wife|husband|partner|son|daughter|brother|sister|mother|father|friend))\b`)
+	// vague matches a statement that says little alone, because it is about what was said before it.
+	vague = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|he|she|they're|there)\b|\bsaid that (?:it|that|this)\b`)
+)
+
+// weigh decides what a unit is worth.
+func (s *summarizer) weigh(u unit) unit {
+	if safety.MatchString(u.text) && u.actor != theCoach {
+		u.trust *= 2
+	} else if weighty.MatchString(u.text) {
 		u.trust *= 1.5
 	}
+	if vague.MatchString(strip(u.text)) {
+		u.trust *= 0.5
+	}
+	if u.reply != "" {
+		u.trust *= 1.3
+	}
 	u.stems = s.lex.stemSet(u.text)
+	for _, word := range reportWords {
+		delete(u.stems, word)
+	}
 	return u
 }
 
-// pick chooses units while they fit, at each step the one that adds most for its length, and returns them in their
-// order. covered holds the stems that are in the summary already; pick adds those of its choice.
-func (s *summarizer) pick(units []unit, room int, covered map[string]bool) (chosen []unit, used int) {
-	const enough = 0.9 // a sentence that adds less is small talk
-	taken := make([]bool, len(units))
+// reportWords are the stems that summaries add to what was said.
+var reportWords = []string{"user", "coach", "say", "ask", "suggest", "propos", "advis", "agre", "mention", "promis"}
+
+// selection is what goes into a summary.
+type selection struct {
+	lex     *lexicon
+	taken   []bool
+	covered map[string]bool // the stems of what is taken
+	used    int             // bytes
+}
+
+// pick takes units from the first up to the end while they fit into the room, at each step the one that adds most for
+// its length.
+func (c *selection) pick(units []unit, first, end, room int) {
+	const enough = 0.9 // a statement that adds less is small talk
 	for {
 		best, bestGain := -1, 0.0
-		for i, u := range units {
-			gain := s.gain(u, covered)
-			if taken[i] || gain < enough || used+u.size() > room {
+		for i, u := range units[first:end] {
+			if c.taken[first+i] || c.used+u.size() > room {
 				continue
 			}
-			if gain /= math.Sqrt(float64(u.size())); gain > bestGain {
-				best, bestGain = i, gain
+			if gain := c.gain(u); gain >= enough && gain/math.Sqrt(float64(u.size())) > bestGain {
+				best, bestGain = first+i, gain/math.Sqrt(float64(u.size()))
 			}
 		}
 		if best < 0 {
-			break
+			return
 		}
-		taken[best] = true
-		used += units[best].size()
+		c.taken[best] = true
+		c.used += units[best].size()
 		for stem := range units[best].stems {
-			covered[stem] = true
+			c.covered[stem] = true
 		}
 	}
-	for i, u := range units {
-		if taken[i] {
-			chosen = append(chosen, u)
-		}
-	}
-	return chosen, used
 }
 
-// asks reports whether the unit is a question. A question is a sentence of its own.
-func (u unit) asks() bool { return u.lead == userAsked || u.lead == coachAsked }
-
-func (u unit) size() int { return len(u.lead) + len(u.text) + len(". ") }
-
 // gain is what a unit would add to a summary. Everyday words add next to nothing.
-func (s *summarizer) gain(u unit, covered map[string]bool) float64 {
+func (c *selection) gain(u unit) float64 {
 	hundredths := 0 // a sum of whole numbers does not depend on the order of a map's keys
 	for stem := range u.stems {
-		if !covered[stem] {
-			weight := s.lex.weight(stem)
+		if !c.covered[stem] {
+			weight := c.lex.weight(stem)
 			hundredths += int(100 * weight * weight)
 		}
 	}
 	return u.trust * float64(hundredths) / 100
 }
 
-// render writes units as prose. Neighbours with the same introduction share it.
-func render(units []unit) string {
-	var out strings.Builder
+// of returns the units that are taken, in their order.
+func (c *selection) of(units []unit) (chosen []unit) {
 	for i, u := range units {
-		shares := i > 0 && u.lead != "" && !u.asks() && units[i-1].lead == u.lead
-		switch {
-		case shares:
-			out.WriteString("; ")
-		case i > 0:
-			out.WriteString(" ")
-		}
-		if !shares {
-			out.WriteString(u.lead)
-		}
-		out.WriteString(u.text)
-		next := i+1 < len(units) && u.lead != "" && units[i+1].lead == u.lead
-		if !u.asks() && !next {
-			out.WriteString(".")
+		if c.taken[i] {
+			chosen = append(chosen, u)
 		}
 	}
-	return out.String()
+	return chosen
 }
 
-// terms lists the words that have a topic and are not in the chosen sentences, by frequency and weight. Terms of the
-// summary so far count double.
-func (s *summarizer) terms(units []unit, carried []string, covered map[string]bool) []string {
-	type term struct {
-		word  string
-		count float64
-	}
-	var order []string
-	counted := map[string]*term{}
-	add := func(w string, count float64) {
-		stem := s.lex.stem(strings.ToLower(w))
-		if covered[stem] || s.lex.stop[strings.ToLower(w)] || s.lex.weight(stem) < 1 || !meaningful(w) {
-			return
+// openLoops lists what the user still has to do: what was open before and is not done since, and what the new messages
+// add, the newest last.
+func (s *summarizer) openLoops(open []string, turns []turn) string {
+	for _, turn := range turns {
+		if turn.role != "user" || strings.Contains(turn.text, ownMark) {
+			continue
 		}
-		if counted[stem] == nil {
-			counted[stem] = &term{word: w}
-			order = append(order, stem)
-		}
-		counted[stem].count += count
-	}
-	for _, w := range carried {
-		add(strings.TrimSpace(w), 2)
-	}
-	for _, u := range units {
-		for _, w := range splitWords(u.text) {
-			if w.kind != vocativeWord {
-				add(u.text[w.start:w.end], u.trust)
+		for _, sentence := range splitSentences(plainQuotes.Replace(turn.text)) {
+			for _, statement := range splitClauses(oneLine(sentence)) {
+				if completed.MatchString(statement) {
+					open = slices.DeleteFunc(open, func(loop string) bool {
+						return overlap(s.lex.stemSet(loop), s.lex.stemSet(statement)) >= sameMatter
+					})
+				}
+				if todo := s.todo(turn.at.resolve(statement)); todo != "" && !slices.Contains(open, todo) {
+					open = append(open, todo)
+				}
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		return cmp.Compare(counted[b].count*s.lex.weight(b), counted[a].count*s.lex.weight(a))
-	})
-	words := make([]string, len(order))
-	for i, stem := range order {
-		words[i] = counted[stem].word
+	used, first := 0, len(open)
+	for first > 0 && used+len(open[first-1])+len("; ") < openRoom-len(openLead) {
+		first--
+		used += len(open[first]) + len("; ")
 	}
-	return words
+	return strings.Join(open[first:], "; ")
 }
 
-// maxTags is how many topics a conversation has at most.
-const maxTags = 5
-
-// tags returns the topics of the summary so far and of the new messages: the words that have most weight, in lower
-// case.
-func (s *summarizer) tags(t transcript) []any {
-	old, carried := s.previousUnits(t.previous)
-	words := s.terms(append(old, s.turnUnits(t.turns)...), carried, map[string]bool{})
-	tags := []any{}
-	for _, word := range words[:min(len(words), maxTags)] {
-		tags = append(tags, strings.ToLower(word))
+// todo is what a statement of the user promises, told about the user, or nothing.
+func (s *summarizer) todo(statement string) string {
+	const task = 1.4 // the least topic weight; a statement with less is not worth keeping
+	m := promise.FindStringSubmatch(strip(strings.TrimRight(statement, "?")))
+	if m == nil || languageOf(s.lex, statement) != inEnglish {
+		return ""
 	}
-	return tags
-}
-
-// meaningful reports whether a word says something alone: it has a few letters, or is a long number.
-func meaningful(word string) bool {
-	const letters, digits = 3, 4
-	if strings.ContainsFunc(word, unicode.IsLetter) {
-		return len(word) >= letters
+	todo := m[1]
+	if idle.MatchString(todo) || s.lex.topic(todo).total < task {
+		return ""
 	}
-	return len(word) >= digits
-}
-
-// joinWithin lists as many words as fit.
-func joinWithin(words []string, room int) string {
-	used := 0
-	for i, w := range words {
-		if used += len(w) + len(", "); used > room {
-			return strings.Join(words[:i], ", ")
-		}
-	}
-	return strings.Join(words, ", ")
+	return voiceOf(s.lex, "user").retell(todo).text
 }

@@ -1,0 +1,24 @@
+package offlinemodel
+
+import (
+	"regexp"
+	"strings"
+)
+
+// newClause matches the place in a sentence where the user begins another statement about themselves.
+var newClause = regexp.MustCompile(`(?:[,;]\s+(?:(?:and|but|because|since|so) )?|\s(?:but|because|since|` +
+	`and) )(?:I\b|my\b)`)
+
+// splitClauses cuts a sentence before each of its statements.
+func splitClauses(sentence string) []string {
+	var clauses []string
+	start := 0
+	for _, at := range newClause.FindAllStringIndex(sentence, -1) {
+		clauses = append(clauses, sentence[start:at[0]])
+		start = at[1] - len("I")
+		if strings.HasSuffix(sentence[:at[1]], "my") {
+			start = at[1] - len("my")
+		}
+	}
+	return append(clauses, sentence[start:])
+}
