@@ -2,8 +2,11 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +78,36 @@ func operationFor(body string) (method, path string) {
 	return http.MethodPost, "/v1/memories"
 }
 
+var refusals = flag.Bool("refusals", false, "print the table of refusals in docs/limits.md")
+
+// printRefusal prints how long a refusal takes, and how long encoding/json takes to read the same bytes: the shortest
+// of five tries each.
+func printRefusal(t *testing.T, h http.Handler, name string, c call) {
+	t.Helper()
+	body := c.body.(string)
+	took, read := time.Hour, time.Hour
+	for range 5 {
+		began := time.Now()
+		send(t, h, c)
+		took = min(took, time.Since(began))
+		read = min(read, timeToRead(body))
+	}
+	t.Logf("| %s | `%s %s` | %d | %.1f | %.1f | %.2f |", name, c.method, c.path, len(body), took.Seconds()*1000,
+		read.Seconds()*1000, took.Seconds()/read.Seconds())
+}
+
+// timeToRead is how long encoding/json takes to read a body to its end, token by token, however deep it is nested.
+func timeToRead(body string) time.Duration {
+	began := time.Now()
+	tokens := json.NewDecoder(strings.NewReader(body))
+	tokens.UseNumber()
+	for {
+		if _, err := tokens.Token(); err != nil {
+			return time.Since(began)
+		}
+	}
+}
+
 // TestTimeToRefuse sends each of the bodies. All are refused, with a short answer. No refusal takes many times as long
 // as encoding/json takes to decode 3 MiB of numbers; a reader whose time grows with the square of the body's size does.
 func TestTimeToRefuse(t *testing.T) {
@@ -88,7 +121,8 @@ func TestTimeToRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	longest := 10 * time.Since(began)
-	for name, body := range bodies {
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		body := bodies[name]
 		method, path := operationFor(body)
 		took := longest + 1
 		for tries := 0; tries < 3 && took > longest; tries++ { // a busy machine may make one slow
@@ -98,6 +132,9 @@ func TestTimeToRefuse(t *testing.T) {
 			if r.status < 400 || r.status >= 500 || len(r.body) > 100_000 {
 				t.Errorf("%s %s: %s: %d with %d bytes", method, path, name, r.status, len(r.body))
 			}
+		}
+		if *refusals {
+			printRefusal(t, h, name, call{method: method, path: path, user: "ann", body: body})
 		}
 		if took > longest {
 			t.Errorf("%s %s: %s: refused after %s, at most %s", method, path, name, took, longest)
