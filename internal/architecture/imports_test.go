@@ -47,6 +47,7 @@ var importRules = map[string]importRule{
 	"internal/conversation": {layer: domain},
 	"internal/claims":       {layer: domain},
 	"internal/sweep":        {layer: domain},
+	"internal/ratelimit":    {layer: domain},
 	"internal/longterm":     {layer: domain},
 	"internal/summary":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
 	"internal/memory":       {layer: domain},

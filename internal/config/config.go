@@ -50,6 +50,8 @@ type Config struct {
 	// DailyTokens is how many tokens of the chat and background models a user may spend in a day of UTC. 0 means any
 	// number.
 	DailyTokens int `env:"DAILY_TOKENS"`
+	// RequestsPerMinute is how much a user may ask for in a minute, in requests. 0 means any number.
+	RequestsPerMinute int `env:"REQUESTS_PER_MINUTE"`
 	// ChatTimeout limits one generation of the coach.
 	ChatTimeout time.Duration `env:"CHAT_TIMEOUT" envDefault:"120s"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"INFO"`

@@ -90,6 +90,9 @@ const (
 	attrLeaseUntil = "leaseUntil"
 	attrAnswerSK   = "answerSk"
 
+	// Limits of users.
+	attrRequests = "requests"
+
 	// Deletions and erasures.
 	attrVectors     = "vectors"
 	attrEmptied     = "emptied"

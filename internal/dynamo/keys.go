@@ -34,6 +34,7 @@ const (
 	preferencesSK   = controlPrefix + "preferences"
 	tombstonePrefix = controlPrefix + "tombstone#"
 	usagePrefix     = controlPrefix + "usage#"
+	requestsPrefix  = controlPrefix + "requests#"
 	// erasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
 	erasingSK = livePrefix + "erasing"
 

@@ -1,14 +1,17 @@
 package function
 
 import (
+	"context"
 	"time"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/ratelimit"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -42,6 +45,17 @@ func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
 		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db), Memories: dynamo.NewMemoryStore(db),
 		Index: index, Now: time.Now, Backups: erasure.DefaultBackups,
 	}), nil
+}
+
+// Limiter builds the bound of what users ask for, over all functions.
+func Limiter(cfg config.Config, rt Runtime, db *dynamo.DB) *ratelimit.Limiter {
+	return ratelimit.New(ratelimit.Config{
+		PerMinute: cfg.RequestsPerMinute, Counter: dynamo.NewRequestCounter(db), Now: time.Now,
+		Report: func(ctx context.Context, err error) {
+			metric.Add(ctx, "RequestsNotCounted", 1, metric.Count)
+			Report(rt.Log)(ctx, "count requests", err)
+		},
+	})
 }
 
 // LongTerm returns the stores of the user's long-term records.

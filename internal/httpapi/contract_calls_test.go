@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/throughline/throughline/internal/claims"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/httpapi"
 )
@@ -89,9 +90,17 @@ func (c *contractChecker) expect(t *testing.T, h http.Handler, status int, reque
 // allFunctions returns one handler for the paths of all functions, as the local stack does.
 func allFunctions(t *testing.T, store stores) http.Handler {
 	t.Helper()
+	return limitedFunctions(t, store, nil)
+}
+
+// limitedFunctions is allFunctions with a limiter.
+func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.Handler {
+	t.Helper()
 	b, _ := base()
-	context, _ := newContext()
-	prompts, library := newPrompts(t)
+	b.Limiter = limiter
+	library := &fakePrompts{}
+	context := httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: &fakeRecaller{}})
+	prompts := httpapi.Prompts(httpapi.PromptsDeps{Base: b, Prompter: library, Cursors: cursorKey(t, "1")})
 	messages := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages,
 		MessageRemover: store.removed,
@@ -106,7 +115,10 @@ func allFunctions(t *testing.T, store stores) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case path == "/v1/chat" || path == "/v1/export":
-			r.Header.Set("Authorization", "Bearer user:ann")
+			who, err := claims.OfToken(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			if err == nil {
+				r.Header.Set("Authorization", "Bearer user:"+who.Subject)
+			}
 			coach.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/v1/prompts"):
 			prompts.ServeHTTP(w, r)

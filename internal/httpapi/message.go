@@ -129,6 +129,9 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := m.charge(ctx, c, (len(in.Body.Messages)-1)/messagesPerWeight); err != nil {
+		return nil, err
+	}
 	stored, err := m.store.Append(ctx, c.User, conversation.Append{
 		SessionID: in.ID, Messages: m.toNewMessages(in.Body.Messages), Idempotency: idem,
 	})

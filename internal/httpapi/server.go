@@ -12,6 +12,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -36,6 +37,14 @@ type Base struct {
 	Now func() time.Time
 	// NewID makes request ids. The default makes random ones.
 	NewID func() string
+	// Limiter bounds what a user may ask for. The default is no bound.
+	Limiter Limiter
+}
+
+// Limiter counts what users ask for, by weight. It returns a RateLimited error with RetryAfter for a user who asks for
+// too much.
+type Limiter interface {
+	Allow(ctx context.Context, user conversation.UserID, weight int) error
 }
 
 // MessagesDeps are the dependencies of the messages function. All are required.
@@ -129,6 +138,7 @@ type server struct {
 	log   *slog.Logger
 	now   func() time.Time
 	newID func() string
+	limit Limiter
 	mux   *http.ServeMux
 	api   huma.API
 	// cursors signs the cursors of this function's lists.
@@ -145,7 +155,7 @@ var configureHuma = sync.OnceFunc(func() {
 
 func newServer(b Base) *server {
 	configureHuma()
-	s := &server{log: b.Log, now: b.Now, newID: b.NewID, mux: http.NewServeMux()}
+	s := &server{log: b.Log, now: b.Now, newID: b.NewID, limit: b.Limiter, mux: http.NewServeMux()}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -52,10 +52,10 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	return lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
-		Base: httpapi.Base{Log: rt.Log}, Chat: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins,
-		Export: export(db),
-	})), nil
+	return function.Measured(rt.Recorder("coach"), lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
+		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
+		Chat: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(db),
+	}))), nil
 }
 
 func export(db *dynamo.DB) httpapi.ExportDeps {

@@ -27,7 +27,9 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	http := httpapi.Context(httpapi.ContextDeps{Base: httpapi.Base{Log: rt.Log}, Recaller: service})
+	http := httpapi.Context(httpapi.ContextDeps{
+		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, Recaller: service,
+	})
 	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
 	return function.Measured(rt.Recorder("context"), handler), nil
 }

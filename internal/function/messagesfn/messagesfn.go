@@ -31,7 +31,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
-		Base: httpapi.Base{Log: rt.Log}, Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
+		Base:     httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
+		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
 		MessageRemover: eraser, LongTerm: function.LongTerm(db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: token.New(), Cursors: cursors,

@@ -27,17 +27,19 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	service, err := prompts(cfg, rt)
+	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	service, err := prompts(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
-	http := httpapi.Prompts(httpapi.PromptsDeps{Base: httpapi.Base{Log: rt.Log}, Prompter: service, Cursors: cursors})
+	http := httpapi.Prompts(httpapi.PromptsDeps{
+		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, Prompter: service, Cursors: cursors,
+	})
 	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
 	return function.Measured(rt.Recorder("prompt"), handler), nil
 }
 
-func prompts(cfg config.Config, rt function.Runtime) (*prompt.Service, error) {
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*prompt.Service, error) {
 	search, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err
