@@ -44,7 +44,8 @@ const (
 	attrSummarizedSeq      = "summarizedSeq"
 	attrSummarizedAt       = "summarizedAt" // the time of the message of summarizedSeq
 	attrIndexedSeq         = "indexedSeq"
-	attrIndexedAt          = "indexedAt" // the time of the message of indexedSeq
+	attrIndexedAt          = "indexedAt"     // the time of the message of indexedSeq
+	attrIndexingUntil      = "indexingUntil" // the end of the claim of a worker that indexes the session
 	attrExtractedSeq       = "extractedSeq"
 	attrActiveAt           = "activeAt"
 	attrCoachKey           = "coachKey"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -106,6 +107,53 @@ func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID,
 		return nil // an earlier attempt raised it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the session is indexed as far already")
+}
+
+// ClaimIndexing claims the messages of a session for one worker until a time, unless another one has claimed them. It
+// returns the session as it is now.
+func (s MemorySource) ClaimIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
+	now, until time.Time,
+) (conversation.Session, bool, error) {
+	free := expression.AttributeNotExists(field(attrIndexingUntil)).
+		Or(field(attrIndexingUntil).LessThan(value(timeAttr(now))))
+	u := expression.Set(field(attrIndexingUntil), value(timeAttr(until)))
+	return s.updateClaim(ctx, user, session, u, free, func(existing item, err error) bool {
+		return isAmbiguous(err) && existing.time(attrIndexingUntil).Equal(conversation.Milliseconds(until))
+	})
+}
+
+// EndIndexing ends a worker's claim, if it still has it, and returns the session as it is now.
+func (s MemorySource) EndIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
+	until time.Time,
+) (conversation.Session, error) {
+	isOwn := field(attrIndexingUntil).Equal(value(timeAttr(until)))
+	u := expression.Remove(field(attrIndexingUntil))
+	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(item, error) bool { return false })
+	return now, err
+}
+
+// updateClaim changes a session's claim on a condition, which wasMet finds to have been met by an attempt whose answer
+// was lost. It returns the session as it is now, and whether the claim was changed.
+func (s MemorySource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
+	u expression.UpdateBuilder, cond expression.ConditionBuilder, wasMet func(existing item, err error) bool,
+) (conversation.Session, bool, error) {
+	sk, ok := sessionSK(session.Context, session.ID)
+	if !ok {
+		return session, false, fault.Missing("session")
+	}
+	stored, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session).And(cond))
+	changed := err == nil
+	if existing, conflict := conditionFailed(err); conflict {
+		stored, changed, err = existing, wasMet(existing, err), nil
+	}
+	if err != nil {
+		return session, false, failed("claim indexing", err)
+	}
+	now, ok := decodeSession(stored)
+	if !ok || !now.IsSame(session) {
+		return session, false, fault.Missing("session")
+	}
+	return now, changed, nil
 }
 
 // MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has another

@@ -47,6 +47,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 		"save summary":   late.Summaries.SaveSummary(t.Context(), alice, old, summaryOf(old, 3)),
 		"save watermark": late.Summaries.SaveSummary(t.Context(), alice, old, empty),
 		"mark indexed":   late.Indexing.MarkIndexed(t.Context(), alice, old, through),
+		"end indexing":   errorOf(late.Indexing.EndIndexing(t.Context(), alice, old, storetest.Now)),
 		"delete message": errorOf(late.MessageDeletion.DeleteMessage(t.Context(), alice, turn.Message, nil, storetest.Now)),
 	} {
 		if err == nil || fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal) {

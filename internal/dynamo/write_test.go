@@ -244,6 +244,13 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 		"mark indexed": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			return s.Indexing.MarkIndexed(ctx, u, f.session, conversation.Watermark{Seq: 2, At: f.messages[1].Timestamp})
 		},
+		"claim indexing": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			_, ok, err := s.Indexing.ClaimIndexing(ctx, u, f.session, storetest.Now, future)
+			if err == nil && !ok {
+				return errNotHeld
+			}
+			return err
+		},
 		"claim session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			_, ok, err := s.Summaries.ClaimSession(ctx, u, f.session, future)
 			if err == nil && !ok {

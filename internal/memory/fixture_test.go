@@ -32,8 +32,11 @@ type fake struct {
 	previous map[int]string
 	embedded map[int]int
 	records  map[string]recall.Hit
-	marked   []memory.RecordRef
-	fail     func(op string) error
+	claim    time.Time
+	// embed stands for the embedding service: it is called with the texts of each request.
+	embed  func(ctx context.Context, texts int)
+	marked []memory.RecordRef
+	fail   func(op string) error
 }
 
 func newFake(messages int) *fake {
@@ -41,7 +44,7 @@ func newFake(messages int) *fake {
 		session: conversation.Session{ID: "s", Context: "workout_log", LastSeq: messages, Generation: 1},
 		deleted: map[int]bool{}, roles: map[int]conversation.Role{}, awaiting: map[int]bool{}, indexed: map[string]bool{},
 		previous: map[int]string{}, embedded: map[int]int{}, records: map[string]recall.Hit{},
-		fail: func(string) error { return nil },
+		fail: func(string) error { return nil }, embed: func(context.Context, int) {},
 	}
 }
 
@@ -117,7 +120,38 @@ func (f *fake) MarkIndexed(
 	return nil
 }
 
-func (f *fake) IndexBatches(_ context.Context, batches []recall.Batch) []error {
+func (f *fake) ClaimIndexing(
+	_ context.Context, _ conversation.UserID, _ conversation.Session, now, until time.Time,
+) (conversation.Session, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail("claim"); err != nil {
+		return f.session, false, err
+	}
+	if now.Before(f.claim) {
+		return f.session, false, nil
+	}
+	f.claim = until
+	return f.session, true, nil
+}
+
+func (f *fake) EndIndexing(
+	_ context.Context, _ conversation.UserID, _ conversation.Session, until time.Time,
+) (conversation.Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.claim.Equal(until) {
+		f.claim = time.Time{}
+	}
+	return f.session, f.fail("end claim")
+}
+
+func (f *fake) IndexBatches(ctx context.Context, batches []recall.Batch) []error {
+	texts := 0
+	for _, b := range batches {
+		texts += len(b.Messages)
+	}
+	f.embed(ctx, texts)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	errs := make([]error, len(batches))

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -38,6 +39,15 @@ type Store interface {
 	MarkIndexed(
 		ctx context.Context, user conversation.UserID, session conversation.Session, through conversation.Watermark,
 	) error
+	// ClaimIndexing claims the messages of a session until a time, unless another worker has a claim that lasts. It
+	// returns the session as it is now. EndIndexing ends a claim that was made until that time. Both are NotFound when the
+	// session is gone, or another one of the same id.
+	ClaimIndexing(
+		ctx context.Context, user conversation.UserID, session conversation.Session, now, until time.Time,
+	) (current conversation.Session, ok bool, err error)
+	EndIndexing(
+		ctx context.Context, user conversation.UserID, session conversation.Session, until time.Time,
+	) (current conversation.Session, err error)
 	// MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has changed
 	// since that version.
 	MarkRecordIndexed(ctx context.Context, user conversation.UserID, r RecordRef) error
@@ -77,18 +87,20 @@ type RecordRef struct {
 	Past       bool
 }
 
-// Service indexes records as they arrive. It is safe for concurrent use, and remembers nothing between batches, because
-// the next record of a session may reach another instance. Records that are delivered twice, late or out of order lead
-// to the same index and the same watermarks. A message is embedded twice only if two batches with records of its
-// session are worked on at the same time, or if a batch fails after the embedding.
+// Service indexes records as they arrive. It is safe for concurrent use, and remembers nothing of them between batches,
+// because the next record of a session may reach another instance. Records that are delivered twice, late or out of
+// order lead to the same index and the same watermarks. A message is embedded twice only if its write failed, or if two
+// batches with all records of a short turn are worked on at the same time (docs/adr/0018).
 type Service struct {
 	store Store
 	index Indexer
+	pace  pace
+	slots chan struct{} // has a value for each piece that is embedded now
 }
 
 // New returns a service on its store and its index.
 func New(store Store, index Indexer) *Service {
-	return &Service{store: store, index: index}
+	return &Service{store: store, index: index, slots: make(chan struct{}, piecesAtOnce)}
 }
 
 // Consume indexes the messages of a batch and raises the watermarks of their sessions, and updates the vectors of

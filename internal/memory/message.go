@@ -7,17 +7,14 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/recall"
 )
 
 const (
-	// messagesPerRound is how many messages of a session are read and indexed at once, bytesPerRound how many bytes of
-	// them. Messages are usually short, but a batch may have many sessions whose messages are as long as they may be.
-	messagesPerRound = 100
-	bytesPerRound    = 1 << 20
-	// maxRounds limits one call; the next call, or the sweep, goes on where it stopped.
-	maxRounds = 20
+	// messagesPerRead is how many messages of a session are read at once, bytesPerRead how many bytes of them are kept.
+	// Messages are usually short, but a batch may have many sessions whose messages are as long as they may be.
+	messagesPerRead = 100
+	bytesPerRead    = 1 << 20
 	// atOnce is how many sessions are read or marked in parallel.
 	atOnce = 16
 	// lookBack is how far the message before a run is looked for behind system messages.
@@ -33,20 +30,27 @@ type backlog struct {
 	// waits leaves a question at the end of the session to the record of its answer.
 	waits bool
 
-	// batch is what the present round indexes, and through the watermark after it.
-	batch   recall.Batch
-	through conversation.Watermark
-	// last says that only such a question is left after this round.
+	// own are the seqs of the messages whose records are in the batch.
+	own []int
+	// claim is the end of the claim on the session, if it is claimed.
+	claim time.Time
+	// unread says that missing has to be read.
+	unread bool
+	// missing are the next messages to index, and previous is the content of the message before them. There are none
+	// where all messages after the watermark are deleted.
+	missing  []conversation.Message
+	previous string
+	// last says that only such a question is left after them.
 	last bool
 	done bool
 	err  error
 }
 
-// hint is what the records of a batch say about one session: it has messages through a seq.
+// hint is what the records of a batch say about one session: it has messages with these seqs.
 type hint struct {
-	ref     SessionRef
-	through int
-	first   int
+	ref   SessionRef
+	seqs  []int
+	first int
 }
 
 // consumeMessages indexes what the sessions of a batch lack. The records only name the sessions. The messages are read
@@ -67,14 +71,19 @@ func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Ch
 	}
 	var open []*backlog
 	for _, h := range hints {
-		if session, ok := sessions[h.ref]; ok && session.Indexed.Seq < h.through {
-			open = append(open, &backlog{user: h.ref.User, session: session, first: h.first, waits: true})
+		if session, ok := sessions[h.ref]; ok && session.Indexed.Seq < slices.Max(h.seqs) {
+			open = append(open, &backlog{
+				user: h.ref.User, session: session, first: h.first, own: h.seqs, waits: true, unread: true,
+			})
 		}
 	}
 	s.indexBacklogs(ctx, open)
 	for _, b := range open { // ordered by first
 		if b.err != nil && !isLeft(b.err) {
 			return b.first, b.err
+		}
+		if !b.done && b.err == nil {
+			return b.first, errNoTime
 		}
 	}
 	return len(changes), nil
@@ -93,55 +102,31 @@ func hintsOf(changes []conversation.Change) []hint {
 		}
 		ref := SessionRef{User: c.User, Context: m.Context, SessionID: m.SessionID, Generation: m.Generation}
 		if place, seen := places[ref]; seen {
-			hints[place].through = max(hints[place].through, m.Seq)
+			hints[place].seqs = append(hints[place].seqs, m.Seq)
 			continue
 		}
 		places[ref] = len(hints)
-		hints = append(hints, hint{ref: ref, through: m.Seq, first: i})
+		hints = append(hints, hint{ref: ref, seqs: []int{m.Seq}, first: i})
 	}
 	return hints
 }
 
-// Repair indexes the messages of a session that are not indexed yet, from its watermark on.
+// Repair indexes the messages of a session that are not indexed yet, from its watermark on. When its time is over, the
+// rest stays due.
 func (s *Service) Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error {
-	b := &backlog{user: user, session: session}
+	b := &backlog{user: user, session: session, unread: true}
 	s.indexBacklogs(ctx, []*backlog{b})
 	return b.err
 }
 
-// indexBacklogs works on backlogs until each is done, has failed, or has taken too many rounds. In each round one call
-// embeds the messages of all sessions.
-func (s *Service) indexBacklogs(ctx context.Context, backlogs []*backlog) {
-	isClosed := func(b *backlog) bool { return b.done || b.err != nil }
-	open := slices.Clone(backlogs)
-	for range maxRounds {
-		parallel.Each(len(open), atOnce, func(i int) { open[i].err = s.read(ctx, open[i]) })
-		if open = slices.DeleteFunc(open, isClosed); len(open) == 0 {
-			return
-		}
-		batches := make([]recall.Batch, len(open))
-		for i, b := range open {
-			batches[i] = b.batch
-		}
-		failures := s.index.IndexBatches(ctx, batches)
-		parallel.Each(len(open), atOnce, func(i int) {
-			if open[i].err = failures[i]; failures[i] == nil {
-				open[i].err = s.mark(ctx, open[i])
-			}
-		})
-		open = slices.DeleteFunc(open, isClosed)
-	}
-}
-
-// read prepares the next round of a session: the messages after its watermark, and the end of the message before
-// them. One query brings both.
+// read reads the messages after a session's watermark, and the end of the message before them. One query brings both.
 func (s *Service) read(ctx context.Context, b *backlog) error {
 	session := b.session
 	if session.Indexed.Seq >= session.LastSeq {
 		b.done = true
 		return nil
 	}
-	messages, err := s.store.MessagesAfter(ctx, b.user, session, onePlaceBack(session), messagesPerRound+1)
+	messages, err := s.store.MessagesAfter(ctx, b.user, session, onePlaceBack(session), messagesPerRead+1)
 	if err != nil {
 		return b.end(err)
 	}
@@ -149,7 +134,7 @@ func (s *Service) read(ctx context.Context, b *backlog) error {
 	if start < 0 {
 		start = len(messages)
 	}
-	before, missing := messages[:start], round(messages[start:])
+	before, missing := messages[:start], limited(messages[start:])
 	isOpen := func(m conversation.Message) bool { return m.AwaitsAnswer && m.Seq == session.LastSeq }
 	if n := len(missing); b.waits && n > 0 && isOpen(missing[n-1]) {
 		missing = missing[:n-1]
@@ -157,45 +142,47 @@ func (s *Service) read(ctx context.Context, b *backlog) error {
 			return nil
 		}
 	}
-	// Without messages, all after the watermark are deleted.
-	b.through = conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
-	if n := len(missing); n > 0 {
-		b.through = conversation.Watermark{Seq: missing[n-1].Seq, At: missing[n-1].Timestamp}
-	}
-	b.batch = recall.Batch{User: b.user, Generation: session.Generation, Messages: missing}
-	return s.addPrevious(ctx, b, before)
+	b.missing, b.unread = missing, false
+	return s.readPrevious(ctx, b, before)
 }
 
-// round returns the first messages that may be indexed at once, at least one.
-func round(messages []conversation.Message) []conversation.Message {
+// limited returns the first messages that may be kept at once, at least one.
+func limited(messages []conversation.Message) []conversation.Message {
 	n, bytes := 0, 0
-	for n < min(messagesPerRound, len(messages)) && (n == 0 || bytes+len(messages[n].Content) <= bytesPerRound) {
+	for n < min(messagesPerRead, len(messages)) && (n == 0 || bytes+len(messages[n].Content) <= bytesPerRead) {
 		bytes += len(messages[n].Content)
 		n++
 	}
 	return slices.Clone(messages[:n]) // the others can be freed
 }
 
-// addPrevious adds the message before those of a round. before has it where the query has brought it. Stored system
+// readPrevious finds the message before the missing ones. before has it where the query has brought it. Stored system
 // messages are not part of the conversation.
-func (s *Service) addPrevious(ctx context.Context, b *backlog, before []conversation.Message) error {
-	if len(b.batch.Messages) == 0 || b.session.Indexed.Seq == 0 {
+func (s *Service) readPrevious(ctx context.Context, b *backlog, before []conversation.Message) error {
+	if len(b.missing) == 0 || b.session.Indexed.Seq == 0 {
 		return nil
 	}
-	isSaid := func(m conversation.Message) bool { return m.Role != conversation.System }
 	if !slices.ContainsFunc(before, isSaid) {
 		var err error
-		before, err = s.store.MessagesBefore(ctx, b.user, b.session, b.batch.Messages[0], lookBack)
+		before, err = s.store.MessagesBefore(ctx, b.user, b.session, b.missing[0], lookBack)
 		if err != nil {
 			return b.end(err)
 		}
 	}
-	for _, m := range before {
+	b.previous = lastSaid(before, "")
+	return nil
+}
+
+func isSaid(m conversation.Message) bool { return m.Role != conversation.System }
+
+// lastSaid returns the content of the last message that is not the system's, or the text given if there is none.
+func lastSaid(messages []conversation.Message, otherwise string) string {
+	for _, m := range slices.Backward(messages) {
 		if isSaid(m) {
-			b.batch.Previous = map[string]string{b.session.ID: m.Content}
+			return m.Content
 		}
 	}
-	return nil
+	return otherwise
 }
 
 // onePlaceBack returns the watermark before a session's own, so that the message at the watermark is read too. Where
@@ -210,20 +197,6 @@ func onePlaceBack(session conversation.Session) conversation.Watermark {
 		w.At = w.At.Add(-time.Millisecond) // times within a session increase by at least a millisecond
 	}
 	return w
-}
-
-// mark raises the session's watermark over the messages of a round, which are indexed.
-func (s *Service) mark(ctx context.Context, b *backlog) error {
-	err := s.store.MarkIndexed(ctx, b.user, b.session, b.through)
-	if fault.Is(err, fault.Conflict) {
-		b.done = true // another worker has indexed as much, and goes on from there
-		return nil
-	}
-	if err != nil {
-		return b.end(err)
-	}
-	b.session.Indexed, b.done = b.through, b.last
-	return nil
 }
 
 // end ends the work on a session that is gone, which needs no index, and returns any other error.

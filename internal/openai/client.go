@@ -38,7 +38,10 @@ const (
 	openLimit   = 30 * time.Second // until a stream begins
 	gapLimit    = time.Minute      // between two events of a stream
 	endLimit    = 2 * time.Second  // until the end of a stream whose answer is whole, which brings only the usage
-	embedLimit  = 15 * time.Second // for one request of embeddings
+	embedLimit  = 15 * time.Second // for one request of embeddings, and besides
+	// embedTextLimit for each of its texts. A service that answers late has embedded them, and a second attempt would
+	// have them embedded again.
+	embedTextLimit = time.Second
 )
 
 // Option changes how a Client is built.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/sync/errgroup"
@@ -70,7 +71,8 @@ func batches(inputs []string) func(yield func(from, to int) bool) {
 func (c *Client) embedBatch(ctx context.Context, inputs []string, vectors [][]float32) error {
 	request := openai.EmbeddingRequestStrings{Input: inputs, Model: c.embedModel, Dimensions: c.dimensions}
 	var answer openai.EmbeddingResponse
-	err := c.retry.do(ctx, "embed texts", embedLimit, func(ctx context.Context) (err error) {
+	limit := embedLimit + time.Duration(len(inputs))*embedTextLimit
+	err := c.retry.do(ctx, "embed texts", limit, func(ctx context.Context) (err error) {
 		answer, err = c.embeddings.CreateEmbeddings(ctx, request)
 		return err
 	})

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -54,6 +55,15 @@ func scripted(model string, s script) *openai.Client {
 
 const chunks = "data: " + firstEvent + "\n\ndata: " + secondEvent + "\n\n"
 
+// forty is an answer with forty embeddings.
+func forty() string {
+	data := make([]string, 40)
+	for i := range data {
+		data[i] = fmt.Sprintf(`{"index":%d,"embedding":[3,4]}`, i)
+	}
+	return `{"data":[` + strings.Join(data, ",") + `]}`
+}
+
 func TestAttemptThatTakesTooLongIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -69,10 +79,14 @@ func TestAttemptThatTakesTooLongIsRepeated(t *testing.T) {
 			_, err := c.Stream(ctx, llm.Request{}, func(string) error { return nil })
 			return err
 		}, "data: " + finishEvent + "\n\ndata: [DONE]\n\n"},
-		"embeddings": {15 * time.Second, func(ctx context.Context, c *openai.Client) error {
+		"embeddings": {16 * time.Second, func(ctx context.Context, c *openai.Client) error {
 			_, err := c.Embed(ctx, []string{"text"})
 			return err
 		}, `{"data":[{"index":0,"embedding":[3,4]}]}`},
+		"embeddings of many texts": {55 * time.Second, func(ctx context.Context, c *openai.Client) error {
+			_, err := c.Embed(ctx, make([]string, 40))
+			return err
+		}, forty()},
 	} {
 		for hanging, attempts := range map[int]int{0: 1, 1: 2, 9: 3} {
 			t.Run(name, func(t *testing.T) {

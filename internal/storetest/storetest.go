@@ -182,6 +182,7 @@ var (
 		"AttributesAreDue":        testAttributesAreDue,
 		"LateSummaries":           testLateSummaries,
 		"MarkIndexed":             testMarkIndexed,
+		"ClaimIndexing":           testClaimIndexing,
 		"SessionsAt":              testSessionsAt,
 	}
 	dueTests = map[string]func(*testing.T, *fixture){

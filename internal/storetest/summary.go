@@ -285,6 +285,40 @@ func testMarkIndexed(t *testing.T, s *fixture) {
 	}
 }
 
+// testClaimIndexing has two workers claim a session. A claim is ended by its own worker only, and lapses by itself.
+func testClaimIndexing(t *testing.T, s *fixture) {
+	session, _ := newSession(t, s, "workout_log", "a", "1", "2")
+	claim := func(session conversation.Session, now time.Time, want bool) {
+		t.Helper()
+		current, ok, err := s.Indexing.ClaimIndexing(t.Context(), alice, session, now, now.Add(time.Minute))
+		if ok != want || err != nil || current.LastSeq != 2 {
+			t.Errorf("claimed %v, %v, of %d messages, want %v", ok, err, current.LastSeq, want)
+		}
+	}
+	end := func(until time.Time) {
+		t.Helper()
+		current, err := s.Indexing.EndIndexing(t.Context(), alice, session, until)
+		if err != nil || current.LastSeq != 2 {
+			t.Errorf("ended: %v, with %d messages", err, current.LastSeq)
+		}
+	}
+	claim(session, Now, true)
+	claim(session, Now.Add(time.Second), false)
+	end(Now.Add(2 * time.Minute)) // another worker's
+	claim(session, Now.Add(time.Second), false)
+	end(Now.Add(time.Minute))
+	claim(session, Now.Add(time.Second), true)
+	claim(session, Now.Add(2*time.Minute), true)
+	reborn := session
+	reborn.CreatedAt = reborn.CreatedAt.Add(time.Millisecond)
+	if _, ok, err := s.Indexing.ClaimIndexing(t.Context(), alice, reborn, Now, Now); ok || !fault.Is(err, fault.NotFound) {
+		t.Errorf("claimed a session that is gone: %v, %v", ok, err)
+	}
+	if now := readSession(t, s, "a"); now.Version != session.Version || now.Indexed != session.Indexed {
+		t.Errorf("the claims changed the session: %+v", now)
+	}
+}
+
 // testSessionsAt reads sessions of several users in one call.
 func testSessionsAt(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, "workout_log", "a", "1")
