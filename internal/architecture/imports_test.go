@@ -51,6 +51,7 @@ var importRules = map[string]importRule{
 	"internal/longterm":     {layer: domain},
 	"internal/summary":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
 	"internal/memory":       {layer: domain},
+	"internal/extraction":   {layer: domain},
 	"internal/recall":       {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},

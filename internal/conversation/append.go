@@ -139,11 +139,19 @@ func (s Session) Extend(messages []NewMessage, now time.Time) ([]Message, Sessio
 	out := make([]Message, len(messages))
 	var requested time.Time
 	last := s.LastMessageAt
+	userSeq, urgentSeq := 0, 0
 	for i, m := range messages {
 		requested = m.effective(requested, now)
 		last = later(requested, last, s.MessageCount > 0 || i > 0)
 		out[i] = s.Message(m, s.LastSeq+i+1, last)
+		if m.Role == User {
+			userSeq = out[i].Seq
+			if IsUrgent(m.Content) {
+				urgentSeq = out[i].Seq
+			}
+		}
 	}
+	s.UserSeq, s.UrgentSeq = max(s.UserSeq, userSeq), max(s.UrgentSeq, urgentSeq)
 	if s.MessageCount == 0 {
 		s.StartedAt = out[0].Timestamp
 	}

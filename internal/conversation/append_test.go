@@ -64,6 +64,11 @@ func checkExtended(
 		last, hasLast = m.Timestamp, true
 	}
 	want := before
+	for _, m := range out {
+		if m.Role == conversation.User {
+			want.UserSeq = m.Seq
+		}
+	}
 	want.LastSeq, want.MessageCount, want.Version = before.LastSeq+len(out), before.MessageCount+len(out), before.Version+1
 	want.LastMessageAt = last
 	if before.MessageCount == 0 {

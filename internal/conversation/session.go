@@ -75,6 +75,9 @@ type Session struct {
 	// MessageCount is the number of messages. LastSeq is the highest seq ever assigned; deletions do not lower it.
 	MessageCount int
 	LastSeq      int
+	// UserSeq is the seq of the last message of role user, UrgentSeq that of the last one of these that IsUrgent.
+	UserSeq   int
+	UrgentSeq int
 	// Deleted has the seqs of deleted messages, so that a reader can tell them from messages that an index lacks.
 	Deleted       SeqSet
 	CreatedAt     time.Time
@@ -107,10 +110,13 @@ type Watermark struct {
 	At  time.Time
 }
 
-// Uncovered reports whether the session has messages that summarising or indexing has not covered.
+// Uncovered reports whether the session has messages that summarising, indexing or extraction has not covered.
 func (s Session) Uncovered() bool {
-	return s.Summarized.Seq < s.LastSeq || s.Indexed.Seq < s.LastSeq
+	return s.Summarized.Seq < s.LastSeq || s.Indexed.Seq < s.LastSeq || s.NeedsExtraction()
 }
+
+// NeedsExtraction reports whether messages of the user have not been read for memories.
+func (s Session) NeedsExtraction() bool { return s.Extracted.Seq < s.UserSeq }
 
 // IsSame reports whether two records are of one session, and not of one that was deleted and another of its id.
 func (s Session) IsSame(other Session) bool {

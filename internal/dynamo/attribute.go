@@ -47,6 +47,9 @@ const (
 	attrIndexedAt          = "indexedAt"     // the time of the message of indexedSeq
 	attrIndexingUntil      = "indexingUntil" // the end of the claim of a worker that indexes the session
 	attrExtractedSeq       = "extractedSeq"
+	attrExtractedAt        = "extractedAt" // the time of the message of extractedSeq
+	attrUserSeq            = "userSeq"
+	attrUrgentSeq          = "urgentSeq"
 	attrActiveAt           = "activeAt"
 	attrCoachKey           = "coachKey"
 	attrDueShard           = "dueShard"

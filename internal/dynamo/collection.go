@@ -58,6 +58,8 @@ type kind[T any] struct {
 	limit, maxBytes int
 	before          func(a, b T) int
 	keep            func(T) bool
+	// content, if set, is what a deleted record leaves a hash of, so that extraction does not bring it back.
+	content func(T) string
 	// indexed says that the records have vectors. Such a record is due from each write until its vector is written, and
 	// leaves a tombstone, by which the sweep deletes its vector.
 	indexed bool
@@ -111,6 +113,7 @@ var memories = kind[longterm.Memory]{
 		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
 	},
 	keep:    func(m longterm.Memory) bool { return m.Pinned },
+	content: func(m longterm.Memory) string { return m.Content },
 	indexed: true,
 }
 
@@ -129,7 +132,8 @@ var todos = kind[longterm.Todo]{
 		return t.Status == longterm.Pending || now.Sub(t.CompletedAt) < longterm.WinWindow
 	},
 	limit: maxTodos, maxBytes: maxTodoBytes, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
-	keep: func(longterm.Todo) bool { return false },
+	keep:    func(longterm.Todo) bool { return false },
+	content: func(t longterm.Todo) string { return t.Content },
 }
 
 // recordID returns the id in a record's sk, which is its last part.
@@ -285,24 +289,31 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 const vectorSweepAfter = 15 * time.Minute
 
 // deleteStored deletes a record that was read. It reports false when another writer came first. A record with a vector
-// leaves a tombstone.
+// leaves a tombstone, one that extraction may bring back a hash of its content.
 func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],
 	generation int64, b *backoff,
 ) (deleted bool, err error) {
-	if !s.kind.indexed {
+	if !s.kind.indexed && s.kind.content == nil {
 		err := s.db.deleteItem(ctx, from.key, isVersion(from.version))
 		_, conflict := conditionFailed(err)
 		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
 	}
 	now := s.db.now()
-	tombstone := erasure.Tombstone{
-		User: user, ID: vectorTombstoneSK([]string{*s.kind.id(&from.value)}), Generation: generation, Emptied: true,
-		Vectors: []string{*s.kind.id(&from.value)}, DeletedAt: now,
-	}
 	t := s.db.transaction()
 	place := t.delete(from.key, isVersion(from.version))
-	t.replace(encodeTombstone(tombstone, now.Add(vectorSweepAfter)))
 	t.check(generationKey(user), isGeneration(generation))
+	if s.kind.indexed {
+		id := *s.kind.id(&from.value)
+		t.replace(encodeTombstone(erasure.Tombstone{
+			User: user, ID: vectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
+			DeletedAt: now,
+		}, now.Add(vectorSweepAfter)))
+	}
+	if s.kind.content != nil {
+		t.replace(s.forgottenKey(user, from.value).attributes().with(item{
+			attrGeneration: intAttr(generation), attrDeletedAt: timeAttr(now),
+		}))
+	}
 	failures, err := s.db.commit(ctx, op, t, b)
 	if err != nil || failures == nil {
 		return err == nil, err

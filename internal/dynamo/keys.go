@@ -35,6 +35,8 @@ const (
 	tombstonePrefix = controlPrefix + "tombstone#"
 	usagePrefix     = controlPrefix + "usage#"
 	requestsPrefix  = controlPrefix + "requests#"
+	extractionSK    = controlPrefix + "extraction"
+	forgottenPrefix = controlPrefix + "forgotten#"
 	// erasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
 	erasingSK = livePrefix + "erasing"
 
@@ -223,6 +225,11 @@ func summarySK(t conversation.RecordType, session string) (string, bool) {
 // idempotencySK hashes the scope and the key, which may hold any character.
 func idempotencySK(i conversation.Idempotency) string {
 	return idemPrefix + shortHash(i.Scope) + "#" + shortHash(i.Key)
+}
+
+// forgottenSK is the sk of the mark that the user has deleted a record of that kind and content.
+func forgottenSK(kind, content string) string {
+	return forgottenPrefix + kind + "#" + shortHash(content)
 }
 
 func shortHash(s string) string {

@@ -132,6 +132,8 @@ func encodeMemory(m longterm.Memory) item {
 	it.setString(attrSupersededBy, m.SupersededBy)
 	it.setTime(attrCreatedAt, m.CreatedAt)
 	it.setTime(attrUpdatedAt, m.UpdatedAt)
+	it.setString(attrModel, m.Model)
+	it.setString(attrPromptVersion, m.PromptVersion)
 	return it
 }
 
@@ -142,6 +144,7 @@ func decodeMemory(it item) longterm.Memory {
 		Confidence: it.float64(attrConfidence), Rated: it.has(attrConfidence), MessageIDs: it.strings(attrMessageIDs),
 		ValidUntil: it.time(attrValidUntil), SupersededBy: it.string(attrSupersededBy),
 		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
+		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
 	}
 }
 
@@ -151,6 +154,9 @@ func encodeTodo(t longterm.Todo) item {
 	it.setTime(attrCreatedAt, t.CreatedAt)
 	it.setTime(attrUpdatedAt, t.UpdatedAt)
 	it.setTime(attrCompletedAt, t.CompletedAt)
+	it.setStrings(attrMessageIDs, t.MessageIDs)
+	it.setString(attrModel, t.Model)
+	it.setString(attrPromptVersion, t.PromptVersion)
 	return it
 }
 
@@ -159,5 +165,6 @@ func decodeTodo(it item) longterm.Todo {
 		ID: recordID(it), CoachID: it.string(attrCoachID), Content: it.string(attrContent),
 		Status: longterm.TodoStatus(it.string(attrStatus)), CreatedAt: it.time(attrCreatedAt),
 		UpdatedAt: it.time(attrUpdatedAt), CompletedAt: it.time(attrCompletedAt), Tokens: int(it.int64(attrTokens)),
+		MessageIDs: it.strings(attrMessageIDs), Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
 	}
 }

@@ -57,9 +57,10 @@ func decodeSession(it item) (s conversation.Session, ok bool) {
 		Summary:     decodeSessionSummary(it),
 		Summarized:  conversation.Watermark{Seq: int(it.int64(attrSummarizedSeq)), At: it.time(attrSummarizedAt)},
 		Indexed:     conversation.Watermark{Seq: int(it.int64(attrIndexedSeq)), At: it.time(attrIndexedAt)},
-		Extracted:   conversation.Watermark{Seq: int(it.int64(attrExtractedSeq))},
-		Placement:   conversation.Placement(it.string(attrPlacement)),
-		Version:     it.int64(attrVersion), Generation: it.int64(attrGeneration), DueAt: it.time(attrDueAt),
+		Extracted:   conversation.Watermark{Seq: int(it.int64(attrExtractedSeq)), At: it.time(attrExtractedAt)},
+		UserSeq:     int(it.int64(attrUserSeq)), UrgentSeq: int(it.int64(attrUrgentSeq)),
+		Placement: conversation.Placement(it.string(attrPlacement)),
+		Version:   it.int64(attrVersion), Generation: it.int64(attrGeneration), DueAt: it.time(attrDueAt),
 		ClaimedVersion: it.int64(attrClaimedVersion),
 	}, true
 }
@@ -105,7 +106,9 @@ func setCounters(user conversation.UserID, s conversation.Session) expression.Up
 	u := expression.Set(field(attrVersion), value(intAttr(s.Version))).
 		Set(field(attrMessageCount), value(intAttr(s.MessageCount))).
 		Set(field(attrLastSeq), value(intAttr(s.LastSeq))).
-		Set(field(attrActiveAt), value(timeAttr(s.ActiveAt())))
+		Set(field(attrActiveAt), value(timeAttr(s.ActiveAt()))).
+		Set(field(attrUserSeq), value(intAttr(s.UserSeq))).
+		Set(field(attrUrgentSeq), value(intAttr(s.UrgentSeq)))
 	if s.MessageCount == 0 {
 		return u.Remove(field(attrStartedAt)).Remove(field(attrLastMessageAt)).Remove(field(attrCoachKey))
 	}

@@ -169,10 +169,12 @@ type Deps struct {
 	Tombstones TombstoneStore
 	Users      UserStore
 	Sources    SourceStore
-	Memories   longterm.Collection[longterm.Memory]
-	Index      Index
-	Now        func() time.Time
-	Backups    time.Duration
+	// Memories and Todos leave no trace of what is deleted: the user may say it again.
+	Memories longterm.Collection[longterm.Memory]
+	Todos    longterm.Collection[longterm.Todo]
+	Index    Index
+	Now      func() time.Time
+	Backups  time.Duration
 }
 
 // DefaultBackups is the longest point-in-time recovery of DynamoDB.

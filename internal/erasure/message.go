@@ -2,27 +2,29 @@ package erasure
 
 import (
 	"context"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// DeleteMessage deletes one message, its vectors, the memories drawn only from it, the stored prompts that may quote
-// it, and the session's summary if that covers it. The sweep writes another summary from what is left. It also
-// indexes the next message again, whose vector holds the end of this one.
+// DeleteMessage deletes one message, its vectors, the memories and todos drawn only from it, the stored prompts that
+// may quote it, and the session's summary if that covers it. The sweep writes another summary from what is left. It
+// also indexes the next message again, whose vector holds the end of this one.
+//
+// The message goes first. From then on no worker that has read it can store what follows from it.
 func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error {
 	m, err := s.Messages.Message(ctx, user, sessionID, messageID)
 	if err != nil {
 		return err
 	}
-	index := &vectorDeleter{Service: s, user: user, generation: m.Generation}
-	memories, err := s.deleteMemories(ctx, index, func(id string, _ Source) bool { return id == m.ID })
+	t, err := s.Messages.DeleteMessage(ctx, user, m, recall.MessageVectorIDs(m), s.Now())
 	if err != nil {
 		return err
 	}
-	t, err := s.Messages.DeleteMessage(ctx, user, m, append(recall.MessageVectorIDs(m), memories...), s.Now())
-	if err != nil {
+	index := &vectorDeleter{Service: s, user: user, generation: m.Generation}
+	if _, err := s.deleteDrawn(ctx, index, noneIsDeleted); err != nil {
 		return err
 	}
 	if err := index.delete(ctx, t.Vectors); err != nil {
@@ -31,68 +33,91 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 	return s.deletePrompts(ctx, t)
 }
 
-// memoryPage is how many memories are read at once.
-const memoryPage = 200
+// recordPage is how many memories or todos are read at once.
+const recordPage = 200
 
-// deleteMemories deletes the extracted memories all of whose messages are deleted or gone, and returns their ids.
-// isDeleted says whether a message that exists is being deleted.
-func (s *Service) deleteMemories(ctx context.Context, index *vectorDeleter,
+// noneIsDeleted is for messages that are gone already.
+func noneIsDeleted(string, Source) bool { return false }
+
+// deleteDrawn deletes the extracted memories and todos all of whose messages are deleted or gone, and returns the ids
+// of the memories. isDeleted says whether a message that exists is being deleted.
+func (s *Service) deleteDrawn(ctx context.Context, index *vectorDeleter,
+	isDeleted func(message string, from Source) bool,
+) ([]string, error) {
+	memories := drawn[longterm.Memory]{s.Memories, func(m longterm.Memory) (string, []string) {
+		if m.Source != longterm.Extracted {
+			return m.ID, nil
+		}
+		return m.ID, m.MessageIDs
+	}}
+	ids, err := memories.delete(ctx, s.Sources, index.user, isDeleted)
+	if err != nil {
+		return nil, err
+	}
+	todos := drawn[longterm.Todo]{s.Todos, func(t longterm.Todo) (string, []string) { return t.ID, t.MessageIDs }}
+	if _, err := todos.delete(ctx, s.Sources, index.user, isDeleted); err != nil {
+		return nil, err
+	}
+	return ids, index.delete(ctx, ids)
+}
+
+// drawn is the records of one kind, some of which are drawn from messages. of returns the id of a record and its
+// messages.
+type drawn[T any] struct {
+	records longterm.Collection[T]
+	of      func(T) (id string, messages []string)
+}
+
+// delete deletes the records without a message that stays, and returns their ids.
+func (d drawn[T]) delete(ctx context.Context, sources SourceStore, user conversation.UserID,
 	isDeleted func(message string, from Source) bool,
 ) ([]string, error) {
 	var ids []string
-	for page := (conversation.Page{Limit: memoryPage}); ; {
-		memories, next, err := s.Memories.List(ctx, index.user, page)
+	for page := (conversation.Page{Limit: recordPage}); ; {
+		records, next, err := d.records.List(ctx, user, page)
 		if err != nil {
 			return nil, err
 		}
-		deleted, err := s.deleteMemoriesOf(ctx, index.user, memories, isDeleted)
+		deleted, err := d.deleteOf(ctx, sources, user, records, isDeleted)
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, deleted...)
 		if page.After = next; next == "" {
-			return ids, index.delete(ctx, ids)
+			return ids, nil
 		}
 	}
 }
 
-func (s *Service) deleteMemoriesOf(ctx context.Context, user conversation.UserID, memories []longterm.Memory,
+func (d drawn[T]) deleteOf(ctx context.Context, sources SourceStore, user conversation.UserID, records []T,
 	isDeleted func(message string, from Source) bool,
 ) ([]string, error) {
-	var messages []string
-	for _, m := range memories {
-		if m.Source == longterm.Extracted {
-			messages = append(messages, m.MessageIDs...)
-		}
+	var all []string
+	for _, r := range records {
+		_, messages := d.of(r)
+		all = append(all, messages...)
 	}
-	if len(messages) == 0 {
+	if len(all) == 0 {
 		return nil, nil
 	}
-	sessions, err := s.Sources.SessionsOf(ctx, user, messages)
+	sessions, err := sources.SessionsOf(ctx, user, all)
 	if err != nil {
 		return nil, err
 	}
+	stays := func(message string) bool {
+		from, exists := sessions[message]
+		return exists && !isDeleted(message, from)
+	}
 	var ids []string
-	for _, m := range memories {
-		if m.Source != longterm.Extracted || !isDrawnOnlyFrom(m, sessions, isDeleted) {
+	for _, r := range records {
+		id, messages := d.of(r)
+		if len(messages) == 0 || slices.ContainsFunc(messages, stays) {
 			continue
 		}
-		if err := ignoreNotFound(s.Memories.Delete(ctx, user, m.ID)); err != nil {
+		if err := ignoreNotFound(d.records.Delete(ctx, user, id)); err != nil {
 			return nil, err
 		}
-		ids = append(ids, m.ID)
+		ids = append(ids, id)
 	}
 	return ids, nil
-}
-
-// isDrawnOnlyFrom reports whether a memory has messages, and none of them remains.
-func isDrawnOnlyFrom(m longterm.Memory, sessions map[string]Source,
-	isDeleted func(message string, from Source) bool,
-) bool {
-	for _, id := range m.MessageIDs {
-		if from, exists := sessions[id]; exists && !isDeleted(id, from) {
-			return false
-		}
-	}
-	return len(m.MessageIDs) > 0
 }

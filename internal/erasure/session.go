@@ -11,8 +11,8 @@ import (
 // messagePage is how many messages are deleted at once.
 const messagePage = 500
 
-// DeleteSession deletes a session, its messages, summaries, prompts and vectors, the memories drawn only from it, and
-// the text of other prompts that may quote it.
+// DeleteSession deletes a session, its messages, summaries, prompts and vectors, the memories and todos drawn only from
+// it, and the text of other prompts that may quote it.
 //
 // The session itself is gone at once. When a later step fails, a repeat or the sweep goes on. Earlier sessions of the
 // same id whose deletion is not finished are emptied, too.
@@ -34,7 +34,7 @@ func (s *Service) DeleteSession(ctx context.Context, user conversation.UserID, i
 // empty deletes what is left of a deleted session. It deletes vectors before the messages from which their ids follow.
 func (s *Service) empty(ctx context.Context, t Tombstone) error {
 	index := &vectorDeleter{Service: s, user: t.User, generation: t.Generation}
-	memories, err := s.deleteMemories(ctx, index, func(_ string, from Source) bool {
+	memories, err := s.deleteDrawn(ctx, index, func(_ string, from Source) bool {
 		return from.SessionID == t.Session.ID && from.CreatedAt.Equal(t.Session.CreatedAt)
 	})
 	if err != nil {

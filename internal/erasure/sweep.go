@@ -102,6 +102,10 @@ func (s *Sweeper) deleteAgain(ctx context.Context, t Tombstone) error {
 		return err
 	}
 	if t.Message != nil {
+		index := &vectorDeleter{Service: s.Service, user: t.User, generation: t.Generation}
+		if _, err := s.deleteDrawn(ctx, index, noneIsDeleted); err != nil {
+			return err
+		}
 		if err := s.reindexer.ReindexNext(ctx, t.User, *t.Message); err != nil {
 			return err
 		}

@@ -3,8 +3,11 @@
 package longterm
 
 import (
+	"io"
 	"strings"
 	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
 // Profile is the user's profile.
@@ -139,7 +142,18 @@ type Memory struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Tokens       int
+	// Model and PromptVersion name the model and the prompt that an extracted memory is from.
+	Model         string
+	PromptVersion string
 }
+
+// NewMemoryID returns the id of a memory that is created at a time.
+func NewMemoryID(at time.Time, random io.Reader) string {
+	return conversation.NewID("memory", at, random)
+}
+
+// NewTodoID returns the id of a todo that is created at a time.
+func NewTodoID(at time.Time, random io.Reader) string { return conversation.NewID("todo", at, random) }
 
 // Created returns the memory as created at a time. Its own times stay if they are set.
 func (m Memory) Created(at time.Time) Memory {
@@ -174,6 +188,11 @@ type Todo struct {
 	UpdatedAt   time.Time
 	CompletedAt time.Time
 	Tokens      int
+	// MessageIDs are the messages that the todo was extracted from, none where the app or the user has made it. Model and
+	// PromptVersion name the model and the prompt.
+	MessageIDs    []string
+	Model         string
+	PromptVersion string
 }
 
 // Created returns the todo as created at a time, and as completed then if its status says so. Its own times stay if

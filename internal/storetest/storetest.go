@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/prompt"
@@ -38,7 +39,11 @@ type Stores struct {
 	CheckIns      longterm.Collection[longterm.CheckIn]
 	Memories      longterm.Collection[longterm.Memory]
 	Todos         longterm.Collection[longterm.Todo]
+	// DrawnMemories and DrawnTodos are the same, and their deletions leave no trace.
+	DrawnMemories longterm.Collection[longterm.Memory]
+	DrawnTodos    longterm.Collection[longterm.Todo]
 
+	Extraction   extraction.Store
 	Summaries    summary.Store
 	Quota        summary.Quota
 	Indexing     memory.Store
@@ -79,7 +84,7 @@ func (s Stores) Sweep(ctx context.Context, q sweep.Queue, v sweep.Visitor, now f
 func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Service {
 	return erasure.New(erasure.Deps{
 		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
-		Users: s.Erasures, Sources: s.Sources, Memories: s.Memories,
+		Users: s.Erasures, Sources: s.Sources, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
 		Index: index, Now: now, Backups: erasure.DefaultBackups,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // TriggerReason says why a summary was written. It is a field of conversation summaries.
@@ -221,7 +222,7 @@ func describePairs(object map[string]any, separator string) []string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if value := describeValue(name, object[name]); value != "" {
-			pairs = append(pairs, oneLine(separateWords(name))+separator+value)
+			pairs = append(pairs, untrusted.OneLine(separateWords(name))+separator+value)
 		}
 	}
 	return pairs
@@ -233,7 +234,7 @@ func describeValue(name string, value any) string {
 	case nil:
 		return ""
 	case string:
-		return oneLine(v)
+		return untrusted.OneLine(v)
 	case bool:
 		if v {
 			return "yes"

@@ -100,7 +100,7 @@ func newInput(session conversation.Session, messages []conversation.Message, rea
 		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
 		if m.Role != conversation.System {
 			// A copy, because a part would keep the whole message in memory while the model works.
-			line := Line{m.Role, m.Timestamp, strings.Clone(truncate.Bytes(oneLine(m.Content), lineChars))}
+			line := Line{m.Role, m.Timestamp, strings.Clone(truncate.Bytes(untrusted.OneLine(m.Content), lineChars))}
 			in.lines = append(in.lines, line)
 			size += len(line.Text)
 		}
@@ -136,13 +136,6 @@ func (in input) fallback() string {
 		return upperFirst(cutProse(strings.Join(in.attributes, "; "), maxChars-1)) + "."
 	}
 	return Extract(in.previous, in.lines, maxChars)
-}
-
-// oneLine replaces white space by single spaces, so that a message cannot look like two, and removes what a reader
-// would not see.
-func oneLine(text string) string {
-	separates := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	return strings.Join(strings.FieldsFunc(untrusted.Clean(text), separates), " ")
 }
 
 // cutProse shortens prose to at most n bytes, at the end of a sentence or a word if there is one in the second half.
@@ -206,7 +199,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		// The error of encoding/json is left out: it may quote the answer.
 		return answer{err: fmt.Errorf("parse a model answer of %d bytes as a summary", len(out.Text))}
 	}
-	text := cutProse(oneLine(parsed.Summary), maxChars)
+	text := cutProse(untrusted.OneLine(parsed.Summary), maxChars)
 	if text == "" {
 		return answer{err: errors.New("the model's summary is empty")}
 	}
@@ -244,7 +237,7 @@ func cleanTags(list []string) []string {
 func (in input) render() string {
 	var b strings.Builder
 	if in.previous != "" {
-		fmt.Fprintf(&b, "PREVIOUS SUMMARY:\n%s\n\n", untrusted.BreakTokens(oneLine(in.previous)))
+		fmt.Fprintf(&b, "PREVIOUS SUMMARY:\n%s\n\n", untrusted.BreakTokens(untrusted.OneLine(in.previous)))
 	}
 	if len(in.attributes) > 0 {
 		b.WriteString("RECORDED DETAILS:\n")

@@ -38,6 +38,12 @@ func Clean(text string) string {
 	return b.String()
 }
 
+// OneLine is Clean with single spaces in the place of all white space, so that a text cannot look like two lines.
+func OneLine(text string) string {
+	separates := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	return strings.Join(strings.FieldsFunc(Clean(text), separates), " ")
+}
+
 func isClean(text string) bool {
 	for i := 0; i < len(text); {
 		c := text[i]

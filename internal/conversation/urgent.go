@@ -1,0 +1,60 @@
+package conversation
+
+import (
+	_ "embed"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/truncate"
+)
+
+//go:embed urgent.txt
+var urgentText string
+
+// urgentPhrases are the lines of urgent.txt.
+var urgentPhrases = readUrgent(urgentText)
+
+// urgentBytes is how much of a message is searched for the phrases.
+const urgentBytes = 4_000
+
+func readUrgent(text string) []string {
+	var phrases []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			phrases = append(phrases, line)
+		}
+	}
+	return phrases
+}
+
+// IsUrgent reports whether a message of the user plainly states something that has to be remembered at once, as an
+// allergy is. It decides when the message is read for memories, and never whether.
+func IsUrgent(content string) bool {
+	text := strings.ReplaceAll(strings.ToLower(truncate.Bytes(content, urgentBytes)), "’", "'")
+	for _, phrase := range urgentPhrases {
+		if containsPhrase(text, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsPhrase reports whether a phrase stands in a text at the beginning of a word, or as whole words where it ends
+// in "~".
+func containsPhrase(text, phrase string) bool {
+	phrase, whole := strings.CutSuffix(phrase, "~")
+	for from := 0; ; {
+		at := strings.Index(text[from:], phrase)
+		if at < 0 {
+			return false
+		}
+		start, end := from+at, from+at+len(phrase)
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !unicode.IsLetter(before) && (!whole || !unicode.IsLetter(after)) {
+			return true
+		}
+		from = end
+	}
+}

@@ -1,0 +1,291 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// ExtractionStore stores what is extracted from messages. It is safe for concurrent use.
+type ExtractionStore struct {
+	*SessionReader
+	*MessageStore
+	*HitStore
+	db       *DB
+	memories *CollectionStore[longterm.Memory]
+	todos    *CollectionStore[longterm.Todo]
+}
+
+var _ extraction.Store = (*ExtractionStore)(nil)
+
+// NewExtractionStore returns what the extraction of a DB reads and writes.
+func NewExtractionStore(db *DB) *ExtractionStore {
+	return &ExtractionStore{
+		NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db, NewMemoryStore(db), NewTodoStore(db),
+	}
+}
+
+// Known reads the user's memories and todos that are among the live records, also those that are too old by now. One
+// query reads both, and the few small records between them.
+func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, generation int64,
+) (extraction.Known, error) {
+	known := extraction.Known{Versions: map[string]int64{}}
+	low, high := recordSK(livePrefix, memoryKind, ""), afterPrefix(recordSK(livePrefix, todoKind, ""))
+	for it, err := range s.db.query(ctx, "read what is known", query{where: between(user, low, high)}) {
+		if err != nil {
+			return known, err
+		}
+		if it.int64(attrGeneration) != generation {
+			continue
+		}
+		sk := it.string(attrSK)
+		if id, _, ok := parseRecordSK(sk, memoryKind); ok {
+			known.Memories = append(known.Memories, decodeMemory(it))
+			known.Versions[id] = it.int64(attrVersion)
+		}
+		if id, _, ok := parseRecordSK(sk, todoKind); ok {
+			known.Todos = append(known.Todos, decodeTodo(it))
+			known.Versions[id] = it.int64(attrVersion)
+		}
+	}
+	return known, nil
+}
+
+// extractionKey is the key of the lease on a user's extraction.
+func extractionKey(user conversation.UserID) key { return key{partition(user), extractionSK} }
+
+// LeaseExtraction takes the lease, on condition that it is free, that the session is as far as it was read, and that
+// the user was not erased.
+func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
+	l extraction.Lease,
+) (bool, error) {
+	sk, ok := sessionSK(session.Context, session.ID)
+	if !ok {
+		return false, fault.Missing("session")
+	}
+	t := s.db.transaction()
+	u := expression.Set(field(attrLease), value(stringAttr(l.Owner))).
+		Set(field(attrLeaseUntil), value(timeAttr(l.Until))).
+		Set(field(attrGeneration), value(intAttr(session.Generation)))
+	isFree := notExists().Or(field(attrLeaseUntil).LessThanEqual(value(timeAttr(s.db.now()))), isLeasedBy(l))
+	place := t.update(extractionKey(user), u, isFree)
+	t.check(key{partition(user), sk}, isIncarnation(session).And(isExtractedAs(session)))
+	t.check(generationKey(user), isGeneration(session.Generation))
+	failures, err := s.db.commit(ctx, "lease extraction", t, s.db.backoff())
+	if err != nil || failures == nil {
+		return err == nil, err
+	}
+	if _, taken := failures.existing(place); taken {
+		return false, nil
+	}
+	return false, fault.New(fault.Conflict, "the session has changed")
+}
+
+// ReleaseExtraction deletes the lease, if the owner still has it.
+func (s *ExtractionStore) ReleaseExtraction(ctx context.Context, user conversation.UserID, l extraction.Lease) error {
+	err := s.db.deleteItem(ctx, extractionKey(user), isLeasedBy(l))
+	return failed("release extraction", ignoreConditionFailed(err))
+}
+
+// isLeasedBy is the condition that the owner has the lease, whether or not its time is over: nobody has taken it over.
+func isLeasedBy(l extraction.Lease) expression.ConditionBuilder {
+	return field(attrLease).Equal(value(stringAttr(l.Owner)))
+}
+
+// isExtractedAs is the condition that the session is read as far as it was when the worker read it.
+func isExtractedAs(session conversation.Session) expression.ConditionBuilder {
+	return field(attrExtractedSeq).Equal(value(intAttr(session.Extracted.Seq)))
+}
+
+func setExtracted(through conversation.Watermark) expression.UpdateBuilder {
+	return setWatermark(expression.UpdateBuilder{}, attrExtractedSeq, attrExtractedAt, through)
+}
+
+// SkipExtraction raises the session's watermark to its end, unless another worker has raised it.
+func (s *ExtractionStore) SkipExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
+) error {
+	sk, ok := sessionSK(session.Context, session.ID)
+	if !ok {
+		return fault.Missing("session")
+	}
+	u := setExtracted(conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt})
+	it, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session).And(isExtractedAs(session)))
+	if err == nil {
+		return NewDueStore(s.db).settleCovered(ctx, user, it)
+	}
+	return failed("skip extraction", ignoreConditionFailed(err))
+}
+
+// extractionWrite is the transaction of a batch, with the places of its conditions. forgotten has the places that check
+// whether the user has deleted a new record before, by the record's id.
+type extractionWrite struct {
+	tx                       *transaction
+	sessionPlace, leasePlace int
+	forgotten                map[string]int
+}
+
+// SaveExtraction stores what follows from a batch in one transaction: the watermark, the lease, the records, and those
+// that make room for them.
+func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
+	b extraction.Batch,
+) (forgotten []string, err error) {
+	w, err := s.newExtractionWrite(user, session, b)
+	if err != nil {
+		return nil, err
+	}
+	failures, err := s.db.commit(ctx, "save extraction", w.tx, s.db.backoff())
+	if err != nil || failures == nil {
+		return nil, err
+	}
+	existing, moved := failures.existing(w.sessionPlace)
+	now, _ := decodeSession(existing)
+	_, lost := failures.existing(w.leasePlace)
+	switch {
+	case moved && !now.IsSame(session):
+		return nil, fault.Missing("session")
+	case moved && failures.ambiguous && now.Extracted.Seq == b.Through.Seq:
+		return nil, nil // an earlier attempt stored it, and its answer was lost
+	case lost:
+		return nil, extraction.ErrLeaseLost
+	}
+	for id, place := range w.forgotten {
+		if _, found := failures.existing(place); found {
+			forgotten = append(forgotten, id)
+		}
+	}
+	if len(forgotten) > 0 && len(forgotten) == len(failures.byPlace) {
+		return forgotten, nil
+	}
+	return nil, fault.New(fault.Conflict, "the session or what is known has changed")
+}
+
+func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session conversation.Session, b extraction.Batch,
+) (extractionWrite, error) {
+	sk, ok := sessionSK(session.Context, session.ID)
+	if !ok {
+		return extractionWrite{}, fault.Missing("session")
+	}
+	w := extractionWrite{tx: s.db.transaction(), forgotten: map[string]int{}}
+	w.sessionPlace = w.tx.update(key{partition(user), sk}, setExtracted(b.Through),
+		isIncarnation(session).And(isExtractedAs(session), isDeletedSeqs(session)))
+	if b.Last {
+		w.leasePlace = w.tx.delete(extractionKey(user), isLeasedBy(b.Lease))
+	} else {
+		u := expression.Set(field(attrLeaseUntil), value(timeAttr(b.Lease.Until)))
+		w.leasePlace = w.tx.update(extractionKey(user), u, isLeasedBy(b.Lease))
+	}
+	w.tx.check(generationKey(user), isGeneration(session.Generation))
+	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed) == 0 {
+		return w, nil
+	}
+	allowsMemory := expression.AttributeNotExists(field(attrMemory)).Or(
+		field(attrMemory).Equal(value(boolAttr(true))), field(attrGeneration).LessThan(value(intAttr(session.Generation))))
+	w.tx.check(preferencesKey(user), allowsMemory)
+	at := recordsAt{user, session.Generation}
+	addRecords(s.memories, &w, at, b.Known.Memories, b.Known.Versions, b.Memories)
+	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
+	return w, nil
+}
+
+// recordsAt says whose records are written.
+type recordsAt struct {
+	user       conversation.UserID
+	generation int64
+}
+
+// change is a record that one transaction writes, from what it was. Nothing is written of one that stays as it is.
+type change[T any] struct {
+	from     *stored[T] // nil for a new record
+	to       T
+	live     bool
+	isWanted bool // the caller wants the write, and not only the room
+	bytes    int
+}
+
+// addRecords adds the writes of new and changed records of one kind, and of those that become past by that.
+func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, known []T, versions map[string]int64,
+	changes extraction.Changes[T],
+) {
+	k := s.kind
+	var all []change[T]
+	for _, v := range known {
+		id := *k.id(&v)
+		it := s.encode(at.user, v, true, versions[id], at.generation)
+		c := change[T]{from: &stored[T]{v, keyOf(it), true, versions[id], it.size()}, to: v}
+		i := slices.IndexFunc(changes.Changed, func(changed T) bool { return *k.id(&changed) == id })
+		if i >= 0 {
+			c.to, c.isWanted = changes.Changed[i], true
+		}
+		all = append(all, c)
+	}
+	for _, v := range changes.New {
+		all = append(all, change[T]{to: v, isWanted: true})
+	}
+	s.makeRoom(all, at)
+	moved := 0
+	for _, c := range all {
+		if c.from == nil {
+			w.forgotten[*k.id(&c.to)] = w.tx.check(s.forgottenKey(at.user, c.to), notExists())
+		}
+		if !c.isWanted {
+			if c.live {
+				continue
+			}
+			if moved++; moved > maxExtractionMoves {
+				continue // a later write makes it past
+			}
+		}
+		s.addOwn(w.tx, at.user, recordChange[T]{from: c.from, to: c.to, generation: at.generation}, c.live)
+	}
+}
+
+// maxExtractionMoves bounds the other records of one kind that a batch makes past. It leaves room in the transaction,
+// of at most 100 writes, for all that a batch may change.
+const maxExtractionMoves = 8
+
+// makeRoom says which records are live: those that a prompt may need, as many as may be live at once. Those that must
+// be kept stay live in any case.
+func (s *CollectionStore[T]) makeRoom(all []change[T], at recordsAt) {
+	k, now := s.kind, s.db.now()
+	var room []*change[T]
+	bytes := 0
+	for i := range all {
+		c := &all[i]
+		if c.live = k.live(c.to, now); c.live {
+			c.bytes = s.encode(at.user, c.to, true, 1, at.generation).size()
+			bytes += c.bytes
+			room = append(room, c)
+		}
+	}
+	slices.SortStableFunc(room, func(a, b *change[T]) int { return k.before(a.to, b.to) })
+	over := len(room) - k.limit
+	for _, c := range room {
+		if over <= 0 && bytes <= k.maxBytes {
+			return
+		}
+		if !k.keep(c.to) {
+			c.live = false
+			over--
+			bytes -= c.bytes
+		}
+	}
+}
+
+// forgottenKey is the key of the hash that a record leaves when its user deletes it.
+func (s *CollectionStore[T]) forgottenKey(user conversation.UserID, record T) key {
+	return key{partition(user), forgottenSK(s.kind.name, longterm.Normalize(s.kind.content(record)))}
+}
+
+// WithoutTrace returns the same store, whose deletions leave no hash: what was deleted may be extracted again when the
+// user says it again.
+func (s *CollectionStore[T]) WithoutTrace() *CollectionStore[T] {
+	kind := s.kind
+	kind.content = nil
+	return &CollectionStore[T]{s.db, kind}
+}

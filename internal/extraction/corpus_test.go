@@ -1,0 +1,288 @@
+package extraction_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// TestCorpus runs the conversations of the corpus (testdata/README.md), each for a user of its own.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	table := dynamotest.Table(t)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runCase(t, newCase(t, table, name, archive))
+		})
+	}
+}
+
+// corpusCase is one conversation of the corpus on the store. It is also the model, which answers as the file says.
+type corpusCase struct {
+	*fixture
+	sections map[string]string
+	// labels are the names of the file by the texts of the records and messages.
+	labels map[string]string
+	// messageLabels are the names of the user's messages by their ids.
+	messageLabels map[string]string
+	problems      []string
+}
+
+func newCase(t *testing.T, table, name string, archive *txtar.Archive) *corpusCase {
+	t.Helper()
+	c := &corpusCase{
+		fixture: newFixture(t, table, conversation.UserID(name)), sections: map[string]string{},
+		labels: map[string]string{}, messageLabels: map[string]string{},
+	}
+	c.model = c
+	for _, f := range archive.Files {
+		c.sections[f.Name] = string(f.Data)
+	}
+	return c
+}
+
+func runCase(t *testing.T, c *corpusCase) {
+	messages := c.messages(t)
+	before := messages[0].Timestamp.Add(-24 * time.Hour)
+	c.storeKnown(t, before)
+	c.storeLoops(t, before)
+	c.create(t, "s")
+	c.storeMessages(t, messages)
+	c.extract(t, "s")
+	var want []string
+	for line := range strings.Lines(c.sections["want"]) {
+		want = append(want, strings.TrimSpace(line))
+	}
+	slices.Sort(want)
+	got := append(c.records(t), fmt.Sprint("calls ", c.calls))
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for _, p := range c.problems {
+		t.Error(p)
+	}
+}
+
+// entry is a line of the file: words, "at=" and "until=" among them, and a text behind "|".
+type entry struct {
+	label, text string
+	words       []string
+	at          time.Time
+}
+
+func parseEntry(t *testing.T, line string, at time.Time) entry {
+	t.Helper()
+	head, text, ok := strings.Cut(line, "|")
+	if !ok {
+		t.Fatalf("a line without \"|\": %s", line)
+	}
+	e := entry{text: strings.TrimSpace(text), at: at}
+	for word := range strings.FieldsSeq(head) {
+		if stamp, ok := strings.CutPrefix(word, "at="); ok {
+			e.at = parseTime(t, stamp)
+		} else {
+			e.words = append(e.words, word)
+		}
+	}
+	if len(e.words) > 0 {
+		e.label = e.words[0]
+	}
+	return e
+}
+
+func parseTime(t *testing.T, stamp string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func (c *corpusCase) entries(t *testing.T, section string, at time.Time) []entry {
+	t.Helper()
+	var all []entry
+	for line := range strings.Lines(c.sections[section]) {
+		if strings.TrimSpace(line) != "" {
+			all = append(all, parseEntry(t, line, at))
+		}
+	}
+	return all
+}
+
+// messages reads the messages of the file, and names those of the user.
+func (c *corpusCase) messages(t *testing.T) []conversation.NewMessage {
+	t.Helper()
+	var all []conversation.NewMessage
+	users := 0
+	for _, e := range c.entries(t, "messages", time.Time{}) {
+		if len(e.words) != 2 {
+			t.Fatalf("a message has a role and a time: %v", e.words)
+		}
+		m := conversation.NewMessage{
+			Role: conversation.Role(e.label), Content: e.text, Timestamp: parseTime(t, e.words[1]),
+		}
+		if m.Role == conversation.User {
+			users++
+			if name := fmt.Sprint("m", users); c.labels[e.text] == "" {
+				c.labels[e.text] = name
+			}
+		}
+		all = append(all, m)
+	}
+	if len(all) == 0 {
+		t.Fatal("no messages")
+	}
+	return all
+}
+
+func (c *corpusCase) storeMessages(t *testing.T, messages []conversation.NewMessage) {
+	t.Helper()
+	for chunk := range slices.Chunk(messages, conversation.MaxMessagesPerCall) {
+		for _, m := range c.append(t, "s", chunk...) {
+			if m.Role == conversation.User {
+				c.messageLabels[m.ID] = fmt.Sprint("m", len(c.messageLabels)+1)
+			}
+		}
+	}
+}
+
+func (c *corpusCase) storeKnown(t *testing.T, at time.Time) {
+	t.Helper()
+	for _, e := range c.entries(t, "known", at) {
+		m := longterm.Memory{
+			Type: longterm.MemoryType(e.words[1]), Content: e.text, Source: longterm.Extracted, CreatedAt: e.at, UpdatedAt: e.at,
+		}
+		for _, word := range e.words[2:] {
+			switch word {
+			case "pinned":
+				m.Pinned = true
+			case "seeded", "extracted":
+				m.Source = longterm.MemorySource(word)
+			default:
+				if _, err := fmt.Sscan(word, &m.Confidence); err != nil {
+					t.Fatalf("%q is no word of a memory", word)
+				}
+				m.Rated = true
+			}
+		}
+		c.labels[e.text] = e.label
+		if _, _, err := c.stores.Memories.Create(t.Context(), c.user, m, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *corpusCase) storeLoops(t *testing.T, at time.Time) {
+	t.Helper()
+	for _, e := range c.entries(t, "loops", at) {
+		c.labels[e.text] = e.label
+		todo := longterm.Todo{
+			Content: e.text, CoachID: coach, Status: longterm.Pending, CreatedAt: e.at, UpdatedAt: e.at,
+		}
+		if _, _, err := c.stores.Todos.Create(t.Context(), c.user, todo, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shortLine is a line of the prompt that names a record or a message by a short id.
+var shortLine = regexp.MustCompile(`(?m)^(?:- )?\[([klm]\d+)(?: [^\]]*)?\] (?:[A-Z]+: |user: )?(.*)$`)
+
+// Complete answers as the file says, with the short ids of the prompt in the place of the file's names.
+func (c *corpusCase) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	section := "answer.json"
+	if c.calls > 1 {
+		section = fmt.Sprintf("answer-%d.json", c.calls)
+	}
+	text, ok := c.sections[section]
+	if !ok {
+		text = emptyAnswer
+	}
+	short := map[string]string{}
+	for _, m := range shortLine.FindAllStringSubmatch(r.Messages[1].Content, -1) {
+		if name := c.labels[m[2]]; name != "" {
+			short[name] = m[1]
+		}
+	}
+	text = regexp.MustCompile(`"[klm]\d+"`).ReplaceAllStringFunc(text, func(quoted string) string {
+		name := strings.Trim(quoted, `"`)
+		if id, ok := short[name]; ok {
+			return `"` + id + `"`
+		}
+		return `"unknown-` + name + `"`
+	})
+	return llm.Completion{Text: text, Model: "scripted", Usage: llm.Usage{TotalTokens: 10}}, nil
+}
+
+// records returns the lines of all memories and todos.
+func (c *corpusCase) records(t *testing.T) []string {
+	t.Helper()
+	var lines []string
+	for _, m := range c.memories(t) {
+		words := []string{string(m.Type), string(m.Source)}
+		if m.Pinned {
+			words = append(words, "pinned")
+		}
+		if m.Rated {
+			words = append(words, fmt.Sprint(m.Confidence))
+		}
+		words = append(words, c.evidence(m.MessageIDs)...)
+		if (m.SupersededBy == "") != m.ValidUntil.IsZero() {
+			c.problems = append(c.problems, "a memory has only one of validUntil and supersededBy")
+		}
+		if !m.ValidUntil.IsZero() {
+			words = append(words, "until="+m.ValidUntil.Format(time.RFC3339))
+		}
+		lines = append(lines, strings.Join(words, " ")+" | "+m.Content)
+	}
+	for _, todo := range c.todos(t) {
+		words := append([]string{"todo", string(todo.Status)}, c.evidence(todo.MessageIDs)...)
+		if !todo.CompletedAt.IsZero() {
+			words = append(words, "at="+todo.CompletedAt.Format(time.RFC3339))
+		}
+		lines = append(lines, strings.Join(words, " ")+" | "+todo.Content)
+	}
+	return lines
+}
+
+func (c *corpusCase) evidence(ids []string) []string {
+	var names []string
+	for _, id := range ids {
+		names = append(names, c.messageLabels[id])
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{strings.Join(names, ",")}
+}

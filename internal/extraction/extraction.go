@@ -1,0 +1,141 @@
+// Package extraction reads what users say for lasting facts, promises and promises kept, and stores them as memories
+// and todos.
+//
+// It reads messages of role user only. What the assistant says, stored system messages and recalled memories are never
+// read, so that no memory is made of a memory. A session's watermark Extracted says how far it is read.
+//
+// The messages are read in batches of at most four different ones within an hour (prompt-assembly-map,
+// "shadowJudge.ts"), with one call of the model for each batch. What follows from a batch is stored with the watermark
+// in one transaction. A lease for each user lets one worker at a time read what is known, ask the model and store.
+package extraction
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// Store is what extraction reads and writes.
+type Store interface {
+	// Open reads a session of a known context with the user's preferences and generation, consistently.
+	Open(ctx context.Context, user conversation.UserID, context, sessionID string,
+	) (conversation.Session, longterm.Access, error)
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
+	// even when an index lags.
+	MessagesAfter(
+		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
+		limit int,
+	) ([]conversation.Message, error)
+	// Resolve reads the records behind vector ids. A message's vector has the message's id.
+	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
+	// Known reads the user's memories and todos that are among the live records, consistently.
+	Known(ctx context.Context, user conversation.UserID, generation int64) (Known, error)
+	// LeaseExtraction gives the user's extraction to an owner until a time. held is false while another owner has it. It
+	// is a Conflict when the session is not as far as it was read, or the user was erased.
+	LeaseExtraction(ctx context.Context, user conversation.UserID, session conversation.Session, l Lease,
+	) (held bool, err error)
+	// ReleaseExtraction gives the lease back, if the owner still has it.
+	ReleaseExtraction(ctx context.Context, user conversation.UserID, l Lease) error
+	// SaveExtraction stores what follows from a batch, with the session's watermark, all or nothing. Its conditions are
+	// that the owner has the lease, that the session is still the same one, as far as it was read and has lost no message
+	// since, that the user allows memories, and that nobody has written the changed records since. Then it is a Conflict,
+	// or ErrLeaseLost. forgotten are the ids of new records that the user has deleted before; with them nothing is stored.
+	SaveExtraction(ctx context.Context, user conversation.UserID, session conversation.Session, b Batch,
+	) (forgotten []string, err error)
+	// SkipExtraction raises the session's watermark to its end without reading the messages.
+	SkipExtraction(ctx context.Context, user conversation.UserID, session conversation.Session) error
+}
+
+// ErrLeaseLost says that another worker has taken the lease over.
+var ErrLeaseLost = errors.New("extraction: another worker has the lease")
+
+// Lease is the right to extract a user's memories until a time. No other worker has the owner's name.
+type Lease struct {
+	Owner string
+	Until time.Time
+}
+
+// Known is what is remembered of a user. Versions are those of the records, by id. With them a write tells whether a
+// record has changed since.
+type Known struct {
+	Memories []longterm.Memory
+	Todos    []longterm.Todo
+	Versions map[string]int64
+}
+
+// Batch is what follows from one batch of messages.
+type Batch struct {
+	// Lease is the lease of the worker. The batch extends it until its time, or gives it back where Last is set.
+	Lease Lease
+	Last  bool
+	// Through is how far the session is read with the batch.
+	Through conversation.Watermark
+	// Known is what the changes were made of.
+	Known    Known
+	Memories Changes[longterm.Memory]
+	Todos    Changes[longterm.Todo]
+}
+
+// Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.
+type Changes[T any] struct{ New, Changed []T }
+
+// Completer asks a model for one whole answer.
+type Completer interface {
+	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
+}
+
+// Quota limits how many tokens of the model a user spends in a day.
+type Quota interface {
+	// Reset returns when the user has tokens again, the zero time while the user has some.
+	Reset(ctx context.Context, user conversation.UserID) (time.Time, error)
+	// Spend counts tokens of a user of that generation.
+	Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error
+}
+
+// Counter counts a text's tokens.
+type Counter interface {
+	Count(text string) int
+}
+
+// Counts is what one batch came to.
+type Counts struct{ Calls, NewMemories, Superseded, OpenedLoops, ClosedLoops int }
+
+// Deps are the dependencies of a Service. All are needed.
+type Deps struct {
+	Store  Store
+	Model  Completer
+	Quota  Quota
+	Tokens Counter
+	Now    func() time.Time
+	// Random is the source of ids. NewOwner returns a name that no other worker has.
+	Random   io.Reader
+	NewOwner func() string
+	// Report is called with failures that do not stop the work.
+	Report func(ctx context.Context, op string, err error)
+	// Count is called with what each batch came to.
+	Count func(ctx context.Context, c Counts)
+
+	// EveryMessages is the number of messages that are not read from which a session is overdue.
+	EveryMessages int
+	// Background is false while all background model calls are stopped. Then nothing is read.
+	Background bool
+}
+
+// Service extracts memories and todos. It is safe for concurrent use.
+type Service struct{ Deps }
+
+// New returns a service on its dependencies.
+func New(d Deps) *Service { return &Service{d} }
+
+// IsOverdue reports whether a session has to be read at once, even though its user is still there: many messages are
+// not read, or an urgent one.
+func (s *Service) IsOverdue(session conversation.Session) bool {
+	return session.Extracted.Seq < session.UrgentSeq ||
+		session.NeedsExtraction() && session.LastSeq-session.Extracted.Seq >= s.EveryMessages
+}

@@ -1,0 +1,300 @@
+package extraction
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+const (
+	// leaseTime is how long a lease lasts. It is longer than the model and the store may take for one batch.
+	leaseTime = time.Minute
+	// leaseAttempts is how often a worker tries to get the lease, which is about ten seconds. Then the session is left to
+	// the sweep.
+	leaseAttempts  = 9
+	firstLeaseWait = 100 * time.Millisecond
+	maxLeaseWait   = 2 * time.Second
+	// readMessages is how many messages are read at once, and contextMessages how many of them may lie before the
+	// watermark.
+	readMessages    = 100
+	contextMessages = 8
+	// maxBatches limits the batches of one call. The next call goes on.
+	maxBatches = 8
+	// saveAttempts is how often a batch is applied to what is known by then.
+	saveAttempts = 5
+	// deadlineReserve is the time before a deadline in which a batch is left to the sweep.
+	deadlineReserve = 30 * time.Second
+	// releaseTimeout bounds giving the lease back, which has its own time because that of the work may be over.
+	releaseTimeout = 2 * time.Second
+)
+
+// errNotRead says that there is nothing to read in a session, or that it has to wait.
+var errNotRead = errors.New("extraction: nothing is read now")
+
+// worker reads one session while it has the user's lease.
+type worker struct {
+	*Service
+	user    conversation.UserID
+	session conversation.Session
+	prefs   longterm.Preferences
+	lease   Lease
+	// released says that the lease is given back.
+	released bool
+}
+
+// Extract reads the messages of the user that a session has after its watermark, and returns how far it is read then.
+// It reads nothing while the user has no tokens left, while background calls are stopped, and while another worker has
+// the user's lease: the session stays due. For a user who does not want memories it raises the watermark.
+func (s *Service) Extract(ctx context.Context, user conversation.UserID, session conversation.Session,
+) (conversation.Watermark, error) {
+	if !session.NeedsExtraction() {
+		return session.Extracted, nil
+	}
+	w, err := s.begin(ctx, user, session)
+	if errors.Is(err, errNotRead) {
+		return w.session.Extracted, nil
+	}
+	if err != nil {
+		return session.Extracted, err
+	}
+	err = w.run(ctx)
+	if !w.released {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+		if failure := s.Store.ReleaseExtraction(ending, user, w.lease); failure != nil {
+			s.Report(ctx, "release extraction", failure)
+		}
+	}
+	if errors.Is(err, ErrLeaseLost) || errors.Is(err, errNotRead) {
+		err = nil // another worker goes on, or the user wants no memories any more
+	}
+	return w.session.Extracted, err
+}
+
+// begin opens a session and takes the user's lease for it. Its error is errNotRead where there is nothing to read.
+func (s *Service) begin(ctx context.Context, user conversation.UserID, of conversation.Session) (*worker, error) {
+	w := &worker{Service: s, user: user, session: of, lease: Lease{Owner: s.NewOwner()}}
+	wait := firstLeaseWait
+	for range leaseAttempts {
+		if err := w.open(ctx); err != nil {
+			return w, err
+		}
+		if !hasTime(ctx) {
+			return w, errNotRead
+		}
+		w.lease.Until = s.Now().Add(leaseTime)
+		held, err := s.Store.LeaseExtraction(ctx, user, w.session, w.lease)
+		if held || err != nil && !fault.Is(err, fault.Conflict) {
+			return w, err
+		}
+		if err := delay.Sleep(ctx, wait); err != nil {
+			return w, err
+		}
+		wait = min(2*wait, maxLeaseWait)
+	}
+	return w, errNotRead
+}
+
+// hasTime reports whether there is time for a batch before the deadline.
+func hasTime(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return !ok || time.Until(end) >= deadlineReserve
+}
+
+// open reads the session and the user's preferences. Its error is errNotRead where the session is read, and where it
+// has to wait.
+func (w *worker) open(ctx context.Context) error {
+	session, access, err := w.Store.Open(ctx, w.user, w.session.Context, w.session.ID)
+	if err != nil {
+		return err
+	}
+	w.session, w.prefs = session, access.Preferences
+	switch {
+	case !session.NeedsExtraction():
+		return errNotRead
+	case !w.prefs.Memory:
+		if err := w.Store.SkipExtraction(ctx, w.user, session); err != nil {
+			return err
+		}
+		w.session.Extracted = conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
+		return errNotRead
+	case !w.Background:
+		return errNotRead
+	}
+	reset, err := w.Quota.Reset(ctx, w.user)
+	if err == nil && !reset.IsZero() {
+		return errNotRead
+	}
+	return err
+}
+
+// run reads batches until the session is read, or until a limit is reached.
+func (w *worker) run(ctx context.Context) error {
+	messages, err := w.readMessages(ctx)
+	for batch := 0; batch < maxBatches && err == nil && !w.released; batch++ {
+		if batch > 0 && !hasTime(ctx) {
+			return nil
+		}
+		end := w.endOf(messages)
+		next := nextWindow(messages, w.session.Extracted.Seq, end)
+		isLast := next.through.Seq >= w.session.LastSeq || batch == maxBatches-1
+		if err = w.batch(ctx, next, isLast); err == nil && next.through.Seq == end.Seq && !isLast {
+			messages, err = w.readMessages(ctx)
+		}
+	}
+	return err
+}
+
+// endOf is the watermark of all messages that were read: that of the session where there are no more.
+func (w *worker) endOf(messages []conversation.Message) conversation.Watermark {
+	n := len(messages)
+	if n < readMessages {
+		return conversation.Watermark{Seq: w.session.LastSeq, At: w.session.LastMessageAt}
+	}
+	return conversation.Watermark{Seq: messages[n-1].Seq, At: messages[n-1].Timestamp}
+}
+
+// readMessages reads the messages after the watermark, and a few before it, where all of them fit one read.
+func (w *worker) readMessages(ctx context.Context) ([]conversation.Message, error) {
+	after := w.session.Extracted
+	if back := max(0, after.Seq-contextMessages); w.session.LastSeq-back < readMessages {
+		after = conversation.Watermark{Seq: back}
+	}
+	return w.Store.MessagesAfter(ctx, w.user, w.session, after, readMessages)
+}
+
+// batch asks the model about one window and stores what follows. A window without messages of the user only raises the
+// watermark.
+func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
+	p := &planner{tokens: w.Tokens, random: w.Random, forgotten: map[string]bool{}}
+	var a answer
+	if len(of.messages) > 0 {
+		if err := w.refresh(ctx, p, of); err != nil {
+			return err
+		}
+		q := newQuestion(of, p.validMemories(), p.pendingLoops(), w.prefs.Location())
+		p.ids = q.ids
+		var err error
+		if a, err = w.ask(ctx, q); err != nil {
+			w.Count(ctx, Counts{Calls: 1})
+			return err
+		}
+	}
+	stored, err := w.save(ctx, p, a, of, isLast)
+	counts := stored.counts()
+	if len(of.messages) > 0 {
+		counts.Calls = 1
+	}
+	w.Count(ctx, counts)
+	return err
+}
+
+// refresh gives a planner what is known now.
+func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error) {
+	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation); err != nil {
+		return err
+	}
+	p.now, p.coachID, p.messages = w.Now(), w.session.CoachID, map[string]conversation.Message{}
+	for _, m := range of.messages {
+		if !w.session.Deleted.Contains(m.Seq) {
+			p.messages[m.ID] = m
+		}
+	}
+	p.visible, err = w.visible(ctx, p.known)
+	return err
+}
+
+// save stores what follows from an answer, and returns it. After a conflict it applies the answer to what is known by
+// then.
+func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLast bool) (Batch, error) {
+	for range saveAttempts {
+		w.lease.Until = w.Now().Add(leaseTime)
+		b := Batch{Lease: w.lease, Last: isLast, Through: of.through, Known: p.known}
+		b.Memories, b.Todos = p.plan(a)
+		deleted, err := w.Store.SaveExtraction(ctx, w.user, w.session, b)
+		switch {
+		case err == nil && len(deleted) == 0:
+			w.session.Extracted, w.released = of.through, isLast
+			return b, nil
+		case err == nil:
+			b.addForgotten(p.forgotten, deleted)
+			continue
+		case !fault.Is(err, fault.Conflict):
+			return Batch{}, err
+		}
+		before := w.session.Extracted
+		if err := w.open(ctx); err != nil {
+			return Batch{}, err
+		}
+		if w.session.Extracted.Seq != before.Seq {
+			return Batch{}, ErrLeaseLost
+		}
+		if err := w.refresh(ctx, p, of); err != nil {
+			return Batch{}, err
+		}
+	}
+	return Batch{}, fault.New(fault.Conflict, "what is known changes all the time")
+}
+
+// visible returns the ids of the memories that may be compared with what the session says. A user may keep contexts or
+// sessions apart: then a memory counts only where a prompt of the session may tell it.
+func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, error) {
+	visible := map[string]bool{}
+	isApart := !w.prefs.CrossContext || len(w.prefs.Unshared) > 0
+	from := map[string]conversation.Message{}
+	if isApart {
+		var ids []string
+		for _, m := range known.Memories {
+			ids = append(ids, m.MessageIDs...)
+		}
+		slices.Sort(ids)
+		hits, err := w.Store.Resolve(ctx, w.user, w.session.Generation, slices.Compact(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			if h.Message != nil {
+				from[h.Message.ID] = *h.Message
+			}
+		}
+	}
+	for _, m := range known.Memories {
+		isHidden := func(id string) bool {
+			said, ok := from[id]
+			return !ok || said.SessionID != w.session.ID && !w.prefs.Shares(w.session.Context, said.Context)
+		}
+		visible[m.ID] = !isApart || m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
+	}
+	return visible, nil
+}
+
+// addForgotten adds the contents of the records that the user has deleted.
+func (b Batch) addForgotten(forgotten map[string]bool, ids []string) {
+	for _, m := range b.Memories.New {
+		if slices.Contains(ids, m.ID) {
+			forgotten[forgottenKey(memoryKey, m.Content)] = true
+		}
+	}
+	for _, t := range b.Todos.New {
+		if slices.Contains(ids, t.ID) {
+			forgotten[forgottenKey(todoKey, t.Content)] = true
+		}
+	}
+}
+
+// counts returns what a batch has stored.
+func (b Batch) counts() Counts {
+	c := Counts{NewMemories: len(b.Memories.New), OpenedLoops: len(b.Todos.New), ClosedLoops: len(b.Todos.Changed)}
+	for _, m := range b.Memories.Changed {
+		if m.SupersededBy != "" {
+			c.Superseded++
+		}
+	}
+	return c
+}
