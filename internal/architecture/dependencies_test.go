@@ -2,6 +2,7 @@ package architecture_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,13 +20,9 @@ var reviewed = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\S+) \\| [0-9]{4}-[0
 func TestDependenciesAreReviewed(t *testing.T) {
 	t.Parallel()
 	pinned := modules(t, "../..", func(m goMod) []string { return m.direct() })
-	for name, version := range modules(t, "../../tools", func(m goMod) []string { return m.tools() }) {
-		pinned[name] = version
-	}
+	maps.Copy(pinned, modules(t, "../../tools", func(m goMod) []string { return m.tools() }))
 	for _, file := range requirementFiles(t) {
-		for name, version := range requirements(t, strings.TrimSuffix(file, ".txt")+".in") {
-			pinned[name] = version
-		}
+		maps.Copy(pinned, requirements(t, strings.TrimSuffix(file, ".txt")+".in"))
 	}
 	engine := string(read(t, "../../infra/local/dynamodblocal/install.go"))
 	name := regexp.MustCompile(`packageName\s+= "(.+)"`).FindStringSubmatch(engine)

@@ -92,7 +92,8 @@ type TurnStore interface {
 	// user who has spent the day's tokens it stores nothing and returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
 	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn, so that a repeated request
-	// can generate at once. A Conflict means that another request has taken the lease.
+	// can generate at once; a renewal that arrives after it changes nothing. A Conflict means that the turn was released,
+	// or that another request has taken the lease.
 	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
 	// FinishTurn stores the answer and ends the lease, in one transaction. If another holder finished first, it returns
 	// the answer of that holder and stores nothing.

@@ -166,6 +166,10 @@ func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record
 	return &m, nil
 }
 
+// releasedLease is the lease of a turn that was released. No request has it, so a renewal that was on its way when its
+// turn was released, and arrives later, does not take the turn again.
+const releasedLease = "released"
+
 // RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease.
 func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	lease time.Duration,
@@ -176,8 +180,15 @@ func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, tur
 	k := key{partition(user), idempotencySK(turn.Idempotency)}
 	isHeld := field(attrState).Equal(value(stringAttr(stateRunning))).
 		And(field(attrLease).Equal(value(stringAttr(turn.Lease))))
-	_, err := s.db.updateItem(ctx, k, s.setLease(turn.Lease, lease), isHeld)
-	if _, lost := conditionFailed(err); lost {
+	token := turn.Lease
+	if lease == 0 {
+		token = releasedLease
+	}
+	_, err := s.db.updateItem(ctx, k, s.setLease(token, lease), isHeld)
+	if existing, lost := conditionFailed(err); lost {
+		if lease == 0 && isAmbiguous(err) && existing.string(attrLease) == releasedLease {
+			return nil
+		}
 		return fault.New(fault.Conflict, "another request has taken this turn over")
 	}
 	return failed("renew turn", err)

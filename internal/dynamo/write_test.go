@@ -238,6 +238,9 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 		"renew turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			return s.Turns.RenewTurn(ctx, u, f.turn, time.Hour)
 		},
+		"release turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+			return s.Turns.RenewTurn(ctx, u, f.turn, 0)
+		},
 		"take a turn over": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			return errorOf(s.Turns.BeginTurn(ctx, u, f.lapsed, time.Minute))
 		},

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"time"
 	// The Lambda runtime has no time zone database, and users have time zones.
 	_ "time/tzdata"
@@ -43,8 +42,8 @@ func awsConfig(cfg config.Config) aws.Config {
 	return aws.Config{
 		Region:      cfg.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken),
-		HTTPClient:  &http.Client{Transport: newTransport()},
-		Retryer:     func() aws.Retryer { return retry.NewStandard(retryTruncated) },
+		HTTPClient:  inAttempts(maxAttemptTime),
+		Retryer:     func() aws.Retryer { return retry.NewStandard(retryTruncated, retrySoon) },
 	}
 }
 
@@ -63,31 +62,30 @@ func retryTruncated(o *retry.StandardOptions) {
 func DynamoDB(cfg config.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(awsConfig(cfg), func(o *dynamodb.Options) {
 		o.BaseEndpoint = endpoint(cfg.DynamoDBEndpoint)
-		o.HTTPClient = &http.Client{Transport: attempts{newTransport()}}
-		o.Retryer = retry.NewStandard(retryTruncated, retrySoon)
 	})
 }
 
-// The first retry of a call of the table waits up to tableBackoff, and each one after it up to twice as long ("Error
-// handling with DynamoDB", section "Error retries and exponential backoff").
+// The first retry of a call waits up to retryBackoff, and each one after it up to twice as long ("Error handling with
+// DynamoDB", section "Error retries and exponential backoff").
 const (
-	tableBackoff  = 50 * time.Millisecond
-	tableAttempts = 5
+	retryBackoff  = 50 * time.Millisecond
+	retryAttempts = 5
 )
 
 // retrySoon makes the SDK retry in the time that a prompt has. By itself the SDK waits up to two seconds before the
 // first retry, and up to four before the second and last one.
 func retrySoon(o *retry.StandardOptions) {
-	o.MaxAttempts = tableAttempts
+	o.MaxAttempts = retryAttempts
 	o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
-		return rand.N(tableBackoff << max(attempt-1, 0)), nil
+		return rand.N(retryBackoff << max(attempt-1, 0)), nil
 	})
 }
 
-// Lambda returns the client with which the coach function invokes the prompt function.
+// Lambda returns the client with which the coach function invokes the prompt function, and the sweep its workers.
 func Lambda(cfg config.Config) *lambda.Client {
 	return lambda.NewFromConfig(awsConfig(cfg), func(o *lambda.Options) {
 		o.BaseEndpoint = endpoint(cfg.LambdaEndpoint)
+		o.HTTPClient = inAttempts(maxInvokeTime)
 	})
 }
 

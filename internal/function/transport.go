@@ -24,6 +24,9 @@ func newTransport() *http.Transport {
 const (
 	// maxAttemptTime is the longest attempt of a request whose deadline is far. DynamoDB answers within milliseconds.
 	maxAttemptTime = 4 * time.Second
+	// maxInvokeTime is the longest attempt of an invocation. A prompt has 20 s, in which there is time for two attempts,
+	// and takes a second where its function has to start first.
+	maxInvokeTime = 10 * time.Second
 	// minAttemptTime is the shortest attempt, unless the request's own time is shorter.
 	minAttemptTime = 250 * time.Millisecond
 )
@@ -31,11 +34,19 @@ const (
 // attempts makes each request end in time for another: within half of the time that the operation has left. The SDK
 // repeats it then. An attempt on a connection that is dead, as those of a function that was frozen may be, ends so.
 // The other idle connections are probably dead, too, and are closed with it, so that dead connections cost one attempt.
-type attempts struct{ *http.Transport }
+type attempts struct {
+	*http.Transport
+	longest time.Duration
+}
+
+// inAttempts returns a client whose attempts take that long at most.
+func inAttempts(longest time.Duration) *http.Client {
+	return &http.Client{Transport: attempts{newTransport(), longest}}
+}
 
 // RoundTrip implements http.RoundTripper.
 func (a attempts) RoundTrip(r *http.Request) (*http.Response, error) {
-	limit := maxAttemptTime
+	limit := a.longest
 	if deadline, ok := r.Context().Deadline(); ok {
 		limit = min(limit, max(time.Until(deadline)/2, minAttemptTime))
 	}

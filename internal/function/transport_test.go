@@ -11,7 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
 	"github.com/throughline/throughline/infra/local/faults/faultstest"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/function"
 )
 
 // operationTime is the time of an operation whose first attempt has no answer. That attempt has half of it.
@@ -134,4 +138,28 @@ func TestAThrottledTableIsAskedAgainSoon(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
 	defer cancel()
 	query(t, ctx, table(server.URL))
+}
+
+// TestAnInvocationWithoutAnswerIsRepeated never answers the first invocation, as on a dead connection.
+func TestAnInvocationWithoutAnswerIsRepeated(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || calls.Add(1) == 1 {
+			<-r.Context().Done() // the client gives up
+			return
+		}
+		_, _ = io.WriteString(w, `{"promptId":"p"}`)
+	}))
+	t.Cleanup(server.Close)
+	client := function.Lambda(config.Config{
+		Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local", LambdaEndpoint: server.URL,
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
+	defer cancel()
+	name := "prompt"
+	out, err := client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &name, Payload: []byte(`{}`)})
+	if err != nil || string(out.Payload) != `{"promptId":"p"}` || calls.Load() != 2 {
+		t.Errorf("got %+v, %v after %d calls", out, err, calls.Load())
+	}
 }

@@ -44,6 +44,7 @@ func testTurn(t *testing.T, s *fixture) {
 	if err := s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute); !fault.Is(err, fault.Conflict) {
 		t.Errorf("renew a lost lease: %v", err)
 	}
+	taken = releaseAndTake(t, s, taken)
 	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "fine"}
 	done, err := s.Turns.FinishTurn(t.Context(), alice, taken, answer)
 	if err != nil || done.Seq != 2 {
@@ -58,6 +59,22 @@ func testTurn(t *testing.T, s *fixture) {
 		t.Errorf("the second FinishTurn returns (-first +second):\n%s", diff)
 	}
 	checkFinished(t, s, begun.Message, done)
+}
+
+// releaseAndTake releases a turn and takes it again. A renewal that was on its way meanwhile must not reserve the turn.
+func releaseAndTake(t *testing.T, s *fixture, turn conversation.Turn) conversation.Turn {
+	t.Helper()
+	if err := s.Turns.RenewTurn(t.Context(), alice, turn, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Turns.RenewTurn(t.Context(), alice, turn, time.Minute); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a renewal after the release: %v", err)
+	}
+	again, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
+	if err != nil || again.Lease == turn.Lease {
+		t.Fatalf("a repeat after the release: %+v, %v", again, err)
+	}
+	return again
 }
 
 func checkFinished(t *testing.T, s *fixture, asked, answered conversation.Message) {
