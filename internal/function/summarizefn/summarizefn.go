@@ -63,7 +63,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(dynamo.DecodeChange, service, rt.Log)
-	return function.Measured(rt.Recorder("summarize"), batchOrSweep(batch, sweeper)), nil
+	return function.Measured(rt.Recorder("summarize"), batchOrSweep(batch, sweeper.Sweep)), nil
 }
 
 // deletionWait is how long a deletion waits after its first failure.
@@ -87,7 +87,8 @@ var errUnknownEvent = errors.New("the event has neither records nor a known sche
 
 // batchOrSweep passes batches of the stream to batch and the schedule's event, which has no records, to the sweep.
 func batchOrSweep(
-	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), sweeper *sweep.Service,
+	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error),
+	work func(context.Context, sweep.Task) (sweep.Swept, error),
 ) function.Payload {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
 		var event struct {
@@ -103,7 +104,7 @@ func batchOrSweep(
 		if event.Schedule != sweepSchedule {
 			return nil, errUnknownEvent
 		}
-		swept, err := sweeper.Sweep(ctx, event.Task)
+		swept, err := work(ctx, event.Task)
 		measure(ctx, event.Task, swept, err)
 		return nil, err
 	}
