@@ -2,6 +2,7 @@ package offlinemodel
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ type dateRule struct {
 
 // tense is where a statement is in time.
 type tense int8
+
+// lasted matches statements in which "in two weeks" may be how long something took.
+var lasted = regexp.MustCompile(`(?i)\b(?:lost|gained|dropped|improved|did|ran|went|down|up from)\b`)
 
 const (
 	present tense = iota
@@ -98,13 +102,27 @@ var dateRules = []dateRule{
 		func(at moment, m []string, _ tense) string { return at.distance(m[2], -count(m[1])) },
 	},
 	{
-		regexp.MustCompile(`(?i)\bin (?:about )?` + countWords + ` (day|week|month|year)s?\b('|’)?`),
-		func(at moment, m []string, when tense) string {
-			if when == past || m[3] != "" {
-				return ""
-			}
-			return at.distance(m[2], count(m[1]))
-		},
+		regexp.MustCompile(`\b(heute|morgen|gestern|vorgestern)(\s|$)`),
+		func(at moment, m []string, _ tense) string { return "am " + at.day(foreignDays[m[1]]) + m[2] },
+	},
+	{
+		regexp.MustCompile(`(^|\s)(hoy|pasado mañana|mañana|ayer|anteayer)(\s|$)`),
+		func(at moment, m []string, _ tense) string { return m[1] + "el " + at.day(foreignDays[m[2]]) + m[3] },
+	},
+}
+
+var foreignDays = map[string]int{
+	"morgen": 1, "gestern": -1, "vorgestern": -2, "mañana": 1, "pasado mañana": 2, "ayer": -1, "anteayer": -2,
+}
+
+// ahead dates "in two weeks", which in some statements is how long something took.
+var ahead = dateRule{
+	regexp.MustCompile(`(?i)\bin (?:about )?` + countWords + ` (day|week|month|year)s?\b('|’)?`),
+	func(at moment, m []string, _ tense) string {
+		if m[3] != "" {
+			return ""
+		}
+		return at.distance(m[2], count(m[1]))
 	},
 }
 
@@ -114,7 +132,11 @@ func (at moment) resolve(text string) string {
 		return text
 	}
 	when := tenseOf(text)
-	for _, rule := range dateRules {
+	rules := dateRules
+	if !lasted.MatchString(text) {
+		rules = append(slices.Clip(rules), ahead)
+	}
+	for _, rule := range rules {
 		text = replaceGroups(rule.match, text, func(groups []string) string { return rule.write(at, groups, when) })
 	}
 	return text

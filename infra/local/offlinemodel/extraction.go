@@ -39,7 +39,7 @@ func extract(lex *lexicon, t transcript) map[string]any {
 	e := &extraction{lex: lex, from: t}
 	for _, records := range [][]known{t.memories, t.loops} {
 		for i := range records {
-			records[i].stems, records[i].about = lex.stemSet(records[i].text), subjectOf(records[i].text)
+			records[i].stems, records[i].about = e.stems(records[i].text), subjectOf(records[i].text)
 		}
 	}
 	for _, turn := range t.turns {
@@ -145,13 +145,16 @@ func (e *extraction) sentence(sentence string, spoken language, from turn) {
 		return
 	}
 	for _, clause := range splitClauses(sharedSubject.ReplaceAllString(sentence, "${1}${2}, and I${3} ${4}")) {
-		clause = strip(wishes.ReplaceAllString(strip(clause), ""))
+		clause = strip(wishes.ReplaceAllString(strip(leads.ReplaceAllString(strip(clause), "$1")), ""))
 		if clause == "" || hearsay.MatchString(clause) {
 			continue
 		}
 		e.statement(clause, from)
 	}
 }
+
+// leads matches what introduces a statement: "Good news from the doctor: I'm healthy".
+var leads = regexp.MustCompile(`(?i)^[^:"]{3,40}: ((?:i|my)\b)`)
 
 // sharedSubject matches a second predicate after the same subject: "I live in Porto and work at a bank", "I'm vegan and
 // allergic to nuts".
@@ -201,7 +204,7 @@ func (e *extraction) foreign(sentence string, spoken language, from turn) {
 	forms := foreignForms[spoken]
 	sentence = strings.TrimRight(sentence, ".! ")
 	if m := forms.promise.FindStringSubmatch(sentence); m != nil {
-		e.open(strings.Join(m[1:], ""), from)
+		e.open(from.at.resolve(strings.Join(m[1:], "")), from)
 		return
 	}
 	e.close(sentence, from)
@@ -249,7 +252,7 @@ func (e *extraction) remember(rule *factRule, content, statement string, from tu
 // add adds a fact. A fact that an earlier message of the batch states too gets the message, and one of which only one
 // can be true takes the place of the earlier one.
 func (e *extraction) add(f *finding, content string, from turn) {
-	f.stems = e.lex.stemSet(content)
+	f.stems = e.stems(content)
 	for _, earlier := range e.facts {
 		if overlap(earlier.stems, f.stems) >= repeats {
 			if from.id != "" && !slices.Contains(earlier.messages, any(from.id)) {
@@ -307,6 +310,6 @@ func retellFact(lex *lexicon, statement string) string {
 	case r.owned != "":
 		return "The user's " + r.owned
 	default:
-		return capitalize(r.text)
+		return strings.Replace(capitalize(r.text), " and they ", " and the user ", 1)
 	}
 }

@@ -45,6 +45,9 @@ var englishFacts = []factRule{
 	{kind: "PEOPLE", confidence: 0.85, except: passing, match: regexp.MustCompile(
 		`^[A-Z]\w+,? (?:is|was) my (?:(?:new|ex|best|older|younger|little|big|training|twin)[ -])*` + relatives + `\b`,
 	)},
+	{kind: "PROFILE", confidence: 0.85, except: passing, match: regexp.MustCompile(
+		`(?i)\bi have (?:an? |one |two |three |four |\d )(?:\w+ )?(?:dog|cat|horse)s?\b`,
+	)},
 	{kind: "PEOPLE", confidence: 0.85, except: passing, match: regexp.MustCompile(
 		`(?i)\bi have (?:an? |one |two |three |four |\d )(?:\w+ )?(?:` + relatives + `|child|children|kid)s?\b`,
 	)},
@@ -89,9 +92,11 @@ var englishFacts = []factRule{
 	)},
 	{
 		kind: "PROFILE", confidence: 0.9, match: regexp.MustCompile(
-			`(?i)^i (?:(?:now|currently|still|actually) )?(?:live|work) (?:in|at|as|for|near|with|from|on)\b|^i(?:'ve|` +
+			`(?i)^i (?:(?:now|currently|still|actually) )?(?:live|work) (?:in|at|as|for|near|with|from|on|nights|shifts|` +
+				`days|part-time|full-time|remotely)\b|^i(?:'ve|` +
 				` have)? ` +
-				`(?:just |recently )?moved (?:to|from|in with)\b|^i(?:'ve| have)? (?:just )?(?:started (?:working|a new job|` +
+				`(?:just |finally |recently )*moved (?:to|from|in with)\b|^i(?:'ve| have)? (?:just )?(?:started (?:working|` +
+				`a new job|` +
 				`my new job)|` +
 				`changed jobs|quit my job|got a (?:new )?job|switched jobs)\b|^i(?:'m| am) (?:from|an?) \w+`,
 		),

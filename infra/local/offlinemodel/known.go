@@ -15,7 +15,7 @@ const (
 // nearestOf returns the known record that is most like a statement, the first of equals. It is nil when none is alike
 // enough.
 func (e *extraction) nearestOf(records []known, statement string, least float64) (best *known) {
-	stems, similarity := e.lex.stemSet(statement), 0.0
+	stems, similarity := e.stems(statement), 0.0
 	e.lookups++
 	for i := range records {
 		if alike := overlap(records[i].stems, stems); alike > similarity && alike >= least {
@@ -25,22 +25,29 @@ func (e *extraction) nearestOf(records []known, statement string, least float64)
 	return best
 }
 
-// overlap is the share of the smaller set that is in the other. The word user, which memories speak of, counts for
-// none.
+// stems returns the topic stems of a text without words of grammar of any language, and without the user, whom all
+// memories speak of.
+func (e *extraction) stems(text string) map[string]bool {
+	stems := e.lex.stemSet(text)
+	for stem := range stems {
+		if grammar[inGerman][stem] || grammar[inSpanish][stem] || theUserWords[stem] {
+			delete(stems, stem)
+		}
+	}
+	return stems
+}
+
+var theUserWords = wordSet("user nutzer usuario usuaria seit desde also auch también now")
+
+// overlap is the share of the smaller set that is in the other.
 func overlap(a, b map[string]bool) float64 {
-	shared, sizeA, sizeB := 0, len(a), len(b)
-	if a["user"] {
-		sizeA--
-	}
-	if b["user"] {
-		sizeB--
-	}
+	shared := 0
 	for stem := range a {
-		if stem != "user" && b[stem] {
+		if b[stem] {
 			shared++
 		}
 	}
-	return float64(shared) / float64(max(1, min(sizeA, sizeB)))
+	return float64(shared) / float64(max(1, min(len(a), len(b))))
 }
 
 // frames match statements of which only one can be true at a time.
@@ -91,6 +98,9 @@ func (e *extraction) superseded(content, statement string) string {
 	if addition.MatchString(statement) {
 		return ""
 	}
+	if partings.MatchString(statement) {
+		return e.formerPartner(statement)
+	}
 	about := subjectOf(content)
 	for _, m := range e.from.memories {
 		if about.excludes(m.about) {
@@ -99,6 +109,22 @@ func (e *extraction) superseded(content, statement string) string {
 	}
 	if old := e.nearestOf(e.from.memories, content, sameMatter); old != nil && correction.MatchString(statement) {
 		return old.id
+	}
+	return ""
+}
+
+// partings match the end of a relationship.
+var (
+	partings = regexp.MustCompile(`(?i)\b(?:broke|broken|split) up\b|\bgot divorced\b|\bmy ex\b`)
+	partners = regexp.MustCompile(`(?i)\b(?:girlfriend|boyfriend|wife|husband|partner|fianc[eé]e?)\b`)
+)
+
+// formerPartner returns the id of the memory of the user's partner, or nothing.
+func (e *extraction) formerPartner(statement string) string {
+	for _, m := range e.from.memories {
+		if partners.MatchString(m.text) && (names(statement) == 0 || overlap(m.stems, e.stems(statement)) > 0) {
+			return m.id
+		}
 	}
 	return ""
 }
@@ -115,7 +141,7 @@ var (
 		`talk|check|know|stop|do (?:it|that|my best)|miss|love|never|always|probably|definitely|not)\b`)
 	// completed matches the end of something that was open.
 	completed = regexp.MustCompile(`(?i)\b(?:i|i've|i have|we|we've)\s+(?:just |finally |already )*(?:did|done|` +
-		`finished|completed|booked|bought|sent|called|signed|sorted|ordered|fixed|paid|made|took|went|ran|wrote|saw|` +
+		`\w{3,}ed|booked|bought|sent|called|signed|sorted|ordered|fixed|paid|made|took|went|ran|wrote|saw|` +
 		`talked|ticked off|got|picked up|spoke|handed|cleaned|scheduled|registered|have)\b|\bdone with\b|\b(?:is|are|` +
 		`got) (?:done|booked|` +
 		`sorted|paid|finished|ordered)\b|\barrived\b|\bhabe .*\b(?:ge\p{L}+t|ge\p{L}+en|erledigt|bestellt|bezahlt)\b|` +
@@ -134,7 +160,7 @@ func (e *extraction) open(todo string, from turn) {
 	if idle.MatchString(todo) || e.lex.topic(todo).total < task || e.nearestOf(e.from.loops, todo, repeats) != nil {
 		return
 	}
-	o := &finding{content: capitalize(clip(todo, maxQuoteBytes)), messages: messageIDs(from), stems: e.lex.stemSet(todo)}
+	o := &finding{content: capitalize(clip(todo, maxQuoteBytes)), messages: messageIDs(from), stems: e.stems(todo)}
 	for _, earlier := range e.opened {
 		if overlap(earlier.stems, o.stems) >= repeats {
 			return
@@ -150,7 +176,7 @@ func (e *extraction) close(statement string, from turn) {
 		return
 	}
 	e.lookups++
-	stems := e.lex.stemSet(statement)
+	stems := e.stems(statement)
 	e.opened = slices.DeleteFunc(e.opened, func(o *finding) bool { return e.sameTask(o.content, o.stems, stems) })
 	var best known
 	nearest := 0.0

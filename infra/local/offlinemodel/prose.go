@@ -55,7 +55,8 @@ func (u unit) size() int {
 // openers are words that begin a sentence without a meaning of their own.
 var openers = regexp.MustCompile(`(?i)^(?:(?:oh|well|so|and|but|or|okay|ok|yes|yeah|yep|yup|no|nope|hey|hi|hello|` +
 	`hallo|thanks|thank you|honestly|sure|great|wow|haha|ha|lol|hmm+|um|uh|ugh|also|plus|anyway|btw|by the way|` +
-	`you know|i mean|to be honest|guess what|fine|cool|nice|perfect|alright|exactly|right|morning|good morning|then|` +
+	`you know|i mean|i meant|sorry|wait|no wait|correction|done|to be honest|guess what|fine|cool|nice|perfect|` +
+	`alright|exactly|right|morning|good morning|then|` +
 	`i think|i guess|as you know|please|just|first|actually|unfortunately|luckily|of course|maybe)\b[,.!:…]*(?:\s+|$))+`)
 
 // closers end a sentence without a meaning of their own.

@@ -13,6 +13,7 @@ const (
 	previousRoom = 250 // of it, reserved for the summary so far
 	openRoom     = 130
 	unitBytes    = 220 // the longest statement
+	maxOpen      = 8   // of what is still to do, the newest; some of it may not fit
 )
 
 // summarizer writes summaries out of the statements that it is given.
@@ -286,7 +287,7 @@ func (s *summarizer) openLoops(open []string, turns []turn) string {
 					})
 				}
 				if todo := s.todo(turn.at.resolve(statement)); todo != "" && !slices.Contains(open, todo) {
-					open = append(open, todo)
+					open = append(open[max(0, len(open)-maxOpen):], todo)
 				}
 			}
 		}
