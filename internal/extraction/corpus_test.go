@@ -68,19 +68,9 @@ func newCase(t *testing.T, table, name string, archive *txtar.Archive) *corpusCa
 }
 
 func runCase(t *testing.T, c *corpusCase) {
-	messages := c.messages(t)
-	before := messages[0].Timestamp.Add(-24 * time.Hour)
-	c.storeKnown(t, before)
-	c.storeLoops(t, before)
-	c.create(t, "s")
-	c.storeMessages(t, messages)
-	c.extract(t, "s")
-	var want []string
-	for line := range strings.Lines(c.sections["want"]) {
-		want = append(want, strings.TrimSpace(line))
-	}
+	c.run(t)
+	want, got := c.wanted(), c.records(t)
 	slices.Sort(want)
-	got := append(c.records(t), fmt.Sprint("calls ", c.calls))
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -88,6 +78,27 @@ func runCase(t *testing.T, c *corpusCase) {
 	for _, p := range c.problems {
 		t.Error(p)
 	}
+}
+
+// run stores what the file has and extracts the session.
+func (c *corpusCase) run(t *testing.T) {
+	t.Helper()
+	messages := c.messages(t)
+	before := messages[0].Timestamp.Add(-24 * time.Hour)
+	c.storeKnown(t, before)
+	c.storeLoops(t, before)
+	c.create(t, "s")
+	c.storeMessages(t, messages)
+	c.extract(t, "s")
+}
+
+// wanted returns the lines that the file wants.
+func (c *corpusCase) wanted() []string {
+	var want []string
+	for line := range strings.Lines(c.sections["want"]) {
+		want = append(want, strings.TrimSpace(line))
+	}
+	return want
 }
 
 // entry is a line of the file: words, "at=" and "until=" among them, and a text behind "|".
@@ -184,6 +195,7 @@ func (c *corpusCase) storeKnown(t *testing.T, at time.Time) {
 			switch word {
 			case "pinned":
 				m.Pinned = true
+			case "deleted":
 			case "seeded", "extracted":
 				m.Source = longterm.MemorySource(word)
 			default:
@@ -194,7 +206,11 @@ func (c *corpusCase) storeKnown(t *testing.T, at time.Time) {
 			}
 		}
 		c.labels[e.text] = e.label
-		if _, _, err := c.stores.Memories.Create(t.Context(), c.user, m, noKey); err != nil {
+		stored, _, err := c.stores.Memories.Create(t.Context(), c.user, m, noKey)
+		if err == nil && slices.Contains(e.words, "deleted") {
+			err = c.stores.Memories.Delete(t.Context(), c.user, stored.ID)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +223,11 @@ func (c *corpusCase) storeLoops(t *testing.T, at time.Time) {
 		todo := longterm.Todo{
 			Content: e.text, CoachID: coach, Status: longterm.Pending, CreatedAt: e.at, UpdatedAt: e.at,
 		}
-		if _, _, err := c.stores.Todos.Create(t.Context(), c.user, todo, noKey); err != nil {
+		stored, _, err := c.stores.Todos.Create(t.Context(), c.user, todo, noKey)
+		if err == nil && slices.Contains(e.words, "deleted") {
+			err = c.stores.Todos.Delete(t.Context(), c.user, stored.ID)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +265,7 @@ func (c *corpusCase) Complete(_ context.Context, r llm.Request) (llm.Completion,
 	return llm.Completion{Text: text, Model: "scripted", Usage: llm.Usage{TotalTokens: 10}}, nil
 }
 
-// records returns the lines of all memories and todos.
+// records returns the lines of all memories and todos, and of the calls of the model.
 func (c *corpusCase) records(t *testing.T) []string {
 	t.Helper()
 	var lines []string
@@ -273,7 +293,7 @@ func (c *corpusCase) records(t *testing.T) []string {
 		}
 		lines = append(lines, strings.Join(words, " ")+" | "+todo.Content)
 	}
-	return lines
+	return append(lines, fmt.Sprint("calls ", c.calls))
 }
 
 func (c *corpusCase) evidence(ids []string) []string {
