@@ -47,7 +47,7 @@ demo: ## Play the story of two surfaces with one memory
 	@go run ./infra/demo
 
 .PHONY: replay
-replay: ## Replay a LoCoMo file through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
+replay: ## Replay conversations through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
 	@tools/need go
 	@test -n "$(DATA)" || { echo "make replay: name the file: make replay DATA=locomo.json" >&2; exit 2; }
 	@go run ./infra/replay -data "$(DATA)" $(if $(SAMPLE),-sample "$(SAMPLE)") -base "$(BASE)"
@@ -116,6 +116,13 @@ bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, star
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm
 	@go run ./infra/bench/scale -docs docs
+
+.PHONY: bench-recall
+bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA=file [EMBEDDINGS=url] [EVERY=n]
+	@tools/need go java npm
+	@test -n "$(DATA)" || { echo "make bench-recall: name the file: make bench-recall DATA=locomo.json" >&2; exit 2; }
+	@go run ./infra/recallbench -data "$(DATA)" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
+	  $(if $(EVERY),-every "$(EVERY)") -docs docs
 
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates

@@ -21,12 +21,11 @@ import (
 )
 
 func main() {
-	data := flag.String("data", "", "LoCoMo file to replay (required)")
-	only := flag.String("sample", "", "replay only the sample with this id")
+	data := flag.String("data", "", "file to replay (required)")
+	only := flag.String("sample", "", "replay only the conversation with this id")
 	base := flag.String("base", "http://127.0.0.1:8080", "address of the stack")
 	parallel := flag.Int("parallel", 4, "how many users at once")
 	message := flag.String("ask", "What do you remember about me?", "message of the prompt that is printed at the end")
-	recall := flag.Bool("recall", false, "search for the file's questions, and print how much of their evidence is found")
 	flag.Parse()
 	if *data == "" {
 		fmt.Fprintln(os.Stderr, "replay: -data is missing: name a LoCoMo file")
@@ -34,7 +33,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	r := &replay{api: client.New(*base), parallel: *parallel, message: *message, recall: *recall, out: os.Stdout}
+	r := &replay{api: client.New(*base), parallel: *parallel, message: *message, out: os.Stdout}
 	if err := r.run(ctx, *data, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "replay:", err)
 		os.Exit(1)

@@ -8,26 +8,22 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/dataset"
 )
 
 // settleTimeout is how long the report waits for summaries and vectors to catch up.
 const settleTimeout = 3 * time.Minute
 
 // report waits for the background work, then prints what the replay took and the prompt that a coach would get now.
-func (r *replay) report(ctx context.Context, samples []sample, took time.Duration) error {
+func (r *replay) report(ctx context.Context, conversations []dataset.Conversation, took time.Duration) error {
 	calls := r.api.Calls()
-	var settled struct {
-		Settled bool
-		Records int
-		Pending int
-	}
 	waiting := time.Now()
-	body := map[string]any{"timeoutMs": settleTimeout.Milliseconds()}
-	if err := r.api.Do(ctx, http.MethodPost, "/dev/settle", body, &settled); err != nil {
-		return fmt.Errorf("settle: %w", err)
+	settled, err := dataset.Settle(ctx, r.api, settleTimeout)
+	if err != nil {
+		return err
 	}
 	behind := time.Since(waiting)
-	summaries, err := r.countSummaries(ctx, samples)
+	summaries, err := r.countSummaries(ctx, conversations)
 	if err != nil {
 		return err
 	}
@@ -38,20 +34,13 @@ func (r *replay) report(ctx context.Context, samples []sample, took time.Duratio
 	fmt.Fprintf(r.out, "summaries    %d\n", summaries)
 	fmt.Fprintf(r.out, "caught up    %v after %.1f s more (%d stream records, %d pending)\n",
 		settled.Settled, behind.Seconds(), settled.Records, settled.Pending)
-	if r.recall {
-		total, err := r.scoreRecall(ctx, samples)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(r.out, "evidence     %s\n", total)
-	}
-	return r.printPrompt(ctx, samples[len(samples)-1])
+	return r.printPrompt(ctx, conversations[len(conversations)-1])
 }
 
 // countSummaries counts the sessions that have a summary.
-func (r *replay) countSummaries(ctx context.Context, samples []sample) (int, error) {
+func (r *replay) countSummaries(ctx context.Context, conversations []dataset.Conversation) (int, error) {
 	count := 0
-	for _, s := range samples {
+	for _, s := range conversations {
 		api, err := r.api.As(ctx, s.ID)
 		if err != nil {
 			return 0, err
@@ -74,18 +63,19 @@ func (r *replay) countSummaries(ctx context.Context, samples []sample) (int, err
 }
 
 // printPrompt opens a new session with the coach and prints the prompt of its first message.
-func (r *replay) printPrompt(ctx context.Context, s sample) error {
+func (r *replay) printPrompt(ctx context.Context, s dataset.Conversation) error {
 	api, err := r.api.As(ctx, s.ID)
 	if err != nil {
 		return err
 	}
 	id := fmt.Sprintf("now-%d", time.Now().Unix())
-	create := map[string]any{"context": surfaces[0], "coachId": coach, "sessionId": id}
+	surface := s.Sessions[0].Context
+	create := map[string]any{"context": surface, "coachId": dataset.Coach, "sessionId": id}
 	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
 	prompt, err := buildPrompt(ctx, api, map[string]any{
-		"context": surfaces[0], "coachId": coach, "sessionId": id, "message": r.message,
+		"context": surface, "coachId": dataset.Coach, "sessionId": id, "message": r.message,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLoCoMo reads a file with the errors that such files have.
+func TestLoCoMo(t *testing.T) {
+	t.Parallel()
+	got, err := parse([]byte(`[{"sample_id": "ana", "conversation": {
+		"speaker_a": "Ana", "speaker_b": "Ben",
+		"session_1_date_time": "1:56 pm on 8 May, 2023", "session_2_date_time": "2:00 pm on 9 May, 2023",
+		"session_3_date_time": "2:10 pm on 10 May, 2023",
+		"session_1": [{"dia_id": "D1:1", "speaker": "Ana", "text": "Hi"},
+			{"dia_id": "D1:2", "speaker": "Ben", "text": "Ho", "blip_caption": "a dog"}],
+		"session_3": [{"dia_id": "D3:1", "speaker": "Ben", "text": "Hey"}]},
+		"qa": [
+			{"question": "a", "answer": 2022, "category": 1, "evidence": ["D1:2; D3:1", "D1:2"]},
+			{"question": "none there", "category": 2, "evidence": ["D9:1"]},
+			{"question": "no answer", "category": 5, "evidence": ["D1:2"]},
+			{"question": "nothing", "category": 3, "evidence": []}
+		]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, third := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC), time.Date(2023, 5, 10, 14, 10, 0, 0, time.UTC)
+	want := []Conversation{{
+		ID: "ana",
+		Sessions: []Session{
+			{"session-1", surfaces[0], first, []Message{
+				{"D1:1", "user", "Hi", first}, {"D1:2", "assistant", "Ho [shares a picture: a dog]", first.Add(messageInterval)},
+			}},
+			{"session-3", surfaces[1], third, []Message{{"D3:1", "assistant", "Hey", third}}},
+		},
+		Questions: []Question{{"a", "multi-hop", "2022", []string{"D1:2", "D3:1"}}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got[0].Messages() != 3 {
+		t.Errorf("%d messages", got[0].Messages())
+	}
+}
+
+// TestMistakes names what is wrong with a file.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"talks": []}`: "talks",
+		`{"conversations": [{"id": "a", "sessions": [{"messages": [{"id": "1"}]}]}]}`: "has a time",
+		`{"conversations": [{"sessions": [{"startedAt": "2026-01-05T07:00:00Z",
+			"messages": [{"id": "1"}, {"id": "1"}]}]}]}`: "two messages have the id 1",
+		`{"conversations": [{"questions": [{"text": "q", "evidence": ["1"]}]}]}`: "the evidence 1",
+		`[{"conversation": {}}]`:             "speaker_a",
+		`{"conversations": [{"id": "ana"}]}`: "no session",
+	} {
+		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

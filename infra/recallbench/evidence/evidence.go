@@ -1,0 +1,199 @@
+// Package evidence measures through the public HTTP API how much of what questions ask for is found: by recall, by the
+// prompt that a coach would get, and in the summaries. The evidence of a question are the messages that hold its
+// answer. Two simple rankings of the same messages stand beside recall: the newest first, and BM25.
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/dataset"
+)
+
+const (
+	// perCall is how many messages an import appends at once, atOnce how many users and questions are worked on at once.
+	perCall = 20
+	atOnce  = 2
+	// found is how many messages recall is asked for.
+	found = 100
+	// promptTokens is the budget of the prompts.
+	promptTokens = 4000
+)
+
+// Case is a question about an imported conversation.
+type Case struct {
+	Conversation *dataset.Conversation
+	Question     dataset.Question
+	// Evidence has the ids that the messages of the question's evidence have in the stack.
+	Evidence map[string]bool
+}
+
+// Bench asks questions about conversations that it has imported into a stack.
+type Bench struct {
+	Cases []Case
+
+	api *client.Client
+	// ids are the ids of the stack's messages by those of the file, for each conversation.
+	ids map[string]map[string]string
+}
+
+// Load imports conversations into a stack and waits until all is summarised and indexed. Of each conversation's
+// questions it takes every n-th.
+func Load(
+	ctx context.Context, api *client.Client, conversations []dataset.Conversation, every int, limit time.Duration,
+) (*Bench, error) {
+	b := &Bench{api: api, ids: map[string]map[string]string{}}
+	importer := dataset.Importer{API: api, PerCall: perCall, Appended: func(int) {}, Ended: func() {}}
+	var mu sync.Mutex
+	work, workCtx := errgroup.WithContext(ctx)
+	work.SetLimit(atOnce)
+	for _, c := range conversations {
+		work.Go(func() error {
+			ids, err := importer.Import(workCtx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			b.ids[c.ID] = ids
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	settled, err := dataset.Settle(ctx, api, limit)
+	if err != nil {
+		return nil, err
+	}
+	if !settled.Settled {
+		return nil, fmt.Errorf("%d records are still not indexed after %v", settled.Pending, limit)
+	}
+	for i := range conversations {
+		b.addCases(&conversations[i], every)
+	}
+	return b, nil
+}
+
+func (b *Bench) addCases(c *dataset.Conversation, every int) {
+	for n, q := range c.Questions {
+		if n%every != 0 {
+			continue
+		}
+		evidence := map[string]bool{}
+		for _, id := range q.Evidence {
+			evidence[b.ids[c.ID][id]] = true
+		}
+		b.Cases = append(b.Cases, Case{c, q, evidence})
+	}
+}
+
+// On returns the same bench on another stack that holds the same data, with the cases of one conversation, or of all if
+// it names none.
+func (b *Bench) On(api *client.Client, conversation string) *Bench {
+	out := &Bench{api: api, ids: b.ids}
+	for _, c := range b.Cases {
+		if conversation == "" || c.Conversation.ID == conversation {
+			out.Cases = append(out.Cases, c)
+		}
+	}
+	return out
+}
+
+// each calls a function for each case, some at a time, with a client of the case's user.
+func (b *Bench) each(ctx context.Context, do func(ctx context.Context, api *client.Client, i int) error) error {
+	users := map[string]*client.Client{}
+	for _, c := range b.Cases {
+		if users[c.Conversation.ID] != nil {
+			continue
+		}
+		api, err := b.api.As(ctx, c.Conversation.ID)
+		if err != nil {
+			return err
+		}
+		users[c.Conversation.ID] = api
+	}
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(atOnce)
+	for i, c := range b.Cases {
+		work.Go(func() error { return do(ctx, users[c.Conversation.ID], i) })
+	}
+	return work.Wait()
+}
+
+// Recall asks recall every question, and returns the shares of evidence that it finds.
+func (b *Bench) Recall(ctx context.Context) (Scores, error) {
+	lists := make([][]ranked, len(b.Cases))
+	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) (err error) {
+		lists[i], err = askRecall(ctx, api, b.Cases[i].Question.Text)
+		return err
+	})
+	return b.score(lists), err
+}
+
+func askRecall(ctx context.Context, api *client.Client, query string) ([]ranked, error) {
+	var answer struct{ Messages []ranked }
+	body := map[string]any{"query": query, "limit": found}
+	if err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer); err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	return answer.Messages, nil
+}
+
+// Prompts builds a prompt for every question as the first message of a new session, and returns which share of the
+// evidence stands in it, by category.
+func (b *Bench) Prompts(ctx context.Context) (Shares, error) {
+	const session = "recallbench"
+	for _, c := range b.conversations() {
+		api, err := b.api.As(ctx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		create := map[string]any{"context": c.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session}
+		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
+			return nil, fmt.Errorf("create session: %w", err)
+		}
+	}
+	shares := make([]float64, len(b.Cases))
+	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
+		c := b.Cases[i]
+		var answer struct {
+			Manifest struct {
+				Blocks []struct {
+					Items []struct{ ID, Decision string }
+				}
+			}
+		}
+		body := map[string]any{
+			"context": c.Conversation.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session,
+			"message": c.Question.Text, "budget": map[string]any{"tokens": promptTokens},
+		}
+		if err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer); err != nil {
+			return fmt.Errorf("build prompt: %w", err)
+		}
+		seen := map[string]bool{}
+		for _, block := range answer.Manifest.Blocks {
+			for _, item := range block.Items {
+				if item.Decision != "dropped" && c.Evidence[item.ID] {
+					seen[item.ID] = true
+				}
+			}
+		}
+		shares[i] = float64(len(seen)) / float64(len(c.Evidence))
+		return nil
+	})
+	return b.shares(shares), err
+}
+
+// conversations returns the conversations of the cases, each once.
+func (b *Bench) conversations() (out []*dataset.Conversation) {
+	for _, c := range b.Cases {
+		if n := len(out); n == 0 || out[n-1] != c.Conversation {
+			out = append(out, c.Conversation)
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package evidence
+
+import (
+	"maps"
+	"slices"
+)
+
+// The cutoffs of evidence recall: the first k messages, and the messages that fit, best first, a budget of tokens of
+// four characters.
+var (
+	Ranks   = [...]int{5, 10, 25}
+	Budgets = [...]int{500, 1000, 2000}
+)
+
+// All is the name of all categories together.
+const All = "all"
+
+// Scores are the scores of each category, and of All.
+type Scores map[string]*Score
+
+// Score is the share of evidence within each cutoff, as a mean over questions.
+type Score struct {
+	Questions int                   `json:"questions"`
+	Ranks     [len(Ranks)]float64   `json:"ranks"`
+	Budgets   [len(Budgets)]float64 `json:"budgets"`
+}
+
+// ranked is one message of a ranking.
+type ranked struct {
+	MessageID string
+	Content   string
+}
+
+// score scores a ranking for each case.
+func (b *Bench) score(lists [][]ranked) Scores {
+	scores := Scores{}
+	for i, c := range b.Cases {
+		one := scoreOf(c.Evidence, lists[i])
+		for _, name := range []string{c.Question.Category, All} {
+			if scores[name] == nil {
+				scores[name] = &Score{}
+			}
+			scores[name].add(one)
+		}
+	}
+	for _, s := range scores {
+		s.divide(float64(s.Questions))
+	}
+	return scores
+}
+
+// scoreOf scores a ranking for one question.
+func scoreOf(evidence map[string]bool, list []ranked) Score {
+	s := Score{Questions: 1}
+	share := 1 / float64(len(evidence))
+	var used [len(Budgets)]int
+	for i, m := range list {
+		gain := 0.0
+		if evidence[m.MessageID] {
+			gain = share
+		}
+		for c, k := range Ranks {
+			if i < k {
+				s.Ranks[c] += gain
+			}
+		}
+		for c, tokens := range Budgets {
+			if used[c]+len(m.Content) <= 4*tokens {
+				used[c] += len(m.Content)
+				s.Budgets[c] += gain
+			}
+		}
+	}
+	return s
+}
+
+func (s *Score) add(other Score) {
+	s.Questions += other.Questions
+	for i := range s.Ranks {
+		s.Ranks[i] += other.Ranks[i]
+	}
+	for i := range s.Budgets {
+		s.Budgets[i] += other.Budgets[i]
+	}
+}
+
+func (s *Score) divide(n float64) {
+	for i := range s.Ranks {
+		s.Ranks[i] /= n
+	}
+	for i := range s.Budgets {
+		s.Budgets[i] /= n
+	}
+}
+
+// Merge returns the scores over the questions of several scores.
+func Merge(all []Scores) Scores {
+	out := Scores{}
+	for _, scores := range all {
+		for name, s := range scores {
+			if out[name] == nil {
+				out[name] = &Score{}
+			}
+			sum := *s
+			sum.divide(1 / float64(s.Questions))
+			out[name].add(sum)
+		}
+	}
+	for _, s := range out {
+		s.divide(float64(s.Questions))
+	}
+	return out
+}
+
+// Categories returns the categories by name, and All last.
+func (s Scores) Categories() []string {
+	names := slices.Sorted(maps.Keys(s))
+	return append(slices.DeleteFunc(names, func(name string) bool { return name == All }), All)
+}
+
+// Shares are mean shares from 0 to 1 by category, and for All.
+type Shares map[string]float64
+
+func (b *Bench) shares(values []float64) Shares {
+	sums, counts := Shares{}, map[string]float64{}
+	for i, c := range b.Cases {
+		for _, name := range []string{c.Question.Category, All} {
+			sums[name] += values[i]
+			counts[name]++
+		}
+	}
+	for name := range sums {
+		sums[name] /= counts[name]
+	}
+	return sums
+}

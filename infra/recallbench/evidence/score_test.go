@@ -1,0 +1,72 @@
+package evidence
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/dataset"
+)
+
+// bench is a bench with a conversation of three messages and a question for two of them, without a stack.
+func bench() *Bench {
+	c := &dataset.Conversation{ID: "ana", Sessions: []dataset.Session{{Messages: []dataset.Message{
+		{ID: "1", Content: "the red kite over the harbour"}, {ID: "2", Content: "a red boat"}, {ID: "3", Content: "tea"},
+	}}}}
+	return &Bench{
+		ids: map[string]map[string]string{"ana": {"1": "m1", "2": "m2", "3": "m3"}},
+		Cases: []Case{
+			{c, dataset.Question{Text: "red kite", Category: "colour"}, map[string]bool{"m1": true}},
+			{c, dataset.Question{Text: "tea and a boat?", Category: "drink"}, map[string]bool{"m2": true, "m3": true}},
+		},
+	}
+}
+
+func TestScore(t *testing.T) {
+	t.Parallel()
+	list := []ranked{{"a", strings.Repeat("x", 1500)}, {"m1", strings.Repeat("x", 1000)}}
+	list = append(list, make([]ranked, 4)...)
+	list = append(list, ranked{"m2", "y"})
+	got := scoreOf(map[string]bool{"m1": true, "m2": true}, list)
+	want := Score{Questions: 1, Ranks: [3]float64{0.5, 1, 1}, Budgets: [3]float64{0.5, 1, 1}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestBaselines orders the messages by time and by words.
+func TestBaselines(t *testing.T) {
+	t.Parallel()
+	b := bench()
+	contents := func(list []ranked) (ids []string) {
+		for _, m := range list {
+			ids = append(ids, m.MessageID)
+		}
+		return ids
+	}
+	x := newWordIndex(b.messages(b.Cases[0].Conversation))
+	for query, want := range map[string][]string{
+		"red kite": {"m1", "m2"}, "tea": {"m3"}, "red": {"m2", "m1"}, "blue": nil,
+	} {
+		if diff := cmp.Diff(want, contents(x.search(query))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", query, diff)
+		}
+	}
+	if got := b.Newest(); got[All].Ranks[0] != 1 || got["drink"].Questions != 1 || got[All].Questions != 2 {
+		t.Errorf("%+v", got)
+	}
+	if diff := cmp.Diff([]string{"colour", "drink", All}, b.BM25().Categories()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestShares(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff(Shares{"colour": 1, "drink": 0.5, All: 0.75}, bench().shares([]float64{1, 0.5})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := share([]string{"red", "kite"}, "red boats"); got != 0.5 {
+		t.Errorf("share %v", got)
+	}
+}

@@ -1,0 +1,88 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/infra/bench/report"
+)
+
+// timed is how many questions are timed.
+const timed = 100
+
+// Times are the milliseconds of a query of recall, and of a request for the embedding of the same text alone, which no
+// search by meaning can do without. The queries are made one after the other.
+type Times struct {
+	Queries        int     `json:"queries"`
+	Recall50       float64 `json:"recall50"`
+	Recall99       float64 `json:"recall99"`
+	Embedding50    float64 `json:"embedding50"`
+	Embedding99    float64 `json:"embedding99"`
+	Difference50   float64 `json:"difference50"`
+	Difference99   float64 `json:"difference99"`
+	EmbeddingModel string  `json:"embeddingModel"`
+}
+
+// Times measures queries. The embedding service is asked directly, at a base URL, for a model's vectors.
+func (b *Bench) Times(ctx context.Context, embeddings, model string) (Times, error) {
+	var recall, embedding, difference []time.Duration
+	cases := b.Cases[:min(timed, len(b.Cases))]
+	for _, c := range cases {
+		api, err := b.api.As(ctx, c.Conversation.ID)
+		if err != nil {
+			return Times{}, err
+		}
+		began := time.Now()
+		if err := embed(ctx, embeddings, model, c.Question.Text); err != nil {
+			return Times{}, err
+		}
+		floor := time.Since(began)
+		began = time.Now()
+		if _, err := askRecall(ctx, api, c.Question.Text); err != nil {
+			return Times{}, err
+		}
+		took := time.Since(began)
+		recall, embedding = append(recall, took), append(embedding, floor)
+		difference = append(difference, took-floor)
+	}
+	ms := func(samples []time.Duration, q float64) float64 {
+		return float64(report.Quantile(samples, q)) / float64(time.Millisecond)
+	}
+	return Times{
+		Queries: len(cases), EmbeddingModel: model,
+		Recall50: ms(recall, 0.5), Recall99: ms(recall, 0.99), Embedding50: ms(embedding, 0.5),
+		Embedding99: ms(embedding, 0.99), Difference50: ms(difference, 0.5), Difference99: ms(difference, 0.99),
+	}, nil
+}
+
+func embed(ctx context.Context, base, model, text string) error {
+	body, err := json.Marshal(map[string]any{"model": model, "input": text})
+	if err != nil {
+		return err
+	}
+	url := strings.TrimRight(base, "/") + "/embeddings"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer local")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("embed: the service answers %s", response.Status)
+	}
+	return nil
+}
