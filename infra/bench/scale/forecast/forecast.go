@@ -79,7 +79,8 @@ type Price struct {
 	Date   string  `json:"date"`
 }
 
-// Peer is a managed service that does the same work, with the prices that it lists.
+// Peer is a managed service that does the same work, with the prices that it lists. Without a unit no sum is made of
+// them, and the note says why.
 type Peer struct {
 	Name                       string  `json:"name"`
 	Unit                       string  `json:"unit"`
@@ -88,6 +89,7 @@ type Peer struct {
 	PerThousandRecordsAndMonth float64 `json:"perThousandRecordsAndMonth"`
 	PerThousandRetrievals      float64 `json:"perThousandRetrievals"`
 	PerActiveUserAndMonth      float64 `json:"perActiveUserAndMonth"`
+	PerMillionTokens           float64 `json:"perMillionTokens"`
 	Note                       string  `json:"note"`
 	Source                     string  `json:"source"`
 	Date                       string  `json:"date"`

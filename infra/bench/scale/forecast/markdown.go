@@ -74,13 +74,15 @@ func (in Input) assumptions() string {
 	for _, name := range slices.Sorted(maps.Keys(w.Functions)) {
 		seconds = append(seconds, fmt.Sprintf("%s %g s", name, w.Functions[name].Seconds))
 	}
-	b.WriteString("- An invocation takes: " + strings.Join(seconds, ", ") + ".\n" + streamNote)
+	b.WriteString("- An invocation is assumed to take: " + strings.Join(seconds, ", ") + ".\n" + streamNote)
 	return b.String()
 }
 
 // streamNote says how the invocations of the stream's functions are to be read.
 const streamNote = `- summarize is invoked for every change of a session. Most find nothing due; one in a session waits
   for the model, some seconds. Its seconds above are the mean.
+- remember's seconds are those of a batch with the few records of one turn. A full batch of 200 records takes about
+  1.6 s, by the sum in [ADR 0013](adr/0013-one-batch-of-a-shard.md). Neither is measured in AWS.
 - The invocations of summarize and remember are those of one user alone. With many users a batch has records of several,
   so their numbers are upper bounds.
 `
@@ -264,19 +266,21 @@ func (in Input) peers(sizes []Size) string {
 // peersNote says what the table of the peers compares.
 const peersNote = `
 For the same conversations: one event for each turn, one stored record for each session, one retrieval for each turn,
-one agent for each user. The prices of these services have neither the tokens of the chat's answers in them nor the
-functions around them.
+one agent for each user, and the tokens that Throughline embeds. The prices of these services have neither the tokens
+of the chat's answers in them nor the functions around them. "Not listed" means that no sum can be made of what the
+service lists; its line below says why.
 
 `
 
-// month is what a peer lists for a size, or that nothing is known.
+// month is what a peer lists for a size, or that it lists nothing that can be added up.
 func (p Peer) month(s Size) string {
 	if p.Unit == "" {
-		return "not known"
+		return "not listed"
 	}
 	records := s.StoredMessages / (2 * s.Turns / s.Sessions)
 	return dollars(p.PerMonth + s.Turns/1000*(p.PerThousandEvents+p.PerThousandRetrievals) +
-		records/1000*p.PerThousandRecordsAndMonth + s.Users*p.PerActiveUserAndMonth)
+		records/1000*p.PerThousandRecordsAndMonth + s.Users*p.PerActiveUserAndMonth +
+		s.EmbedTokens/million*p.PerMillionTokens)
 }
 
 // listed names a peer's prices.
@@ -284,6 +288,9 @@ func (p Peer) listed() string {
 	switch {
 	case p.Unit == "":
 		return p.Note
+	case p.PerMillionTokens > 0:
+		return fmt.Sprintf("%.2f for a million tokens, %.3f for 1,000 retrievals; %s", p.PerMillionTokens,
+			p.PerThousandRetrievals, p.Note)
 	case p.PerThousandEvents > 0:
 		return fmt.Sprintf("%.2f for 1,000 events, %.2f for 1,000 stored records a month, %.2f for 1,000 retrievals; %s",
 			p.PerThousandEvents, p.PerThousandRecordsAndMonth, p.PerThousandRetrievals, p.Note)
