@@ -217,19 +217,14 @@ func (s exports) conversations(ctx context.Context, user conversation.UserID) it
 	}
 }
 
+// usage reads what the user spent, which is one list.
 func (s exports) usage(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	return func(yield func(exportLine, error) bool) {
-		days, err := s.Usage.Usage(ctx, user)
-		if err != nil {
-			yield(exportLine{}, err)
-			return
-		}
-		for _, day := range days {
-			if !yield(exportLine{"usage", day}, nil) {
-				return
-			}
-		}
-	}
+	asStored := func(day conversation.DayUsage) conversation.DayUsage { return day }
+	return listLines("usage", asStored,
+		func(conversation.Page) ([]conversation.DayUsage, conversation.Position, error) {
+			days, err := s.Usage.Usage(ctx, user)
+			return days, "", err
+		})
 }
 
 type spine struct {
@@ -238,20 +233,18 @@ type spine struct {
 	UpdatedAt *timestamp `json:"updatedAt,omitempty"`
 }
 
+func toSpine(s longterm.Spine) spine { return spine{s.CoachID, s.Text, newTimestamp(s.UpdatedAt)} }
+
+// spines reads the spines in the order of their coaches. They are one list.
 func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	return func(yield func(exportLine, error) bool) {
+	return listLines("spine", toSpine, func(conversation.Page) ([]longterm.Spine, conversation.Position, error) {
 		snapshot, err := s.Spines.LongTerm(ctx, user)
-		if err != nil {
-			yield(exportLine{}, err)
-			return
-		}
+		var spines []longterm.Spine
 		for _, coach := range slices.Sorted(maps.Keys(snapshot.Spines)) {
-			one := snapshot.Spines[coach]
-			if !yield(exportLine{"spine", spine{one.CoachID, one.Text, newTimestamp(one.UpdatedAt)}}, nil) {
-				return
-			}
+			spines = append(spines, snapshot.Spines[coach])
 		}
-	}
+		return spines, "", err
+	})
 }
 
 // singletonLine reads the one record of a kind, if there is one.
