@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,7 +11,8 @@ import (
 )
 
 // Extract makes a fallback summary without a model: the summary so far, followed by the most informative sentences of
-// the new messages in their order, at most limit bytes in all. It is deterministic.
+// the new messages in their order, as quotations of who said them, at most limit bytes in all. It is deterministic. It
+// changes no sentence, because it knows no language.
 func Extract(previous string, lines []Line, limit int) string {
 	// The new messages get at least half of the room. The rest is for the summary so far.
 	fresh := pick(sentencesOf(lines), limit-min(len(previous), limit/2)-1)
@@ -18,12 +20,22 @@ func Extract(previous string, lines []Line, limit int) string {
 	return strings.TrimSpace(old + " " + fresh)
 }
 
-// sentence is one sentence of a message, with its place in the conversation and how informative it is.
+// sentence is one sentence of a message, with its speaker, its place in the conversation and how informative it is.
 type sentence struct {
+	role  conversation.Role
 	text  string
 	place int
 	score float64
 }
+
+// The marks of a quotation.
+const (
+	opening = "“"
+	closing = "”"
+)
+
+// plainMarks replaces the marks of a quotation within a sentence, so that none ends early.
+var plainMarks = strings.NewReplacer(opening, "'", closing, "'")
 
 func sentencesOf(lines []Line) []sentence {
 	var out []sentence
@@ -34,21 +46,42 @@ func sentencesOf(lines []Line) []sentence {
 				continue
 			}
 			seen[text] = true
-			out = append(out, sentence{text: speaker(l.Role) + text, place: len(out), score: score(text, l.Role)})
+			out = append(out, sentence{l.Role, plainMarks.Replace(text), len(out), score(text, l.Role)})
 		}
 	}
 	return out
 }
 
-func speaker(r conversation.Role) string {
-	if r == conversation.User {
-		return "User: "
+// quote writes sentences in their order. Those of one speaker in a row are one quotation.
+func quote(sentences []sentence) string {
+	slices.SortFunc(sentences, func(a, b sentence) int { return a.place - b.place })
+	var b strings.Builder
+	for i, s := range sentences {
+		switch {
+		case i > 0 && sentences[i-1].role == s.role:
+			b.WriteString(" ")
+		case i > 0:
+			b.WriteString(closing + " " + lead(s.role))
+		default:
+			b.WriteString(lead(s.role))
+		}
+		b.WriteString(s.text)
 	}
-	return "Assistant: "
+	if len(sentences) > 0 {
+		b.WriteString(closing)
+	}
+	return b.String()
 }
 
-// splitSentences splits a line after punctuation that ends a sentence. Punctuation of ASCII has to be followed by a
-// space.
+func lead(r conversation.Role) string {
+	if r == conversation.User {
+		return "The user said: " + opening
+	}
+	return "The coach said: " + opening
+}
+
+// splitSentences splits a line after punctuation that ends a sentence, and after the end of its quotation. Punctuation
+// of ASCII has to be followed by a space.
 func splitSentences(line string) []string {
 	var out []string
 	start := 0
@@ -57,6 +90,9 @@ func splitSentences(line string) []string {
 			continue
 		}
 		end := i + len(string(r))
+		if strings.HasPrefix(line[end:], closing) {
+			end += len(closing)
+		}
 		if r < unicode.MaxASCII && end < len(line) && line[end] != ' ' {
 			continue
 		}
@@ -94,42 +130,42 @@ func score(text string, role conversation.Role) float64 {
 	return score
 }
 
-// pick takes the sentences with the highest scores that fit into room bytes, and returns them in their order.
+// pick takes the sentences with the highest scores that fit into room bytes, and quotes them.
 func pick(sentences []sentence, room int) string {
 	slices.SortStableFunc(sentences, func(a, b sentence) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return a.place - b.place
+		return cmp.Or(cmp.Compare(b.score, a.score), a.place-b.place)
 	})
 	var taken []sentence
+	text := ""
 	for i, s := range sentences {
-		if i == 0 && len(s.text) > room {
-			return truncate.Bytes(s.text, room)
+		if i > 0 && s.score == 0 {
+			break // "Hi!"
 		}
-		if len(s.text)+1 > room {
+		if i > 0 && len(text)+len(s.text) >= room {
 			continue
 		}
-		room -= len(s.text) + 1
-		taken = append(taken, s)
+		more := quote(append(slices.Clone(taken), s))
+		if over := len(more) - room; i == 0 && over > 0 {
+			s.text = truncate.Bytes(s.text, len(s.text)-over)
+			if s.text == "" {
+				return ""
+			}
+			return quote([]sentence{s})
+		} else if over > 0 {
+			continue
+		}
+		taken, text = append(taken, s), more
 	}
-	slices.SortFunc(taken, func(a, b sentence) int { return a.place - b.place })
-	texts := make([]string, len(taken))
-	for i, s := range taken {
-		texts[i] = s.text
-	}
-	return strings.Join(texts, " ")
+	return text
 }
 
 // fitSentences keeps as many whole sentences from the beginning of a text as fit into room bytes. If not even the first
-// one fits, it is cut.
+// one fits, it is cut. A quotation that is cut is closed.
 func fitSentences(text string, room int) string {
 	if len(text) <= room {
 		return text
 	}
+	room -= len(closing)
 	kept := ""
 	for _, s := range splitSentences(text) {
 		if len(kept)+len(s)+1 > room {
@@ -138,7 +174,10 @@ func fitSentences(text string, room int) string {
 		kept = strings.TrimSpace(kept + " " + s)
 	}
 	if kept == "" {
-		return truncate.Bytes(text, room)
+		kept = truncate.Bytes(text, room)
+	}
+	if strings.LastIndex(kept, opening) > strings.LastIndex(kept, closing) {
+		kept += closing
 	}
 	return kept
 }
