@@ -176,6 +176,11 @@ func (s *summarizer) readSentence(sentence string, add func(unit)) {
 	switch {
 	case strings.HasPrefix(sentence, "The coach "):
 		u.actor = theCoach
+		for _, r := range replies {
+			if rest, ok := strings.CutSuffix(sentence, r.text); ok {
+				u.whole, u.short, u.reply = rest, rest, r.text
+			}
+		}
 	case aboutUser.MatchString(sentence):
 		u.actor = theUser
 	}

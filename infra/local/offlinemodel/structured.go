@@ -16,6 +16,7 @@ import (
 const (
 	summaryFormat    = "session_summary"
 	extractionFormat = "memory_extraction"
+	spineFormat      = "spine"
 )
 
 // structured answers with JSON that the request's schema allows.
@@ -35,6 +36,8 @@ func (c *composer) structured(request *chatRequest) string {
 	case summaryFormat:
 		wish = rate(t)
 		wish["summary"], wish["tags"] = c.summarizer.summarize(t), c.summarizer.tags(t)
+	case spineFormat:
+		wish = c.summarizer.spine(readSpineInput(request.Messages[at].text()))
 	case extractionFormat:
 		wish, hint = extract(c.lex, t), nil // what was not said is left empty
 	}

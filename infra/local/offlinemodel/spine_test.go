@@ -1,0 +1,101 @@
+package offlinemodel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	openai "github.com/sashabaranov/go-openai"
+)
+
+const spineSchema = `{"type":"object","properties":{"spine":{"type":"string"},
+"patterns":{"type":"array","items":{"type":"string"}},"wins":{"type":"array","items":{"type":"string"}},
+"struggles":{"type":"array","items":{"type":"string"}}},
+"required":["spine","patterns","wins","struggles"],"additionalProperties":false}`
+
+type spine struct {
+	Spine                     string
+	Patterns, Wins, Struggles []string
+}
+
+// input writes the prompt for the next spine.
+func (s spine) input(sessions ...string) string {
+	var b strings.Builder
+	if s.Spine != "" {
+		fmt.Fprintf(&b, "Spine so far:\n%s\n\n", s.Spine)
+	}
+	for i, list := range [][]string{s.Patterns, s.Wins, s.Struggles} {
+		if len(list) > 0 {
+			fmt.Fprintf(&b, "%s:\n- %s\n\n", []string{"Patterns", "Wins", "Struggles"}[i], strings.Join(list, "\n- "))
+		}
+	}
+	for _, session := range sessions {
+		fmt.Fprintf(&b, "Session summary:\n%s\n\n", session)
+	}
+	return b.String()
+}
+
+func nextSpine(t *testing.T, client *openai.Client, input string) spine {
+	t.Helper()
+	var got spine
+	if err := json.Unmarshal([]byte(askFor(t, client, "spine", spineSchema, input)), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestSpineGoesOn(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	first := nextSpine(t, client, spine{}.input(
+		"2026-02-05 Thursday, Coach: The user wants to run a half marathon in May. They train three times a week. "+
+			"The coach advised the user to skip the hill repeats, and the user agreed. Their left knee hurts on stairs. "+
+			"Open: book the physio.",
+		"2026-02-06 Friday, Workout Log: The user benched 87.5 kg, a personal best."))
+	want := spine{
+		Spine: "On 5 February 2026 in Coach: The user wants to run a half marathon in May. They train three times a week. " +
+			"The coach advised the user to skip the hill repeats, and the user agreed. Their left knee hurts on stairs. " +
+			"On 6 February 2026 in Workout Log: The user benched 87.5 kg, a personal best.",
+		Patterns:  []string{"The user trains three times a week."},
+		Wins:      []string{"The user benched 87.5 kg, a personal best."},
+		Struggles: []string{"The user's left knee hurts on stairs."},
+	}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("first (-want +got):\n%s", diff)
+	}
+	second := nextSpine(t, client, first.input("2026-02-09 Monday, Workout Log: The user ran 13 km in 1:24. "+
+		"They train three times a week."))
+	want.Spine = strings.Replace(want.Spine, "They train three times a week. ", "", 1) +
+		" On 9 February 2026 in Workout Log: The user ran 13 km in 1:24. They train three times a week."
+	want.Wins = append(want.Wins, "The user ran 13 km in 1:24.")
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("second (-want +got):\n%s", diff)
+	}
+}
+
+func TestSpineStaysBounded(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	got := nextSpine(t, client, spine{}.input("2026-02-01 Sunday, Coach: The user is allergic to peanuts."))
+	for i := range 25 {
+		got = nextSpine(t, client, got.input(fmt.Sprintf(
+			"2026-03-%02d Sunday, Coach: The user ran %d km in Porto%d. They usually swim in lake%d. Work%d is tough.",
+			i+1, i+5, i, i, i)))
+	}
+	if len(got.Spine) > 1200 || !strings.Contains(got.Spine, "peanuts") || !strings.Contains(got.Spine, "Porto24") ||
+		strings.Contains(got.Spine, "Porto0.") {
+		t.Errorf("%d bytes: %s", len(got.Spine), got.Spine)
+	}
+	for _, list := range [][]string{got.Patterns, got.Wins, got.Struggles} {
+		if len(list) > 5 || len(list) == 0 || len(slices.Compact(slices.Sorted(slices.Values(list)))) != len(list) {
+			t.Errorf("remarks %q", list)
+		}
+	}
+	if foreign := nextSpine(t, client, spine{Spine: "Ann likes hills."}.input("Something else.")); foreign.Spine == "" ||
+		!strings.HasPrefix(foreign.Spine, "Ann likes hills.") {
+		t.Errorf("after another model: %q", foreign.Spine)
+	}
+}
