@@ -117,6 +117,8 @@ const (
 	attrWins         = "wins"
 	attrStruggles    = "struggles"
 	attrLastUpdated  = "lastUpdated"
+	attrContexts     = "contexts"
+	attrCoveredTo    = "coveredTo"
 	attrPersona      = "persona"
 	attrGoalType     = "goalType"
 	attrNote         = "note"

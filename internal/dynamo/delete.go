@@ -120,6 +120,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 	if before.Summary != nil && d.after.Summary == nil {
 		u = removeSessionSummary(u)
 		d.addSummaryDeletion(user, before)
+		clearSpine(d.tx, user, before, s.db.now())
 	}
 	sk, _ := sessionSK(before.Context, before.ID)
 	sessionKey := key{partition(user), sk}
@@ -208,6 +209,9 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		t.delete(key{partition(user), sk}, isUnchanged(session))
 		t.replace(encodeTombstone(tombstone, due))
 		t.remove(key{partition(user), freshSK(session.CreatedAt, sk)})
+		if session.Summary != nil {
+			clearSpine(t, user, session, s.db.now())
+		}
 		failures, err := s.db.commit(ctx, op, t, b)
 		if err != nil || failures == nil {
 			s.db.cache.removeSession(user, id)

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -53,6 +54,9 @@ func queueOf(sk string) sweep.Queue {
 	}
 	if isTombstone(key{sk: sk}) {
 		return sweep.Deletions
+	}
+	if strings.HasPrefix(sk, spineMarkPrefix) {
+		return sweep.Spines
 	}
 	return sweep.Records
 }

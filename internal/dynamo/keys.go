@@ -37,6 +37,10 @@ const (
 	requestsPrefix  = controlPrefix + "requests#"
 	extractionSK    = controlPrefix + "extraction"
 	forgottenPrefix = controlPrefix + "forgotten#"
+	spinePrefix     = livePrefix + spineKind + "#"
+	// spineMarkPrefix is that of the records by which spines are due. They are small, so that making a spine due costs
+	// little, and no prompt reads them.
+	spineMarkPrefix = controlPrefix + "spine#"
 	// erasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
 	erasingSK = livePrefix + "erasing"
 
@@ -307,6 +311,14 @@ func parseRecordSK(sk, kind string) (id string, live, ok bool) {
 	id, ok = strings.CutPrefix(sk, pastPrefix+kind+"#")
 	return id, false, ok && id != ""
 }
+
+// spineMarkKey is the key of the record by which the spine of a coach is due.
+func spineMarkKey(user conversation.UserID, coach string) key {
+	return key{partition(user), spineMarkPrefix + coach}
+}
+
+// spineKey is the key of a user's spine with a coach.
+func spineKey(user conversation.UserID, coach string) key { return key{partition(user), spinePrefix + coach} }
 
 // dueShard is the shard of the due index in which a record stands: one of its queue's.
 func dueShard(k key) sweep.Shard {

@@ -38,13 +38,6 @@ func NewSeedStore(db *DB) *SingletonStore[longterm.Seed] {
 	return &SingletonStore[longterm.Seed]{db, "seed", seedSK, encodeSeed, decodeSeed, nil}
 }
 
-// NewUserSummaryStore returns the user summaries of a DB.
-func NewUserSummaryStore(db *DB) *SingletonStore[longterm.UserSummary] {
-	return &SingletonStore[longterm.UserSummary]{
-		db, "user summary", userSummarySK, encodeUserSummary, decodeUserSummary, nil,
-	}
-}
-
 // NewPreferencesStore returns the preferences of a DB. A user who has set none has the defaults.
 func NewPreferencesStore(db *DB) *SingletonStore[longterm.Preferences] {
 	return &SingletonStore[longterm.Preferences]{

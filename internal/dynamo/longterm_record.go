@@ -35,13 +35,14 @@ func encodeUserSummary(u longterm.UserSummary) item {
 	it.setStrings(attrWins, u.Wins)
 	it.setStrings(attrStruggles, u.Struggles)
 	it.setTime(attrLastUpdated, u.LastUpdated)
+	it.setTime(attrUpdatedAt, u.StoredAt)
 	return it
 }
 
 func decodeUserSummary(it item) longterm.UserSummary {
 	return longterm.UserSummary{
 		Patterns: it.strings(attrPatterns), Wins: it.strings(attrWins), Struggles: it.strings(attrStruggles),
-		LastUpdated: it.time(attrLastUpdated),
+		LastUpdated: it.time(attrLastUpdated), StoredAt: it.time(attrUpdatedAt),
 	}
 }
 
@@ -72,8 +73,28 @@ func decodePreferences(it item) longterm.Preferences {
 	return p
 }
 
+func encodeSpine(s longterm.Spine) item {
+	it := item{attrContent: stringAttr(s.Text), attrTokens: intAttr(s.Tokens), attrVersion: intAttr(s.Version)}
+	it.setStrings(attrPatterns, s.Patterns)
+	it.setStrings(attrWins, s.Wins)
+	it.setStrings(attrStruggles, s.Struggles)
+	it.setStrings(attrContexts, s.Contexts)
+	it.setStrings(attrUnshared, s.Unshared)
+	it.setTime(attrCoveredTo, s.CoveredTo)
+	it.setTime(attrUpdatedAt, s.UpdatedAt)
+	it.setString(attrModel, s.Model)
+	it.setString(attrPromptVersion, s.PromptVersion)
+	return it
+}
+
 func decodeSpine(coachID string, it item) longterm.Spine {
-	return longterm.Spine{CoachID: coachID, Text: it.string(attrContent), UpdatedAt: it.time(attrUpdatedAt)}
+	return longterm.Spine{
+		CoachID: coachID, Text: it.string(attrContent), Tokens: int(it.int64(attrTokens)),
+		Patterns: it.strings(attrPatterns), Wins: it.strings(attrWins), Struggles: it.strings(attrStruggles),
+		Contexts: it.strings(attrContexts), Unshared: it.strings(attrUnshared), CoveredTo: it.time(attrCoveredTo),
+		UpdatedAt: it.time(attrUpdatedAt), Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
+		Version: it.int64(attrVersion),
+	}
 }
 
 func encodeCoach(c longterm.Coach) item {

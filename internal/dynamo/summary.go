@@ -55,6 +55,9 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if sum.Text != "" {
 		t.replace(it)
 	}
+	if isNewForSpine(sum, session) {
+		addSpineDue(t, user, session, s.db.dueAfterIdle())
+	}
 	failures, err := s.db.commit(ctx, op, t, s.db.backoff())
 	if err != nil || failures == nil {
 		return err

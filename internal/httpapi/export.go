@@ -230,10 +230,16 @@ func (s exports) usage(ctx context.Context, user conversation.UserID) iter.Seq2[
 type spine struct {
 	CoachID   string     `json:"coachId"`
 	Text      string     `json:"text"`
+	Patterns  []string   `json:"patterns,omitempty"`
+	Wins      []string   `json:"wins,omitempty"`
+	Struggles []string   `json:"struggles,omitempty"`
+	Contexts  []string   `json:"contexts,omitempty"`
 	UpdatedAt *timestamp `json:"updatedAt,omitempty"`
 }
 
-func toSpine(s longterm.Spine) spine { return spine{s.CoachID, s.Text, newTimestamp(s.UpdatedAt)} }
+func toSpine(s longterm.Spine) spine {
+	return spine{s.CoachID, s.Text, s.Patterns, s.Wins, s.Struggles, s.Contexts, newTimestamp(s.UpdatedAt)}
+}
 
 // spines reads the spines in the order of their coaches. They are one list.
 func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
@@ -241,7 +247,9 @@ func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2
 		snapshot, err := s.Spines.LongTerm(ctx, user)
 		var spines []longterm.Spine
 		for _, coach := range slices.Sorted(maps.Keys(snapshot.Spines)) {
-			spines = append(spines, snapshot.Spines[coach])
+			if one := snapshot.Spines[coach]; one.Text != "" { // otherwise it was cleared
+				spines = append(spines, one)
+			}
 		}
 		return spines, "", err
 	})

@@ -21,21 +21,6 @@ type Profile struct {
 // Seed is a short text about the user that the app sets by hand.
 type Seed struct{ Content string }
 
-// UserSummary is what the app or the summariser has observed about the user.
-type UserSummary struct {
-	Patterns    []string
-	Wins        []string
-	Struggles   []string
-	LastUpdated time.Time
-}
-
-// Spine is the running summary of all conversations between the user and one coach, in all contexts.
-type Spine struct {
-	CoachID   string
-	Text      string
-	UpdatedAt time.Time
-}
-
 // Coach is a persona the user talks to.
 type Coach struct {
 	ID      string

@@ -41,7 +41,8 @@
 //	session titles, modes, attributes          the user                             guarded
 //	summaries, their tags and fields, spine    the model, from messages             guarded
 //	memories, todos, goals, check-in notes     the user, or the model               guarded
-//	profile, seed, user summary                the user                             guarded
+//	profile, seed                              the user                             guarded
+//	user summary                               the user, or the model               guarded
 //	the current message                        the user                             verbatim, as a message of the user
 //
 // Stored text is data, in every recipe:

@@ -231,12 +231,20 @@ func engagementEntries(sel *selection, without string) []*entry {
 	}}
 }
 
-// selectUserSummary selects patterns, wins and struggles.
+// selectUserSummary selects patterns, wins and struggles: those that the app has stored, and the remarks of the spines
+// that may be told here, of all coaches.
 func selectUserSummary(sel *selection, _ *Slot) []*entry {
-	s := sel.snapshot.UserSummary
-	if s == nil {
-		return nil
+	var s longterm.UserSummary
+	if app := sel.snapshot.UserSummary; app != nil {
+		s = *app
 	}
+	var spines []longterm.Spine
+	for _, spine := range sel.snapshot.Spines {
+		if sel.withholdsSpine(spine) == "" {
+			spines = append(spines, spine)
+		}
+	}
+	s = s.With(spines)
 	var fields []field
 	fields = addField(fields, "Patterns", joined(s.Patterns))
 	fields = addField(fields, "Past wins", joined(s.Wins))
@@ -308,16 +316,29 @@ func selectSeed(sel *selection, slot *Slot) []*entry {
 	return []*entry{capChars(&entry{kind: "seed", id: "seed", text: sel.snapshot.Seed.Content}, slot.Cap)}
 }
 
-// selectSpine selects the running summary of everything with this coach. It spans contexts, so it is dropped if the
-// user separates them.
+// selectSpine selects the running summary of everything with this coach. It is dropped if one of the contexts that it
+// is drawn from may not be told here.
 func selectSpine(sel *selection, slot *Slot) []*entry {
 	spine, ok := sel.snapshot.Spines[sel.CoachID]
 	if !ok || strings.TrimSpace(spine.Text) == "" {
 		return nil
 	}
-	e := &entry{kind: "spine", id: sel.CoachID, at: spine.UpdatedAt, text: spine.Text}
-	if separatesContexts(sel.prefs) {
-		return []*entry{e.drop("the user keeps contexts apart")}
+	e := &entry{kind: "spine", id: sel.CoachID, at: spine.UpdatedAt, text: spine.Text, tokens: spine.Tokens}
+	if why := sel.withholdsSpine(spine); why != "" {
+		return []*entry{e.drop(why)}
 	}
 	return []*entry{capChars(e, slot.Cap)}
+}
+
+// withholdsSpine says why a spine and its remarks may not be told here. It is empty if they may. A spine whose contexts
+// are not known is told only if the user keeps none apart.
+func (sel *selection) withholdsSpine(s longterm.Spine) string {
+	if !sel.prefs.Memory {
+		return "the user has memory off"
+	}
+	isHidden := func(context string) bool { return !sel.prefs.Shares(context, sel.Context) }
+	if separatesContexts(sel.prefs) && (len(s.Contexts) == 0 || slices.ContainsFunc(s.Contexts, isHidden)) {
+		return "the user keeps contexts apart"
+	}
+	return ""
 }

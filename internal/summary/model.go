@@ -172,16 +172,21 @@ func (s *Service) completeRecovering(ctx context.Context, user conversation.User
 	return s.complete(ctx, user, in)
 }
 
-// complete asks the model once. The vendor gets a hash of the user's id.
-func (s *Service) complete(ctx context.Context, user conversation.UserID, in input) answer {
+// vendorID is what the vendor gets of a user's id: a hash.
+func vendorID(user conversation.UserID) string {
 	sum := sha256.Sum256([]byte(user))
+	return hex.EncodeToString(sum[:16])
+}
+
+// complete asks the model once.
+func (s *Service) complete(ctx context.Context, user conversation.UserID, in input) answer {
 	system, form := rules, &schema
 	if in.rated {
 		system, form = rules+ratingRules, &ratedSchema
 	}
 	out, err := s.Model.Complete(ctx, llm.Request{
 		Messages: []llm.Message{{Role: "system", Content: system}, {Role: "user", Content: in.render()}},
-		Schema:   form, MaxTokens: 400, User: hex.EncodeToString(sum[:16]),
+		Schema:   form, MaxTokens: 400, User: vendorID(user),
 	})
 	// What an answer of no use has cost counts too.
 	if counted := s.Quota.Spend(ctx, user, in.generation, out.Usage.TotalTokens); counted != nil {

@@ -32,11 +32,13 @@ type Queue struct {
 	Count int
 }
 
-// The queues: sessions to summarise and index, deletions and erasures to finish, and memories and check-ins to index.
+// The queues: sessions to summarise and index, deletions and erasures to finish, memories and check-ins to index, and
+// spines to write.
 var (
 	Sessions  = Queue{First: 0, Count: 16}
 	Deletions = Queue{First: 16, Count: 4}
 	Records   = Queue{First: 20, Count: 4}
+	Spines    = Queue{First: 24, Count: 4}
 )
 
 // Shards lists the shards of a queue.
@@ -54,7 +56,7 @@ func (q Queue) has(s Shard) bool { return s >= q.First && s < q.First+Shard(q.Co
 // AllShards lists the shards of all queues.
 func AllShards() []Shard {
 	var all []Shard
-	for _, q := range []Queue{Sessions, Deletions, Records} {
+	for _, q := range []Queue{Sessions, Deletions, Records, Spines} {
 		all = append(all, q.Shards()...)
 	}
 	return all

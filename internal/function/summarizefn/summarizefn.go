@@ -48,6 +48,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
 	})
+	spines := summary.NewSpines(summary.SpineDeps{
+		Store: dynamo.NewSpineStore(db), Model: openai.New(cfg.OpenAI.Background()), Quota: dynamo.NewQuotaStore(db),
+		Tokens: token.New(), Now: time.Now, Random: rand.Float64, Report: report, Written: measureSpine,
+		Idle: cfg.Triggers.Idle, Background: cfg.BackgroundModel,
+	})
 	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err
@@ -58,6 +63,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 			{Queue: sweep.Sessions, Visitor: service, FirstWait: cfg.Triggers.Idle},
 			{Queue: sweep.Deletions, Visitor: erasure.NewSweeper(eraser, messages), FirstWait: deletionWait},
 			{Queue: sweep.Records, Visitor: messages, FirstWait: cfg.Triggers.Idle},
+			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle},
 		},
 		Invoke: startNext(invoke.NewStarter(function.Lambda(cfg), cfg.FunctionName)),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
@@ -120,4 +126,10 @@ func measure(ctx context.Context, t sweep.Task, swept sweep.Swept, err error) {
 		metric.Add(ctx, "SweepCompleted", 1, metric.Count)
 		metric.Add(ctx, "SweepBehind", float64(swept.Behind.Milliseconds()), metric.Milliseconds)
 	}
+}
+
+// measureSpine records a spine that was written, and how many sessions are new in it.
+func measureSpine(ctx context.Context, sessions int) {
+	metric.Add(ctx, "SpinesWritten", 1, metric.Count)
+	metric.Add(ctx, "SpineSessions", float64(sessions), metric.Count)
 }

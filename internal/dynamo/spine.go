@@ -1,0 +1,211 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// SpineStore saves spines. It is safe for concurrent use.
+type SpineStore struct {
+	*SessionReader
+	*DueStore
+}
+
+var _ summary.SpineStore = (*SpineStore)(nil)
+
+// NewSpineStore returns the spines of a DB.
+func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db), NewDueStore(db)} }
+
+// isNewForSpine reports whether a summary says something about its session that no spine can have yet.
+func isNewForSpine(sum summary.Summary, session conversation.Session) bool {
+	if sum.Kind != conversation.ByModel || sum.Text == "" || session.CoachID == "" {
+		return false
+	}
+	old := session.Summary
+	return old == nil || old.Kind != conversation.ByModel || old.Text != sum.Text || old.Digest != sum.Digest
+}
+
+// addSpineDue makes the spine of a session's coach due. A worker that has claimed it does not take it out of the index
+// any more, because it may not have seen what made it due.
+func addSpineDue(t *transaction, user conversation.UserID, session conversation.Session, at time.Time) {
+	k := spineMarkKey(user, session.CoachID)
+	u := expression.Set(field(attrGeneration), value(intAttr(session.Generation)))
+	t.update(k, endClaim(setDueIfNone(u, k, at)), isNotLater(session.Generation))
+}
+
+// clearSpine removes the text and the remarks of the spine of a session's coach, which may be drawn from what is being
+// deleted, and makes it due, so that it is written anew from what is left. Its version rises, so that a worker that has
+// read what is deleted does not store it.
+func clearSpine(t *transaction, user conversation.UserID, session conversation.Session, now time.Time) {
+	if session.CoachID == "" {
+		return // an app's own session may have none
+	}
+	u := expression.Set(field(attrGeneration), value(intAttr(session.Generation))).
+		Set(field(attrUpdatedAt), value(timeAttr(now))).Add(field(attrVersion), value(intAttr(1)))
+	for _, name := range []string{
+		attrContent, attrTokens, attrPatterns, attrWins, attrStruggles, attrContexts, attrUnshared, attrCoveredTo,
+		attrModel, attrPromptVersion,
+	} {
+		u = u.Remove(field(name))
+	}
+	t.update(spineKey(user, session.CoachID), u, isNotLater(session.Generation))
+	addSpineDue(t, user, session, now)
+}
+
+// isNotLater is the condition that a record is not of a later generation.
+func isNotLater(generation int64) expression.ConditionBuilder {
+	return notExists().Or(field(attrGeneration).LessThanEqual(value(intAttr(generation))))
+}
+
+// SpineDue reads the spine of a due record, with the preferences and the user summary of its user, in one call.
+func (s *SpineStore) SpineDue(ctx context.Context, d sweep.Due) (summary.DueSpine, error) {
+	coach, ok := strings.CutPrefix(d.ID, spineMarkPrefix)
+	if !ok {
+		return summary.DueSpine{}, fault.Missing("spine")
+	}
+	mark, spine, app := dueKey(d), spineKey(d.User, coach), key{d.Partition, userSummarySK}
+	records, err := s.DueStore.db.readCurrent(ctx, "read spine", d.User, mark, spine, app, preferencesKey(d.User))
+	if err != nil {
+		return summary.DueSpine{}, err
+	}
+	if _, ok := records.current(d.User, mark); !ok {
+		return summary.DueSpine{}, fault.Missing("spine")
+	}
+	due := summary.DueSpine{Spine: longterm.Spine{CoachID: coach}, Access: accessIn(records, d.User)}
+	if it, ok := records.current(d.User, spine); ok {
+		due.Spine = decodeSpine(coach, it)
+	}
+	if it, ok := records.current(d.User, app); ok {
+		due.ReplacedAt = decodeUserSummary(it).StoredAt
+	}
+	return due, nil
+}
+
+// SaveSpine stores a spine in one transaction. Its conditions are that nobody has written or cleared the spine since it
+// was read, that the user still allows memory, and that the user's generation is the same.
+func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, generation int64, spine longterm.Spine,
+) error {
+	const op = "save spine"
+	db := s.DueStore.db
+	isAsRead := isVersion(spine.Version).And(field(attrGeneration).Equal(value(intAttr(generation))))
+	isFirst := spine.Version == 0
+	if isFirst {
+		isAsRead = notExists().Or(field(attrGeneration).LessThan(value(intAttr(generation))))
+	}
+	spine.Version++
+	it := encodeSpine(spine).with(spineKey(user, spine.CoachID).attributes())
+	it[attrGeneration] = intAttr(generation)
+	t := db.transaction()
+	place := t.put(it, isAsRead)
+	generationPlace := t.check(generationKey(user), isGeneration(generation))
+	allowsMemory := expression.AttributeNotExists(field(attrMemory)).
+		Or(field(attrMemory).Equal(value(boolAttr(true))), field(attrGeneration).LessThan(value(intAttr(generation))))
+	t.check(preferencesKey(user), allowsMemory)
+	failures, err := db.commit(ctx, op, t, db.backoff())
+	if err != nil {
+		return err
+	}
+	if failures != nil {
+		if _, erased := failures.existing(generationPlace); erased {
+			return fault.Missing("user")
+		}
+		existing, failed := failures.existing(place)
+		isOwn := failed && failures.ambiguous && existing.int64(attrVersion) == spine.Version &&
+			existing.string(attrContent) == spine.Text
+		if !isOwn { // otherwise an earlier attempt stored it, and its answer was lost
+			return fault.New(fault.Conflict, "the spine was written or cleared, or memory is off")
+		}
+	}
+	if isFirst {
+		return s.deleteOldSpines(ctx, user, generation)
+	}
+	return nil
+}
+
+// maxSpines is how many spines a user has, because every prompt reads them all.
+const maxSpines = 32
+
+// deleteOldSpines deletes the spines that were written longest ago where there are too many. When another session with
+// such a coach comes to rest, its spine is written anew.
+func (s *SpineStore) deleteOldSpines(ctx context.Context, user conversation.UserID, generation int64) error {
+	const op = "delete old spines"
+	db := s.DueStore.db
+	spines, err := db.spines(ctx, op, user, generation)
+	if err != nil || len(spines) <= maxSpines {
+		return err
+	}
+	slices.SortFunc(spines, func(a, b longterm.Spine) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+	for _, old := range spines[:len(spines)-maxSpines] {
+		err := db.deleteItem(ctx, spineKey(user, old.CoachID), isVersion(old.Version))
+		if err := ignoreConditionFailed(err); err != nil {
+			return failed(op, err)
+		}
+	}
+	return nil
+}
+
+// spines reads the spines of a user of a generation.
+func (db *DB) spines(ctx context.Context, op string, user conversation.UserID, generation int64,
+) ([]longterm.Spine, error) {
+	var spines []longterm.Spine
+	for it, err := range db.query(ctx, op, query{where: withPrefix(user, spinePrefix)}) {
+		if err != nil {
+			return nil, err
+		}
+		if it.int64(attrGeneration) == generation {
+			spines = append(spines, decodeSpine(recordID(it), it))
+		}
+	}
+	return spines, nil
+}
+
+// UserSummaryStore keeps user summaries: what the app has stored, and the remarks of the user's spines. It is safe for
+// concurrent use.
+type UserSummaryStore struct {
+	*SingletonStore[longterm.UserSummary]
+}
+
+var _ longterm.Singleton[longterm.UserSummary] = (*UserSummaryStore)(nil)
+
+// NewUserSummaryStore returns the user summaries of a DB.
+func NewUserSummaryStore(db *DB) *UserSummaryStore {
+	return &UserSummaryStore{&SingletonStore[longterm.UserSummary]{
+		db, "user summary", userSummarySK, encodeUserSummary, decodeUserSummary, nil,
+	}}
+}
+
+// Get returns the app's user summary with the remarks of the spines.
+func (s *UserSummaryStore) Get(ctx context.Context, user conversation.UserID) (longterm.UserSummary, error) {
+	k := key{partition(user), s.sk}
+	records, err := s.db.readCurrent(ctx, "read user summary", user, k)
+	if err != nil {
+		return longterm.UserSummary{}, err
+	}
+	spines, err := s.db.spines(ctx, "read user summary", user, records.generation(user))
+	if err != nil {
+		return longterm.UserSummary{}, err
+	}
+	it, stored := records.current(user, k)
+	all := decodeUserSummary(it).With(spines)
+	if !stored && all.IsEmpty() {
+		return all, fault.Missing("user summary")
+	}
+	return all, nil
+}
+
+// Put replaces the user summary, the remarks that the spines have now included.
+func (s *UserSummaryStore) Put(ctx context.Context, user conversation.UserID, u longterm.UserSummary,
+) (longterm.UserSummary, error) {
+	u.StoredAt = conversation.Milliseconds(s.db.now())
+	return s.SingletonStore.Put(ctx, user, u)
+}

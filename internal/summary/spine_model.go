@@ -1,0 +1,123 @@
+package summary
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
+)
+
+// spinePromptVersion names the prompt of spine_rules.txt. It is stored with each spine.
+const spinePromptVersion = "spine/1"
+
+//go:embed spine_rules.txt
+var spineRules string
+
+var spineSchema = llm.Schema{Name: "spine", JSON: json.RawMessage(
+	`{"type":"object","properties":{"spine":{"type":"string"},` +
+		`"patterns":{"type":"array","items":{"type":"string"}},"wins":{"type":"array","items":{"type":"string"}},` +
+		`"struggles":{"type":"array","items":{"type":"string"}}},` +
+		`"required":["spine","patterns","wins","struggles"],"additionalProperties":false}`,
+)}
+
+const (
+	// maxSpineChars limits a spine (prompt-assembly-map, MAX_SUMMARY_SPINE_CHARS), maxRemarkChars one remark.
+	maxSpineChars  = 1200
+	maxRemarkChars = 200
+	// spineLineBytes limits what the model reads of one session, spineTokens its answer.
+	spineLineBytes = 1200
+	spineTokens    = 2000
+)
+
+// complete asks the model once for the spine that stands for the one so far and the sessions since.
+func (s *Spines) complete(ctx context.Context, user conversation.UserID, due DueSpine, base longterm.Spine,
+	rested []conversation.Session,
+) (longterm.Spine, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	out, err := s.Model.Complete(ctx, llm.Request{
+		Messages: []llm.Message{
+			{Role: "system", Content: strings.TrimSpace(spineRules)},
+			{Role: "user", Content: renderSpine(base, rested, due.Preferences.Location())},
+		},
+		Schema: &spineSchema, MaxTokens: spineTokens, User: vendorID(user),
+	})
+	// What an answer of no use has cost counts too.
+	if counted := s.Quota.Spend(ctx, user, due.Generation, out.Usage.TotalTokens); counted != nil {
+		s.Report(ctx, "count tokens", counted)
+	}
+	if err != nil {
+		return longterm.Spine{}, fmt.Errorf("write spine: %w", err)
+	}
+	var parsed struct {
+		Spine                     string
+		Patterns, Wins, Struggles []string
+	}
+	if err := json.Unmarshal([]byte(out.Text), &parsed); err != nil {
+		// The error of encoding/json is left out: it may quote the answer.
+		return longterm.Spine{}, fmt.Errorf("parse a model answer of %d bytes as a spine", len(out.Text))
+	}
+	text := oneLine(parsed.Spine)
+	if text = cutProse(text, len(truncate.Runes(text, maxSpineChars))); text == "" {
+		return longterm.Spine{}, errors.New("the model's spine is empty")
+	}
+	return longterm.Spine{
+		Text: text, Patterns: cleanRemarks(parsed.Patterns), Wins: cleanRemarks(parsed.Wins),
+		Struggles: cleanRemarks(parsed.Struggles), Model: out.Model, PromptVersion: spinePromptVersion,
+	}, nil
+}
+
+// cleanRemarks returns the first remarks of a list, each once and in one line.
+func cleanRemarks(list []string) []string {
+	var remarks []string
+	for _, text := range list {
+		text = oneLine(text)
+		text = cutProse(text, len(truncate.Runes(text, maxRemarkChars)))
+		isSame := func(r string) bool { return longterm.Normalize(r) == longterm.Normalize(text) }
+		if text != "" && len(remarks) < longterm.MaxRemarks && !slices.ContainsFunc(remarks, isSame) {
+			remarks = append(remarks, text)
+		}
+	}
+	return remarks
+}
+
+// renderSpine writes the input for the model: what there is so far, and one line for each session.
+func renderSpine(base longterm.Spine, rested []conversation.Session, zone *time.Location) string {
+	var b strings.Builder
+	if base.Text != "" {
+		fmt.Fprintf(&b, "Spine so far:\n%s\n\n", spineLine(base.Text))
+	}
+	for _, list := range []struct {
+		name  string
+		items []string
+	}{{"Patterns", base.Patterns}, {"Wins", base.Wins}, {"Struggles", base.Struggles}} {
+		if len(list.items) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s:\n", list.name)
+		for _, item := range list.items {
+			fmt.Fprintf(&b, "- %s\n", spineLine(item))
+		}
+		b.WriteString("\n")
+	}
+	for _, x := range rested {
+		record, _ := Of(x)
+		day := x.LastActiveAt().In(zone).Format("2006-01-02 Monday")
+		text := truncate.Bytes(oneLine(record.Text+" "+record.Details()), spineLineBytes)
+		fmt.Fprintf(&b, "Session summary:\n%s, %s: %s\n\n", day, conversation.LabelOf(x.Context, "Another screen"),
+			untrusted.BreakTokens(text))
+	}
+	return b.String()
+}
+
+func spineLine(text string) string { return untrusted.BreakTokens(oneLine(text)) }
