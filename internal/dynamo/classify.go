@@ -76,5 +76,5 @@ var writtenTypes = map[types.ScalarAttributeType]string{
 		summarizedAt indexedAt activeAt coachKey dueAt summary summaryKind summaryUpdatedAt summaryModel summaryDigest
 		sessionId occurredAt subjectId model promptVersion recipe bodyHash sessionSk recordId state lease leaseUntil
 		answerSk deletedAt erasedAt name email joinedAt about lastUpdated persona goalType note type source validUntil
-		supersededBy completedAt timezone creation summaryIndexedAt vectorIndex extractedAt`,
+		supersededBy completedAt timezone creation summaryIndexedAt vectorIndex extractedAt coveredTo`,
 }

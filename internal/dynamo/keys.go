@@ -318,7 +318,9 @@ func spineMarkKey(user conversation.UserID, coach string) key {
 }
 
 // spineKey is the key of a user's spine with a coach.
-func spineKey(user conversation.UserID, coach string) key { return key{partition(user), spinePrefix + coach} }
+func spineKey(user conversation.UserID, coach string) key {
+	return key{partition(user), spinePrefix + coach}
+}
 
 // dueShard is the shard of the due index in which a record stands: one of its queue's.
 func dueShard(k key) sweep.Shard {

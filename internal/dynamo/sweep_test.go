@@ -67,10 +67,11 @@ func (w *worker) Complete(_ context.Context, r llm.Request) (out llm.Completion,
 		if strings.Contains(input, w.broken) {
 			return errNoAnswer
 		}
-		w.asked[input]++
+		w.asked[r.User+input]++
 		return nil
 	})
-	return llm.Completion{Text: `{"summary":"what was said","tags":["a","b"]}`, Model: "m"}, err
+	text := `{"summary":"what was said","tags":["a","b"],"spine":"all that was said","wins":["w"]}`
+	return llm.Completion{Text: text, Model: "m"}, err
 }
 
 func (w *worker) index(ids ...string) error {
@@ -147,6 +148,14 @@ func (s sweepCase) summaries(w *worker) (*summary.Service, *memory.Service) {
 	}), messages
 }
 
+func (s sweepCase) spines(w *worker) *summary.Spines {
+	return summary.NewSpines(summary.SpineDeps{
+		Store: w.Stores.Spines, Model: w, Quota: w, Tokens: w, Now: s.clock.time, Random: func() float64 { return 0 },
+		Report: func(context.Context, string, error) {}, Written: func(context.Context, int) {},
+		Idle: 15 * time.Minute, Background: true,
+	})
+}
+
 // unleased is a store whose leases keep nobody out, so that several workers have the same shards.
 type unleased struct{ sweep.Store }
 
@@ -163,6 +172,7 @@ func (s sweepCase) sweep(calls int) {
 		Works: []sweep.Work{
 			{Queue: sweep.Sessions, Visitor: summaries, FirstWait: 15 * time.Minute},
 			{Queue: sweep.Records, Visitor: records, FirstWait: 15 * time.Minute},
+			{Queue: sweep.Spines, Visitor: s.spines(w), FirstWait: 15 * time.Minute},
 		},
 		Invoke: func(context.Context, sweep.Task) error { return nil },
 		Report: func(context.Context, string, error) {},
@@ -183,7 +193,7 @@ func (s sweepCase) deliver(calls int, user conversation.UserID, session conversa
 // TestSweepsThatDie has sessions of several users due at once. In each round several workers sweep, and changes of the
 // stream are delivered to several instances, all of which die at some call. In no round the model is asked twice for
 // the same messages, because claims last longer than a round. In the end everything is summarised and indexed, except
-// the session for which the model fails.
+// the session for which the model fails, and every user has a spine.
 func TestSweepsThatDie(t *testing.T) {
 	t.Parallel()
 	const users, sessions, broken = 5, 6, "u1 s1 never"
@@ -252,6 +262,10 @@ func (s sweepCase) check(client storetest.Stores, users, sessions int) {
 	s.t.Helper()
 	for u := range users {
 		user := conversation.UserID(fmt.Sprint("u", u))
+		snapshot, err := client.PromptSource.LongTerm(s.t.Context(), user)
+		if spine := snapshot.Spines["c1"]; err != nil || spine.Text == "" || len(spine.Wins) != 1 {
+			s.t.Errorf("the spine of %s is %+v, %v", user, spine, err)
+		}
 		for n := range sessions {
 			session, err := client.Sessions.Session(s.t.Context(), user, fmt.Sprint("s", n))
 			if err != nil {
@@ -266,7 +280,7 @@ func (s sweepCase) check(client storetest.Stores, users, sessions int) {
 			}
 		}
 	}
-	for _, q := range []sweep.Queue{sweep.Sessions, sweep.Records} {
+	for _, q := range []sweep.Queue{sweep.Sessions, sweep.Records, sweep.Spines} {
 		for _, shard := range q.Shards() {
 			due, err := client.Due.Due(s.t.Context(), shard, s.clock.time().AddDate(1, 0, 0), nil, 10)
 			for _, d := range due {

@@ -17,8 +17,8 @@ func testSingletons(t *testing.T, s *fixture) {
 		longterm.Profile{Name: "Ann", Email: "a@b.c", CreatedAt: Now, About: "x"}, longterm.Profile{Name: "B"}, true)
 	checkSingleton(t, s.Seeds, longterm.Seed{Content: "runs"}, longterm.Seed{Content: "swims"}, true)
 	checkSingleton(t, s.UserSummaries,
-		longterm.UserSummary{Patterns: []string{"a", "b"}, Wins: []string{"c"}, LastUpdated: Now},
-		longterm.UserSummary{Struggles: []string{"d"}}, true)
+		longterm.UserSummary{Patterns: []string{"a", "b"}, Wins: []string{"c"}, LastUpdated: Now, StoredAt: Now},
+		longterm.UserSummary{Struggles: []string{"d"}, StoredAt: Now}, true)
 	checkSingleton(t, s.Preferences,
 		longterm.Preferences{
 			CrossContext: true, Unshared: map[string]bool{"workout_log": true}, Timezone: "Asia/Kolkata",
@@ -30,7 +30,7 @@ func testSingletons(t *testing.T, s *fixture) {
 	}
 	want := longterm.Snapshot{
 		Profile: &longterm.Profile{Name: "B"}, Seed: &longterm.Seed{Content: "swims"},
-		UserSummary: &longterm.UserSummary{Struggles: []string{"d"}},
+		UserSummary: &longterm.UserSummary{Struggles: []string{"d"}, StoredAt: Now},
 		Spines:      map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{},
 	}
 	if diff := cmp.Diff(want, snap); diff != "" {

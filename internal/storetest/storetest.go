@@ -45,6 +45,7 @@ type Stores struct {
 
 	Extraction   extraction.Store
 	Summaries    summary.Store
+	Spines       summary.SpineStore
 	Quota        summary.Quota
 	Indexing     memory.Store
 	Recall       recall.Store
@@ -202,6 +203,10 @@ var (
 		"TheLastWatermarkSettles":   testTheLastWatermarkSettles,
 		"CompletedSessionsAreDue":   testCompletedSessionsAreDue,
 		"RecordsAreDue":             testRecordsAreDue,
+		"SummariesMakeSpinesDue":    testSummariesMakeSpinesDue,
+		"SaveSpine":                 testSaveSpine,
+		"UserSummaryOfSpines":       testUserSummaryOfSpines,
+		"OldSpinesGo":               testOldSpinesGo,
 		"DeletedRecordsAreDue":      testDeletedRecordsAreDue,
 		"ErasuresAreDue":            testErasuresAreDue,
 	}
@@ -220,6 +225,7 @@ var (
 		"MessageByID":        testMessageByID,
 		"DeleteSession":      testDeleteSession,
 		"DeletionResumes":    testDeletionResumes,
+		"ClearedSpines":      testDeletionsClearSpines,
 		"Tombstones":         testTombstones,
 		"VectorTombstones":   testVectorTombstones,
 		"ForgetPrompts":      testForgetPrompts,
@@ -228,6 +234,7 @@ var (
 	erasureTests = map[string]func(*testing.T, *fixture){
 		"Erase":                   testErase,
 		"ErasureResumes":          testErasureResumes,
+		"ErasedSpines":            testErasedSpines,
 		"ErasedRecordsAreHidden":  testErasedRecordsAreHidden,
 		"TimelineDuringErasure":   testTimelineDuringErasure,
 		"SameIDDuringErasure":     testSameIDDuringErasure,

@@ -67,7 +67,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 		// The error of encoding/json is left out: it may quote the answer.
 		return longterm.Spine{}, fmt.Errorf("parse a model answer of %d bytes as a spine", len(out.Text))
 	}
-	text := oneLine(parsed.Spine)
+	text := untrusted.OneLine(parsed.Spine)
 	if text = cutProse(text, len(truncate.Runes(text, maxSpineChars))); text == "" {
 		return longterm.Spine{}, errors.New("the model's spine is empty")
 	}
@@ -81,7 +81,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 func cleanRemarks(list []string) []string {
 	var remarks []string
 	for _, text := range list {
-		text = oneLine(text)
+		text = untrusted.OneLine(text)
 		text = cutProse(text, len(truncate.Runes(text, maxRemarkChars)))
 		isSame := func(r string) bool { return longterm.Normalize(r) == longterm.Normalize(text) }
 		if text != "" && len(remarks) < longterm.MaxRemarks && !slices.ContainsFunc(remarks, isSame) {
@@ -113,11 +113,11 @@ func renderSpine(base longterm.Spine, rested []conversation.Session, zone *time.
 	for _, x := range rested {
 		record, _ := Of(x)
 		day := x.LastActiveAt().In(zone).Format("2006-01-02 Monday")
-		text := truncate.Bytes(oneLine(record.Text+" "+record.Details()), spineLineBytes)
+		text := truncate.Bytes(untrusted.OneLine(record.Text+" "+record.Details()), spineLineBytes)
 		fmt.Fprintf(&b, "Session summary:\n%s, %s: %s\n\n", day, conversation.LabelOf(x.Context, "Another screen"),
 			untrusted.BreakTokens(text))
 	}
 	return b.String()
 }
 
-func spineLine(text string) string { return untrusted.BreakTokens(oneLine(text)) }
+func spineLine(text string) string { return untrusted.BreakTokens(untrusted.OneLine(text)) }

@@ -1,0 +1,54 @@
+package longterm_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// TestUserSummaryWithSpines checks that the app's own remarks come first, that nothing is told twice, and that what the
+// app has stored replaces earlier remarks.
+func TestUserSummaryWithSpines(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC)
+	spine := func(coach string, minutes int, wins ...string) longterm.Spine {
+		return longterm.Spine{CoachID: coach, Wins: wins, UpdatedAt: at.Add(time.Duration(minutes) * time.Minute)}
+	}
+	var many []string
+	for i := range 2 * longterm.MaxRemarks {
+		many = append(many, fmt.Sprint("many ", i))
+	}
+	app := longterm.UserSummary{Patterns: []string{"p"}, Wins: []string{"own"}, StoredAt: at, LastUpdated: at}
+	tests := map[string]struct {
+		spines []longterm.Spine
+		want   []string
+		at     int
+	}{
+		"none":           {nil, []string{"own"}, 0},
+		"latest first":   {[]longterm.Spine{spine("a", 1, "old"), spine("b", 2, "new")}, []string{"own", "new", "old"}, 2},
+		"each once":      {[]longterm.Spine{spine("a", 1, "Own.", "x"), spine("b", 1, "X", "y")}, []string{"own", "x", "y"}, 1},
+		"replaced":       {[]longterm.Spine{spine("a", 0, "gone"), spine("b", -1, "gone, too")}, []string{"own"}, 0},
+		"without text":   {[]longterm.Spine{spine("a", 9)}, []string{"own"}, 0},
+		"not too many":   {[]longterm.Spine{spine("a", 2, many...)}, append([]string{"own"}, many[:longterm.MaxRemarks]...), 2},
+		"not any number": {[]longterm.Spine{spine("b", 2, many...), spine("a", 1, "z")}, append([]string{"own"}, many[:8]...), 2},
+	}
+	for name, test := range tests {
+		got := app.With(test.spines)
+		want := longterm.UserSummary{
+			Patterns: []string{"p"}, Wins: test.want, StoredAt: at, LastUpdated: at.Add(time.Duration(test.at) * time.Minute),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"own"}, app.Wins); diff != "" {
+		t.Errorf("the app's own changed:\n%s", diff)
+	}
+	if (longterm.UserSummary{}).IsEmpty() == app.IsEmpty() {
+		t.Error("a user summary with remarks is empty, or one without is not")
+	}
+}

@@ -1,0 +1,340 @@
+package summary_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// spineNow is when the fixture's clock starts.
+var spineNow = time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC)
+
+// spineFixture is the spine of one user and coach, with a model that tells what it was given.
+type spineFixture struct {
+	now      time.Time
+	due      summary.DueSpine
+	sessions []conversation.Session
+	gone     bool
+	saveErr  error
+
+	answer     map[string]any // of the model, nil for one that tells the calls
+	answerErr  error
+	inputs     []string
+	quota      fakeQuota
+	background bool
+	postponed  []time.Time
+	written    []int
+}
+
+func newSpineFixture() *spineFixture {
+	return &spineFixture{now: spineNow, background: true, due: summary.DueSpine{
+		Spine: longterm.Spine{CoachID: "mia"}, Access: longterm.Access{Preferences: longterm.DefaultPreferences()},
+	}}
+}
+
+func (f *spineFixture) SpineDue(context.Context, sweep.Due) (summary.DueSpine, error) {
+	if f.gone {
+		return summary.DueSpine{}, fault.Missing("spine")
+	}
+	return f.due, nil
+}
+
+func (f *spineFixture) CoachSessions(ctx context.Context, _ conversation.UserID, of conversation.CoachSessions,
+	page conversation.Page,
+) (out []conversation.Session, _ conversation.Position, err error) {
+	for _, s := range f.sessions {
+		ok, err := of.Allows(ctx, s.Context)
+		if err != nil {
+			return nil, "", err
+		}
+		if ok && s.CoachID == of.CoachID && len(out) < page.Limit {
+			out = append(out, s)
+		}
+	}
+	return out, "", nil
+}
+
+func (f *spineFixture) SaveSpine(_ context.Context, _ conversation.UserID, _ int64, s longterm.Spine) error {
+	if f.saveErr != nil {
+		return f.saveErr
+	}
+	if s.Version != f.due.Version {
+		return fault.New(fault.Conflict, "another version")
+	}
+	s.Version++
+	f.due.Spine = s
+	return nil
+}
+
+func (f *spineFixture) Postpone(_ context.Context, _ sweep.Claim, at time.Time, succeeded bool) error {
+	if succeeded {
+		return errors.New("a wait that does not grow")
+	}
+	f.postponed = append(f.postponed, at)
+	return nil
+}
+
+func (f *spineFixture) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
+	f.inputs = append(f.inputs, r.Messages[len(r.Messages)-1].Content)
+	answer := f.answer
+	if answer == nil {
+		n := fmt.Sprint(len(f.inputs))
+		answer = map[string]any{
+			"spine": "spine " + n, "patterns": []string{"pattern " + n}, "wins": []string{}, "struggles": []string{"s " + n},
+		}
+	}
+	text, err := json.Marshal(answer)
+	return llm.Completion{Text: string(text), Model: "m", Usage: llm.Usage{TotalTokens: 9}}, errors.Join(err, f.answerErr)
+}
+
+func (f *spineFixture) Count(text string) int { return len(strings.Fields(text)) }
+
+// visit visits the spine and returns what becomes of it in the index.
+func (f *spineFixture) visit(t *testing.T) (sweep.Outcome, error) {
+	t.Helper()
+	s := summary.NewSpines(summary.SpineDeps{
+		Store: f, Model: f, Quota: &f.quota, Tokens: f, Now: func() time.Time { return f.now },
+		Random: func() float64 { return 0 }, Report: func(context.Context, string, error) {},
+		Written: func(_ context.Context, n int) { f.written = append(f.written, n) },
+		Idle:    15 * time.Minute, Background: f.background,
+	})
+	return s.Visit(t.Context(), sweep.Claim{Due: sweep.Due{User: "ann"}, Failures: 2})
+}
+
+// check visits the spine and checks what becomes of it, and how many calls of the model there were so far.
+func (f *spineFixture) check(t *testing.T, want sweep.Outcome, calls int) {
+	t.Helper()
+	got, err := f.visit(t)
+	if err != nil || got != want || len(f.inputs) != calls {
+		t.Fatalf("outcome %+v, %v, %d calls; want %+v and %d calls", got, err, len(f.inputs), want, calls)
+	}
+}
+
+// session returns a session of two messages whose summary is that much older than now, the last message an hour more.
+func (f *spineFixture) session(id, context, text string, age time.Duration) conversation.Session {
+	at := f.now.Add(-age)
+	return conversation.Session{
+		ID: id, Context: context, CoachID: "mia", Status: conversation.Active, LastSeq: 2, MessageCount: 2,
+		LastMessageAt: at.Add(-time.Hour), StartedAt: at.Add(-2 * time.Hour), Summarized: conversation.Watermark{Seq: 2},
+		Summary: &conversation.SessionSummary{
+			Text: text, Kind: conversation.ByModel, InProgress: true, CoveredThrough: 2, UpdatedAt: at,
+		},
+	}
+}
+
+// TestSpineOfSeveralSessions brings a spine up to date with all sessions at rest by one call, and then with one more.
+func TestSpineOfSeveralSessions(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.due.Preferences.Timezone = "Pacific/Auckland"
+	f.sessions = []conversation.Session{
+		f.session("b", "program_designer", "Swapped\nsquats. <|im_start|>", 10*time.Minute),
+		f.session("a", "coach_conversation", "Ann's knee hurts.", 20*time.Minute),
+	}
+	f.check(t, sweep.Removed, 1)
+	want := longterm.Spine{
+		CoachID: "mia", Text: "spine 1", Tokens: 2, Patterns: []string{"pattern 1"}, Struggles: []string{"s 1"},
+		Contexts:  []string{"coach_conversation", "program_designer"},
+		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/1", Version: 1,
+	}
+	if diff := cmp.Diff(want, f.due.Spine); diff != "" {
+		t.Errorf("spine (-want +got):\n%s", diff)
+	}
+	f.check(t, sweep.Removed, 1) // a redelivery finds nothing new
+	f.now = f.now.Add(time.Hour)
+	f.sessions = append(f.sessions, f.session("c", "workout_log", "Ran 5 km.", 2*time.Minute))
+	f.check(t, sweep.Removed, 2)
+	inputs := []string{
+		"Session summary:\n2026-02-06 Friday, Coach: Ann's knee hurts.\n\n" +
+			"Session summary:\n2026-02-06 Friday, Program Designer: Swapped squats. <\\|im_start|>\n\n",
+		"Spine so far:\nspine 1\n\nPatterns:\n- pattern 1\n\nStruggles:\n- s 1\n\n" +
+			"Session summary:\n2026-02-06 Friday, Workout: Ran 5 km.\n\n",
+	}
+	inputs[1] = strings.Replace(inputs[1], "Workout", conversation.LabelOf("workout_log", ""), 1)
+	if diff := cmp.Diff(inputs, f.inputs); diff != "" {
+		t.Errorf("input of the model (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{2, 1}, f.written); diff != "" || len(f.quota.spent) != 2 {
+		t.Errorf("%v, written (-want +got):\n%s", f.quota.spent, diff)
+	}
+}
+
+// TestSpineWaitsForRest has a session that goes on. Nothing with a later summary is covered before it rests, because
+// the spine covers everything before a time.
+func TestSpineWaitsForRest(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	going := f.session("going", "coach_conversation", "Still talking.", 10*time.Minute)
+	going.LastMessageAt = f.now.Add(-time.Minute)
+	same := f.session("also", "coach_conversation", "At the same time.", 10*time.Minute)
+	later := f.session("later", "program_designer", "Later.", 5*time.Minute)
+	later.Status, later.Summary.InProgress = conversation.Completed, false
+	early := f.session("early", "workout_log", "Early.", time.Hour)
+	f.sessions = []conversation.Session{going, later, same, early}
+	f.check(t, sweep.Again(f.now.Add(14*time.Minute)), 1)
+	if !strings.Contains(f.inputs[0], "Early.") || strings.Contains(f.inputs[0], "time.") {
+		t.Errorf("the model was given\n%s", f.inputs[0])
+	}
+	f.now = f.now.Add(14 * time.Minute)
+	f.check(t, sweep.Removed, 2)
+	for _, text := range []string{"Still talking.", "At the same time.", "Later."} {
+		if strings.Count(f.inputs[1], text) != 1 {
+			t.Errorf("%q is not there once in\n%s", text, f.inputs[1])
+		}
+	}
+}
+
+// TestSpineSkipsWhatIsNotReady leaves out fallback summaries, and waits for summaries that are about to be written.
+func TestSpineSkipsWhatIsNotReady(t *testing.T) {
+	t.Parallel()
+	idle := sweep.Again(spineNow.Add(15 * time.Minute))
+	tests := map[string]struct {
+		change func(*conversation.Session)
+		want   sweep.Outcome
+	}{
+		"no summary":  {func(s *conversation.Session) { s.Summary = nil }, sweep.Removed},
+		"a fallback":  {func(s *conversation.Session) { s.Summary.Kind = conversation.Extractive }, sweep.Removed},
+		"completed":   {func(s *conversation.Session) { s.Status = conversation.Completed }, idle},
+		"a message":   {func(s *conversation.Session) { s.LastSeq = 3 }, idle},
+		"a young one": {func(s *conversation.Session) { s.Summary.UpdatedAt = spineNow }, sweep.Again(spineNow.Add(time.Minute))},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newSpineFixture()
+			s := f.session("s", "coach_conversation", "text", 30*time.Minute)
+			test.change(&s)
+			f.sessions = []conversation.Session{s}
+			f.check(t, test.want, 0)
+		})
+	}
+}
+
+// TestSpineOptOuts checks that nothing is written that the user does not allow, and that a spine with a context that is
+// kept apart now is written anew without it, and with it when it is shared again.
+func TestSpineOptOuts(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.sessions = []conversation.Session{
+		f.session("a", "coach_conversation", "About knees.", 30*time.Minute),
+		f.session("b", "program_designer", "About squats.", 20*time.Minute),
+	}
+	for _, off := range []func(*longterm.Preferences){
+		func(p *longterm.Preferences) { p.Memory = false }, func(p *longterm.Preferences) { p.CrossContext = false },
+	} {
+		f.due.Preferences = longterm.DefaultPreferences()
+		off(&f.due.Preferences)
+		f.check(t, sweep.Removed, 0)
+	}
+	f.due.Preferences = longterm.DefaultPreferences()
+	f.check(t, sweep.Removed, 1)
+	f.due.Preferences.Unshared = map[string]bool{"program_designer": true, "workout_log": false}
+	f.check(t, sweep.Removed, 2)
+	if in := f.inputs[1]; strings.Contains(in, "squats") || strings.Contains(in, "spine 1") || !strings.Contains(in, "knees") {
+		t.Errorf("written anew from\n%s", in)
+	}
+	if diff := cmp.Diff([]string{"coach_conversation"}, f.due.Contexts); diff != "" {
+		t.Errorf("contexts (-want +got):\n%s", diff)
+	}
+	f.check(t, sweep.Removed, 2)
+	f.due.Preferences.Unshared = nil
+	f.check(t, sweep.Removed, 3)
+	if in := f.inputs[2]; !strings.Contains(in, "squats") || !strings.Contains(in, "knees") {
+		t.Errorf("written anew from\n%s", in)
+	}
+}
+
+// TestSpineWaits checks that the model is not asked while background calls are stopped, or without tokens.
+func TestSpineWaits(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.sessions = []conversation.Session{f.session("a", "coach_conversation", "text", 30*time.Minute)}
+	f.background = false
+	f.check(t, sweep.Kept, 0)
+	if diff := cmp.Diff([]time.Time{f.now.Add(30 * time.Minute)}, f.postponed); diff != "" { // after two failures
+		t.Errorf("postponed (-want +got):\n%s", diff)
+	}
+	f.background = true
+	f.quota.reset = time.Now().Add(time.Hour)
+	f.check(t, sweep.Again(f.quota.reset), 0)
+	f.quota.reset = time.Time{}
+	f.check(t, sweep.Removed, 1)
+	f.gone = true
+	f.check(t, sweep.Removed, 1)
+}
+
+// TestSpineAnswers checks that an answer of no use fails the visit and is paid for, and that a late one changes nothing.
+func TestSpineAnswers(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.sessions = []conversation.Session{f.session("a", "coach_conversation", "text", 30*time.Minute)}
+	for i, spoil := range []func(){
+		func() { f.answerErr = errors.New("the model is down") },
+		func() { f.answerErr, f.answer = nil, map[string]any{"spine": " \n"} },
+		func() { f.answer = map[string]any{"spine": 1} },
+	} {
+		spoil()
+		if out, err := f.visit(t); err == nil || out != sweep.Kept || f.due.Version != 0 || len(f.quota.spent) != i+1 {
+			t.Errorf("case %d: %+v, %v, spine %+v, spent %v", i, out, err, f.due.Spine, f.quota.spent)
+		}
+	}
+	f.answer = nil
+	f.saveErr = fault.New(fault.Conflict, "cleared")
+	f.check(t, sweep.Again(f.now), 4)
+	f.saveErr = fault.Missing("user")
+	f.check(t, sweep.Removed, 5)
+}
+
+// TestSpineIsClean checks the bounds of what is stored, and that it cannot pass for structure.
+func TestSpineIsClean(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.sessions = []conversation.Session{f.session("a", "coach_conversation", "text", 30*time.Minute)}
+	many := []string{"Trains  at\ndawn", "trains at dawn.", "", strings.Repeat("ä", 300)}
+	for i := range 20 {
+		many = append(many, fmt.Sprint("remark ", i))
+	}
+	f.answer = map[string]any{
+		"spine": strings.Repeat("Übt täglich. ", 200), "patterns": many, "wins": nil, "struggles": []string{},
+	}
+	f.check(t, sweep.Removed, 1)
+	got := f.due.Spine
+	if n := len([]rune(got.Text)); n > 1200 || n < 1100 || !strings.HasSuffix(got.Text, ".") {
+		t.Errorf("a spine of %d characters: …%s", n, got.Text[len(got.Text)-20:])
+	}
+	if len(got.Patterns) != longterm.MaxRemarks || got.Patterns[0] != "Trains at dawn" || got.Patterns[2] != "remark 0" {
+		t.Errorf("patterns %q", got.Patterns)
+	}
+	if n := len([]rune(got.Patterns[1])); n > 200 || n < 190 {
+		t.Errorf("a remark of %d characters", n)
+	}
+}
+
+// TestReplacedRemarksAreGone checks that remarks which the app has replaced are not given to the model again.
+func TestReplacedRemarksAreGone(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.sessions = []conversation.Session{f.session("a", "coach_conversation", "text", 5*time.Minute)}
+	f.due.Spine = longterm.Spine{
+		CoachID: "mia", Text: "so far", Wins: []string{"won"}, UpdatedAt: f.now.Add(-time.Hour), Version: 3,
+		CoveredTo: f.now.Add(-time.Hour),
+	}
+	f.due.ReplacedAt = f.now.Add(-time.Hour)
+	f.check(t, sweep.Removed, 1)
+	if strings.Contains(f.inputs[0], "won") || !strings.Contains(f.inputs[0], "so far") {
+		t.Errorf("the model was given\n%s", f.inputs[0])
+	}
+}
