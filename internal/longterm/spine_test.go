@@ -22,6 +22,7 @@ func TestUserSummaryWithSpines(t *testing.T) {
 	for i := range 2 * longterm.MaxRemarks {
 		many = append(many, fmt.Sprint("many ", i))
 	}
+	full := append([]string{"own"}, many[:longterm.MaxRemarks]...)
 	app := longterm.UserSummary{Patterns: []string{"p"}, Wins: []string{"own"}, StoredAt: at, LastUpdated: at}
 	tests := map[string]struct {
 		spines []longterm.Spine
@@ -30,11 +31,11 @@ func TestUserSummaryWithSpines(t *testing.T) {
 	}{
 		"none":           {nil, []string{"own"}, 0},
 		"latest first":   {[]longterm.Spine{spine("a", 1, "old"), spine("b", 2, "new")}, []string{"own", "new", "old"}, 2},
-		"each once":      {[]longterm.Spine{spine("a", 1, "Own.", "x"), spine("b", 1, "X", "y")}, []string{"own", "x", "y"}, 1},
+		"each once":      {[]longterm.Spine{spine("a", 1, "Own.", "x"), spine("b", 1, "X")}, []string{"own", "x"}, 1},
 		"replaced":       {[]longterm.Spine{spine("a", 0, "gone"), spine("b", -1, "gone, too")}, []string{"own"}, 0},
 		"without text":   {[]longterm.Spine{spine("a", 9)}, []string{"own"}, 0},
-		"not too many":   {[]longterm.Spine{spine("a", 2, many...)}, append([]string{"own"}, many[:longterm.MaxRemarks]...), 2},
-		"not any number": {[]longterm.Spine{spine("b", 2, many...), spine("a", 1, "z")}, append([]string{"own"}, many[:8]...), 2},
+		"not too many":   {[]longterm.Spine{spine("a", 2, many...)}, full, 2},
+		"not any number": {[]longterm.Spine{spine("b", 2, many...), spine("a", 1, "z")}, full, 2},
 	}
 	for name, test := range tests {
 		got := app.With(test.spines)

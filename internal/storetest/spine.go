@@ -109,7 +109,8 @@ func testSaveSpine(t *testing.T, s *fixture) {
 		t.Errorf("before it is written (-want +got):\n%s", diff)
 	}
 	want := s.saveSpine(t, "first")
-	if diff := cmp.Diff([]longterm.Spine{want, want}, []longterm.Spine{s.dueSpine(t).Spine, s.storedSpine(t)}); diff != "" {
+	stored := []longterm.Spine{s.dueSpine(t).Spine, s.storedSpine(t)}
+	if diff := cmp.Diff([]longterm.Spine{want, want}, stored); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	if err := s.Spines.SaveSpine(t.Context(), alice, 0, due.Spine); !fault.Is(err, fault.Conflict) {

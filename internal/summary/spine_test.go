@@ -200,7 +200,7 @@ func TestSpineWaitsForRest(t *testing.T) {
 // TestSpineSkipsWhatIsNotReady leaves out fallback summaries, and waits for summaries that are about to be written.
 func TestSpineSkipsWhatIsNotReady(t *testing.T) {
 	t.Parallel()
-	idle := sweep.Again(spineNow.Add(15 * time.Minute))
+	idle, soon := sweep.Again(spineNow.Add(15*time.Minute)), sweep.Again(spineNow.Add(time.Minute))
 	tests := map[string]struct {
 		change func(*conversation.Session)
 		want   sweep.Outcome
@@ -209,7 +209,7 @@ func TestSpineSkipsWhatIsNotReady(t *testing.T) {
 		"a fallback":  {func(s *conversation.Session) { s.Summary.Kind = conversation.Extractive }, sweep.Removed},
 		"completed":   {func(s *conversation.Session) { s.Status = conversation.Completed }, idle},
 		"a message":   {func(s *conversation.Session) { s.LastSeq = 3 }, idle},
-		"a young one": {func(s *conversation.Session) { s.Summary.UpdatedAt = spineNow }, sweep.Again(spineNow.Add(time.Minute))},
+		"a young one": {func(s *conversation.Session) { s.Summary.UpdatedAt = spineNow }, soon},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,8 @@ func TestSpineOptOuts(t *testing.T) {
 	f.check(t, sweep.Removed, 1)
 	f.due.Preferences.Unshared = map[string]bool{"program_designer": true, "workout_log": false}
 	f.check(t, sweep.Removed, 2)
-	if in := f.inputs[1]; strings.Contains(in, "squats") || strings.Contains(in, "spine 1") || !strings.Contains(in, "knees") {
+	in := f.inputs[1]
+	if strings.Contains(in, "squats") || strings.Contains(in, "spine 1") || !strings.Contains(in, "knees") {
 		t.Errorf("written anew from\n%s", in)
 	}
 	if diff := cmp.Diff([]string{"coach_conversation"}, f.due.Contexts); diff != "" {
@@ -276,7 +277,8 @@ func TestSpineWaits(t *testing.T) {
 	f.check(t, sweep.Removed, 1)
 }
 
-// TestSpineAnswers checks that an answer of no use fails the visit and is paid for, and that a late one changes nothing.
+// TestSpineAnswers checks that an answer of no use fails the visit and is paid for, and that a late one
+// changes nothing.
 func TestSpineAnswers(t *testing.T) {
 	t.Parallel()
 	f := newSpineFixture()
