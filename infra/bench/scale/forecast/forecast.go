@@ -31,7 +31,9 @@ type Input struct {
 type Workload struct {
 	Users                 []float64 `json:"users"`
 	SessionsPerUserAndDay float64   `json:"sessionsPerUserAndDay"`
-	TurnsPerSession       int       `json:"turnsPerSession"`
+	// DaySessions is how many sessions a user has on a day with the app.
+	DaySessions     float64 `json:"daySessions"`
+	TurnsPerSession int     `json:"turnsPerSession"`
 	// PeakHourShare is how much of a day falls into its busiest hour.
 	PeakHourShare         float64 `json:"peakHourShare"`
 	DaysPerMonth          float64 `json:"daysPerMonth"`
@@ -256,9 +258,18 @@ func (in Input) index(s *Size, use unitbench.Use, storedSessions float64) {
 	s.IndexWrites = s.Sessions * use.IndexWrites * perWrite
 }
 
+// chatAndSummaries is the part of what the model of the chat and of the background costs.
+const chatAndSummaries = "OpenAI: chat and summaries"
+
+// modelUSD is what tokens of the model cost.
+func (in Input) modelUSD(input, output float64) float64 {
+	cached := input * in.Workload.CachedInputShare
+	return (input-cached)*in.usd("modelInput")/million + cached*in.usd("modelCached")/million +
+		output*in.usd("modelOutput")/million
+}
+
 // money works out what each part costs.
 func (in Input) money(s Size) []Cost {
-	cached := s.InputTokens * in.Workload.CachedInputShare
 	pinecone := s.IndexReads*in.usd("pineconeRead")/million + s.IndexWrites*in.usd("pineconeWrite")/million +
 		s.VectorGB*in.usd("pineconeStorage")
 	return []Cost{
@@ -267,8 +278,7 @@ func (in Input) money(s Size) []Cost {
 		{"Lambda", s.Invocations*in.usd("lambdaRequest")/million + s.GBSeconds*in.usd("lambdaSecond")/million},
 		{"API Gateway", s.APICalls * in.usd("apiRequest") / million},
 		{"Pinecone", max(pinecone, in.usd("pineconeMinimum"))},
-		{"OpenAI: chat and summaries", (s.InputTokens-cached)*in.usd("modelInput")/million +
-			cached*in.usd("modelCached")/million + s.OutputTokens*in.usd("modelOutput")/million},
+		{chatAndSummaries, in.modelUSD(s.InputTokens, s.OutputTokens)},
 		{"OpenAI: embeddings", s.EmbedTokens * in.usd("embedding") / million},
 		{"Logs and traces", s.LogGB*in.usd("logs") + s.Traces*in.usd("trace")/million},
 		{"Data transfer", s.EgressGB * in.usd("egress")},

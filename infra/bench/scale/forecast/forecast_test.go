@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,6 +108,38 @@ func TestForecastFollowsTheTemplate(t *testing.T) {
 		if got := stage.Value(name); got != bound {
 			t.Errorf("%s is %s in the template, and %s in the forecast", name, got, bound)
 		}
+	}
+}
+
+// TestADayFollowsFromItsSessions compares days with one session and with three. Only storage grows slower.
+func TestADayFollowsFromItsSessions(t *testing.T) {
+	t.Parallel()
+	in := load(t)
+	three := in.Markdown()
+	in.Workload.DaySessions = 1
+	one := in.Markdown()
+	value := func(document, row string) float64 {
+		t.Helper()
+		_, document, _ = strings.Cut(document, "| a user's day")
+		_, rest, found := strings.Cut(document, "\n| "+row)
+		cells := strings.Split(rest, "|")
+		if !found || len(cells) < 2 {
+			t.Fatalf("no row %q", row)
+		}
+		v, err := strconv.ParseFloat(strings.Trim(cells[1], " *"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, row := range []string{"OpenAI: the chat's answers", "Amazon Bedrock AgentCore Memory, list price"} {
+		if ratio := value(three, row) / value(one, row); ratio < 2.8 || ratio > 3.01 {
+			t.Errorf("%s: three sessions cost %.2f times one", row, ratio)
+		}
+	}
+	all, chat := value(three, "**all**   "), value(three, "OpenAI: the chat's answers")
+	if rest := value(three, "**all but the chat's answers**"); math.Abs(all-chat-rest) > 0.002 {
+		t.Errorf("%v without %v is %v", all, chat, rest)
 	}
 }
 

@@ -41,6 +41,7 @@ func (in Input) Markdown() string {
 	fmt.Fprintf(&b, heading, u.Date, u.Settings.Turns, u.Settings.Sessions, u.Settings.History)
 	b.WriteString(in.assumptions())
 	b.WriteString("\n## One session\n\nMeans, by function.\n\n" + in.units())
+	b.WriteString("\n## A user's day\n\n" + in.dayText())
 	b.WriteString("\n## What it comes to\n\nA month, unless a row says otherwise. The peak is the busiest hour's mean.\n")
 	b.WriteString("\n")
 	b.WriteString(amounts(sizes))
@@ -255,7 +256,11 @@ func (in Input) peers(sizes []Size) string {
 	for _, p := range in.Prices.Peers {
 		cells := []string{p.Name}
 		for _, s := range sizes {
-			cells = append(cells, p.month(s))
+			price := "not listed"
+			if p.Unit != "" {
+				price = dollars(p.usd(s))
+			}
+			cells = append(cells, price)
 		}
 		t.Add(cells...)
 		fmt.Fprintf(&notes, "- %s: %s. Source: %s (%s).\n", p.Name, p.listed(), p.Source, p.Date)
@@ -272,15 +277,12 @@ service lists; its line below says why.
 
 `
 
-// month is what a peer lists for a size, or that it lists nothing that can be added up.
-func (p Peer) month(s Size) string {
-	if p.Unit == "" {
-		return "not listed"
-	}
+// usd is what a peer lists for the month of a size. A service without a unit lists nothing that can be added up.
+func (p Peer) usd(s Size) float64 {
 	records := s.StoredMessages / (2 * s.Turns / s.Sessions)
-	return dollars(p.PerMonth + s.Turns/1000*(p.PerThousandEvents+p.PerThousandRetrievals) +
+	return p.PerMonth + s.Turns/1000*(p.PerThousandEvents+p.PerThousandRetrievals) +
 		records/1000*p.PerThousandRecordsAndMonth + s.Users*p.PerActiveUserAndMonth +
-		s.EmbedTokens/million*p.PerMillionTokens)
+		s.EmbedTokens/million*p.PerMillionTokens
 }
 
 // listed names a peer's prices.
