@@ -1,0 +1,149 @@
+package chat_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// fake has all dependencies of the service, with faults to inject. The end-to-end tests use the real store and the
+// offline model; these tests cover faults that those cannot be made to show.
+type fake struct {
+	mu       sync.Mutex
+	turn     conversation.Turn
+	begun    conversation.Append
+	finished []conversation.NewMessage
+	spent    int
+	renewed  []time.Duration
+	saved    []prompt.StoredPrompt
+	reported []string
+
+	promptErr, finishErr error
+	model                func(ctx context.Context, r llm.Request, emit func(string) error) (llm.Completion, error)
+	asked                []llm.Request
+	found                recall.Messages
+	searched             []recall.MessageQuery
+}
+
+func (f *fake) BeginTurn(
+	_ context.Context, _ conversation.UserID, in conversation.Append, _ time.Duration,
+) (conversation.Turn, error) {
+	f.begun = in
+	return f.turn, nil
+}
+
+func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, _ conversation.Turn, lease time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.renewed = append(f.renewed, lease)
+	return nil
+}
+
+// leases returns the leases that the turn got so far. 0 is its release.
+func (f *fake) leases() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.renewed)
+}
+
+func (f *fake) FinishTurn(
+	_ context.Context, _ conversation.UserID, turn conversation.Turn, answer conversation.NewMessage,
+) (conversation.Message, error) {
+	f.spent = turn.Spent
+	f.finished = append(f.finished, answer)
+	return conversation.Message{ID: "msg_answer"}, f.finishErr
+}
+
+func (f *fake) Build(context.Context, conversation.UserID, prompt.Request) (prompt.Prompt, error) {
+	return prompt.Prompt{
+		ID: "prm_1", System: "be kind", Messages: []prompt.Message{{Role: "user", Content: "hello"}},
+		Tools: []llm.Tool{{Name: "search_conversations"}}, Tokens: prompt.Tokens{Total: 100},
+	}, f.promptErr
+}
+
+func (f *fake) Stream(ctx context.Context, r llm.Request, emit func(string) error) (llm.Completion, error) {
+	f.asked = append(f.asked, r)
+	return f.model(ctx, r, emit)
+}
+
+func (f *fake) Messages(_ context.Context, _ conversation.UserID, q recall.MessageQuery) (recall.Messages, error) {
+	f.searched = append(f.searched, q)
+	return f.found, nil
+}
+
+func (f *fake) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saved = append(f.saved, k)
+	return nil
+}
+
+func (f *fake) StoredPrompt(context.Context, conversation.UserID, string) (prompt.StoredPrompt, error) {
+	return prompt.StoredPrompt{}, fault.Missing("prompt")
+}
+
+func (f *fake) StoredPrompts(
+	context.Context, conversation.UserID, string, conversation.Page,
+) ([]prompt.StoredPrompt, conversation.Position, error) {
+	return nil, "", nil
+}
+
+func (f *fake) Count(text string) int { return len(text) }
+
+func newFake() *fake {
+	return &fake{
+		turn: conversation.Turn{
+			Message: conversation.Message{ID: "msg_user"}, Lease: "l",
+			Session: conversation.Session{ID: "s", Context: "coach_conversation", CoachID: "c", Generation: 3},
+		},
+		model: func(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
+			for _, piece := range []string{"Rest ", "your ", "glutes."} {
+				if err := emit(piece); err != nil {
+					return llm.Completion{}, err
+				}
+			}
+			usage := llm.Usage{PromptTokens: 5, CompletionTokens: 3, TotalTokens: 8}
+			return llm.Completion{FinishReason: "stop", Usage: usage}, nil
+		},
+	}
+}
+
+func (f *fake) service() *chat.Service {
+	return chat.New(chat.Deps{
+		Turns: f, Prompts: f, Model: f, Recall: f, Archive: f, Tokens: f, Now: time.Now, Timeout: time.Minute,
+		Retention: time.Hour,
+		Report: func(_ context.Context, op string, _ error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.reported = append(f.reported, op)
+		},
+	})
+}
+
+var request = chat.Request{SessionID: "s", Message: "hello", AgentID: "coach"}
+
+// run plays a turn to its end and returns the names of the events, the text of the tokens and the last event's data.
+func run(t *testing.T, ctx context.Context, f *fake) (names []string, text string, last any) {
+	t.Helper()
+	answer, err := f.service().Start(ctx, "ann", request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range answer.Events {
+		names = append(names, e.Name)
+		if token, ok := e.Data.(chat.Token); ok {
+			text += token.Text
+		}
+		last = e.Data
+	}
+	return names, text, last
+}

@@ -1,0 +1,84 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// stored is what a user has before a write of TestWrites.
+type stored struct {
+	session  conversation.Session
+	covered  conversation.Session // all of it is summarised and indexed
+	messages []conversation.Message
+	turn     conversation.Turn
+	lapsed   conversation.Append // begins a turn whose lease has expired
+	goal     longterm.Goal
+	memory   longterm.Memory
+	prompt   prompt.StoredPrompt
+	erasing  conversation.UserID // a user who is being erased
+	progress erasure.Progress
+}
+
+func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
+	t.Helper()
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var f stored
+	var err error
+	newSession(t, s, user, "coach_conversation", "a", "x", "y")
+	newSession(t, s, user, "coach_conversation", "covered", "x")
+	f.covered, err = s.Sessions.Session(ctx, user, "covered")
+	check(err)
+	check(s.Summaries.SaveSummary(ctx, user, f.covered, summaryOf(f.covered, 1)))
+	check(s.Indexing.MarkIndexed(ctx, user, f.covered, conversation.Watermark{Seq: 1}))
+	f.covered, err = s.Sessions.Session(ctx, user, "covered")
+	check(err)
+	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
+	check(err)
+	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(oneMessage("a", "question"), "turn"), time.Minute)
+	check(err)
+	f.lapsed = withKey(oneMessage("a", "lapsed"), "lapsed")
+	check(errorOf(s.Turns.BeginTurn(ctx, user, f.lapsed, 0)))
+	f.goal, _, err = s.Goals.Create(ctx, user, longterm.Goal{Title: "g", Status: longterm.GoalActive}, noKey)
+	check(err)
+	f.memory, _, err = s.Memories.Create(ctx, user, longterm.Memory{Content: "m", Source: longterm.Seeded}, noKey)
+	check(err)
+	check(errorOf(s.Coaches.PutCoach(ctx, user, longterm.Coach{ID: "c", Name: "n"})))
+	f.prompt = prompt.StoredPrompt{
+		ID: "prompt_1738000000000_x", SessionID: "b", CreatedAt: storetest.Now, Text: []byte("text"),
+		ExpiresAt: storetest.Now.Add(time.Hour),
+	}
+	check(s.Prompts.SavePrompt(ctx, user, f.prompt))
+	f.session, err = s.Sessions.Session(ctx, user, "a")
+	check(err)
+	return f
+}
+
+// erase adds a user whose erasure has begun.
+func (f *stored) erase(t *testing.T, s storetest.Stores, user conversation.UserID) {
+	t.Helper()
+	f.erasing = user + "-erasing"
+	_, err := s.Profiles.Put(t.Context(), f.erasing, longterm.Profile{Name: "n"})
+	if err == nil {
+		f.progress, _, err = s.Erasures.BeginErasure(t.Context(), f.erasing, storetest.Now.Add(-time.Hour))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func withKey(in conversation.Append, key string) conversation.Append {
+	in.Idempotency = conversation.Idempotency{Scope: "s", Key: key, BodyHash: "h"}
+	return in
+}
