@@ -109,11 +109,11 @@ var englishFacts = []factRule{
 			`kettlebells?|racks?|bench|gym|equipment|machines?|rower|treadmill|bike|pull-up bar)\b`,
 	), except: passing},
 	{kind: "PROJECT", confidence: 0.85, match: regexp.MustCompile(
-		`(?i)\b(?:i(?:'m| am) (?:now )?(?:working on|training for|preparing for|building|writing|learning|studying for|` +
+		`(?i)^(?:i(?:'m| am) (?:now )?(?:working on|training for|preparing for|building|writing|learning|studying for|` +
 			`saving for)|` +
-			`i(?:'ve| have)?(?: just)? (?:signed up|registered) for|(?:my|the) (?:\w+ ){0,2}(?:program|programme|project|` +
-			`goal|race|marathon|` +
-			`competition|wedding|exam|event|10k|triathlon) (?:(?:date )?(?:is|was|has been|will be|got) (?:now |` +
+			`i(?:'ve| have)?(?: just)? (?:signed up|registered) for|(?:my (?:\w+ ){0,2}(?:program|` +
+			`programme|project|goal)|(?:my|the) (?:\w+ ){0,2}(?:race|marathon|` +
+			`competition|wedding|exam|event|10k|triathlon)) (?:(?:date )?(?:is|was|has been|will be|got) (?:now |` +
 			`been )?(?:moved|postponed|` +
 			`on|in|at|to|now)|starts|moved|is|now is))\b`,
 	), except: regexp.MustCompile(`(?i)\b(?:is|was) (?:great|fun|hard|tough|over|nice|good|awesome|boring|too|so|` +

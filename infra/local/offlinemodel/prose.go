@@ -66,6 +66,7 @@ var closers = regexp.MustCompile(`(?i)(?:,? (?:by the way|btw|though|lol|haha|pl
 // strip removes what carries no meaning from the ends of a statement: fillers, the name of who is spoken to, pictures.
 func strip(statement string) string {
 	statement = strings.TrimSpace(pictures.ReplaceAllString(statement, ""))
+	statement = openers.ReplaceAllString(statement, "")
 	words := splitWords(statement)
 	if n := len(words); n > 1 && words[n-1].kind == vocativeWord {
 		statement = strings.TrimRight(statement[:words[n-1].start], ", ")
@@ -83,13 +84,38 @@ var pictures = regexp.MustCompile(`[\p{So}\x{1F3FB}-\x{1F3FF}\x{FE0F}\x{200D}]+`
 // writer turns statements into units of prose.
 type writer struct{ lex *lexicon }
 
+// reaction matches what is said only to be kind.
+var reaction = regexp.MustCompile(`(?i)^(?:i can(?: just| only)? imagine|i can't wait|i('m| am) (?:so )?(?:glad|` +
+	`happy for|excited)|(?:i )?bet\b|` +
+	`(?:it |that )?must (?:have been|be|feel)|congrat\w*|keep \w+|(?:that |it )?(?:sounds?|looks?)\b|good (?:luck|` +
+	`job)|well done|` +
+	`i(?:'d| would) love to|i (?:totally )?(?:agree|hear you|understand)|wish me|enjoy|` +
+	`let me know|hope|check|take care)`)
+
+// withSubject adds the subject that a statement leaves out: "Got back yesterday", "Been busy".
+func (w writer) withSubject(statement string) string {
+	first, _, _ := strings.Cut(strings.ToLower(statement), " ")
+	_, irregular := w.lex.forms[first]
+	switch {
+	case first == "been":
+		return "I have " + strings.ToLower(statement[:1]) + statement[1:]
+	case irregular && !notPast[first] || strings.HasSuffix(first, "ed") && !presentEd[first] && len(first) > len("need"):
+		return "I " + strings.ToLower(statement[:1]) + statement[1:]
+	default:
+		return statement
+	}
+}
+
 // user retells a statement of the user.
 func (w writer) user(statement string) (unit, bool) {
 	statement = strip(statement)
+	if reaction.MatchString(statement) {
+		return unit{}, false
+	}
 	if strings.HasSuffix(statement, "?") {
 		return w.question(strings.TrimRight(statement, "? "))
 	}
-	r := voiceOf(w.lex, "user").retell(statement)
+	r := voiceOf(w.lex, "user").retell(w.withSubject(statement))
 	u := unit{actor: theUser}
 	switch {
 	case !hasVerb(w.lex, r.text):
@@ -212,9 +238,12 @@ func (w writer) coach(statement string) (unit, bool) {
 	if imperatives[first] && strings.Contains(statement, " ") {
 		return said("advised the user to ", strings.ToLower(statement[:1])+statement[1:])
 	}
-	u, ok := said("said that ", statement)
-	u.proposal = false
-	return u, ok && hasVerb(w.lex, statement)
+	r := coachAlone(w.lex).retell(w.withSubject(statement))
+	u := unit{actor: theCoach, singular: "said that " + r.text}
+	if r.singular != "" {
+		u.singular = r.singular
+	}
+	return u, hasVerb(w.lex, r.text) && !reaction.MatchString(statement)
 }
 
 var pastForms = map[string]string{"suggest": "suggested", "recommend": "recommended", "advise": "advised"}

@@ -12,6 +12,8 @@ type voice struct {
 	lex *lexicon
 	// user and coach map the pronouns of the sentence to those about the user ("they") and about the coach.
 	user, coach map[string]string
+	// other are the names of the one who is not "they".
+	other map[string]string
 }
 
 // pronouns of the first and second person, as the roles they have in a sentence.
@@ -31,14 +33,23 @@ var (
 		"subject": "the coach", "object": "the coach", "possessive": "the coach's", "theirs": "the coach's",
 		"reflexive": "the coach",
 	}
+	userNames = map[string]string{
+		"subject": "the user", "object": "the user", "possessive": "the user's", "theirs": "the user's",
+		"reflexive": "the user",
+	}
 )
 
 // voiceOf returns the voice of a speaker. The user says I and means the user; the coach says you and means the user.
 func voiceOf(lex *lexicon, role string) voice {
 	if role == "assistant" {
-		return voice{lex: lex, user: secondPerson, coach: firstPerson}
+		return voice{lex: lex, user: secondPerson, coach: firstPerson, other: coachNames}
 	}
-	return voice{lex: lex, user: firstPerson, coach: secondPerson}
+	return voice{lex: lex, user: firstPerson, coach: secondPerson, other: coachNames}
+}
+
+// coachAlone is the voice for what the coach says of themselves: "they" are the coach.
+func coachAlone(lex *lexicon) voice {
+	return voice{lex: lex, user: firstPerson, coach: secondPerson, other: userNames}
 }
 
 // retold is a statement in the third person.
@@ -76,29 +87,27 @@ func tokenize(text string) []spoken {
 // retell puts a statement into the third person, as far as rules can.
 func (v voice) retell(statement string) retold {
 	tokens := tokenize(statement)
-	plural, singular := make([]string, len(tokens)), make([]string, len(tokens))
+	words := make([]string, len(tokens))
 	begins, owned := false, false
 	var subject string // "they" or "the coach" while the verb of that subject is still to come
 	for i, t := range tokens {
-		plural[i] = t.word + t.ending
-		lower := strings.ToLower(t.word)
-		name, about := v.pronoun(tokens, i, statement)
+		words[i] = t.word + t.ending
+		name, role := v.pronoun(tokens, i, statement)
 		switch {
 		case name == "":
-			plural[i], subject = v.agree(plural[i], subject)
-		case about == "user" && name == "they" && i == 0:
+			words[i], subject = v.agree(words[i], subject)
+		case name == "they" && i == 0:
 			begins, subject = true, "they"
-			plural[i], subject = contraction(name, t.ending, subject)
-		case name == "they" || name == "the coach" && roleOf(lower) == "subject":
-			plural[i], subject = contraction(name, t.ending, name)
+			words[i], subject = contraction(name, t.ending, subject)
+		case name == "they" || name == v.other["subject"] && role == "subject":
+			words[i], subject = contraction(name, t.ending, name)
 		default:
 			owned = owned || i == 0 && name == "their"
-			plural[i], subject = name+t.ending, ""
+			words[i], subject = name+t.ending, ""
 		}
-		singular[i] = plural[i]
 	}
-	unchanged := len(tokens) > 0 && plural[0] == tokens[0].word
-	r := retold{text: lowerFirst(v.lex, rebuild(statement, tokens, plural), unchanged)}
+	unchanged := len(tokens) > 0 && words[0] == tokens[0].word
+	r := retold{text: lowerFirst(v.lex, rebuild(statement, tokens, words), unchanged)}
 	switch {
 	case begins:
 		r.plural = strings.TrimPrefix(r.text, "they ")
@@ -109,30 +118,27 @@ func (v voice) retell(statement string) retold {
 	return r
 }
 
-// pronoun returns the word that stands for the pronoun at i, and whom it is about; nothing for other words.
-func (v voice) pronoun(tokens []spoken, i int, statement string) (name, about string) {
+// pronoun returns the word that stands for the pronoun at i, and its role; nothing for other words.
+func (v voice) pronoun(tokens []spoken, i int, statement string) (name, role string) {
 	lower := strings.ToLower(tokens[i].word)
 	if lower == "us" && tokens[i].word == "US" {
 		return "", ""
 	}
 	role, isUser := v.user[lower]
 	if !isUser {
-		if role = v.coach[lower]; role == "" {
-			return "", ""
-		}
-		return coachNames[role], "coach"
+		role = v.coach[lower]
 	}
 	if lower == "you" && objectPlace(tokens, i, statement) {
 		role = "object"
 	}
-	return theirPronouns[role], "user"
-}
-
-func roleOf(pronoun string) string {
-	if role, ok := firstPerson[pronoun]; ok {
-		return role
+	switch {
+	case isUser:
+		return theirPronouns[role], role
+	case role != "":
+		return v.other[role], role
+	default:
+		return "", ""
 	}
-	return secondPerson[pronoun]
 }
 
 // objectPlace reports whether the word at i, which may be a subject or an object, is an object.
@@ -216,7 +222,7 @@ var (
 	// sameInPast are verbs of which the form does not tell the present from the past.
 	sameInPast = wordSet(`hurt hit set put cut read quit let beat cost spread shut split bet`)
 	presentEd  = wordSet(`need feed bleed breed proceed exceed succeed`)
-	notPast    = wordSet(`kid bike photo film picture found`)
+	notPast    = wordSet(`kid bike photo film picture`)
 )
 
 // thirdPerson returns a verb in the third person singular. Past forms and modal verbs do not change. sure is false when
@@ -292,8 +298,10 @@ func rebuild(text string, tokens []spoken, words []string) string {
 	at := 0
 	for i, t := range tokens {
 		gap := text[at:t.start]
-		joins := i > 0 && gap == ", " && t.word == "I" && strings.HasPrefix(words[i], "they")
-		if joins && !subordinate[strings.ToLower(tokens[0].word)] {
+		const clause = 4 // words before the comma that may be a statement
+		joins := i >= clause && gap == ", " && t.word == "I" && strings.HasPrefix(words[i], "they")
+		first := strings.ToLower(tokens[0].word)
+		if joins && !subordinate[first] && !strings.HasSuffix(first, "ing") {
 			gap = "; "
 		}
 		out.WriteString(gap)
