@@ -55,6 +55,8 @@ type Config struct {
 	// ChatTimeout limits one generation of the coach.
 	ChatTimeout time.Duration `env:"CHAT_TIMEOUT" envDefault:"120s"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"INFO"`
+	// RecallWeights names a file of weights for the ranking of recall, for benchmarks. Empty means those that ship.
+	RecallWeights string `env:"RECALL_WEIGHTS"`
 }
 
 // OpenAI configures the chat model and the embeddings, which can be different services.

@@ -2,6 +2,8 @@ package function
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/throughline/throughline/internal/config"
@@ -13,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/ratelimit"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
@@ -21,7 +24,17 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 	if err != nil {
 		return nil, err
 	}
-	return recall.New(dynamo.NewRecallSource(db), openai.New(cfg.OpenAI), index, recall.Options{Log: rt.Log}), nil
+	options := recall.Options{Log: rt.Log}
+	if cfg.RecallWeights != "" {
+		text, err := os.ReadFile(cfg.RecallWeights)
+		if err != nil {
+			return nil, fmt.Errorf("read the weights of the ranking: %w", err)
+		}
+		if options.Weights, err = rank.Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	return recall.New(dynamo.NewRecallSource(db), openai.New(cfg.OpenAI), index, options), nil
 }
 
 // Indexer builds what writes records to the vector index.

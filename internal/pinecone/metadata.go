@@ -1,6 +1,7 @@
 package pinecone
 
 import (
+	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/throughline/throughline/internal/vector"
@@ -91,4 +92,18 @@ func condition(name string, value any) (*structpb.Value, error) {
 		return structpb.NewListValue(list), nil
 	}
 	return field(name, value)
+}
+
+// selected returns fields of a vector's metadata.
+func selected(v *pinecone.Vector, fields []string) map[string]any {
+	if len(fields) == 0 {
+		return nil
+	}
+	out := make(map[string]any, len(fields))
+	for _, name := range fields {
+		if value := v.Metadata.GetFields()[name]; value != nil {
+			out[name] = value.AsInterface()
+		}
+	}
+	return out
 }

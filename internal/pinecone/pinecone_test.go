@@ -98,6 +98,30 @@ func TestHybridQueryWithFilter(t *testing.T) {
 	}
 }
 
+// TestMatchesBringFields asks for fields. Where 400 matches with their metadata pass the 4 MB of an answer, it gets
+// those of fewer matches.
+func TestMatchesBringFields(t *testing.T) {
+	t.Parallel()
+	c := pineconetest.Client(t, 2)
+	many := make([]vector.Record, 400)
+	for i := range many {
+		many[i] = record(fmt.Sprint("m", i), 1, 0)
+		many[i].Metadata["text"], many[i].Metadata["other"] = "short", strings.Repeat("x", 15<<10)
+	}
+	upsert(t, c, "anna", 0, many[:200]...)
+	for _, n := range []int{200, 100} {
+		matches, err := c.Query(t.Context(), "anna", 0,
+			vector.Query{Dense: []float32{1, 0}, TopK: 400, Fields: []string{"text", "none"}})
+		if err != nil || len(matches) != n {
+			t.Fatalf("%d matches, %v, want %d", len(matches), err, n)
+		}
+		if diff := cmp.Diff(map[string]any{"text": "short"}, matches[0].Metadata); diff != "" {
+			t.Errorf("metadata (-want +got)\n%s", diff)
+		}
+		upsert(t, c, "anna", 0, many[200:]...)
+	}
+}
+
 func TestIDsThatTheServiceRefuses(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 600)

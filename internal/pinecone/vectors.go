@@ -3,10 +3,12 @@ package pinecone
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/throughline/throughline/internal/config"
@@ -40,18 +42,35 @@ func (c *Client) Query(
 	request := &pinecone.QueryByVectorValuesRequest{
 		Vector: q.Dense, SparseValues: sparse(q.Sparse), TopK: uint32(max(q.TopK, 1)), MetadataFilter: conditions,
 		// The ids of this user's messages are hashed, so their own ids have to be read from the metadata.
-		IncludeMetadata: !plain(string(user)),
+		IncludeMetadata: !plain(string(user)) || len(q.Fields) > 0,
 	}
-	matches, complete, err := space.query(ctx, request)
+	matches, complete, err := space.query(ctx, request, q.Fields)
 	if err == nil && !complete {
 		request.IncludeMetadata = true
-		matches, _, err = space.query(ctx, request)
+		matches, _, err = space.query(ctx, request, q.Fields)
+	}
+	if request.IncludeMetadata && request.TopK > sureMatches && tooLarge(err) {
+		request.TopK = sureMatches
+		matches, _, err = space.query(ctx, request, q.Fields)
 	}
 	return matches, err
 }
 
+// sureMatches is how many matches with their metadata, of at most 40 KB each, are sure to fit into the 4 MB of an
+// answer.
+const sureMatches = 100
+
+// tooLarge reports whether the service may have refused because its answer would be too large. It has no code of its
+// own for that.
+func tooLarge(err error) bool {
+	var c cause
+	return errors.As(err, &c) && (c.status.Code() == codes.InvalidArgument || c.status.Code() == codes.OutOfRange)
+}
+
 // query makes one call, and reports whether the metadata had the own id of every hashed one.
-func (s space) query(ctx context.Context, r *pinecone.QueryByVectorValuesRequest) ([]vector.Match, bool, error) {
+func (s space) query(
+	ctx context.Context, r *pinecone.QueryByVectorValuesRequest, fields []string,
+) ([]vector.Match, bool, error) {
 	answer, err := s.index.QueryByVectorValues(ctx, r)
 	if err = failure("query index", err); missing(err) {
 		return nil, true, nil
@@ -65,7 +84,7 @@ func (s space) query(ctx context.Context, r *pinecone.QueryByVectorValuesRequest
 			continue
 		}
 		complete = complete && known
-		matches = append(matches, vector.Match{ID: id, Score: float64(m.Score)})
+		matches = append(matches, vector.Match{ID: id, Score: float64(m.Score), Metadata: selected(m.Vector, fields)})
 	}
 	return matches, complete, nil
 }

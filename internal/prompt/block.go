@@ -44,6 +44,10 @@ type entry struct {
 	kind, id, sessionID, context string
 	at                           time.Time
 	score                        float64
+	// features are the parts of the score of a message that the search found.
+	features map[string]float64
+	// irrelevant marks a hit that is not worth its place.
+	irrelevant bool
 	// role is the speaker, if the entry is a message.
 	role conversation.Role
 	// label says where and when: "Program Designer - 2 hours ago". It consists of the format's own words.

@@ -160,7 +160,7 @@ func TestNothingIsRelevantToAGreeting(t *testing.T) {
 	p.converse("here", "coach_conversation", "c", now.Add(-minute))
 	for i, score := range []float64{0.04, 0.03} {
 		id := fmt.Sprintf("msg_old_%d", i+1)
-		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
+		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score, Irrelevant: true})
 	}
 	got := build(t, w.service(now), "u",
 		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "hello"})
@@ -186,7 +186,8 @@ func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.07, "msg_morning_1": 0.2, "msg_morning_2": 0.4,
 		"msg_old_5": -0.1,
 	} {
-		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score})
+		hit := recall.Hit{ID: id, Message: p.message(t, id), Score: score, Irrelevant: score < 0.1}
+		p.hits = append(p.hits, hit)
 	}
 	got := build(t, w.service(now), "u",
 		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})

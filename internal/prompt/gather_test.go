@@ -132,7 +132,7 @@ func TestSearchIsAsked(t *testing.T) {
 		t.Errorf("asked for %d bytes, %.20q", n, asked.Text)
 	}
 	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 80 ||
-		!asked.Rerank {
+		!asked.Ranked {
 		t.Errorf("asked %+v", asked)
 	}
 	if asked.Access == nil || !w.access.Preferences.CrossContext {

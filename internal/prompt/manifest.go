@@ -37,14 +37,16 @@ const (
 
 // Item is the manifest's line for one item: ids and decisions, never its text.
 type Item struct {
-	Kind       string   `json:"kind"`
-	ID         string   `json:"id"`
-	SessionID  string   `json:"sessionId,omitempty"`
-	Context    string   `json:"context,omitempty"`
-	OccurredAt string   `json:"occurredAt,omitempty"`
-	Tokens     int      `json:"tokens"`
-	Score      float64  `json:"score,omitempty"`
-	Decision   Decision `json:"decision"`
+	Kind       string  `json:"kind"`
+	ID         string  `json:"id"`
+	SessionID  string  `json:"sessionId,omitempty"`
+	Context    string  `json:"context,omitempty"`
+	OccurredAt string  `json:"occurredAt,omitempty"`
+	Tokens     int     `json:"tokens"`
+	Score      float64 `json:"score,omitempty"`
+	// Features are the parts of a score of recall. With the intercept they add up to the logarithm of its odds.
+	Features map[string]float64 `json:"features,omitempty"`
+	Decision Decision           `json:"decision"`
 	// Reason says why, in plain words.
 	Reason string `json:"reason"`
 }
@@ -133,6 +135,9 @@ func (e *entry) manifestItem() Item {
 	item := Item{
 		Kind: e.kind, ID: e.id, SessionID: e.sessionID, Context: e.context, Tokens: e.cost.tokens,
 		Score: math.Round(e.score*1e4) / 1e4, Decision: e.decision, Reason: e.reason,
+	}
+	if e.features != nil && e.decision != Dropped {
+		item.Score, item.Features = math.Round(e.score*1e6)/1e6, e.features
 	}
 	if item.Tokens == 0 {
 		item.Tokens = cmp.Or(e.tokens, (len(e.text)+3)/4) // what is out and was never counted is estimated

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -32,28 +31,11 @@ func selectRecent(sel *selection, slot *Slot) []*entry {
 const (
 	// relevantChars is how many characters of a message from elsewhere are included.
 	relevantChars = 600
-	// memoryHalfLife is the half-life of relevance, down to the share minDecay, because a fact from last year still
-	// answers a question about last year.
-	memoryHalfLife = 30 * 24 * time.Hour
-	minDecay       = 0.6
-	// minRelevantShare is the share of the best score below which a message is not relevant. A short history's search
-	// returns all of it.
-	minRelevantShare = 0.15
-	// minRelevantScore is about the score of two texts that have nothing in common.
-	minRelevantScore = 0.05
 	// transcriptShare is the share of the best score that a message needs if a transcript would have it too.
 	transcriptShare = 0.5
 	// referencedCount is how many messages of the session that the user refers to are included.
 	referencedCount = 6
 )
-
-// decay lowers a score with age.
-func decay(score float64, age time.Duration) float64 {
-	if age < 0 {
-		age = 0
-	}
-	return score * (minDecay + (1-minDecay)*math.Exp2(-float64(age)/float64(memoryHalfLife)))
-}
 
 // selectMessages selects messages and check-in notes from elsewhere. First are those of the session that the user
 // refers to ("as we said"), whatever their score, then the relevant hits in the contexts that this one reads.
@@ -69,7 +51,7 @@ func selectMessages(sel *selection, slot *Slot) []*entry {
 }
 
 // relevantHits returns the search's hits, best first, without what the block has already. It drops those that no block
-// has claimed and that score too far below the best one.
+// has claimed and that are irrelevant, or that a transcript would have and that do not stand out.
 func relevantHits(sel *selection, slot *Slot) []*entry {
 	hits := messageHits(sel)
 	slices.SortStableFunc(hits, func(a, b *entry) int { return cmp.Compare(b.score, a.score) })
@@ -81,7 +63,7 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 			continue // what the user refers to stands there already
 		}
 		entries = append(entries, e)
-		if !taken && (e.score < minRelevantScore || e.score < best*minShare(sel, e)) {
+		if !taken && (e.irrelevant || inTranscript(sel, e) && e.score < best*transcriptShare) {
 			e.drop(reasonIrrelevant)
 			continue
 		}
@@ -92,12 +74,9 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 	return entries
 }
 
-// minShare is the share of the best score that a message needs to be relevant.
-func minShare(sel *selection, e *entry) float64 {
-	if sel.recipe.has(blockThread) && sel.history.tells(e.sessionID, e.id) {
-		return transcriptShare
-	}
-	return minRelevantShare
+// inTranscript reports whether a transcript may have a message.
+func inTranscript(sel *selection, e *entry) bool {
+	return sel.recipe.has(blockThread) && sel.history.tells(e.sessionID, e.id)
 }
 
 // reasonIrrelevant is the reason of a hit that is too far from the message.
@@ -106,21 +85,24 @@ const reasonIrrelevant = "not relevant enough"
 // key is the dedupe key of a message or a note.
 func (e *entry) key() dedupeKey { return dedupeKey{e.kind, e.id} }
 
-// messageHits returns the hits that are messages or notes, with decayed scores.
+// messageHits returns the hits that are messages or notes.
 func messageHits(sel *selection) []*entry {
 	var entries []*entry
 	for _, h := range sel.hits {
+		var e *entry
 		switch {
 		case h.Message != nil && sel.reads(h.Message.Context):
-			e := messageEntry(h.Message)
-			e.score = decay(h.Value(), sel.now.Sub(h.Message.Timestamp))
-			entries = append(entries, e)
+			e = messageEntry(h.Message)
 		case h.CheckIn != nil:
-			entries = append(entries, &entry{
+			e = &entry{
 				kind: "check_in", id: h.CheckIn.ID, at: h.CheckIn.Timestamp, role: conversation.User, text: h.CheckIn.Note,
-				tokens: h.CheckIn.Tokens, score: decay(h.Value(), sel.now.Sub(h.CheckIn.Timestamp)),
-			})
+				tokens: h.CheckIn.Tokens,
+			}
+		default:
+			continue
 		}
+		e.score, e.features, e.irrelevant = h.Value(), h.Features(), h.Irrelevant
+		entries = append(entries, e)
 	}
 	return entries
 }

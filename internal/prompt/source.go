@@ -60,7 +60,7 @@ func (g *gatherer) readLongTerm(ctx context.Context) error {
 
 func (g *gatherer) search(ctx context.Context) error {
 	found, err := g.Search.Search(ctx, g.user, recall.Search{
-		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits, Rerank: true,
+		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits, Ranked: true,
 		Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID, Access: g.access,
 	})
 	if err != nil {

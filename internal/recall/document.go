@@ -17,13 +17,14 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// The limits of what is stored and embedded. Texts are split before 6,000 characters or 7,500 bytes: with the words
-// around them they stay under the 8,191 tokens of one embedding, in every script.
+// The limits of what is stored and embedded. Messages are split before 1,000 characters, so that the metadata has the
+// whole text of each part, which the ranking reads. Other texts are cut at 7,500 bytes: they stay under the 8,191 tokens
+// of one embedding, in every script.
 const (
 	maxQueryBytes    = 7500
 	maxPartBytes     = 7500
-	maxPartChars     = 6000
 	maxMetadataChars = 1000
+	maxPartChars     = maxMetadataChars
 	maxPreviousBytes = 200
 )
 

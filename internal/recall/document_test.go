@@ -74,7 +74,7 @@ func TestRecordOfAMessage(t *testing.T) {
 	r := &recorder{}
 	m := conversation.Message{
 		ID: "msg_ann_1_a", Seq: 2, SessionID: "chat", Context: "program_designer", CoachID: "coach",
-		Role: conversation.Assistant, Content: strings.Repeat("é", 1001), Timestamp: evening,
+		Role: conversation.Assistant, Content: strings.Repeat("é", 1000), Timestamp: evening,
 	}
 	batch := recall.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
 		"chat": strings.Repeat("x", 300) + " banded glute bridges?",

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -124,10 +125,12 @@ func (h Hit) message() conversation.Message {
 	}
 }
 
-// newestMessages ranks the newest messages that may be seen by the words that they share with the query.
+// newestMessages ranks the newest messages that may be seen, without the index. The words that a message shares with
+// the query stand for both likenesses. A message that shares none is left out.
 func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, visible visibility) ([]Hit, error) {
-	var hits []Hit
-	var texts []string
+	hits := map[string]Hit{}
+	var pool []rank.Candidate
+	query := vector.Encode(truncate.Bytes(visible.Text, maxQueryBytes))
 	page := conversation.Page{Limit: fallbackLimit, Descending: true}
 	for range fallbackPages {
 		messages, next, err := s.store.Timeline(ctx, user, visible.timeRange(), page)
@@ -136,19 +139,22 @@ func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, 
 		}
 		for _, m := range messages {
 			if h := (Hit{ID: m.ID, Message: &m}); visible.allows(h) {
-				hits, texts = append(hits, h), append(texts, messageText(m, m.Content, ""))
+				h.Score = query.Dot(vector.Encode(truncate.Bytes(messageText(m, m.Content, ""), maxPartBytes)))
+				hits[m.ID], pool = h, append(pool, candidateOf(m, h.Score))
 			}
 		}
 		if page.After = next; next == "" {
 			break
 		}
 	}
-	for i, score := range lexical(visible.Text, texts) {
-		hits[i].Score = score
+	found := make([]Hit, 0, visible.Limit)
+	for _, r := range s.Weights.Rank(visible.rankQuery(), pool) {
+		if h := hits[r.ID]; h.Score > 0 && len(found) < visible.Limit {
+			h.Rank, h.Contributions = r.Probability, r.Contributions
+			found = append(found, h)
+		}
 	}
-	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score == 0 })
-	sortHits(hits)
-	return hits[:min(len(hits), visible.Limit)], nil
+	return found, nil
 }
 
 // timeRange is the part of the timeline that the search is about.
@@ -191,7 +197,7 @@ func (q MessageQuery) search() (Search, error) {
 	}
 	return Search{
 		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit,
-		Rerank: true, LargePool: true, SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID,
+		Ranked: true, SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID,
 		Contexts: q.Contexts, From: q.From, To: q.To,
 	}, nil
 }

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -42,8 +44,41 @@ func Candidates(matches []vector.Match) []rank.Candidate {
 	return out
 }
 
+// otherRecords is how many memories and summaries a search for all kinds reads where there are more messages than it
+// reads. A prompt takes eight memories.
+const otherRecords = 16
+
 // rankedTypes are the record types that are ranked among themselves.
 var rankedTypes = []string{vector.MessageRecord, vector.CheckInRecord}
+
+// candidateOf is a message of the table as the ranking takes it.
+func candidateOf(m conversation.Message, score float64) rank.Candidate {
+	return rank.Candidate{
+		ID: m.ID, Context: m.Context, Session: m.SessionID, Role: string(m.Role), Seq: m.Seq, Time: m.Timestamp,
+		Text: truncate.Runes(m.Content, maxMetadataChars), Score: score,
+	}
+}
+
+func (v visibility) rankQuery() rank.Query { return rank.Query{Text: v.Text, Now: v.now} }
+
+// best returns the records that a ranked search reads, best first: the messages and check-ins, unless all are noise, and
+// of the other kinds, by their likeness, as many as otherRecords or as the messages leave room for.
+func (s *Service) best(v visibility, matches []vector.Match, ids []string) ([]string, map[string]rank.Result) {
+	ranks := map[string]rank.Result{}
+	var ranked []string
+	results := s.Weights.Rank(v.rankQuery(), Candidates(matches))
+	isNoise := len(results) > 0 && results[0].Probability < s.Weights.Noise
+	for _, r := range results {
+		if ranks[r.ID] = r; !isNoise {
+			ranked = append(ranked, r.ID)
+		}
+	}
+	others := slices.DeleteFunc(ids, func(id string) bool { return ranks[id].ID != "" })
+	room := v.records()
+	others = others[:min(len(others), max(min(room/2, otherRecords), room-len(ranked)))]
+	ranked = ranked[:min(len(ranked), room-len(others))]
+	return append(ranked, others...), ranks
+}
 
 func stringField(m vector.Match, name string) string {
 	s, _ := m.Metadata[name].(string)

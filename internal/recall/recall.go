@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -67,6 +69,8 @@ type Store interface {
 type Options struct {
 	// EmbedTimeout and IndexTimeout are how long a search waits for the embedding (2 s) and the vector index (1 s).
 	EmbedTimeout, IndexTimeout time.Duration
+	// Weights are those of the ranking; rank.Default by default.
+	Weights *rank.Weights
 	// Now returns the current time; time.Now by default.
 	Now func() time.Time
 	// Log gets the reason when a source does not answer; nothing is logged by default.
@@ -85,6 +89,9 @@ type Service struct {
 func New(store Store, embedder Embedder, index Index, o Options) *Service {
 	o.EmbedTimeout = cmp.Or(o.EmbedTimeout, 2*time.Second)
 	o.IndexTimeout = cmp.Or(o.IndexTimeout, time.Second)
+	if o.Weights == nil {
+		o.Weights = rank.Default()
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -98,9 +105,13 @@ func New(store Store, embedder Embedder, index Index, o Options) *Service {
 type Hit struct {
 	// ID is the record's id in the vector index.
 	ID string
-	// Score is how like the record is to the text. Rank is set by a search that reranks its messages and check-ins,
-	// and is 0 otherwise.
+	// Score is how like the record is to the text. Rank is the probability that a message or a check-in holds what the
+	// text asks for, where the search ranks them, and is 0 otherwise.
 	Score, Rank float64
+	// Contributions are the parts of the rank, as rank.Result has them.
+	Contributions []float64
+	// Irrelevant says that the rank is too low for a place in a prompt.
+	Irrelevant bool
 
 	Message *conversation.Message
 	Summary *summary.Summary
@@ -110,6 +121,21 @@ type Hit struct {
 
 // Value is what hits are ordered by: the rank where there is one, else the score.
 func (h Hit) Value() float64 { return cmp.Or(h.Rank, h.Score) }
+
+// Features returns what each feature adds to the logarithm of the odds of the rank, by name, without those that add
+// nothing. It is nil for a hit that is not ranked.
+func (h Hit) Features() map[string]float64 {
+	if h.Contributions == nil {
+		return nil
+	}
+	out := map[string]float64{}
+	for i, name := range append(rank.Names[:], "intercept") {
+		if h.Contributions[i] != 0 {
+			out[name] = math.Round(1e3*h.Contributions[i]) / 1e3
+		}
+	}
+	return out
+}
 
 // OccurredAt is the time of a message or a check-in, the time of the last message that a summary covers, or the time
 // of a memory's last change.

@@ -1,7 +1,10 @@
 package recall
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -9,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -21,9 +25,9 @@ type Search struct {
 	RecordTypes []string
 	// Limit is the maximum number of hits.
 	Limit int
-	// Rerank ranks messages and check-ins again, among themselves. LargePool does so with at least 200 of the index's
-	// matches instead of at most 80, which costs a larger read of the table.
-	Rerank, LargePool bool
+	// Ranked ranks messages and check-ins by package rank, over a large pool of the index's matches, and leaves out what
+	// is noise. Only the records of the best are read.
+	Ranked bool
 	// Context and SessionID say where the search is asked from: preferences decide what may be seen from there. Empty
 	// means outside every session, where preferences about sharing between contexts do not apply.
 	Context   string
@@ -54,25 +58,32 @@ type Found struct {
 	Timings map[string]time.Duration
 }
 
-// A search asks the index for more matches than its limit, because several matches can be parts of one text and the
-// table drops some.
+// A search reads more records than its limit, because several matches can be parts of one text and the table drops
+// some.
 const (
-	spareMatches = 10
-	// smallPool is the number of matches whose records one batch read of 100 keys brings: some records have two
-	// possible keys.
-	smallPool = 80
-	// largePool takes two batch reads, side by side.
-	largePool  = 200
-	maxMatches = 1000
+	spareRecords = 10
+	// oneRead is the number of records that one batch read of 100 keys brings: some records have two possible keys.
+	oneRead = 80
+	// rankedPool is how many matches the ranking looks at. The index brings their texts in its answer.
+	rankedPool = 400
 )
 
-// pool is how many matches of the index the search looks at.
-func (q Search) pool() int {
-	pool := 2*q.Limit + spareMatches
-	if q.LargePool {
-		return min(max(pool, largePool), maxMatches)
+// records is how many records the search reads: more than its limit, unless that takes a second read.
+func (q Search) records() int {
+	if q.Limit <= oneRead {
+		return min(2*q.Limit+spareRecords, oneRead)
 	}
-	return min(pool, max(q.Limit, smallPool))
+	return q.Limit + spareRecords
+}
+
+// query is the index's query for a search.
+func (v visibility) query(dense []float32) vector.Query {
+	q := vector.Query{TopK: v.records(), Filter: v.filter(), Index: v.index}
+	if v.Ranked {
+		q.TopK, q.Fields = rankedPool, RankedFields
+	}
+	q.Dense, q.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(v.Text, maxQueryBytes)))
+	return q
 }
 
 // Search finds what is nearest to a text, best first, with one embedding, one query of the index and one read of the
@@ -100,9 +111,7 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 	if !embedded || visible.allowsNothing() {
 		return found, visible, nil
 	}
-	query := vector.Query{TopK: q.pool(), Filter: visible.filter(), Index: visible.index}
-	query.Dense, query.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)))
-	matches, ok := s.nearest(ctx, user, visible.generation, query, &found)
+	matches, ok := s.nearest(ctx, user, visible.generation, visible.query(dense), &found)
 	if !ok {
 		return found, visible, nil
 	}
@@ -173,7 +182,11 @@ func (s *Service) resolve(
 	ctx context.Context, user conversation.UserID, visible visibility, matches []vector.Match, found *Found,
 ) error {
 	ids, scores := recordScores(matches)
-	if len(ids) == 0 {
+	ranks := map[string]rank.Result{}
+	if visible.Ranked {
+		ids, ranks = s.best(visible, matches, ids)
+	}
+	if ids = ids[:min(len(ids), visible.records())]; len(ids) == 0 {
 		return nil
 	}
 	started := time.Now()
@@ -185,15 +198,33 @@ func (s *Service) resolve(
 	for _, h := range hits {
 		if visible.allows(h) {
 			h.Score = visible.aged(scores[h.ID], h.OccurredAt())
+			if r, ranked := ranks[h.ID]; ranked {
+				h.Rank, h.Contributions = r.Probability, r.Contributions
+				h.Irrelevant = r.Probability < s.Weights.Noise
+			}
 			found.Hits = append(found.Hits, h)
 		}
-	}
-	if visible.Rerank {
-		rerank(visible.Text, found.Hits)
 	}
 	sortHits(found.Hits)
 	found.Hits = found.Hits[:min(len(found.Hits), visible.Limit)]
 	return nil
+}
+
+// sortHits orders hits by value. Equal ones are ordered by time, newest first, and then by id.
+func sortHits(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Value(), a.Value()), b.OccurredAt().Compare(a.OccurredAt()), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// aged lowers a score by the age of its record where the search has a half-life. A score below zero, which stands for
+// no likeness, stays as it is.
+func (v visibility) aged(score float64, at time.Time) float64 {
+	age := v.now.Sub(at)
+	if v.HalfLife <= 0 || age <= 0 || score <= 0 {
+		return score
+	}
+	return score * math.Exp2(-age.Hours()/v.HalfLife.Hours())
 }
 
 // recordScores returns the ids of the records behind the matches, each once, and the best score of each.

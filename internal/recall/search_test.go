@@ -2,7 +2,9 @@ package recall_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"testing"
 	"time"
 
@@ -167,6 +169,61 @@ func TestRelevanceFallsWithAge(t *testing.T) {
 	for _, source := range []string{"embedding", "pinecone", "records"} {
 		if found.Timings[source] <= 0 {
 			t.Errorf("no time of %s in %v", source, found.Timings)
+		}
+	}
+}
+
+// TestAGreetingBringsNothing has a long history that begins each day with a greeting.
+func TestAGreetingBringsNothing(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	for day := range 2 {
+		texts := []string{"Good morning coach!", "Good morning! How are you?"}
+		for i := range 20 {
+			texts = append(texts, fmt.Sprintf("I did %d squats with %d kg, and my knee was fine.", i+3, 10*day+i),
+				"Great, thanks for telling me. Rest well.")
+		}
+		s.addIndexed("ann", "coach_conversation", fmt.Sprint("day", day), time.Duration(day+1)*24*time.Hour, texts...)
+	}
+	for _, query := range []string{"hi", "thanks!", "Good morning coach", "ok great, see you later"} {
+		if got := contents(s.recall("ann", recall.MessageQuery{Query: query})); len(got) > 0 && got[0] != query {
+			t.Errorf("%q brings %d messages, first %q", query, len(got), got[0])
+		}
+		ranked := recall.Search{Text: query, Limit: 80, Ranked: true}
+		for _, h := range s.search("ann", ranked).Hits {
+			if h.Message != nil && !h.Irrelevant {
+				t.Errorf("a prompt for %q has %q", query, h.Message.Content)
+			}
+		}
+	}
+	if got := s.recall("ann", recall.MessageQuery{Query: "How many squats did I do?"}); len(got.Messages) != 10 {
+		t.Errorf("a question brings %d messages", len(got.Messages))
+	}
+}
+
+// TestARankIsTheSumOfItsFeatures checks what the manifest of a prompt says about a hit, and that only a bounded number
+// of records is read for a large pool.
+func TestARankIsTheSumOfItsFeatures(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	for session := range 3 {
+		texts := make([]string, 50)
+		for i := range texts {
+			texts[i] = fmt.Sprintf("I ran %d km on my blue shoes.", session*50+i)
+		}
+		s.addIndexed("ann", "coach_conversation", fmt.Sprint("s", session), time.Hour, texts...)
+	}
+	found := s.search("ann", recall.Search{Text: "How far did I run on the shoes?", Limit: 80, Ranked: true})
+	if len(found.Hits) != 80 || s.index.queries[0].TopK != 400 {
+		t.Errorf("%d hits of a pool of %d", len(found.Hits), s.index.queries[0].TopK)
+	}
+	for _, h := range found.Hits {
+		sum := 0.0
+		for _, part := range h.Features() {
+			sum += part
+		}
+		if odds := math.Log(h.Rank / (1 - h.Rank)); math.Abs(sum-odds) > 0.02 || h.Value() != h.Rank {
+			t.Errorf("rank %v, the features %v", h.Rank, h.Features())
 		}
 	}
 }

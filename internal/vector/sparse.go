@@ -61,11 +61,13 @@ type Finder struct {
 	stems     map[string]string // of the words seen so far
 	// firstBytes are those of the terms. Stemming does not change the beginning of a word.
 	firstBytes [256]bool
+	words      map[string]int // the places of the words of ASCII seen so far
+	lower      []byte         // the word that is read
 }
 
 // NewFinder returns a finder of these terms, which must be different.
 func NewFinder(terms []string) *Finder {
-	f := &Finder{positions: make(map[string]int, len(terms)), stems: map[string]string{}}
+	f := &Finder{positions: make(map[string]int, len(terms)), stems: map[string]string{}, words: map[string]int{}}
 	for i, term := range terms {
 		f.positions[term] = i
 		if term != "" {
@@ -82,6 +84,9 @@ func (f *Finder) Count(text string) (counts []int, terms int) {
 		if i, ok := f.positions[term]; ok {
 			counts[i]++
 		}
+	}
+	if isASCII(text) {
+		return counts, f.countASCII(text, counts)
 	}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), isSeparator) {
 		if word = strings.Trim(word, "'"); ideographic(word) {
@@ -100,6 +105,78 @@ func (f *Finder) Count(text string) (counts []int, terms int) {
 	}
 	return counts, terms
 }
+
+// countASCII is Count for a text of ASCII alone, which most are: it makes no lower-case copy and looks at each byte
+// once.
+func (f *Finder) countASCII(text string, counts []int) (terms int) {
+	f.lower = f.lower[:0]
+	apostrophe := false // the rest of the word stands behind an apostrophe
+	for i := 0; i <= len(text); i++ {
+		c := byte(' ')
+		if i < len(text) {
+			c = lowered[text[i]]
+		}
+		switch {
+		case c == '\'':
+			apostrophe = len(f.lower) > 0
+		case c != ' ':
+			if !apostrophe {
+				f.lower = append(f.lower, c)
+			}
+		case len(f.lower) > 0:
+			if f.countWord(counts) {
+				terms++
+			}
+			fallthrough
+		default:
+			f.lower, apostrophe = f.lower[:0], false
+		}
+	}
+	return terms
+}
+
+// countWord counts the word in f.lower, and reports whether it is a term.
+func (f *Finder) countWord(counts []int) bool {
+	at, known := f.words[string(f.lower)]
+	if !known {
+		at = f.place(string(f.lower))
+		f.words[string(f.lower)] = at
+	}
+	if at >= 0 {
+		counts[at]++
+	}
+	return at != stopWord
+}
+
+// The places of words that are none of the terms.
+const (
+	stopWord  = -1
+	otherTerm = -2
+)
+
+// place returns the place of a word among the terms.
+func (f *Finder) place(word string) int {
+	if english.IsStopWord(word) {
+		return stopWord
+	}
+	if f.firstBytes[word[0]] {
+		if at, ok := f.positions[f.stem(word)]; ok {
+			return at
+		}
+	}
+	return otherTerm
+}
+
+// lowered has each byte of ASCII in lower case, and a space for what separates words.
+var lowered = func() (out [256]byte) {
+	for i := range out {
+		out[i] = ' '
+		if r := rune(i); r < utf8.RuneSelf && !isSeparator(r) {
+			out[i] = byte(unicode.ToLower(r))
+		}
+	}
+	return out
+}()
 
 func isSeparator(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''

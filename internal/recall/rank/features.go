@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
 )
 
 // The features of a candidate. Those of likeness are about 0 to 1, those that a text has or has not are 0 or 1.
@@ -25,24 +26,20 @@ const (
 	question             // it ends with a question
 	length               // the logarithm of its number of words
 	previousDense        // dense likeness of the message before it
-	nextDense            // dense likeness of the message after it
 	aroundDense          // the better dense likeness of the messages two before and two after it
-	previousRare         // rareWords of the message before it
 	nextRare             // rareWords of the message after it
 	answers              // the message before it ends with a question, by its rareWords
-	exact                // it has the words of the query and no others
+	exact                // it has the words of the query and no others, and they are more than courtesy
 	dated                // it is from a day that the query names
 	age                  // how old it is: 0 for now, a half after 30 days, towards 1
-	content              // how many words of content the query has: 0 for a greeting, towards 1
-	known                // the share of the query's words that the pool has, by their rarity
+	content              // the query has words that are more than courtesy
 	featureCount
 )
 
 // Names are the names of the features, in the order of the columns.
 var Names = [featureCount]string{
 	"dense", "sparse", "turnWords", "bestWords", "pairWords", "windowWords", "sessionWords", "rareWords", "speaker",
-	"timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "nextDense", "aroundDense",
-	"previousRare", "nextRare", "answers", "exact", "dated", "age", "content", "known",
+	"timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "aroundDense", "nextRare", "answers", "exact", "dated", "age", "content",
 }
 
 // Matrix has a row of features for each candidate.
@@ -148,18 +145,17 @@ func (c *candidate) ownFeatures(q query, names map[string]bool) {
 	row[nameWords] = flag(q.name && c.hasName)
 	row[question] = flag(c.asks)
 	row[length] = math.Log1p(float64(c.words))
-	row[exact] = flag(q.normalized != "" && len(c.Text) <= 4*len(q.normalized) && normalize(c.Text) == q.normalized)
+	row[exact] = flag(!q.courtesy && len(c.Text) <= 4*len(q.normalized) && longterm.Normalize(c.Text) == q.normalized)
 	row[dated] = q.dates.share(c.Time)
+	row[content] = flag(len(q.terms) > 0)
 	row[age] = 1 - math.Exp2(-float64(max(0, q.Now.Sub(c.Time)))/float64(halfAge))
-	row[content] = 1 - math.Exp2(-float64(len(q.terms))/2)
 }
 
 // neighbourFeatures sets the features of the messages around it.
 func (c *candidate) neighbourFeatures() {
 	row := c.row
-	row[previousDense], row[nextDense] = c.previous.feature(dense), c.next.feature(dense)
+	row[previousDense], row[nextRare] = c.previous.feature(dense), c.next.feature(rareWords)
 	row[aroundDense] = max(c.secondPrevious.feature(dense), c.secondNext.feature(dense))
-	row[previousRare], row[nextRare] = c.previous.feature(rareWords), c.next.feature(rareWords)
 	row[answers] = c.previous.feature(question) * c.previous.feature(rareWords)
 }
 
@@ -176,9 +172,4 @@ func flag(set bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// normalize returns a text's words in lower case, without punctuation.
-func normalize(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(s), isSeparator), " ")
 }

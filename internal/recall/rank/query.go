@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -16,8 +17,9 @@ const maxQueryBytes = 7500
 // query is what a query shows.
 type query struct {
 	Query
-	// terms are the words that are compared, each once. There are none if all are words of courtesy.
+	// terms are the words that are compared, each once. There are none if all words are of courtesy.
 	terms      []string
+	courtesy   bool
 	normalized string
 	// when, number and name say what it asks for.
 	when, number, name bool
@@ -43,15 +45,16 @@ var (
 func readQuery(q Query) query {
 	q.Text = truncate.Bytes(q.Text, maxQueryBytes)
 	out := query{
-		Query: q, normalized: normalize(q.Text), names: capitalised(q.Text),
+		Query: q, normalized: longterm.Normalize(q.Text), names: capitalised(q.Text),
 		when: asksWhen.MatchString(q.Text), number: asksNumber.MatchString(q.Text), name: asksName.MatchString(q.Text),
 		asksUser: asksUser.MatchString(q.Text), asksAssistant: asksTold.MatchString(q.Text),
 		dates: readDates(q.Text, q.Now),
 	}
-	if !slices.ContainsFunc(strings.Fields(out.normalized), isContent) {
-		return out
+	words := strings.FieldsFunc(strings.ToLower(q.Text), isSeparator)
+	out.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
+	if !out.courtesy {
+		out.terms = unique(vector.Terms(q.Text))
 	}
-	out.terms = unique(vector.Terms(q.Text))
 	return out
 }
 

@@ -102,7 +102,8 @@ cheers please welcome ok okay yes yeah yep yup no nope sure right alright fine g
 wow bye goodbye see you later soon take care coach assistant again all a the so very much lot for and to i'm
 im i me my how are is it its it's what's whats up doing going been how's hows today tomorrow here well sounds
 got have had lol haha sorry excuse congrats congratulations happy am that this thats that's ready let's lets
-start go begin hola gracias buenos buenas dias tardes noches hallo guten morgen tag abend danke bonjour salut
+start go begin help question moment one minute never mind away makes sense got it think say tell next
+again continue done hola gracias buenos buenas dias tardes noches hallo guten morgen tag abend danke bonjour salut
 merci bonsoir ciao grazie buongiorno ola obrigado obrigada`) {
 		out[w] = true
 	}

@@ -50,27 +50,28 @@ func (s *scanner) scan(full string) text {
 // scanKinds looks for words of time, numbers and names.
 func (s *scanner) scanKinds(t *text, full string) {
 	begins := true // the word begins a sentence
-	at := 0
-	for at < len(full) {
-		r, size := utf8.DecodeRuneInString(full[at:])
-		if isSeparator(r) {
-			begins = begins || strings.ContainsRune(".!?\n:", r)
-			at += size
+	for at := 0; at < len(full); {
+		end := at
+		for end < len(full) && inWord[full[end]] {
+			end++
+		}
+		if end == at {
+			begins = begins || full[at] == '.' || full[at] == '!' || full[at] == '?' || full[at] == '\n' || full[at] == ':'
+			at++
 			continue
 		}
-		end := at
-		for end < len(full) {
-			r, size := utf8.DecodeRuneInString(full[end:])
-			if isSeparator(r) {
-				break
-			}
-			end += size
-		}
-		word := full[at:end]
-		s.addKind(t, word, begins)
+		s.addKind(t, full[at:end], begins)
 		at, begins = end, false
 	}
 }
+
+// inWord has the bytes of words. Those beyond ASCII count as letters.
+var inWord = func() (out [256]bool) {
+	for i := range out {
+		out[i] = i >= utf8.RuneSelf || !isSeparator(rune(i))
+	}
+	return out
+}()
 
 const longestKind = 10
 
@@ -83,7 +84,7 @@ func (s *scanner) addKind(t *text, word string, begins bool) {
 		return
 	}
 	var lower [longestKind]byte
-	if len(word) <= longestKind {
+	if len(word) > 1 && len(word) <= longestKind {
 		for i := range len(word) {
 			lower[i] = word[i]
 			if 'A' <= word[i] && word[i] <= 'Z' {

@@ -18,7 +18,8 @@ type Weights struct {
 	// Features has the weight of each feature by its name. Intercept is added to each score.
 	Features  map[string]float64 `json:"features"`
 	Intercept float64            `json:"intercept"`
-	// Noise is the probability below which a record is noise.
+	// Noise is the probability below which a record is not worth its place in a prompt. Where no record has it, the query
+	// asks for nothing, as a greeting does.
 	Noise float64 `json:"noise"`
 
 	// columns are the weights in the order of Names.

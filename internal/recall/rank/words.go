@@ -23,11 +23,11 @@ const (
 // wordScorer scores texts by the words that they share with the query.
 type wordScorer struct {
 	terms []int // of the query, by their number
-	// rarity is the rarity of each term among texts. total is that of all terms that occur, absent of all that do not.
-	rarity        []float64
-	total, absent float64
-	queryTerms    int
-	mean          float64 // length of a text
+	// rarity is the rarity of each term among texts, total is the sum.
+	rarity     []float64
+	total      float64
+	queryTerms int
+	mean       float64 // length of a text
 }
 
 func newWordScorer(q query, candidates []candidate) *wordScorer {
@@ -45,8 +45,6 @@ func newWordScorer(q query, candidates []candidate) *wordScorer {
 	for term, n := range containing {
 		if n > 0 {
 			s.terms = append(s.terms, term)
-		} else {
-			s.absent += rarity(float64(len(candidates)), 0)
 		}
 	}
 	slices.SortStableFunc(s.terms, func(a, b int) int { return cmp.Compare(containing[a], containing[b]) })
@@ -117,9 +115,6 @@ func (s *wordScorer) score(candidates []candidate, groups int) {
 		p.add(s, c.next)
 		c.row[windowWords] = s.bm25(p, s.rarity, 3*s.mean)
 		c.row[sessionWords] = sessions[c.group]
-		if s.total > 0 {
-			c.row[known] = s.total / (s.total + s.absent)
-		}
 	}
 	for i := range candidates {
 		if row := candidates[i].row; best > 0 {

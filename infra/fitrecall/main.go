@@ -1,0 +1,159 @@
+// Command fitrecall fits the weights of the ranking of recall to the questions of a LoCoMo file, and writes them.
+//
+//	go run ./infra/fitrecall -data locomo.json [-embeddings http://127.0.0.1:8088/v1] [-out weights.json] [-ablate]
+//
+// It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
+// Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B): by
+// the index's own score, by BM25, by the weights that the service has, and by weights that were fitted on the other
+// conversations. It shows what noise small talk brings, and what is lost on data with other habits. The file has the
+// shape of LoCoMo's (snap-research/locomo).
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
+)
+
+// offline embeds by the offline model.
+type offline struct{ *offlinemodel.Embedder }
+
+func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		out[i] = o.Embedder.Embed(t, offlinemodel.DefaultDimensions)
+	}
+	return out, nil
+}
+
+type options struct {
+	data, embeddings, model, out string
+	pool                         int
+	ablate, robust               bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.data, "data", "", "LoCoMo file (required)")
+	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an OpenAI-compatible service; the offline model by default")
+	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
+	flag.StringVar(&o.out, "out", "", "file to write the weights to")
+	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
+	flag.BoolVar(&o.ablate, "ablate", false, "also fit without each of the features")
+	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
+	flag.Parse()
+	if err := o.run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "fitrecall:", err)
+		os.Exit(1)
+	}
+}
+
+func (o options) embedder() recall.Embedder {
+	if o.embeddings == "" {
+		return offline{offlinemodel.NewEmbedder()}
+	}
+	return openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", EmbeddingModel: o.model})
+}
+
+func (o options) run(ctx context.Context, out io.Writer) error {
+	pools, err := o.pools(ctx, original)
+	if err != nil {
+		return err
+	}
+	shipped := rank.Default()
+	fmt.Fprintf(out, "%-10s %-12s %4s %6s %6s %6s %6s %6s %6s %6s\n", "ranking", "category", "n",
+		"R@5", "R@10", "R@25", "B500", "B1000", "B2000", "B3000")
+	report(out, pools, "index", func(p pool, i int) float64 { return p.candidates[i].Score })
+	report(out, pools, "BM25", func(p pool, i int) float64 { return p.features.Row(i)[column("turnWords")] })
+	report(out, pools, "shipped", func(p pool, i int) float64 { return shipped.Score(p.features.Row(i)) })
+	models := leaveOneOut(pools, nil)
+	report(out, pools, "fitted", held(models))
+	full := fitRanking(pools, nil)
+	fitted := calibrate(pools, full)
+	reportNoise(out, pools, models)
+	if o.robust {
+		if err := o.reportVariants(ctx, out, models); err != nil {
+			return err
+		}
+	}
+	if o.ablate {
+		for j, name := range rank.Names {
+			if full.weights[j] != 0 {
+				reportOne(out, pools, "without "+name, held(leaveOneOut(pools, []string{name})))
+			}
+		}
+	}
+	return o.write(out, fitted, full)
+}
+
+func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
+	samples, err := readSamples(o.data, v)
+	if err != nil {
+		return nil, err
+	}
+	return readPools(ctx, samples, o.embedder(), o.pool)
+}
+
+// held scores each pool by the model that has not seen its conversation.
+func held(models []model) func(p pool, i int) float64 {
+	return func(p pool, i int) float64 { return models[p.sample].score(p.features.Row(i)) }
+}
+
+// leaveOneOut fits a model for each conversation, on the others.
+func leaveOneOut(pools []pool, skip []string) []model {
+	count := 0
+	for _, p := range pools {
+		count = max(count, p.sample+1)
+	}
+	models := make([]model, count)
+	for n := range models {
+		rest := slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return p.sample == n })
+		models[n] = fitRanking(rest, skip)
+	}
+	return models
+}
+
+func (o options) reportVariants(ctx context.Context, out io.Writer, models []model) error {
+	for _, v := range variants[1:] {
+		pools, err := o.pools(ctx, v)
+		if err != nil {
+			return err
+		}
+		reportOne(out, pools, string(v)+", index", func(p pool, i int) float64 { return p.candidates[i].Score })
+		reportOne(out, pools, string(v)+", fitted", held(models))
+	}
+	return nil
+}
+
+// write prints the weights as JSON, and writes them to the file that is named.
+func (o options) write(out io.Writer, c calibration, m model) error {
+	w := rank.Weights{
+		Date:     time.Now().UTC().Format(time.DateOnly),
+		Data:     "LoCoMo (Maharana et al., ACL 2024), " + cmp.Or(o.embeddings, "offline embedding"),
+		Features: c.weights(m), Intercept: round(c.intercept), Noise: noise,
+	}
+	if o.embeddings != "" {
+		w.Data = "LoCoMo (Maharana et al., ACL 2024), " + o.model
+	}
+	text, err := json.MarshalIndent(w, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s\n", text)
+	if o.out == "" {
+		return nil
+	}
+	return os.WriteFile(o.out, append(text, '\n'), 0o644)
+}

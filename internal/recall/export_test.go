@@ -1,4 +1,0 @@
-package recall
-
-// Rerank is for benchmarks.
-var Rerank = rerank
