@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -54,9 +55,7 @@ func (c calibration) weights(m model) map[string]float64 {
 			out[name] = w
 		}
 	}
-	for name, weight := range setByHand {
-		out[name] = weight
-	}
+	maps.Copy(out, setByHand)
 	return out
 }
 

@@ -22,8 +22,8 @@ const (
 // signs are the signs that weights may have, where that is not plus.
 var signs = map[string]float64{"question": -1}
 
-// setByHand are the weights of features that the ranking cannot be fitted by: they are the same in a whole pool, or rare
-// in the data. Small talk never has evidence, so that the data would take any weight of content.
+// setByHand are the weights of features that the ranking cannot be fitted by: they are the same in a whole pool, or
+// rare in the data. Small talk never has evidence, so that the data would take any weight of content.
 var setByHand = map[string]float64{"age": -0.5, "exact": 10, "content": 6}
 
 // model is a linear score of features.

@@ -1,22 +1,23 @@
-// Command fitrecall fits the weights of the ranking of recall to the questions of a LoCoMo file, and writes them.
+// Command fitrecall fits the weights of the ranking of recall to questions about conversations, and writes them.
 //
-//	go run ./infra/fitrecall -data locomo.json [-embeddings http://127.0.0.1:8088/v1] [-out weights.json] [-ablate]
+//	go run ./infra/fitrecall -data locomo.json [-embeddings http://127.0.0.1:8088/v1] [-out weights.json]
+//	  [-leave-out conv-26] [-robust] [-ablate]
 //
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
-// Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B): by
-// the index's own score, by BM25, by the weights that the service has, and by weights that were fitted on the other
-// conversations. It shows what noise small talk brings, and what is lost on data with other habits. The file has the
-// shape of LoCoMo's (snap-research/locomo).
+// Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B):
+// by the index's own score, by BM25, by the weights that the service has, and by weights that were fitted on the
+// other conversations. It shows what noise small talk brings, and what is lost on data with other habits. The file
+// has LoCoMo's form or that of package dataset.
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -39,17 +40,18 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 }
 
 type options struct {
-	data, embeddings, model, out string
-	pool                         int
-	ablate, robust               bool
+	data, embeddings, model, out, leaveOut string
+	pool                                   int
+	ablate, robust                         bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.data, "data", "", "LoCoMo file (required)")
-	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an OpenAI-compatible service; the offline model by default")
+	flag.StringVar(&o.data, "data", "", "file with the conversations and questions (required)")
+	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
+	flag.StringVar(&o.leaveOut, "leave-out", "", "only fit, on all conversations but the one of this id")
 	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
 	flag.BoolVar(&o.ablate, "ablate", false, "also fit without each of the features")
 	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
@@ -71,6 +73,11 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	pools, err := o.pools(ctx, original)
 	if err != nil {
 		return err
+	}
+	if o.leaveOut != "" {
+		pools = slices.DeleteFunc(pools, func(p pool) bool { return p.conversation == o.leaveOut })
+		full := fitRanking(pools, nil)
+		return o.write(out, calibrate(pools, full), full)
 	}
 	shipped := rank.Default()
 	fmt.Fprintf(out, "%-10s %-12s %4s %6s %6s %6s %6s %6s %6s %6s\n", "ranking", "category", "n",
@@ -126,7 +133,7 @@ func leaveOneOut(pools []pool, skip []string) []model {
 }
 
 func (o options) reportVariants(ctx context.Context, out io.Writer, models []model) error {
-	for _, v := range variants[1:] {
+	for _, v := range variants {
 		pools, err := o.pools(ctx, v)
 		if err != nil {
 			return err
@@ -140,12 +147,8 @@ func (o options) reportVariants(ctx context.Context, out io.Writer, models []mod
 // write prints the weights as JSON, and writes them to the file that is named.
 func (o options) write(out io.Writer, c calibration, m model) error {
 	w := rank.Weights{
-		Date:     time.Now().UTC().Format(time.DateOnly),
-		Data:     "LoCoMo (Maharana et al., ACL 2024), " + cmp.Or(o.embeddings, "offline embedding"),
+		Date: time.Now().UTC().Format(time.DateOnly), Data: o.describe(),
 		Features: c.weights(m), Intercept: round(c.intercept), Noise: noise,
-	}
-	if o.embeddings != "" {
-		w.Data = "LoCoMo (Maharana et al., ACL 2024), " + o.model
 	}
 	text, err := json.MarshalIndent(w, "", "  ")
 	if err != nil {
@@ -156,4 +159,16 @@ func (o options) write(out io.Writer, c calibration, m model) error {
 		return nil
 	}
 	return os.WriteFile(o.out, append(text, '\n'), 0o644)
+}
+
+// describe says what the weights were fitted on.
+func (o options) describe() string {
+	text := filepath.Base(o.data)
+	if o.leaveOut != "" {
+		text += " without " + o.leaveOut
+	}
+	if o.embeddings == "" {
+		return text + ", offline embedding"
+	}
+	return text + ", " + o.model
 }

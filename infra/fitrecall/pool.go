@@ -49,8 +49,10 @@ func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
 
 // pool is what the index returned for one query, with its features.
 type pool struct {
-	sample   int
-	category int // 0 for small talk
+	sample int
+	// conversation is the id of the sample.
+	conversation string
+	category     string // "" for small talk
 	// evidence is how many messages hold the answer, in the pool or not.
 	evidence   int
 	candidates []rank.Candidate
@@ -93,7 +95,10 @@ func readPools(ctx context.Context, samples []sample, embedder recall.Embedder, 
 		for i, q := range questions {
 			dense, sparse := vector.Hybrid(vectors[i], vector.Encode(q.text))
 			matches := index.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: size})
-			p := pool{sample: n, category: q.category, evidence: len(q.evidence), candidates: recall.Candidates(matches)}
+			p := pool{
+				sample: n, conversation: s.id, category: q.category, evidence: len(q.evidence),
+				candidates: recall.Candidates(matches),
+			}
 			for _, c := range p.candidates {
 				p.relevant = append(p.relevant, q.evidence[c.ID])
 			}

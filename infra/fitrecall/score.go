@@ -75,28 +75,26 @@ func (s *recallScore) String() string {
 	return out.String()
 }
 
-// categories are LoCoMo's, by number; 0 stands for all.
-var categories = [...]string{"all", "multi-hop", "temporal", "open-domain", "single-hop"}
+// table scores pools by category; "all" are all.
+type table map[string]*recallScore
 
-// table scores pools by category.
-type table [len(categories)]recallScore
+const all = "all"
 
-func (t *table) add(p pool, scores []float64) {
-	t[0].add(p, scores)
-	t[p.category].add(p, scores)
-}
-
-func scoreAll(pools []pool, score func(p pool, i int) float64) *table {
-	t := &table{}
+func scoreAll(pools []pool, score func(p pool, i int) float64) table {
+	t := table{all: {}}
 	for _, p := range pools {
-		if p.category == 0 {
+		if p.category == "" {
 			continue
 		}
 		scores := make([]float64, len(p.candidates))
 		for i := range scores {
 			scores[i] = score(p, i)
 		}
-		t.add(p, scores)
+		if t[p.category] == nil {
+			t[p.category] = &recallScore{}
+		}
+		t[p.category].add(p, scores)
+		t[all].add(p, scores)
 	}
 	return t
 }
@@ -104,23 +102,22 @@ func scoreAll(pools []pool, score func(p pool, i int) float64) *table {
 // report prints a line for each category.
 func report(out io.Writer, pools []pool, name string, score func(p pool, i int) float64) {
 	t := scoreAll(pools, score)
-	for i, c := range categories {
-		fmt.Fprintf(out, "%-10s %-12s %4d %s\n", name, c, t[i].questions, t[i].String())
+	for _, c := range append([]string{all}, categoriesOf(pools)...) {
+		fmt.Fprintf(out, "%-10s %-12s %4d %s\n", name, c, t[c].questions, t[c].String())
 	}
 }
 
-// reportOne prints a line for all categories, with what multi-hop questions reach at 10.
+// reportOne prints a line for all categories.
 func reportOne(out io.Writer, pools []pool, name string, score func(p pool, i int) float64) {
-	t := scoreAll(pools, score)
-	fmt.Fprintf(out, "%-28s %s multi-hop %.1f\n", name, t[0].String(), 100*t[1].sums[1]/float64(t[1].questions))
+	fmt.Fprintf(out, "%-28s %s\n", name, scoreAll(pools, score)[all].String())
 }
 
-// noise is the probability below which a record is noise. It was chosen by the table that reportNoise prints: nearly all
-// evidence has it, and four of five lines of small talk bring nothing that has it.
+// noise is the probability below which a record is noise. It was chosen by the table that reportNoise prints: nearly
+// all evidence has it, and four of five lines of small talk bring nothing that has it.
 const noise = 0.0005
 
-// reportNoise prints for some limits how many questions and how much small talk have a candidate that is better, and how
-// many candidates are. Models and calibrations have not seen the conversation.
+// reportNoise prints for some limits how many questions and how much small talk have a candidate that is better, and
+// how many candidates are. Models and calibrations have not seen the conversation.
 func reportNoise(out io.Writer, pools []pool, models []model) {
 	calibrations := make([]calibration, len(models))
 	for n, m := range models {
@@ -132,14 +129,17 @@ func reportNoise(out io.Writer, pools []pool, models []model) {
 		probabilities[n] = calibrations[p.sample].probabilities(models[p.sample], p)
 	}
 	for _, least := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2} {
-		var kept, all float64
+		var kept, evidence float64
 		var asked, answered, hits [2]float64 // of small talk and of questions
 		for n, p := range pools {
-			kind, above := min(p.category, 1), 0.0
+			kind, above := 0, 0.0
+			if p.category != "" {
+				kind = 1
+			}
 			for i, probability := range probabilities[n] {
 				over := probability >= least
 				above += one(over)
-				all += one(p.relevant[i])
+				evidence += one(p.relevant[i])
 				kept += one(p.relevant[i] && over)
 			}
 			asked[kind]++
@@ -147,7 +147,7 @@ func reportNoise(out io.Writer, pools []pool, models []model) {
 			hits[kind] += above
 		}
 		fmt.Fprintf(out, "%-8g %9.1f%% %10.1f %9.1f%% %9.1f%% %10.1f\n", least, 100*answered[1]/asked[1],
-			hits[1]/asked[1], 100*kept/all, 100*answered[0]/asked[0], hits[0]/asked[0])
+			hits[1]/asked[1], 100*kept/evidence, 100*answered[0]/asked[0], hits[0]/asked[0])
 	}
 }
 

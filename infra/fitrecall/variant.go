@@ -1,64 +1,49 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/infra/dataset"
 )
 
-// variant changes the data, to see what rests on the habits of this one data set.
+// variant changes the data, to see what rests on the habits of one data set.
 type variant string
 
 const (
 	original variant = "original"
-	// merged joins every second pair of turns of the two speakers into one message, so that roles do not alternate.
+	// merged joins every third message with the one before it, so that roles do not alternate.
 	merged variant = "merged"
 	// oneRole gives every message to the user.
-	oneRole variant = "one-role"
-	// named begins each text with the speaker's name, in one role.
-	named variant = "named"
+	oneRole variant = "one role"
 	// lower writes everything in lower case, so that no name is seen.
-	lower variant = "lower-case"
-	// long puts four turns of one session into each message.
-	long variant = "long"
+	lower variant = "lower case"
+	// long puts four messages of one session into each.
+	long variant = "four in one"
 )
 
-var variants = []variant{original, merged, oneRole, named, lower, long}
+var variants = []variant{merged, oneRole, lower, long}
 
-// utterance is the content of one message, with the ids of the turns in it.
+// utterance is a message with the ids of the messages of the file that are in it.
 type utterance struct {
-	role  conversation.Role
-	text  string
-	turns []string
+	dataset.Message
+	ids []string
 }
 
-func (v variant) apply(turns []turn, user string) []utterance {
+func (v variant) apply(messages []dataset.Message) []utterance {
 	var out []utterance
-	for i, t := range turns {
-		u := utterance{conversation.Assistant, t.Text, []string{t.ID}}
-		if t.Speaker == user {
-			u.role = conversation.User
-		}
-		if t.Caption != "" {
-			u.text = fmt.Sprintf("%s [shares a picture: %s]", t.Text, t.Caption)
-		}
-		join := false
+	for i, m := range messages {
+		u := utterance{m, []string{m.ID}}
 		switch v {
-		case merged:
-			join = i%3 == 1
 		case oneRole:
-			u.role = conversation.User
-		case named:
-			u.role, u.text = conversation.User, t.Speaker+": "+u.text
+			u.Role = "user"
 		case lower:
-			u.text = strings.ToLower(u.text)
-		case long:
-			join = i%4 != 0
+			u.Content = strings.ToLower(u.Content)
 		}
-		if join && len(out) > 0 {
-			last := &out[len(out)-1]
-			last.text, last.turns = last.text+"\n"+u.text, append(last.turns, t.ID)
+		joins := v == merged && i%3 == 1 || v == long && i%4 != 0
+		if last := len(out) - 1; joins && last >= 0 {
+			out[last].Content += "\n" + u.Content
+			out[last].ids = slices.Concat(out[last].ids, u.ids)
 			continue
 		}
 		out = append(out, u)

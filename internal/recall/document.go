@@ -18,8 +18,8 @@ import (
 )
 
 // The limits of what is stored and embedded. Messages are split before 1,000 characters, so that the metadata has the
-// whole text of each part, which the ranking reads. Other texts are cut at 7,500 bytes: they stay under the 8,191 tokens
-// of one embedding, in every script.
+// whole text of each part, which the ranking reads. Other texts are cut at 7,500 bytes: they stay under the 8,191
+// tokens of one embedding, in every script.
 const (
 	maxQueryBytes    = 7500
 	maxPartBytes     = 7500

@@ -38,8 +38,9 @@ const (
 
 // Names are the names of the features, in the order of the columns.
 var Names = [featureCount]string{
-	"dense", "sparse", "turnWords", "bestWords", "pairWords", "windowWords", "sessionWords", "rareWords", "speaker",
-	"timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "aroundDense", "nextRare", "answers", "exact", "dated", "age", "content",
+	"dense", "sparse", "turnWords", "bestWords", "pairWords", "windowWords", "sessionWords", "rareWords",
+	"speaker", "timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "aroundDense",
+	"nextRare", "answers", "exact", "dated", "age", "content",
 }
 
 // Matrix has a row of features for each candidate.
