@@ -5,7 +5,11 @@
 // what a query takes. It starts a local stack of its own, or uses one that runs.
 //
 //	go run ./infra/recallbench -data FILE [-embeddings http://127.0.0.1:8091/v1] [-every 1] [-docs docs]
+//	  [-leave-one-out] [-features]
 //	go run ./infra/recallbench -data FILE -base http://127.0.0.1:8080
+//
+// With -leave-one-out it asks again, each conversation with weights of the ranking that were fitted on the others
+// (infra/fitrecall). With -features it asks again without each feature of the ranking.
 //
 // The file has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's interface: make
 // embeddings serves a small model. Without it, the offline model embeds.
@@ -13,19 +17,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"os/signal"
-	"strconv"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/dataset"
-	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
@@ -33,6 +34,7 @@ import (
 type options struct {
 	data, base, embeddings, model, docs string
 	dimensions, every                   int
+	leaveOneOut, features               bool
 	limit                               time.Duration
 }
 
@@ -46,9 +48,12 @@ func main() {
 	flag.IntVar(&o.every, "every", 1, "ask every n-th question of each conversation")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long to wait until all is indexed")
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
+	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false, "ask again, with weights fitted on the other conversations")
+	flag.BoolVar(&o.features, "features", false, "ask again without each feature of the ranking")
 	flag.Parse()
-	if o.data == "" || o.every < 1 {
-		fmt.Fprintln(os.Stderr, "recallbench: -data is missing: name a file of conversations; -every is at least 1")
+	if o.data == "" || o.every < 1 || o.base != "" && (o.leaveOneOut || o.features) {
+		fmt.Fprintln(os.Stderr, "recallbench: -data names a file of conversations; -every is at least 1; "+
+			"-leave-one-out and -features start stacks of their own, without -base")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -64,57 +69,31 @@ func (o options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	base := o.base
-	if base == "" {
-		stack, stop, err := o.start(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, stop()) }()
-		base = stack.Base
+	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every}
+	if o.base != "" {
+		_, err = o.measure(ctx, client.New(o.base), conversations, &r)
+	} else {
+		err = o.measureStacks(ctx, conversations, &r)
 	}
-	result, err := o.measure(ctx, client.New(base), conversations)
 	if err != nil {
 		return err
 	}
-	fmt.Print(result.text())
+	fmt.Print(r.text())
 	if o.docs == "" {
 		return nil
 	}
-	return report.WriteSection(o.docs+"/benchmarks.md", "# Benchmarks\n", "recall "+result.Model, result.markdown())
+	return report.WriteSection(o.docs+"/benchmarks.md", "# Benchmarks\n", "recall "+r.Model, r.markdown())
 }
 
-// start builds and starts a stack with the embedding service.
-func (o options) start(ctx context.Context) (_ *launch.Stack, stop func() error, err error) {
-	folder, err := os.MkdirTemp("", "throughline-recallbench-")
-	if err != nil {
-		return nil, nil, fmt.Errorf("make folder: %w", err)
-	}
-	program, err := launch.Build(ctx, folder)
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	environment := []string{"LOG_LEVEL=ERROR"}
-	if o.embeddings != "" {
-		environment = append(environment, "OPENAI_EMBEDDING_BASE_URL="+o.embeddings, "OPENAI_EMBEDDING_MODEL="+o.model,
-			"OPENAI_EMBEDDING_DIMENSIONS="+strconv.Itoa(o.dimensions))
-	}
-	stack, err := launch.Start(ctx, program, os.Stderr, environment...)
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	return stack, func() error { return errors.Join(stack.Stop(), os.RemoveAll(folder)) }, nil
-}
-
+// measure imports the conversations and measures the stack as it is.
 func (o options) measure(
-	ctx context.Context, api *client.Client, conversations []dataset.Conversation,
-) (r result, err error) {
-	r = result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every}
+	ctx context.Context, api *client.Client, conversations []dataset.Conversation, r *result,
+) (*evidence.Bench, error) {
 	embeddings := o.embeddings
 	if embeddings == "" {
 		var info struct{ OpenAIBaseURL string }
 		if err := api.Do(ctx, http.MethodGet, "/dev/info", nil, &info); err != nil {
-			return r, fmt.Errorf("ask for the embedding service: %w", err)
+			return nil, fmt.Errorf("ask for the embedding service: %w", err)
 		}
 		embeddings, r.Model = info.OpenAIBaseURL, offlinemodel.ModelID
 	}
@@ -122,19 +101,19 @@ func (o options) measure(
 	began := time.Now()
 	b, err := evidence.Load(ctx, api, conversations, o.every, o.limit)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	r.Seconds, r.Questions = time.Since(began).Seconds(), len(b.Cases)
 	r.Newest, r.BM25 = b.Newest(), b.BM25()
 	if r.Recall, err = b.Recall(ctx); err != nil {
-		return r, err
+		return nil, err
 	}
 	if r.Prompts, err = b.Prompts(ctx); err != nil {
-		return r, err
+		return nil, err
 	}
 	if r.Summaries, err = b.Summaries(ctx); err != nil {
-		return r, err
+		return nil, err
 	}
 	r.Times, err = b.Times(ctx, embeddings, r.Model)
-	return r, err
+	return b, err
 }

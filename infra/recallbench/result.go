@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/throughline/throughline/infra/bench/report"
@@ -18,8 +20,13 @@ type result struct {
 	Seconds              float64
 	Newest, BM25, Recall evidence.Scores
 	Prompts              evidence.Shares
-	Summaries            evidence.Coverage
-	Times                evidence.Times
+	// HeldOut and HeldOutPrompts are those of recall and prompts whose weights were fitted on the other conversations,
+	// Without are the scores of recall without a feature. They are empty if that was not measured.
+	HeldOut        evidence.Scores
+	HeldOutPrompts evidence.Shares
+	Without        map[string]*evidence.Score
+	Summaries      evidence.Coverage
+	Times          evidence.Times
 }
 
 func (r *result) count(conversations []dataset.Conversation) {
@@ -51,15 +58,37 @@ func (r result) table() *report.Table {
 	}
 	add("newest first", r.Newest[evidence.All], "")
 	add("BM25", r.BM25[evidence.All], "")
-	for _, name := range r.Recall.Categories() {
-		label := "recall, " + name
-		if name == evidence.All {
-			label = "recall"
+	addAll := func(label string, scores evidence.Scores, prompts evidence.Shares) {
+		for _, name := range scores.Categories() {
+			full := label + ", " + name
+			if name == evidence.All {
+				full = label
+			}
+			add(full, scores[name], percent(prompts[name]))
 		}
-		add(label, r.Recall[name], percent(r.Prompts[name]))
+	}
+	addAll("recall", r.Recall, r.Prompts)
+	if len(r.HeldOut) > 0 {
+		addAll("recall, fitted on the others", r.HeldOut, r.HeldOutPrompts)
 	}
 	return t
 }
+
+// features has what each feature adds to recall: the points that are lost without it.
+func (r result) features() string {
+	if len(r.Without) == 0 {
+		return ""
+	}
+	t := &report.Table{Header: []string{"without", "R@10", "B1000"}}
+	all := r.Recall[evidence.All]
+	for _, name := range slices.Sorted(maps.Keys(r.Without)) {
+		s := r.Without[name]
+		t.Add(name, points(s.Ranks[1]-all.Ranks[1]), points(s.Budgets[1]-all.Budgets[1]))
+	}
+	return "\nWhat is lost without a feature, in points, the other weights as they are:\n\n" + t.Markdown()
+}
+
+func points(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f", 100*share) }
 
@@ -86,7 +115,7 @@ func (r result) lines() []string {
 
 // text renders the result for a terminal.
 func (r result) text() string {
-	return "embedding: " + r.Model + "\n" + r.table().Text() + strings.Join(r.lines(), "\n") + "\n"
+	return "embedding: " + r.Model + "\n" + r.table().Text() + strings.Join(r.lines(), "\n") + "\n" + r.features()
 }
 
 // markdown renders the result as a section of a document.
@@ -100,7 +129,8 @@ Measured on %s by %s: %s; DynamoDB Local, the local Pinecone.
 
 R@k is the share of the evidence among the first k messages of recall, B the share within a budget of tokens of four
 characters, best first; "in the prompt" is the share that stands in a %s prompt of 4,000 tokens. All are means over the
-questions. "Newest first" and "BM25" order the same messages.
-`, r.Model, r.Date, "`go run ./infra/recallbench`", report.ThisMachine(), r.table().Markdown(),
-		strings.Join(r.lines(), "\n- "), "`unified`")
+questions. "Newest first" and "BM25" order the same messages. The weights that ship are fitted on these conversations;
+"fitted on the others" leaves out the one that is asked about.
+%s`, r.Model, r.Date, "`go run ./infra/recallbench`", report.ThisMachine(), r.table().Markdown(),
+		strings.Join(r.lines(), "\n- "), "`unified`", r.features())
 }

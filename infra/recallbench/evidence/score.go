@@ -134,3 +134,19 @@ func (b *Bench) shares(values []float64) Shares {
 	}
 	return sums
 }
+
+// MergeShares returns the shares over the questions of several, of which each has its scores.
+func MergeShares(all []Shares, of []Scores) Shares {
+	out, counts := Shares{}, map[string]float64{}
+	for i, shares := range all {
+		for name, share := range shares {
+			n := float64(of[i][name].Questions)
+			out[name] += share * n
+			counts[name] += n
+		}
+	}
+	for name := range out {
+		out[name] /= counts[name]
+	}
+	return out
+}

@@ -61,6 +61,23 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
+// TestMerge weighs parts by their questions.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	one := Scores{All: {Questions: 3, Ranks: [3]float64{1, 1, 1}}}
+	two := Scores{All: {Questions: 1, Budgets: [3]float64{1, 1, 1}}}
+	want := Scores{All: {
+		Questions: 4, Ranks: [3]float64{0.75, 0.75, 0.75}, Budgets: [3]float64{0.25, 0.25, 0.25},
+	}}
+	if diff := cmp.Diff(want, Merge([]Scores{one, two})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	shares := MergeShares([]Shares{{All: 1}, {All: 0.2}}, []Scores{one, two})
+	if diff := cmp.Diff(Shares{All: 0.8}, shares); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 func TestShares(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(Shares{"colour": 1, "drink": 0.5, All: 0.75}, bench().shares([]float64{1, 0.5})); diff != "" {
