@@ -109,10 +109,13 @@ type Pinecone struct {
 	Namespaces Namespaces `env:"VECTOR_NAMESPACES" envDefault:"user"`
 }
 
-// Triggers configure when a session is summarised.
+// Triggers configure when a session is summarised and read for memories.
 type Triggers struct {
 	// Messages is the number of messages since the last summary that triggers the next one.
 	Messages int `env:"SUMMARY_MESSAGES" envDefault:"20"`
+	// Memories is the number of messages that are not read for memories from which they are read while the user is still
+	// there.
+	Memories int `env:"MEMORY_MESSAGES" envDefault:"50"`
 	// Idle is how long a session has to be quiet before the sweep summarises it.
 	Idle time.Duration `env:"SUMMARY_IDLE" envDefault:"15m"`
 	// TimeoutMS is how long the model has before a fallback summary is stored (prompt-assembly-map, "v1.3.2 changes").

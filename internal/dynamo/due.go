@@ -214,9 +214,9 @@ func (s *DueStore) ClaimSession(ctx context.Context, user conversation.UserID, s
 	return s.claim(ctx, d, until, u, isIncarnation(session).And(isAsRead))
 }
 
-// Settle removes the session from the due index on condition that every message is summarised and indexed, and that
-// neither the session nor its summary has changed. After an append, an edit or another summary in between it does
-// nothing.
+// Settle removes the session from the due index on condition that every message is summarised and indexed, that those
+// of the user are read for memories, and that neither the session nor its summary has changed. After an append, an edit
+// or another summary in between it does nothing.
 func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session conversation.Session) (bool, error) {
 	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok {
@@ -224,7 +224,9 @@ func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session
 	}
 	isCovered := isUnchanged(session).
 		And(field(attrSummarizedSeq).GreaterThanEqual(field(attrLastSeq)),
-			field(attrIndexedSeq).GreaterThanEqual(field(attrLastSeq)), hasSummaryOf(session))
+			field(attrIndexedSeq).GreaterThanEqual(field(attrLastSeq)), hasSummaryOf(session),
+			expression.AttributeNotExists(field(attrUserSeq)).
+				Or(field(attrExtractedSeq).GreaterThanEqual(field(attrUserSeq))))
 	u := setSummaryIndexed(removeDue(expression.UpdateBuilder{}), session)
 	_, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isCovered)
 	if existing, changed := conditionFailed(err); changed {

@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/memory"
@@ -71,7 +75,21 @@ func (w *worker) Complete(_ context.Context, r llm.Request) (out llm.Completion,
 		return nil
 	})
 	text := `{"summary":"what was said","tags":["a","b"],"spine":"all that was said","wins":["w"]}`
+	if strings.Contains(r.Schema.Name, "memory") {
+		text = answerOf(r.Messages[1].Content)
+	}
 	return llm.Completion{Text: text, Model: "m"}, err
+}
+
+// answerOf makes a fact and an open loop of the first message of a session.
+func answerOf(input string) string {
+	said := regexp.MustCompile(`\[m1 [^]]*\] user: (\S+ (s(\d)) \S+)`).FindStringSubmatch(input)
+	if said == nil {
+		return `{"facts":[],"openLoops":[],"closedLoops":[]}`
+	}
+	return fmt.Sprintf(`{"facts":[{"type":"PROFILE","content":"fact %s","confidence":0.9,"messageIds":["m1"],`+
+		`"safety":false,"repeats":"","supersedes":""}],"openLoops":[{"content":"do %s","confidence":0.9,`+
+		`"messageIds":["m1"]}],"closedLoops":[]}`, said[2], said[2])
 }
 
 func (w *worker) index(ids ...string) error {
@@ -142,7 +160,8 @@ func (s sweepCase) worker(calls int) (*worker, context.Context) {
 func (s sweepCase) summaries(w *worker) (*summary.Service, *memory.Service) {
 	messages := memory.New(w.Stores.Indexing, w)
 	return summary.New(summary.Deps{
-		Store: w.Stores.Summaries, Model: w, Quota: w, Index: w, Messages: messages, Tokens: w, Now: s.clock.time,
+		Store: w.Stores.Summaries, Model: w, Quota: w, Index: w, Messages: messages, Memories: s.memories(w), Tokens: w,
+		Now:    s.clock.time,
 		Random: func() float64 { return 0 }, Report: func(context.Context, string, error) {},
 		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: time.Minute, Background: true,
 	}), messages
@@ -153,6 +172,14 @@ func (s sweepCase) spines(w *worker) *summary.Spines {
 		Store: w.Stores.Spines, Model: w, Quota: w, Tokens: w, Now: s.clock.time, Random: func() float64 { return 0 },
 		Report: func(context.Context, string, error) {}, Written: func(context.Context, int) {},
 		Idle: 15 * time.Minute, Background: true,
+	})
+}
+
+func (s sweepCase) memories(w *worker) *extraction.Service {
+	return extraction.New(extraction.Deps{
+		Store: w.Stores.Extraction, Model: w, Quota: w, Tokens: w, Now: s.clock.time, Random: rand.Reader,
+		NewOwner: rand.Text, Report: func(context.Context, string, error) {},
+		Count: func(context.Context, extraction.Counts) {}, EveryMessages: 50, Background: true,
 	})
 }
 
@@ -257,6 +284,36 @@ func (s sweepCase) round(random *mathrand.Rand, completed map[conversation.UserI
 	}
 }
 
+// checkExtracted checks that each session of a user has its fact and its open loop once, except the one for which the
+// model fails.
+func (s sweepCase) checkExtracted(client storetest.Stores, user conversation.UserID, sessions int) {
+	s.t.Helper()
+	var want, got []string
+	for n := range sessions {
+		if user != "u1" || n != 1 {
+			want = append(want, fmt.Sprint("fact s", n), fmt.Sprint("do s", n))
+		}
+	}
+	memories, _, err := client.Memories.List(s.t.Context(), user, conversation.Page{Limit: 100})
+	todos, _, todoErr := client.Todos.List(s.t.Context(), user, conversation.Page{Limit: 100})
+	if err = errors.Join(err, todoErr); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, m := range memories {
+		if m.Source == longterm.Extracted {
+			got = append(got, m.Content)
+		}
+	}
+	for _, todo := range todos {
+		got = append(got, todo.Content)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("remembered of %s (-want +got):\n%s", user, diff)
+	}
+}
+
 // check checks that everything is covered, except the session for which the model fails.
 func (s sweepCase) check(client storetest.Stores, users, sessions int) {
 	s.t.Helper()
@@ -279,6 +336,7 @@ func (s sweepCase) check(client storetest.Stores, users, sessions int) {
 				s.t.Errorf("%s is not in the index", id)
 			}
 		}
+		s.checkExtracted(client, user, sessions)
 	}
 	for _, q := range []sweep.Queue{sweep.Sessions, sweep.Records, sweep.Spines} {
 		for _, shard := range q.Shards() {

@@ -108,7 +108,7 @@ func (f *fixture) extract(t *testing.T, id string) {
 		if !session.NeedsExtraction() {
 			return
 		}
-		if _, err := service.Extract(t.Context(), f.user, session); err != nil {
+		if _, err := service.Extract(t.Context(), f.user, surface, id); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,30 +51,32 @@ type worker struct {
 // Extract reads the messages of the user that a session has after its watermark, and returns how far it is read then.
 // It reads nothing while the user has no tokens left, while background calls are stopped, and while another worker has
 // the user's lease: the session stays due. For a user who does not want memories it raises the watermark.
-func (s *Service) Extract(ctx context.Context, user conversation.UserID, session conversation.Session,
+func (s *Service) Extract(ctx context.Context, user conversation.UserID, context, sessionID string,
 ) (conversation.Watermark, error) {
-	if !session.NeedsExtraction() {
-		return session.Extracted, nil
-	}
-	w, err := s.begin(ctx, user, session)
+	w, err := s.begin(ctx, user, conversation.Session{ID: sessionID, Context: context})
 	if errors.Is(err, errNotRead) {
 		return w.session.Extracted, nil
 	}
 	if err != nil {
-		return session.Extracted, err
+		return conversation.Watermark{}, err
 	}
 	err = w.run(ctx)
 	if !w.released {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-		defer cancel()
-		if failure := s.Store.ReleaseExtraction(ending, user, w.lease); failure != nil {
-			s.Report(ctx, "release extraction", failure)
-		}
+		w.release(ctx)
 	}
 	if errors.Is(err, ErrLeaseLost) || errors.Is(err, errNotRead) {
 		err = nil // another worker goes on, or the user wants no memories any more
 	}
 	return w.session.Extracted, err
+}
+
+// release gives the lease back, so that nobody has to wait until it lapses.
+func (w *worker) release(ctx context.Context) {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := w.Store.ReleaseExtraction(ending, w.user, w.lease); err != nil {
+		w.Report(ctx, "release extraction", err)
+	}
 }
 
 // begin opens a session and takes the user's lease for it. Its error is errNotRead where there is nothing to read.

@@ -17,6 +17,15 @@ type words struct{}
 
 func (words) Count(text string) int { return len(strings.Fields(text)) }
 
+// noMemories remembers nothing of what is said.
+type noMemories struct{}
+
+func (noMemories) IsOverdue(conversation.Session) bool { return false }
+
+func (noMemories) Extract(context.Context, conversation.UserID, string, string) (conversation.Watermark, error) {
+	return conversation.Watermark{Seq: 1 << 20}, nil
+}
+
 // TestTheStory is the example of unified-conversation-context: the user swaps an exercise in the program designer, then
 // talks to the coach. After the stream's changes alone, the coach's context has the swap and recall finds the words.
 func TestTheStory(t *testing.T) {
@@ -25,7 +34,7 @@ func TestTheStory(t *testing.T) {
 	remember := memory.New(s.store.Indexing, s.indexer)
 	summarise := summary.New(summary.Deps{
 		Store: s.store.Summaries, Model: embedder(t), Quota: s.store.Quota,
-		Index: s.indexer, Messages: remember, Tokens: words{}, Now: time.Now,
+		Index: s.indexer, Messages: remember, Memories: noMemories{}, Tokens: words{}, Now: time.Now,
 		Report:        func(_ context.Context, op string, err error) { t.Errorf("%s: %v", op, err) },
 		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: 20 * time.Second, Background: true,
 	})

@@ -171,6 +171,7 @@ func testEndClaim(t *testing.T, s *fixture) {
 	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}); err != nil {
 		t.Fatal(err)
 	}
+	readForMemories(t, s, "a")
 	c, session = claim()
 	session.Indexed.Seq, session.Summary.Indexed = 0, true
 	if err := s.Summaries.EndClaim(t.Context(), c, session, again, true); err != nil {

@@ -115,6 +115,14 @@ func testDuePages(t *testing.T, s *fixture) {
 	}
 }
 
+// readForMemories raises the watermark of extraction to the end of a session.
+func readForMemories(t *testing.T, s *fixture, id string) {
+	t.Helper()
+	if err := s.Extraction.SkipExtraction(t.Context(), alice, readSession(t, s, id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	settle := func(want int) {
@@ -149,6 +157,8 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	session.Summary = &oldSummary
 	settle(1) // with another summary
 	session = old
+	settle(1) // it is not read for memories
+	readForMemories(t, s, "a")
 	settle(0)
 	appendMessages(t, s, alice, "a", userMessages("and again")...)
 	settle(1)
@@ -170,6 +180,7 @@ func testTheLastWatermarkSettles(t *testing.T, s *fixture) {
 		if err := s.Summaries.EndClaim(t.Context(), c, session, s.clock(), true); err != nil {
 			t.Fatal(err)
 		}
+		readForMemories(t, s, id)
 		if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -187,6 +198,7 @@ func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
 		t.Fatal(err)
 	}
+	readForMemories(t, s, "a")
 	if settled, err := s.Summaries.Settle(t.Context(), alice, readSession(t, s, "a")); err != nil || !settled {
 		t.Fatal(settled, err)
 	}

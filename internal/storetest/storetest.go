@@ -108,7 +108,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	all := map[string]func(*testing.T, *fixture){}
 	for _, section := range []map[string]func(*testing.T, *fixture){
 		sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests, erasureTests,
-		dueTests,
+		dueTests, extractionTests,
 	} {
 		maps.Copy(all, section)
 	}

@@ -30,7 +30,11 @@ type fake struct {
 	saved    []summary.Summary
 	indexed  map[string]summary.Summary
 	repaired map[string]int
-	reported []string
+	// extracted counts the readings for memories. failExtract is their error, and with keepsUnread they read nothing.
+	extracted   map[string]int
+	failExtract error
+	keepsUnread bool
+	reported    []string
 
 	calls    int
 	embedded int
@@ -50,7 +54,7 @@ func newFake() *fake {
 	return &fake{
 		sessions: map[string]conversation.Session{}, messages: map[string][]conversation.Message{},
 		due: map[string]time.Time{}, failures: map[string]int{}, indexed: map[string]summary.Summary{},
-		repaired: map[string]int{},
+		repaired: map[string]int{}, extracted: map[string]int{},
 	}
 }
 
@@ -70,6 +74,12 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 			role, text = conversation.System, rest
 		}
 		s.LastSeq++
+		if role == conversation.User {
+			s.UserSeq = s.LastSeq
+			if conversation.IsUrgent(text) {
+				s.UrgentSeq = s.LastSeq
+			}
+		}
 		s.MessageCount++
 		s.LastMessageAt = time.Now()
 		f.messages[id] = append(f.messages[id], conversation.Message{
@@ -248,7 +258,7 @@ func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.S
 	defer f.mu.Unlock()
 	now, ok := f.sessions[s.ID]
 	if !ok || now.Version != s.Version || now.Summarized.Seq < now.LastSeq || now.Indexed.Seq < now.LastSeq ||
-		!sameSummary(now, s) {
+		now.NeedsExtraction() || !sameSummary(now, s) {
 		return false, nil
 	}
 	delete(f.due, s.ID)
@@ -339,11 +349,30 @@ func (f *fake) Repair(_ context.Context, _ conversation.UserID, s conversation.S
 	return nil
 }
 
+// IsOverdue is true for a session with an urgent message.
+func (f *fake) IsOverdue(s conversation.Session) bool { return s.Extracted.Seq < s.UrgentSeq }
+
+// Extract reads a session to its end.
+func (f *fake) Extract(_ context.Context, _ conversation.UserID, _, id string) (conversation.Watermark, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.extracted[id]++
+	if f.failExtract != nil {
+		return conversation.Watermark{}, f.failExtract
+	}
+	now := f.sessions[id]
+	if !f.keepsUnread {
+		now.Extracted = conversation.Watermark{Seq: now.LastSeq}
+	}
+	f.sessions[id] = now
+	return now.Extracted, nil
+}
+
 func (f *fake) Count(text string) int { return len(strings.Fields(text)) }
 
 func (f *fake) service() *summary.Service {
 	return summary.New(summary.Deps{
-		Store: f, Model: f, Quota: &f.quota, Index: f, Messages: f, Tokens: f, Now: time.Now,
+		Store: f, Model: f, Quota: &f.quota, Index: f, Messages: f, Memories: f, Tokens: f, Now: time.Now,
 		Random: func() float64 { return 0 },
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()

@@ -66,6 +66,16 @@ type Repairer interface {
 	Repair(ctx context.Context, user conversation.UserID, session conversation.Session) error
 }
 
+// Extractor reads what the user says in a session for memories. How far it has read is the session's watermark
+// Extracted.
+type Extractor interface {
+	// IsOverdue reports whether a session has to be read at once, even though its user is still there.
+	IsOverdue(session conversation.Session) bool
+	// Extract reads the messages after the watermark, and returns how far the session is read then. There may be
+	// messages left: the session stays due.
+	Extract(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Watermark, error)
+}
+
 // Counter counts a text's tokens.
 type Counter interface {
 	Count(text string) int
@@ -78,6 +88,7 @@ type Deps struct {
 	Quota    Quota
 	Index    Indexer
 	Messages Repairer
+	Memories Extractor
 	Tokens   Counter
 	Now      func() time.Time
 	// Random returns a number from 0 to below 1, for waits.
@@ -143,7 +154,11 @@ func hasFallback(s conversation.Session) bool {
 	return s.Summary != nil && s.Summary.Kind == conversation.Extractive
 }
 
-// IsDone reports whether a session's summary needs no more work: it is up to date and in the vector index.
-func IsDone(s conversation.Session) bool { return upToDate(s) && isSummaryIndexed(s) }
+// IsDone reports whether a session needs no more work of the model: its summary is up to date and in the vector index,
+// and what the user said is read for memories.
+func IsDone(s conversation.Session) bool { return isSummarized(s) && !s.NeedsExtraction() }
+
+// isSummarized reports whether a session's summary needs no more work.
+func isSummarized(s conversation.Session) bool { return upToDate(s) && isSummaryIndexed(s) }
 
 func isSummaryIndexed(s conversation.Session) bool { return s.Summary == nil || s.Summary.Indexed }

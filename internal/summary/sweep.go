@@ -24,8 +24,8 @@ const (
 
 var _ sweep.Visitor = (*Service)(nil)
 
-// Visit summarises a due session that is idle, does what a lost trigger left undone, and indexes what is not indexed. A
-// session in which everything is covered leaves the due index.
+// Visit summarises a due session that is idle, does what a lost trigger left undone, indexes what is not indexed, and
+// reads what is not read for memories. A session in which everything is covered leaves the due index.
 func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
 	session, err := s.Store.SessionDue(ctx, c.Due)
 	if fault.Is(err, fault.NotFound) {
@@ -35,39 +35,57 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 		return sweep.Kept, err
 	}
 	if quiet := s.quietAt(session); quiet.After(s.Now()) {
-		return sweep.Again(quiet), nil
+		if s.Memories.IsOverdue(session) {
+			_, err = s.Memories.Extract(ctx, c.User, session.Context, session.ID)
+		}
+		return sweep.Again(quiet), ignoreNotFound(err)
 	}
 	after, err := s.cover(ctx, c.User, session)
 	if fault.Is(err, fault.NotFound) {
 		return sweep.Removed, nil
 	}
-	return sweep.Kept, errors.Join(err, s.end(ctx, c, session, after, err, revisitAfter))
+	return sweep.Kept, errors.Join(err, s.end(ctx, c, outcome{session, after, err, true}, revisitAfter))
+}
+
+// outcome is what the work on a claimed session came to. extracted says that the session was to be read for memories.
+type outcome struct {
+	before, after conversation.Session
+	failure       error
+	extracted     bool
+}
+
+// isStuck reports whether something is left of which nothing was done, so that another visit at once would do no more.
+func (o outcome) isStuck() bool {
+	summarized, read := progressed(o.before, o.after), o.after.Extracted.Seq > o.before.Extracted.Seq
+	return !summarized && (!upToDate(o.after) || !read) || o.extracted && o.after.NeedsExtraction() && !read
+}
+
+// isEnough reports whether nothing that was to be done is left.
+func (o outcome) isEnough() bool {
+	return o.failure == nil && isSummarized(o.after) && (!o.extracted || !o.after.NeedsExtraction())
 }
 
 // end ends the work on a claimed session. A session in which everything is covered leaves the due index. If it changed
 // in the meantime it is due again after that time, if a backlog is left at once, and after a failure later each time. A
 // session whose user has no tokens left is due when there are new ones.
-func (s *Service) end(
-	ctx context.Context, c sweep.Claim, before, after conversation.Session, failure error, again time.Duration,
-) error {
-	isDone := failure == nil && IsDone(after)
-	if isDone { // its messages may have been indexed while the model worked: the store compares
-		if settled, err := s.Store.Settle(ctx, c.User, after); settled || err != nil {
+func (s *Service) end(ctx context.Context, c sweep.Claim, o outcome, again time.Duration) error {
+	if o.failure == nil && IsDone(o.after) { // the messages may have been indexed meanwhile: the store compares
+		if settled, err := s.Store.Settle(ctx, c.User, o.after); settled || err != nil {
 			return err
 		}
 	}
 	succeeded, at := true, s.Now()
 	switch {
-	case isDone:
+	case o.isEnough():
 		at = at.Add(again)
-	case failure != nil || !progressed(before, after):
-		if reset := s.quotaReset(ctx, c.User, failure); !reset.IsZero() {
+	case o.failure != nil || o.isStuck():
+		if reset := s.quotaReset(ctx, c.User, o.failure); !reset.IsZero() {
 			at = reset.Add(time.Duration(s.Random() * float64(quotaSpread)))
 			break
 		}
 		succeeded, at = false, at.Add(sweep.Wait(s.Idle, c.Failures, s.Random()))
 	}
-	return s.Store.EndClaim(ctx, c, after, at, succeeded)
+	return s.Store.EndClaim(ctx, c, o.after, at, succeeded)
 }
 
 // quotaReset is when the user has tokens again, if the want of them is what kept a visit from a summary. It is the zero
@@ -100,7 +118,7 @@ func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
 		return Completed
 	case !session.LeftAt.IsZero() && !session.LeftAt.Before(session.LastMessageAt):
 		return Left
-	case s.hasManyMessages(session):
+	case hasManyMessages(session, s.EveryMessages):
 		return MessageCount
 	case covered(session).Seq >= session.LastSeq && IsOutdated(session):
 		return AttributesChanged
@@ -108,7 +126,7 @@ func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
 	return Idle
 }
 
-// cover brings the session's summary and vectors up to date, and returns the session with its last summary. A summary
+// cover brings the session's summary, vectors and memories up to date, and returns the session as it is then. A summary
 // that was stored before is indexed now if it is not yet: no model is asked for it again.
 func (s *Service) cover(
 	ctx context.Context, user conversation.UserID, session conversation.Session,
@@ -129,13 +147,19 @@ func (s *Service) cover(
 		return after, err
 	}
 	after.Indexed.Seq = after.LastSeq // as far as is known here; Settle compares with the table
+	if after.NeedsExtraction() {
+		through, err := s.Memories.Extract(ctx, user, after.Context, after.ID)
+		if err != nil {
+			return after, err
+		}
+		after.Extracted = through
+	}
 	return after, nil
 }
 
 // isClaimed reports whether another worker has claimed the session as it is, so that its summary is being written. More
 // messages since then are no reason to write another one at once: the session stays due.
-func (s *Service) isClaimed(session conversation.Session, reason TriggerReason) bool {
-	now := s.Now()
+func isClaimed(session conversation.Session, reason TriggerReason, now time.Time) bool {
 	lasts := session.DueAt.After(now) && session.DueAt.Before(now.Add(sweep.ClaimTime+clockSkew))
 	return session.ClaimedVersion != 0 && lasts &&
 		(session.ClaimedVersion == session.Version || reason == MessageCount)

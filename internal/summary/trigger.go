@@ -27,24 +27,27 @@ type target struct {
 }
 
 // job is a target with the reason for its summary, the message through which the summary has to reach, and the place of
-// the first change that triggers it.
+// the first change that triggers it. The reason is empty where no summary is needed. extracts says that the session has
+// to be read for memories.
 type job struct {
 	target
-	reason  TriggerReason
-	through int
-	first   int
+	reason   TriggerReason
+	through  int
+	first    int
+	extracts bool
 }
 
 // Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or
-// left, that have many messages since the last summary, or that the user moved away from. It returns the number of
-// changes, from the first, that need not be delivered again.
+// left, that have many messages since the last summary, or that the user moved away from. Sessions that come to rest
+// are also read for memories, and so are those that are overdue. Consume returns the number of changes, from the first,
+// that need not be delivered again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	jobs, err := s.jobs(ctx, changes)
 	if err != nil {
 		return 0, err
 	}
 	failures := make([]error, len(jobs))
-	parallel.Each(len(jobs), atOnce, func(i int) { failures[i] = s.summarizeNow(ctx, jobs[i]) })
+	parallel.Each(len(jobs), atOnce, func(i int) { failures[i] = s.work(ctx, jobs[i]) })
 	done = len(changes)
 	for i, failure := range failures {
 		if failure != nil && jobs[i].first < done {
@@ -54,7 +57,7 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	return done, err
 }
 
-// jobs collects the sessions to summarise, each once.
+// jobs collects the sessions to work on, each once.
 func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]job, error) {
 	var jobs []job
 	places := map[target]int{}
@@ -66,8 +69,8 @@ func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]jo
 			return
 		}
 		known := &jobs[place]
-		known.through = max(known.through, j.through)
-		if known.reason == AttributesChanged {
+		known.through, known.extracts = max(known.through, j.through), known.extracts || j.extracts
+		if known.reason == "" || known.reason == AttributesChanged && j.reason != "" {
 			known.reason = j.reason // which summarises messages, too
 		}
 	}
@@ -75,8 +78,8 @@ func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]jo
 		if c.After == nil {
 			continue
 		}
-		if reason, ok := s.triggers(c); ok {
-			add(job{targetOf(c), reason, c.After.LastSeq, i})
+		if reason, extracts := s.triggers(c); reason != "" || extracts {
+			add(job{targetOf(c), reason, c.After.LastSeq, i, extracts})
 		}
 		if !isAppend(c) || !arrives(c) {
 			continue
@@ -97,31 +100,48 @@ func targetOf(c conversation.Change) target {
 	return target{user: c.User, context: c.After.Context, id: c.After.ID}
 }
 
-// triggers reports whether a change triggers a summary of its own session, and why.
-func (s *Service) triggers(c conversation.Change) (reason TriggerReason, ok bool) {
-	after := *c.After
-	if !stale(after) {
-		return "", false
+// triggers returns why a change triggers a summary of its own session, and whether it triggers the extraction of
+// memories.
+func (s *Service) triggers(c conversation.Change) (reason TriggerReason, extracts bool) {
+	reason = reasonOf(c, s.EveryMessages)
+	isAtRest := reason == Completed || reason == Left
+	extracts = c.After.NeedsExtraction() && (isAtRest || becomesOverdue(c, s.Memories))
+	if !stale(*c.After) {
+		reason = ""
 	}
-	before := conversation.Session{}
+	return reason, extracts
+}
+
+// becomesOverdue reports whether an append makes its session overdue for extraction, or brings another urgent message.
+func becomesOverdue(c conversation.Change, memories Extractor) bool {
+	if !isAppend(c) || !memories.IsOverdue(*c.After) {
+		return false
+	}
+	return c.Before == nil || c.Before.UrgentSeq != c.After.UrgentSeq || !memories.IsOverdue(*c.Before)
+}
+
+// reasonOf returns the reason for a summary that a change gives, if any.
+func reasonOf(c conversation.Change, everyMessages int) TriggerReason {
+	after, before := *c.After, conversation.Session{}
 	if c.Before != nil {
 		before = *c.Before
 	}
 	switch {
 	case after.Status == conversation.Completed && before.Status != conversation.Completed:
-		return Completed, true
+		return Completed
 	case !after.LeftAt.IsZero() && !after.LeftAt.Equal(before.LeftAt):
-		return Left, true
-	case isAppend(c) && s.hasManyMessages(after):
-		return MessageCount, true
+		return Left
+	case isAppend(c) && hasManyMessages(after, everyMessages):
+		return MessageCount
+	case after.Version != before.Version && IsOutdated(after):
+		return AttributesChanged // without another version it may be a claim of the worker that summarises the session
 	}
-	// A change without another version is no edit. It may be a claim of the worker that summarises the session.
-	return AttributesChanged, after.Version != before.Version && IsOutdated(after)
+	return ""
 }
 
 // hasManyMessages reports whether there are enough messages since the last summary for the next one.
-func (s *Service) hasManyMessages(session conversation.Session) bool {
-	return session.LastSeq-covered(session).Seq >= s.EveryMessages
+func hasManyMessages(session conversation.Session, everyMessages int) bool {
+	return session.LastSeq-covered(session).Seq >= everyMessages
 }
 
 // isAppend reports whether a change added messages to its session.
@@ -152,7 +172,7 @@ func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left j
 		for _, m := range messages {
 			if m.SessionID != c.After.ID {
 				t := target{user: c.User, context: m.Context, id: m.SessionID}
-				return job{target: t, reason: NavigatedAway, through: m.Seq}, true, nil
+				return job{target: t, reason: NavigatedAway, through: m.Seq, extracts: true}, true, nil
 			}
 		}
 		if page.After = next; next == "" {
@@ -165,33 +185,56 @@ func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left j
 // claimAttempts is how often a session is read and claimed that other workers claim and give back meanwhile.
 const claimAttempts = 3
 
-// summarizeNow reads a session, claims it, and summarises it, unless its summary reaches as far as the change that
-// triggers it. A change that is delivered again later finds that summary. It ignores a session that is gone, and one
-// that another worker summarises.
-func (s *Service) summarizeNow(ctx context.Context, j job) error {
+// work reads a session, claims it, and summarises it, unless its summary reaches as far as the change that triggers it.
+// A change that is delivered again later finds that summary. It ignores a session that is gone, and one that another
+// worker summarises. A session that is only read for memories is not claimed: its user has a lease.
+func (s *Service) work(ctx context.Context, j job) error {
+	if j.reason == "" {
+		s.extract(ctx, j.target)
+		return nil
+	}
 	for range claimAttempts {
 		session, err := s.Store.SessionIn(ctx, j.user, j.context, j.id)
-		if err != nil || !staleThrough(session, j.through) || s.isClaimed(session, j.reason) {
+		if err != nil {
 			return ignoreNotFound(err)
+		}
+		if !staleThrough(session, j.through) || isClaimed(session, j.reason, s.Now()) {
+			if j.extracts && session.NeedsExtraction() {
+				s.extract(ctx, j.target)
+			}
+			return nil
 		}
 		c, ok, err := s.Store.ClaimSession(ctx, j.user, session, s.Now().Add(sweep.ClaimTime))
 		if err != nil {
 			return err
 		}
 		if ok {
-			return s.summarizeClaimed(ctx, c, session, j.reason)
+			return s.summarizeClaimed(ctx, c, session, j)
 		}
 	}
 	return fault.New(fault.Conflict, "other workers claim the session")
 }
 
-// summarizeClaimed summarises a session. When the model fails, a fallback summary is stored, the failure is reported,
-// and the sweep tries again. A failure of the index is reported and left to the sweep, too.
-func (s *Service) summarizeClaimed(
-	ctx context.Context, c sweep.Claim, session conversation.Session, reason TriggerReason,
-) error {
-	after, err := s.advance(ctx, c.User, session, reason)
-	endErr := s.end(ctx, c, session, after, err, s.Idle)
+// extract reads a session for memories, and returns how far it is read. A failure is reported and left to the sweep.
+func (s *Service) extract(ctx context.Context, of target) conversation.Watermark {
+	through, err := s.Memories.Extract(ctx, of.user, of.context, of.id)
+	if err = ignoreNotFound(err); err != nil {
+		s.Report(ctx, "extract memories", err)
+	}
+	return through
+}
+
+// summarizeClaimed summarises a session, and then reads it for memories where the job asks for it. When the model
+// fails, a fallback summary is stored, the failure is reported, and the sweep tries again. A failure of the index is
+// reported and left to the sweep, too.
+func (s *Service) summarizeClaimed(ctx context.Context, c sweep.Claim, session conversation.Session, j job) error {
+	after, err := s.advance(ctx, c.User, session, j.reason)
+	if j.extracts && after.NeedsExtraction() && (err == nil || isIndexError(err)) {
+		if through := s.extract(ctx, j.target); through.Seq > after.Extracted.Seq {
+			after.Extracted = through
+		}
+	}
+	endErr := s.end(ctx, c, outcome{session, after, err, j.extracts}, s.Idle)
 	if isIndexError(err) {
 		s.Report(ctx, "index summary", err)
 		err = nil

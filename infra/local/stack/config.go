@@ -215,9 +215,11 @@ func (o *Origins) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Triggers are the times and counts that trigger a summary. Zero keeps the template's value.
+// Triggers are the times and counts that trigger a summary, the extraction of memories and the sweep. Zero keeps the
+// template's value.
 type Triggers struct {
 	Messages int
+	Memories int
 	Idle     time.Duration
 	Sweep    time.Duration
 }
@@ -244,6 +246,9 @@ func (t *Triggers) set(name, value string) (err error) {
 	case "messages":
 		t.Messages, err = strconv.Atoi(value)
 		positive = t.Messages > 0
+	case "memories":
+		t.Memories, err = strconv.Atoi(value)
+		positive = t.Memories > 0
 	case "idle":
 		t.Idle, err = time.ParseDuration(value)
 		positive = t.Idle > 0
@@ -251,7 +256,8 @@ func (t *Triggers) set(name, value string) (err error) {
 		t.Sweep, err = time.ParseDuration(value)
 		positive = t.Sweep > 0
 	default:
-		return fmt.Errorf("TRIGGERS knows messages, idle and sweep, as in messages=20,idle=15m,sweep=1m, not %q", name)
+		return fmt.Errorf("TRIGGERS knows messages, memories, idle and sweep, as in messages=20,idle=15m,sweep=1m, not %q",
+			name)
 	}
 	if err != nil || !positive {
 		return fmt.Errorf("TRIGGERS: %s=%q is not a positive value such as messages=20,idle=15m,sweep=1m", name, value)

@@ -130,6 +130,9 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	if n := s.cfg.Triggers.Messages; n > 0 {
 		out["SUMMARY_MESSAGES"] = strconv.Itoa(n)
 	}
+	if n := s.cfg.Triggers.Memories; n > 0 {
+		out["MEMORY_MESSAGES"] = strconv.Itoa(n)
+	}
 	if idle := s.cfg.Triggers.Idle; idle > 0 {
 		out["SUMMARY_IDLE"] = idle.String()
 	}

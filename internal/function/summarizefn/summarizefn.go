@@ -1,5 +1,5 @@
-// Package summarizefn builds the handler of the summarize function: session summaries from the table's stream, and
-// the sweep from its schedule.
+// Package summarizefn builds the handler of the summarize function: session summaries and memories from the table's
+// stream, and the sweep from its schedule.
 package summarizefn
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/memory"
@@ -41,17 +42,21 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	messages := memory.New(dynamo.NewMemorySource(db), index)
 	report := function.Report(rt.Log)
+	model, quota, tokens := openai.New(cfg.OpenAI.Background()), dynamo.NewQuotaStore(db), token.New()
+	memories := extraction.New(extraction.Deps{
+		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
+		Random: cryptorand.Reader, NewOwner: cryptorand.Text, Report: report, Count: countExtraction,
+		EveryMessages: cfg.Triggers.Memories, Background: cfg.BackgroundModel,
+	})
 	service := summary.New(summary.Deps{
-		Store: dynamo.NewSummarySource(db), Model: openai.New(cfg.OpenAI.Background()),
-		Quota: dynamo.NewQuotaStore(db), Index: index, Messages: messages,
-		Tokens: token.New(), Now: time.Now, Random: rand.Float64, Report: report,
+		Store: dynamo.NewSummarySource(db), Model: model, Quota: quota, Index: index, Messages: messages,
+		Memories: memories, Tokens: tokens, Now: time.Now, Random: rand.Float64, Report: report,
 		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
 	})
 	spines := summary.NewSpines(summary.SpineDeps{
-		Store: dynamo.NewSpineStore(db), Model: openai.New(cfg.OpenAI.Background()), Quota: dynamo.NewQuotaStore(db),
-		Tokens: token.New(), Now: time.Now, Random: rand.Float64, Report: report, Written: measureSpine,
-		Idle: cfg.Triggers.Idle, Background: cfg.BackgroundModel,
+		Store: dynamo.NewSpineStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now, Random: rand.Float64,
+		Report: report, Written: measureSpine, Idle: cfg.Triggers.Idle, Background: cfg.BackgroundModel,
 	})
 	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
@@ -70,6 +75,15 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	})
 	batch := stream.Handler(dynamo.DecodeChange, service, rt.Log)
 	return function.Measured(rt.Recorder("summarize"), batchOrSweep(batch, sweeper.Sweep)), nil
+}
+
+// countExtraction records what one batch of the extraction came to.
+func countExtraction(ctx context.Context, c extraction.Counts) {
+	metric.Add(ctx, "ExtractionCalls", float64(c.Calls), metric.Count)
+	metric.Add(ctx, "MemoriesExtracted", float64(c.NewMemories), metric.Count)
+	metric.Add(ctx, "MemoriesSuperseded", float64(c.Superseded), metric.Count)
+	metric.Add(ctx, "LoopsOpened", float64(c.OpenedLoops), metric.Count)
+	metric.Add(ctx, "LoopsClosed", float64(c.ClosedLoops), metric.Count)
 }
 
 // deletionWait is how long a deletion waits after its first failure.
