@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/dataset"
+	"github.com/throughline/throughline/internal/delay"
 )
 
 const (
@@ -24,6 +26,9 @@ const (
 	found = 100
 	// promptTokens is the budget of the prompts.
 	promptTokens = 4000
+	// attempts is how often a question is asked when its answer is without the index.
+	attempts  = 5
+	retryWait = time.Second
 )
 
 // Case is a question about an imported conversation.
@@ -134,14 +139,30 @@ func (b *Bench) Recall(ctx context.Context) (Scores, error) {
 	return b.score(lists), err
 }
 
+// askRecall asks recall one question. An answer without the index, as a busy machine may give, is no measurement, so it
+// asks again.
 func askRecall(ctx context.Context, api *client.Client, query string) ([]ranked, error) {
-	var answer struct{ Messages []ranked }
 	body := map[string]any{"query": query, "limit": found}
-	if err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer); err != nil {
-		return nil, fmt.Errorf("recall: %w", err)
+	for attempt := 1; ; attempt++ {
+		var answer struct {
+			Messages []ranked
+			Degraded []degraded
+		}
+		if err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer); err != nil {
+			return nil, fmt.Errorf("recall: %w", err)
+		}
+		if len(answer.Degraded) == 0 {
+			return answer.Messages, nil
+		}
+		if attempt == attempts {
+			return nil, fmt.Errorf("recall is degraded: %v", answer.Degraded)
+		}
+		_ = delay.Sleep(ctx, retryWait) // the next call looks at ctx
 	}
-	return answer.Messages, nil
 }
+
+// degraded is a source that an answer is without.
+type degraded struct{ Source, Reason string }
 
 // Prompts builds a prompt for every question as the first message of a new session, and returns which share of the
 // evidence stands in it, by category.
@@ -160,22 +181,16 @@ func (b *Bench) Prompts(ctx context.Context) (Shares, error) {
 	shares := make([]float64, len(b.Cases))
 	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
 		c := b.Cases[i]
-		var answer struct {
-			Manifest struct {
-				Blocks []struct {
-					Items []struct{ ID, Decision string }
-				}
-			}
-		}
 		body := map[string]any{
 			"context": c.Conversation.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session,
 			"message": c.Question.Text, "budget": map[string]any{"tokens": promptTokens},
 		}
-		if err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer); err != nil {
-			return fmt.Errorf("build prompt: %w", err)
+		blocks, err := buildPrompt(ctx, api, body)
+		if err != nil {
+			return err
 		}
 		seen := map[string]bool{}
-		for _, block := range answer.Manifest.Blocks {
+		for _, block := range blocks {
 			for _, item := range block.Items {
 				if item.Decision != "dropped" && c.Evidence[item.ID] {
 					seen[item.ID] = true
@@ -186,6 +201,36 @@ func (b *Bench) Prompts(ctx context.Context) (Shares, error) {
 		return nil
 	})
 	return b.shares(shares), err
+}
+
+// block is a block of a prompt's manifest.
+type block struct {
+	Items []struct{ ID, Decision string }
+}
+
+// buildPrompt builds a prompt and returns the blocks of its manifest. Like askRecall, it wants one with the index.
+// These users have no profile.
+func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) ([]block, error) {
+	for attempt := 1; ; attempt++ {
+		var answer struct {
+			Manifest struct {
+				Blocks   []block
+				Degraded []degraded
+			}
+		}
+		if err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer); err != nil {
+			return nil, fmt.Errorf("build prompt: %w", err)
+		}
+		isProfile := func(d degraded) bool { return d.Source == "profile" }
+		missing := slices.DeleteFunc(answer.Manifest.Degraded, isProfile)
+		if len(missing) == 0 {
+			return answer.Manifest.Blocks, nil
+		}
+		if attempt == attempts {
+			return nil, fmt.Errorf("the prompt is degraded: %v", missing)
+		}
+		_ = delay.Sleep(ctx, retryWait)
+	}
 }
 
 // conversations returns the conversations of the cases, each once.
