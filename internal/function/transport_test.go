@@ -87,38 +87,45 @@ func TestABodyThatStopsCostsOneAttempt(t *testing.T) {
 	query(t, ctx, table(server.URL))
 }
 
-// TestACallerWhoGoesKeepsTheConnections cancels a request beside idle connections.
+// TestACallerWhoGoesKeepsTheConnections cancels a request beside idle connections. On a busy machine net/http gives up
+// a connection or two by itself; without the rule all would be new.
 func TestACallerWhoGoesKeepsTheConnections(t *testing.T) {
 	t.Parallel()
+	const connections = 8
 	ctx, leave := context.WithCancel(t.Context())
 	var calls atomic.Int64
-	meet := meeting(2)
+	before, after := meeting(connections), meeting(connections-1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		switch calls.Add(1) {
-		case 1, 2: // each on a connection of its own
-			meet()
-		case 3:
+		switch n := calls.Add(1); {
+		case n <= connections: // each on a connection of its own
+			before()
+		case n == connections+1:
 			leave()
 			<-r.Context().Done()
 			return
+		default:
+			after()
 		}
 		answer(w, oneItem)
 	}))
 	t.Cleanup(server.Close)
 	network := faultstest.NewNetwork(t, strings.TrimPrefix(server.URL, "http://"))
 	client := table("http://" + network.Address)
-	var requests sync.WaitGroup
-	for range 2 {
-		requests.Go(func() { query(t, t.Context(), client) })
+	queries := func(n int) {
+		var requests sync.WaitGroup
+		for range n {
+			requests.Go(func() { query(t, t.Context(), client) })
+		}
+		requests.Wait()
 	}
-	requests.Wait()
+	queries(connections)
 	if _, err := ask(ctx, client); err == nil {
 		t.Error("a request without a caller was answered")
 	}
-	query(t, t.Context(), client)
-	if n := network.Connections(); n != 2 {
-		t.Errorf("%d connections, want the 2 of before", n)
+	queries(connections - 1)
+	if n := network.Connections(); n >= connections+(connections-1)/2 {
+		t.Errorf("%d connections, want most of the %d of before", n, connections)
 	}
 }
 
