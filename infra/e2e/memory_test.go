@@ -1,0 +1,97 @@
+package e2e_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+type memory struct {
+	ID, Type, Content, Source, SupersededBy string
+	Pinned                                  bool
+	Confidence                              float64
+	MessageIDs                              []string
+	ValidUntil                              *time.Time
+}
+
+func memories(t *testing.T, api *client.Client) []memory {
+	t.Helper()
+	var list struct{ Items []memory }
+	do(t, api, http.MethodGet, "/v1/memories", nil, &list)
+	return list.Items
+}
+
+// safetyBlock returns the ids of the memories in the block of what must not be forgotten.
+func (p builtPrompt) safetyBlock() (ids []string) {
+	for _, b := range p.Manifest.Blocks {
+		if b.Name == "safety" {
+			for _, i := range b.Items {
+				ids = append(ids, i.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// TestAnAllergyIsRememberedElsewhere tells an allergy in one context. Seconds later the prompt of another context has
+// it in its safety block. When the user says that it is over, it leaves the prompts and is kept as superseded.
+func TestAnAllergyIsRememberedElsewhere(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	said := talk(t, api, "designer", "By the way, I'm allergic to peanuts.")
+	open(t, api, "coach_conversation", "coach")
+	var allergy memory
+	eventually(t, 10*time.Second, "the allergy in the other context's prompt", func() bool {
+		for _, m := range memories(t, api) {
+			if m.Pinned && strings.Contains(m.Content, "peanuts") {
+				allergy = m
+				return slices.Contains(buildPrompt(t, api, "coach", "What shall I eat?").safetyBlock(), m.ID)
+			}
+		}
+		return false
+	})
+	if allergy.Source != "extracted" || !slices.Equal(allergy.MessageIDs, []string{said.UserMessageID}) {
+		t.Errorf("the memory is %+v, of message %s", allergy, said.UserMessageID)
+	}
+	talk(t, api, "coach", "Good news: I'm not allergic to peanuts any more.")
+	eventually(t, 10*time.Second, "the end of the allergy", func() bool {
+		return !slices.Contains(buildPrompt(t, api, "coach", "What shall I eat?").safetyBlock(), allergy.ID)
+	})
+	for _, m := range memories(t, api) {
+		if m.ID == allergy.ID && (m.SupersededBy == "" || m.ValidUntil == nil) {
+			t.Errorf("the old memory is %+v", m)
+		}
+	}
+}
+
+// TestADeletedMemoryDoesNotComeBack deletes a memory that the user then says again.
+func TestADeletedMemoryDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	open(t, api, "coach_conversation", "s")
+	find := func() (found []memory) {
+		for _, m := range memories(t, api) {
+			if strings.Contains(m.Content, "peanuts") {
+				found = append(found, m)
+			}
+		}
+		return found
+	}
+	say(t, api, "s", "I'm allergic to peanuts.")
+	settle(t)
+	first := find()
+	if len(first) != 1 {
+		t.Fatalf("remembered are %+v", first)
+	}
+	do(t, api, http.MethodDelete, "/v1/memories/"+first[0].ID, nil, nil)
+	say(t, api, "s", "I'm allergic to peanuts.")
+	settle(t)
+	if again := find(); len(again) > 0 {
+		t.Errorf("remembered again: %+v", again)
+	}
+}
