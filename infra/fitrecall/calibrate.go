@@ -11,8 +11,11 @@ import (
 // calibration turns the score of a ranking into the logarithm of the odds that a candidate is evidence.
 type calibration struct{ slope, intercept float64 }
 
-// newtonSteps are more than the fit needs.
-const newtonSteps = 25
+// newtonSteps are more than the fit needs, of which the smallest are a millionth of a step.
+const (
+	newtonSteps  = 25
+	smallestStep = 1e-6
+)
 
 // calibrate fits a calibration by logistic regression over all pools, with those of small talk.
 func calibrate(pools []pool, m model) calibration {
@@ -28,6 +31,14 @@ func calibrate(pools []pool, m model) calibration {
 			rows = append(rows, row{m.score(features), model{fixed}.score(features), one(p.relevant[i])})
 		}
 	}
+	loss := func(c calibration) float64 {
+		sum := 0.0
+		for _, r := range rows {
+			z := c.slope*r.score + c.intercept + r.offset
+			sum += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - z*r.label
+		}
+		return sum
+	}
 	c := calibration{slope: 1, intercept: -15}
 	for range newtonSteps {
 		var g0, g1, h00, h01, h11 float64
@@ -41,8 +52,20 @@ func calibrate(pools []pool, m model) calibration {
 		if determinant == 0 {
 			break
 		}
-		c.intercept -= max(-1, min(1, (h11*g0-h01*g1)/determinant))
-		c.slope -= max(-1, min(1, (h00*g1-h01*g0)/determinant))
+		now, next := loss(c), c
+		for step := 1.0; step > smallestStep; step /= 2 { // a whole step may go too far
+			next = calibration{
+				slope:     c.slope - step*(h00*g1-h01*g0)/determinant,
+				intercept: c.intercept - step*(h11*g0-h01*g1)/determinant,
+			}
+			if loss(next) <= now {
+				break
+			}
+		}
+		if loss(next) > now || next == c {
+			break
+		}
+		c = next
 	}
 	return c
 }
