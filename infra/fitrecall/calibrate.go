@@ -11,6 +11,19 @@ import (
 // calibration turns the score of a ranking into the logarithm of the odds that a candidate is evidence.
 type calibration struct{ slope, intercept float64 }
 
+// example is a candidate: its score, what the weights set by hand add to it, and 1 for evidence, else 0.
+type example struct{ score, offset, label float64 }
+
+// loss is what the logistic regression minimises.
+func (c calibration) loss(examples []example) float64 {
+	sum := 0.0
+	for _, e := range examples {
+		z := c.slope*e.score + c.intercept + e.offset
+		sum += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - z*e.label
+	}
+	return sum
+}
+
 // newtonSteps are more than the fit needs, of which the smallest are a millionth of a step.
 const (
 	newtonSteps  = 25
@@ -23,21 +36,12 @@ func calibrate(pools []pool, m model) calibration {
 	for name, weight := range setByHand {
 		fixed[column(name)] = weight
 	}
-	type row struct{ score, offset, label float64 }
-	var rows []row
+	var rows []example
 	for _, p := range pools {
 		for i := range p.candidates {
 			features := p.features.Row(i)
-			rows = append(rows, row{m.score(features), model{fixed}.score(features), one(p.relevant[i])})
+			rows = append(rows, example{m.score(features), model{fixed}.score(features), one(p.relevant[i])})
 		}
-	}
-	loss := func(c calibration) float64 {
-		sum := 0.0
-		for _, r := range rows {
-			z := c.slope*r.score + c.intercept + r.offset
-			sum += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - z*r.label
-		}
-		return sum
 	}
 	c := calibration{slope: 1, intercept: -15}
 	for range newtonSteps {
@@ -52,17 +56,17 @@ func calibrate(pools []pool, m model) calibration {
 		if determinant == 0 {
 			break
 		}
-		now, next := loss(c), c
+		now, next := c.loss(rows), c
 		for step := 1.0; step > smallestStep; step /= 2 { // a whole step may go too far
 			next = calibration{
 				slope:     c.slope - step*(h00*g1-h01*g0)/determinant,
 				intercept: c.intercept - step*(h11*g0-h01*g1)/determinant,
 			}
-			if loss(next) <= now {
+			if next.loss(rows) <= now {
 				break
 			}
 		}
-		if loss(next) > now || next == c {
+		if next.loss(rows) > now || next == c {
 			break
 		}
 		c = next
