@@ -104,6 +104,9 @@ const (
 	reserve = 5 * time.Second
 )
 
+// Longest is how long a turn with that timeout of the model may take from the storing of the user's message to its end.
+func Longest(timeout time.Duration) time.Duration { return buildTimeout + timeout + 2*reserve }
+
 func (r Request) validate() error {
 	var wrong []fault.Field
 	if !conversation.ValidID(r.SessionID) {

@@ -234,13 +234,21 @@ func TestSearchResultIsSafe(t *testing.T) {
 
 func TestAPromptThatFailsReleasesTheTurn(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	f.promptErr = fault.New(fault.Unavailable, "the table is not available")
-	if _, err := f.service().Start(t.Context(), "ann", request); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("got %v", err)
-	}
-	if diff := cmp.Diff([]time.Duration{0}, f.leases()); diff != "" {
-		t.Errorf("leases (-want +got):\n%s", diff)
+	for name, tc := range map[string]struct {
+		lease, slot string
+		released    []time.Duration
+	}{
+		"with a lease": {"l", "", []time.Duration{0}}, "with a slot": {"", "0#s", []time.Duration{0}}, "with none": {},
+	} {
+		f := newFake()
+		f.turn.Lease, f.turn.Slot = tc.lease, tc.slot
+		f.promptErr = fault.New(fault.Unavailable, "the table is not available")
+		if _, err := f.service().Start(t.Context(), "ann", request); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if diff := cmp.Diff(tc.released, f.leases()); diff != "" {
+			t.Errorf("%s: leases (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

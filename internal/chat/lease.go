@@ -42,7 +42,7 @@ var errLeaseLost error = fault.New(fault.Conflict, "another request may have tak
 func (s *Service) keepLease(ctx context.Context, user conversation.UserID, turn conversation.Turn, taken time.Time,
 ) *turnLease {
 	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
-	renewing, stop := context.WithTimeout(held, buildTimeout+s.Timeout+2*reserve)
+	renewing, stop := context.WithTimeout(held, Longest(s.Timeout))
 	l := &turnLease{Service: s, user: user, turn: turn, held: held, lose: lose, stop: stop}
 	if turn.Lease != "" {
 		go l.renew(renewing, taken)
@@ -77,11 +77,11 @@ func (l *turnLease) renew(ctx context.Context, taken time.Time) {
 	}
 }
 
-// release gives the lease back, so that a repeat of the request need not wait. The user's message stays. When the
-// release fails, the lease expires by itself.
+// release gives the lease and the slot back, so that a repeat of the request need not wait. The user's message stays.
+// When the release fails, both expire by themselves.
 func (l *turnLease) release(ctx context.Context) {
 	l.stop()
-	if l.turn.Lease == "" || l.lost() {
+	if l.turn.Lease == "" && l.turn.Slot == "" || l.lost() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)

@@ -27,7 +27,7 @@ type Answer struct {
 //
 // The errors of Start are failures before the first event: Invalid, NotFound for the session, Conflict with RetryAfter
 // while another request with the same idempotency key generates, IdempotencyMismatch, RateLimited with RetryAfter when
-// the user's tokens of the day are spent, or Unavailable.
+// the user's tokens of the day are spent or as many answers are under way as may be at once, or Unavailable.
 func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
 	if err := r.validate(); err != nil {
 		return Answer{}, err

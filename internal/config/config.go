@@ -52,6 +52,9 @@ type Config struct {
 	DailyTokens int `env:"DAILY_TOKENS"`
 	// RequestsPerMinute is how much a user may ask for in a minute, in requests. 0 means any number.
 	RequestsPerMinute int `env:"REQUESTS_PER_MINUTE"`
+	// AnswersAtOnce is how many answers of a user may be generated at once. 0 means any number, and any number
+	// of exports; else a user has one export at a time.
+	AnswersAtOnce int `env:"ANSWERS_AT_ONCE"`
 	// ChatTimeout limits one generation of the coach.
 	ChatTimeout time.Duration `env:"CHAT_TIMEOUT" envDefault:"120s"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"INFO"`

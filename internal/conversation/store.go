@@ -73,6 +73,9 @@ type Turn struct {
 	Idempotency Idempotency
 	// Lease identifies this holder of the turn. It is empty without an idempotency key.
 	Lease string
+	// Slot names the turn's slot among the user's answers that are generated at once. It is empty where their number has
+	// no bound.
+	Slot string
 	// Spent is how many tokens the model took for the answer. The caller sets it before it finishes the turn.
 	Spent int
 }
@@ -89,11 +92,12 @@ type TurnStore interface {
 	// BeginTurn stores the one user message of in and takes the lease, in one transaction. While another request holds
 	// the lease, it returns a Conflict with RetryAfter. If that request has finished, it returns the turn with its
 	// Answer. If the lease has expired, it takes the lease and returns the turn with the message already stored. For a
-	// user who has spent the day's tokens it stores nothing and returns RateLimited with RetryAfter.
+	// user who has spent the day's tokens, or has as many answers under way as may be at once, it stores nothing and
+	// returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
-	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn, so that a repeated request
-	// can generate at once; a renewal that arrives after it changes nothing. A Conflict means that the turn was released,
-	// or that another request has taken the lease.
+	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn and its slot, so that a
+	// repeated request can generate at once; a renewal that arrives after it changes nothing. A Conflict means that the
+	// turn was released, or that another request has taken the lease.
 	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
 	// FinishTurn stores the answer and ends the lease, in one transaction. If another holder finished first, it returns
 	// the answer of that holder and stores nothing.

@@ -51,9 +51,17 @@ type appender struct {
 	of *conversation.Session
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
 	addRecord func(*transaction, key, conversation.Appended) int
-	// addQuota adds the check of the user's quota, or what the messages have cost, and returns its place. It is nil where
-	// there is no quota.
-	addQuota func(*transaction, conversation.Session) int
+	// guards are further writes of the transaction.
+	guards []guard
+}
+
+// guard is a write beside an append, such as the check of a quota.
+type guard struct {
+	// add adds the write and returns its place. It returns -1 where there is nothing to write.
+	add func(*transaction, conversation.Session) int
+	// refused gets the record that failed the write's condition. It returns the error that ends the append, or nil for
+	// another attempt.
+	refused func(existing item) error
 }
 
 // append tries until the messages are stored, the time is over, or the append is refused. existing is the idempotency
@@ -102,8 +110,8 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		if existing, failed := failures.existing(attempt.recordPlace); failed {
 			return attempt.result, existing, nil
 		}
-		if _, spent := failures.existing(attempt.quotaPlace); spent {
-			return out, nil, a.db.quotaSpent()
+		if err := a.checkGuards(attempt, failures); err != nil {
+			return out, nil, err
 		}
 		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
 			return out, nil, failed(op, err)
@@ -111,12 +119,25 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 	}
 }
 
+// checkGuards returns the error of the first guard that ends the append.
+func (a *appender) checkGuards(attempt appendAttempt, failures *conditionFailures) error {
+	for i, g := range a.guards {
+		if existing, refused := failures.existing(attempt.guardPlaces[i]); refused {
+			if err := g.refused(existing); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // appendAttempt is one transaction of an append, with the places of its conditions.
 type appendAttempt struct {
 	tx     *transaction
 	result conversation.Appended
-	// recordPlace is -1 without an idempotency key, quotaPlace without a quota.
-	sessionPlace, recordPlace, quotaPlace int
+	// recordPlace is -1 without an idempotency key. guardPlaces are those of the guards.
+	sessionPlace, recordPlace int
+	guardPlaces               []int
 }
 
 func (a *appender) newAttempt(session conversation.Session) (appendAttempt, error) {
@@ -127,7 +148,7 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 	after.Summary = nil
 	try := appendAttempt{
 		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after},
-		recordPlace: -1, quotaPlace: -1,
+		recordPlace: -1,
 	}
 	sk, ok := sessionSK(session.Context, session.ID)
 	if !ok || session.Placement != conversation.Shared {
@@ -148,8 +169,8 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 	if a.addRecord != nil {
 		try.recordPlace = a.addRecord(try.tx, k, try.result)
 	}
-	if a.addQuota != nil {
-		try.quotaPlace = a.addQuota(try.tx, session)
+	for _, g := range a.guards {
+		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, session))
 	}
 	return try, nil
 }

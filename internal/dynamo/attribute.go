@@ -96,6 +96,7 @@ const (
 
 	// Limits of users.
 	attrRequests = "requests"
+	attrSlot     = "slot" // of the idempotency record of a turn
 
 	// Deletions and erasures.
 	attrVectors     = "vectors"

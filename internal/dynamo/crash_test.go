@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
@@ -151,7 +152,8 @@ func (v vectorIndex) ReindexNext(context.Context, conversation.UserID, conversat
 func (sim *simulation) process(failures map[callIndex]failure) (*process, context.Context) {
 	if sim.running == nil {
 		n := &network{}
-		s := openIntercepted(sim.t, sim.table, interceptor{call: n.call, newTokens: sim.newTokens}, sim.clock.option())
+		s := openIntercepted(sim.t, sim.table, interceptor{call: n.call, newTokens: sim.newTokens}, sim.clock.option(),
+			dynamo.WithSlots(4, longestTurn))
 		index := vectorIndex{n}
 		deletions := erasure.NewSweeper(s.Erasure(index, sim.clock.time), index)
 		sim.running = &process{Stores: s, network: n, deletions: deletions}

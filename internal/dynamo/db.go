@@ -34,6 +34,10 @@ type DB struct {
 	idle   time.Duration
 	// dailyTokens is how many tokens a user may spend in a day, 0 for any number.
 	dailyTokens int
+	// slots is how many answers of a user may be generated at once, 0 for any number, and longestAnswer how long one takes
+	// at most.
+	slots         int
+	longestAnswer time.Duration
 
 	cache *sessionCache
 	locks *keyedMutex // of the sessions that are being appended to

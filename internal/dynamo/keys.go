@@ -35,6 +35,7 @@ const (
 	tombstonePrefix = controlPrefix + "tombstone#"
 	usagePrefix     = controlPrefix + "usage#"
 	requestsPrefix  = controlPrefix + "requests#"
+	slotsSK         = controlPrefix + "slots"
 	extractionSK    = controlPrefix + "extraction"
 	forgottenPrefix = controlPrefix + "forgotten#"
 	spinePrefix     = livePrefix + spineKind + "#"

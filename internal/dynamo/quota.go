@@ -83,11 +83,26 @@ func (s *QuotaStore) Usage(ctx context.Context, user conversation.UserID) ([]con
 	return days, nil
 }
 
-// checkQuota adds the condition that the user has tokens left.
-func (db *DB) checkQuota(t *transaction, user conversation.UserID, generation int64) int {
-	hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(db.dailyTokens))),
-		field(attrGeneration).LessThan(value(intAttr(generation))))
-	return t.check(usageKey(user, db.now()), hasTokens)
+// quotaCheck is the condition that the user has tokens left.
+func quotaCheck(db *DB, user conversation.UserID) guard {
+	return guard{refused: db.quotaSpent, add: func(t *transaction, in conversation.Session) int {
+		if db.dailyTokens <= 0 {
+			return -1
+		}
+		hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(db.dailyTokens))),
+			field(attrGeneration).LessThan(value(intAttr(in.Generation))))
+		return t.check(usageKey(user, db.now()), hasTokens)
+	}}
+}
+
+// spending adds the tokens of an answer to the user's counter.
+func spending(db *DB, user conversation.UserID, tokens int) guard {
+	return guard{refused: db.quotaSpent, add: func(t *transaction, in conversation.Session) int {
+		if db.dailyTokens <= 0 || tokens <= 0 {
+			return -1
+		}
+		return db.addSpent(t, user, in.Generation, tokens)
+	}}
 }
 
 // addSpent adds tokens to the user's counter.
@@ -101,7 +116,7 @@ func (db *DB) addSpent(t *transaction, user conversation.UserID, generation int6
 }
 
 // quotaSpent is the refusal of a turn of a user who has no tokens left.
-func (db *DB) quotaSpent() error {
+func (db *DB) quotaSpent(item) error {
 	now := db.now()
 	f := fault.New(fault.RateLimited, "today's tokens of this user are spent; there are new ones at 00:00 UTC")
 	f.RetryAfter = nextDay(now).Sub(now)

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -39,6 +40,8 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	}
 	turn := conversation.Turn{Idempotency: in.Idempotency}
 	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	slot := newAnswerSlot(s.db, user)
+	a.guards = []guard{quotaCheck(s.db, user), slot.guard()}
 	if in.Idempotency.Set() {
 		turn.Lease = newRandomDigits(s.db.random)
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
@@ -47,11 +50,9 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 			record[attrState] = stringAttr(stateRunning)
 			record[attrLease] = stringAttr(turn.Lease)
 			record[attrLeaseUntil] = timeAttr(s.db.now().Add(lease))
+			record.setString(attrSlot, slot.id())
 			return t.put(record, isFreeKey(done.Session.Generation, s.db.now()))
 		}
-	}
-	if s.db.dailyTokens > 0 {
-		a.addQuota = func(t *transaction, in conversation.Session) int { return s.db.checkQuota(t, user, in.Generation) }
 	}
 	out, existing, err := a.append(ctx)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	if existing != nil {
 		return s.resume(ctx, user, turn, existing, lease)
 	}
-	turn.Message, turn.Session = out.Messages[0], out.Session
+	turn.Message, turn.Session, turn.Slot = out.Messages[0], out.Session, slot.id()
 	return turn, nil
 }
 
@@ -72,6 +73,7 @@ func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn c
 	if err := checkSameBody(record, turn.Idempotency); err != nil {
 		return conversation.Turn{}, err
 	}
+	turn.Slot = record.string(attrSlot)
 	if record.string(attrState) == stateRunning && record.string(attrLease) != turn.Lease {
 		if left := record.time(attrLeaseUntil).Sub(s.db.now()); left > 0 {
 			return conversation.Turn{}, stillRunning(left)
@@ -87,24 +89,41 @@ func stillRunning(left time.Duration) error {
 	return f
 }
 
-// takeOver gives this request a lease that has expired.
+// takeOver gives this request a lease that has expired, and the slot of the request that had it.
 func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
 	isExpired := field(attrState).Equal(value(stringAttr(stateRunning))).
 		And(field(attrLease).Equal(value(stringAttr(record.string(attrLease)))),
 			field(attrLeaseUntil).Equal(value(stringAttr(record.string(attrLeaseUntil)))))
-	taken, err := s.db.updateItem(ctx, keyOf(record), s.setLease(turn.Lease, lease), isExpired)
-	if changed, failed := conditionFailed(err); failed {
-		if changed == nil {
-			return conversation.Turn{}, stillRunning(maxRetryAfter)
+	slot := newAnswerSlot(s.db, user)
+	slot.takeOver(record.string(attrSlot))
+	for {
+		t := s.db.transaction()
+		u := s.setLease(turn.Lease, lease)
+		if slot != nil {
+			u = u.Set(field(attrSlot), value(stringAttr(slot.id())))
 		}
-		return s.resume(ctx, user, turn, changed, lease)
+		turnPlace, slotPlace := t.update(keyOf(record), u, isExpired), slot.take(t, record.int64(attrGeneration))
+		failures, err := s.db.commit(ctx, "take over turn", t, s.db.backoff())
+		if err != nil {
+			return conversation.Turn{}, err
+		}
+		if failures == nil {
+			turn.Slot = slot.id()
+			return s.replay(ctx, user, turn, record)
+		}
+		if changed, failed := failures.existing(turnPlace); failed {
+			if changed == nil {
+				return conversation.Turn{}, stillRunning(maxRetryAfter)
+			}
+			return s.resume(ctx, user, turn, changed, lease)
+		}
+		taken, _ := failures.existing(slotPlace)
+		if err := slot.next(taken); err != nil {
+			return conversation.Turn{}, err
+		}
 	}
-	if err != nil {
-		return conversation.Turn{}, failed("take over turn", err)
-	}
-	return s.replay(ctx, user, turn, taken)
 }
 
 func (s *TurnStore) setLease(token string, lease time.Duration) expression.UpdateBuilder {
@@ -120,7 +139,7 @@ func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn c
 		return conversation.Turn{}, err
 	}
 	if record.string(attrState) == stateDone {
-		turn.Lease = ""
+		turn.Lease, turn.Slot = "", ""
 		turn.Answer, err = s.answer(ctx, user, record)
 	}
 	return turn, err
@@ -170,8 +189,19 @@ func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record
 // turn was released, and arrives later, does not take the turn again.
 const releasedLease = "released"
 
-// RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease.
+// RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease. A slot is taken for
+// the time of the longest turn and is not extended.
 func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
+	lease time.Duration,
+) error {
+	err := s.renewLease(ctx, user, turn, lease)
+	if lease <= 0 {
+		err = errors.Join(err, slotOf(s.db, user, turn.Slot).releaseNow(ctx))
+	}
+	return err
+}
+
+func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	lease time.Duration,
 ) error {
 	if !turn.Idempotency.Set() {
@@ -210,11 +240,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
-	if s.db.dailyTokens > 0 && turn.Spent > 0 {
-		a.addQuota = func(t *transaction, in conversation.Session) int {
-			return s.db.addSpent(t, user, in.Generation, turn.Spent)
-		}
-	}
+	a.guards = []guard{spending(s.db, user, turn.Spent), slotOf(s.db, user, turn.Slot).returning()}
 	out, existing, err := a.append(ctx)
 	if err != nil {
 		return conversation.Message{}, err

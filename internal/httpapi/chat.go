@@ -71,7 +71,8 @@ func (s chats) register() {
 			"token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets " +
 			"the same events with the stored text. While the first request runs, a repeat is a conflict with " +
 			"Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of " +
-			"the day, where there is a daily limit, gets 429 with Retry-After, and nothing is stored.",
+			"the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with " +
+			"Retry-After, and nothing is stored.",
 	}, s.start)
 }
 

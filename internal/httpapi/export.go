@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -24,6 +25,13 @@ type Snapshotter interface {
 	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
 }
 
+// ExportSlots bounds the exports of a user that run at once.
+type ExportSlots interface {
+	// BeginExport returns a RateLimited error with RetryAfter when there are as many as may be. The caller calls end when
+	// the export has ended. An export that is never ended counts until the deadline of ctx.
+	BeginExport(ctx context.Context, user conversation.UserID) (end func(context.Context) error, err error)
+}
+
 // ExportDeps are the stores that an export reads. All are required.
 type ExportDeps struct {
 	Sessions conversation.SessionStore
@@ -32,6 +40,7 @@ type ExportDeps struct {
 	Spines   Snapshotter
 	Prompts  PromptLister
 	Usage    UsageReader
+	Slots    ExportSlots
 }
 
 // UsageReader reads how many tokens of the models a user spent, by day.
@@ -66,7 +75,8 @@ func (s exports) register() {
 		produces: ndjson, example: exportExample,
 		detail: "Everything that is stored about the user, one record per line with its kind. The last line has the kind " +
 			"end and counts the records. If the export fails, the last line has the kind error and a problem. Without the " +
-			"scope " + ScopeApp + ", coaches have no persona and prompts no text.",
+			"scope " + ScopeApp + ", coaches have no persona and prompts no text. Where the answers of a user at once have " +
+			"a bound, a user has one export at a time, and another is 429 with Retry-After.",
 	}, s.export)
 }
 
@@ -98,13 +108,19 @@ func (l exportLine) MarshalJSON() ([]byte, error) {
 
 // export reads the first record before it begins the stream, so that a failure of the store is an ordinary error.
 func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutput, error) {
+	end, err := s.Slots.BeginExport(ctx, c.User)
+	if err != nil {
+		return nil, err
+	}
 	next, stop := iter.Pull2(s.lines(ctx, c))
 	first, err, ok := next()
 	if err != nil {
 		stop()
+		s.end(ctx, end)
 		return nil, err
 	}
 	return &streamOutput{ContentType: ndjson, CacheControl: "no-store, no-transform", Body: func(hc huma.Context) {
+		defer s.end(ctx, end)
 		defer stop()
 		hc.SetStatus(http.StatusOK)
 		if hc.Method() == http.MethodHead {
@@ -123,6 +139,18 @@ func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutpu
 		}
 		out.send("end", map[string]int{"records": out.sent})
 	}}, nil
+}
+
+// endTimeout limits the call that ends an export.
+const endTimeout = 3 * time.Second
+
+// end gives the export's slot back, even if the client is gone. A slot that cannot be given back lapses.
+func (s exports) end(ctx context.Context, end func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	if err := end(ctx); err != nil {
+		s.log.WarnContext(ctx, "end export", "error", err.Error())
+	}
 }
 
 // recoverExport ends an export that panicked with an error line, because a client could take a cut stream for a whole

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/ratelimit"
 )
 
@@ -149,4 +152,78 @@ func TestOneUserAtTheLimit(t *testing.T) {
 	if diff := cmp.Diff(200, ask("ann", "/v1/goals").status); diff != "" {
 		t.Errorf("the next minute (-want +got)\n%s", diff)
 	}
+}
+
+// fakeSlots counts the exports that run. It refuses another one while there is one.
+type fakeSlots struct{ running, begun int }
+
+func (s *fakeSlots) BeginExport(context.Context, conversation.UserID) (func(context.Context) error, error) {
+	if s.running > 0 {
+		f := fault.New(fault.RateLimited, "one is under way")
+		f.RetryAfter = 2 * time.Second
+		return nil, f
+	}
+	s.running++
+	s.begun++
+	return func(ctx context.Context) error { s.running--; return ctx.Err() }, nil
+}
+
+// TestExportsGiveTheirSlotBack ends exports in every way. Each has given its slot back when the response ends.
+func TestExportsGiveTheirSlotBack(t *testing.T) {
+	t.Parallel()
+	failure := fault.New(fault.Unavailable, "")
+	slots := &fakeSlots{}
+	for name, tc := range map[string]struct {
+		method  string
+		profile *fault.Error
+		spine   *fault.Error
+		status  int
+	}{
+		"whole":               {"GET", nil, nil, 200},
+		"only its head":       {"HEAD", nil, nil, 200},
+		"broken off":          {"GET", nil, failure, 200},
+		"failed at the start": {"GET", failure, nil, 503},
+	} {
+		store, records := newFakeStore(noon), newLongTerm()
+		if tc.profile != nil {
+			records.Profile = failingProfile{tc.profile}
+		}
+		var spine error
+		if tc.spine != nil {
+			spine = tc.spine
+		}
+		b, _ := base()
+		h := httpapi.Coach(httpapi.CoachDeps{Base: b, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
+			Sessions: store, Messages: store, LongTerm: records, Spines: spines{spine}, Prompts: &fakePrompts{},
+			Usage: usage{}, Slots: slots,
+		}})
+		r := httptest.NewRequestWithContext(t.Context(), tc.method, "/v1/export", nil)
+		r.Header.Set("Authorization", "Bearer user:ann")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != tc.status || slots.running != 0 {
+			t.Errorf("%s: %d, %d exports are under way", name, w.Code, slots.running)
+		}
+		slots.running = 1
+		w = httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 429 || w.Header().Get("Retry-After") != "2" {
+			t.Errorf("%s, another under way: %d, Retry-After %q", name, w.Code, w.Header().Get("Retry-After"))
+		}
+		slots.running = 0
+	}
+	if slots.begun != 4 {
+		t.Errorf("%d exports have begun", slots.begun)
+	}
+}
+
+// failingProfile is a store of profiles that is down.
+type failingProfile struct{ err error }
+
+func (p failingProfile) Get(context.Context, conversation.UserID) (longterm.Profile, error) {
+	return longterm.Profile{}, p.err
+}
+
+func (p failingProfile) Put(_ context.Context, _ conversation.UserID, in longterm.Profile) (longterm.Profile, error) {
+	return in, p.err
 }

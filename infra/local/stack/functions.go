@@ -119,6 +119,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
 		// The local stack has no limits of users unless they are asked for.
 		"REQUESTS_PER_MINUTE": cmp.Or(s.cfg.Environment["REQUESTS_PER_MINUTE"], "0"),
+		"ANSWERS_AT_ONCE":     cmp.Or(s.cfg.Environment["ANSWERS_AT_ONCE"], "0"),
 		"RECALL_WEIGHTS":      s.cfg.Environment["RECALL_WEIGHTS"],
 	}
 	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {

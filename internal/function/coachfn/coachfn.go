@@ -47,7 +47,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 		return nil, err
 	}
 	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle),
-		dynamo.WithDailyTokens(cfg.DailyTokens))
+		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)))
 	service, err := chats(cfg, rt, db)
 	if err != nil {
 		return nil, err
@@ -63,6 +63,7 @@ func export(db *dynamo.DB) httpapi.ExportDeps {
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db),
 		LongTerm: function.LongTerm(db), Spines: dynamo.NewLongTermStore(db),
 		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}), Usage: dynamo.NewQuotaStore(db),
+		Slots: dynamo.NewExportSlots(db),
 	}
 }
 

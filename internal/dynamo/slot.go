@@ -1,0 +1,197 @@
+package dynamo
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// WithSlots sets how many answers of a user may be generated at once, and the longest time that one takes. Then a user
+// also has one export at a time. Without it, or at 0, there is no bound.
+func WithSlots(answers int, longest time.Duration) Option {
+	return func(db *DB) { db.slots, db.longestAnswer = answers, longest }
+}
+
+const (
+	answerSlot = "answer"
+	exportSlot = "export"
+	// slotsLife is how long the record of slots is kept after the last one has lapsed.
+	slotsLife = time.Hour
+	// busyRetryAfter is how long a user without a free slot is told to wait.
+	busyRetryAfter = 2 * time.Second
+)
+
+// slot is one of the things that a user may have done at once. All slots of a user are attributes of one record, such
+// as answer0. The value of one that is taken is the time until which it is, "#", and the holder's token. So a slot
+// lapses if its holder crashes. A failed condition returns the whole record, which names a free slot or shows that
+// there is none. A nil slot is that of a DB without a bound.
+type slot struct {
+	db    *DB
+	user  conversation.UserID
+	kind  string
+	count int
+	n     int
+	until time.Time
+	token string
+	// before is the token of an earlier holder whose slot this one takes over.
+	before string
+}
+
+// newSlot returns a slot to take. It begins with any, because an instance does not know which are free.
+func newSlot(db *DB, user conversation.UserID, kind string, count int, until time.Time) *slot {
+	if db.slots <= 0 {
+		return nil
+	}
+	token := newRandomDigits(db.random)
+	return &slot{db: db, user: user, kind: kind, count: count, n: int(token[0]) % count, until: until, token: token}
+}
+
+// newAnswerSlot returns the slot of an answer.
+func newAnswerSlot(db *DB, user conversation.UserID) *slot {
+	return newSlot(db, user, answerSlot, db.slots, db.now().Add(db.longestAnswer))
+}
+
+// takeOver makes s take over the slot with that id, whether it has lapsed or not.
+func (s *slot) takeOver(id string) {
+	if s == nil {
+		return
+	}
+	if old := slotOf(s.db, s.user, id); old != nil && old.n < s.count {
+		s.n, s.before = old.n, old.token
+	}
+}
+
+// id is how a turn remembers its slot.
+func (s *slot) id() string {
+	if s == nil {
+		return ""
+	}
+	return strconv.Itoa(s.n) + "#" + s.token
+}
+
+// slotOf returns the answer's slot of an id, or nil where there is none.
+func slotOf(db *DB, user conversation.UserID, id string) *slot {
+	number, token, ok := strings.Cut(id, "#")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return nil
+	}
+	return &slot{db: db, user: user, kind: answerSlot, n: n, token: token}
+}
+
+func (s *slot) key() key { return key{partition(s.user), slotsSK} }
+
+func (s *slot) attribute(n int) string { return s.kind + strconv.Itoa(n) }
+
+// isHeld is the condition that the slot is that of a token.
+func (s *slot) isHeld(token string) expression.ConditionBuilder {
+	return expression.Contains(field(s.attribute(s.n)), token)
+}
+
+// taking returns the update that takes the slot, and the condition that it is free.
+func (s *slot) taking(generation int64) (expression.UpdateBuilder, expression.ConditionBuilder) {
+	a := field(s.attribute(s.n))
+	u := expression.Set(a, value(stringAttr(conversation.FormatTime(s.until)+"#"+s.token))).
+		Set(field(attrGeneration), value(intAttr(generation))).
+		Set(field(TTLAttribute), value(intAttr(s.until.Add(slotsLife).Unix())))
+	isFree := expression.AttributeNotExists(a).
+		Or(a.LessThanEqual(value(stringAttr(conversation.FormatTime(s.db.now())))), s.isHeld(s.token))
+	if s.before != "" {
+		isFree = isFree.Or(s.isHeld(s.before))
+	}
+	return u, isFree
+}
+
+// take adds the write that takes the slot, and returns its place in the transaction, or -1.
+func (s *slot) take(t *transaction, generation int64) int {
+	if s == nil {
+		return -1
+	}
+	u, isFree := s.taking(generation)
+	return t.update(s.key(), u, isFree)
+}
+
+// guard takes the slot beside an append.
+func (s *slot) guard() guard {
+	return guard{
+		add:     func(t *transaction, in conversation.Session) int { return s.take(t, in.Generation) },
+		refused: func(slots item) error { return s.next(slots) },
+	}
+}
+
+// next chooses another slot after that one was not free. It returns a RateLimited error where none is.
+func (s *slot) next(slots item) error {
+	now := conversation.FormatTime(s.db.now())
+	for i := range s.count {
+		n := (s.n + i) % s.count
+		if slots.string(s.attribute(n)) <= now {
+			s.n = n
+			return nil
+		}
+	}
+	f := fault.New(fault.RateLimited, "this user has as many answers or exports under way as may be at once")
+	f.RetryAfter = busyRetryAfter
+	return f
+}
+
+// returning gives the slot back beside an append. A slot that has lapsed and is another's stays that one's.
+func (s *slot) returning() guard {
+	lapsed := s == nil
+	return guard{
+		add: func(t *transaction, _ conversation.Session) int {
+			if lapsed {
+				return -1
+			}
+			return t.update(s.key(), expression.Remove(field(s.attribute(s.n))), s.isHeld(s.token))
+		},
+		refused: func(item) error { lapsed = true; return nil },
+	}
+}
+
+// releaseNow gives the slot back, unless it has lapsed and is another's.
+func (s *slot) releaseNow(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	_, err := s.db.updateItem(ctx, s.key(), expression.Remove(field(s.attribute(s.n))), s.isHeld(s.token))
+	return failed("release slot", ignoreConditionFailed(err))
+}
+
+// ExportSlots lets a user have one export at a time. It is safe for concurrent use.
+type ExportSlots struct{ db *DB }
+
+// NewExportSlots returns the slots of a DB.
+func NewExportSlots(db *DB) *ExportSlots { return &ExportSlots{db} }
+
+// longestExport is how long an export without a deadline may take.
+const longestExport = 5 * time.Minute
+
+// BeginExport takes the user's slot until the deadline of ctx, and returns the function that gives it back. It returns
+// a RateLimited error with RetryAfter while another export runs.
+func (s *ExportSlots) BeginExport(ctx context.Context, user conversation.UserID) (end func(context.Context) error,
+	err error,
+) {
+	until, ok := ctx.Deadline()
+	if !ok {
+		until = s.db.now().Add(longestExport)
+	}
+	slot := newSlot(s.db, user, exportSlot, 1, until)
+	for slot != nil {
+		u, isFree := slot.taking(s.db.cache.generation(user))
+		_, err := s.db.updateItem(ctx, slot.key(), u, isFree)
+		existing, busy := conditionFailed(err)
+		if !busy {
+			return slot.releaseNow, failed("begin export", err)
+		}
+		if err := slot.next(existing); err != nil {
+			return nil, err
+		}
+	}
+	return slot.releaseNow, nil
+}

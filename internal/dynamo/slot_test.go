@@ -1,0 +1,339 @@
+package dynamo_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// longestTurn and turnLease are how long a crashed turn has its slot, and its idempotency key.
+const (
+	longestTurn = 150 * time.Second
+	turnLease   = 30 * time.Second
+)
+
+// slotCase is a table whose users may have some answers at once.
+type slotCase struct {
+	storetest.Stores
+	db    *dynamo.DB
+	table string
+	calls callCounter
+	now   time.Time
+}
+
+func newSlotCase(t *testing.T, answers int) *slotCase {
+	t.Helper()
+	c := &slotCase{table: dynamotest.Table(t), now: storetest.Now}
+	c.db = c.open(t, answers)
+	c.Stores = dynamotest.Stores(c.db)
+	return c
+}
+
+// open returns one more instance.
+func (c *slotCase) open(t *testing.T, answers int) *dynamo.DB {
+	api := &interceptor{api: dynamodbtest.Client(t), call: c.calls.call}
+	return dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }),
+		dynamo.WithSlots(answers, longestTurn))
+}
+
+// begin begins a turn in a session of its own, which has the key's name.
+func (c *slotCase) begin(t *testing.T, user conversation.UserID, session, key string) (conversation.Turn, error) {
+	t.Helper()
+	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
+	_, err := c.Sessions.CreateSession(t.Context(), user, in, noKey)
+	if err != nil && !fault.Is(err, fault.Conflict) {
+		t.Fatal(err)
+	}
+	question := oneMessage(session, "q")
+	question.Idempotency = conversation.Idempotency{Scope: "chat", Key: key, BodyHash: "h"}
+	return c.Turns.BeginTurn(t.Context(), user, question, turnLease)
+}
+
+func (c *slotCase) mustBegin(t *testing.T, session, key string) conversation.Turn {
+	t.Helper()
+	turn, err := c.begin(t, alice, session, key)
+	if err != nil {
+		t.Fatalf("turn in %s: %v", session, err)
+	}
+	return turn
+}
+
+func (c *slotCase) mustBeBusy(t *testing.T, session, key string) {
+	t.Helper()
+	_, err := c.begin(t, alice, session, key)
+	if !fault.Is(err, fault.RateLimited) || fault.From(err).RetryAfter != 2*time.Second {
+		t.Errorf("turn in %s: %v, want rate limited", session, err)
+	}
+}
+
+func (c *slotCase) finish(t *testing.T, turn conversation.Turn) {
+	t.Helper()
+	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	if _, err := c.Turns.FinishTurn(t.Context(), alice, turn, answer); err != nil {
+		t.Errorf("finish: %v", err)
+	}
+}
+
+func TestAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 2)
+	first := c.mustBegin(t, "a", "")
+	c.mustBegin(t, "b", "kb")
+	before := dynamotest.Keys(t, c.table, alice)
+	c.mustBeBusy(t, "a", "kc")
+	c.mustBeBusy(t, "a", "")
+	if diff := cmp.Diff(before, dynamotest.Keys(t, c.table, alice)); diff != "" {
+		t.Errorf("the refused turns stored something (-before +after)\n%s", diff)
+	}
+	if _, err := c.begin(t, alice, "b", "kb"); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a repeat of a running turn: %v", err)
+	}
+	if _, err := c.begin(t, "bob", "a", ""); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	c.finish(t, first)
+	third := c.mustBegin(t, "a", "kc")
+	c.mustBeBusy(t, "d", "")
+	c.finish(t, third)
+	c.mustBegin(t, "d", "")
+	if again, err := c.begin(t, alice, "a", "kc"); err != nil || again.Answer == nil || again.Slot != "" {
+		t.Errorf("a repeat of a finished turn, while all slots are taken: %+v, %v", again, err)
+	}
+}
+
+// TestSlotsTakeNoCallFromATurn counts the calls of turns that follow each other.
+func TestSlotsTakeNoCallFromATurn(t *testing.T) {
+	t.Parallel()
+	for _, answers := range []int{0, 4} {
+		c := newSlotCase(t, answers)
+		c.finish(t, c.mustBegin(t, "a", "first"))
+		for i := range 8 {
+			c.calls.take()
+			question := oneMessage("a", "q")
+			question.Idempotency = conversation.Idempotency{Scope: "chat", Key: fmt.Sprint(i), BodyHash: "h"}
+			turn, err := c.Turns.BeginTurn(t.Context(), alice, question, turnLease)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.finish(t, turn)
+			want := []string{"TransactWriteItems", "TransactWriteItems"}
+			if diff := cmp.Diff(want, c.calls.take()); diff != "" {
+				t.Errorf("a turn with %d slots (-want +got)\n%s", answers, diff)
+			}
+		}
+		if counted := slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots"); counted != (answers > 0) {
+			t.Errorf("with %d slots there is a record: %v", answers, counted)
+		}
+	}
+}
+
+// TestCrashedTurns begins turns that never end. Their slots lapse, and a repeat of a crashed turn has its slot before.
+func TestCrashedTurns(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 2)
+	c.mustBegin(t, "a", "ka")
+	c.now = c.now.Add(time.Second)
+	c.mustBegin(t, "b", "")
+	c.now = c.now.Add(turnLease)
+	repeat := c.mustBegin(t, "a", "ka")
+	c.mustBeBusy(t, "c", "")
+	c.now = c.now.Add(longestTurn - turnLease + time.Millisecond)
+	c.mustBegin(t, "c", "") // the slot of b has lapsed, that of the repeat has not
+	c.mustBeBusy(t, "d", "")
+	c.finish(t, repeat)
+	c.mustBegin(t, "d", "")
+}
+
+// TestLateAnswers finishes a turn whose slot has lapsed and is another turn's.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 1)
+	late := c.mustBegin(t, "a", "")
+	c.now = c.now.Add(longestTurn + time.Millisecond)
+	c.mustBegin(t, "b", "")
+	c.finish(t, late)
+	c.mustBeBusy(t, "c", "")
+}
+
+// TestReleasedTurns gives turns back that have no answer.
+func TestReleasedTurns(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 1)
+	for _, key := range []string{"", "k", "k"} {
+		turn := c.mustBegin(t, "a", key)
+		c.mustBeBusy(t, "b", "")
+		if err := c.Turns.RenewTurn(t.Context(), alice, turn, turnLease); err != nil {
+			t.Fatal(err)
+		}
+		c.mustBeBusy(t, "b", "")
+		if err := c.Turns.RenewTurn(t.Context(), alice, turn, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.mustBegin(t, "b", "")
+}
+
+// TestRacesForSlots begins many turns at once, at two instances, and then ends those that have begun. Each time as many
+// begin as may.
+func TestRacesForSlots(t *testing.T) {
+	t.Parallel()
+	const answers, turns = 3, 12
+	c := newSlotCase(t, answers)
+	instances := []conversation.TurnStore{c.Turns, dynamo.NewTurnStore(c.open(t, answers))}
+	for i := range turns {
+		in := conversation.NewSession{ID: fmt.Sprint(i), Context: "coach_conversation", CoachID: "c"}
+		if _, err := c.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 3 {
+		var mu sync.Mutex
+		var begun []conversation.Turn
+		var racing sync.WaitGroup
+		for i := range turns {
+			racing.Go(func() {
+				turn, err := instances[i%2].BeginTurn(t.Context(), alice, oneMessage(fmt.Sprint(i), "q"), turnLease)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					begun = append(begun, turn)
+				} else if !fault.Is(err, fault.RateLimited) {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		racing.Wait()
+		if len(begun) != answers {
+			t.Errorf("round %d: %d of %d turns have begun, want %d", round, len(begun), turns, answers)
+		}
+		for _, turn := range begun {
+			racing.Go(func() { c.finish(t, turn) })
+		}
+		racing.Wait()
+	}
+}
+
+// TestTurnsThatBeginAndEnd plays turns at once that wait for a slot. There are never more at once than may be.
+func TestTurnsThatBeginAndEnd(t *testing.T) {
+	t.Parallel()
+	const answers, workers, turns = 2, 5, 4
+	c := newSlotCase(t, answers)
+	var running, done atomic.Int64
+	var work sync.WaitGroup
+	for w := range workers {
+		session := fmt.Sprint(w)
+		in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
+		if _, err := c.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
+			t.Fatal(err)
+		}
+		work.Go(func() {
+			for n := 0; n < turns && t.Context().Err() == nil; {
+				turn, err := c.Turns.BeginTurn(t.Context(), alice, oneMessage(session, "q"), turnLease)
+				if fault.Is(err, fault.RateLimited) {
+					continue
+				}
+				if err != nil {
+					t.Errorf("turn: %v", err)
+					return
+				}
+				if r := running.Add(1); r > answers {
+					t.Errorf("%d turns at once", r)
+				}
+				running.Add(-1) // before the slot is given back
+				c.finish(t, turn)
+				n++
+				done.Add(1)
+			}
+		})
+	}
+	work.Wait()
+	if done.Load() != workers*turns {
+		t.Errorf("%d turns are done", done.Load())
+	}
+}
+
+func TestExportsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 2)
+	begin := func(user conversation.UserID) (func(context.Context) error, error) {
+		ctx, cancel := context.WithDeadline(t.Context(), c.now.Add(24*365*time.Hour))
+		defer cancel()
+		return dynamo.NewExportSlots(c.db).BeginExport(ctx, user)
+	}
+	end, err := begin(alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin(alice); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("a second export: %v", err)
+	}
+	if _, err := begin("bob"); err != nil {
+		t.Errorf("another user's: %v", err)
+	}
+	c.mustBegin(t, "a", "")
+	c.mustBegin(t, "b", "")
+	if err := end(t.Context()); err != nil {
+		t.Error(err)
+	}
+	crashed, err := begin(alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.now = c.now.Add(24*365*time.Hour + time.Millisecond)
+	if _, err := begin(alice); err != nil {
+		t.Errorf("after the deadline of a crashed export: %v", err)
+	}
+	if err := crashed(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := begin(alice); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("the crashed export gave back the slot of another: %v", err)
+	}
+	free := newSlotCase(t, 0)
+	for range 3 {
+		if _, err := dynamo.NewExportSlots(free.db).BeginExport(t.Context(), alice); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSlotsGoWithTheUser erases a user with turns under way.
+func TestSlotsGoWithTheUser(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 1)
+	turn := c.mustBegin(t, "a", "")
+	erasure, held, err := c.Erasures.BeginErasure(t.Context(), alice, c.now.Add(time.Minute))
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	for done := false; !done; {
+		done, err = c.Erasures.EraseRecords(t.Context(), alice, erasure.Generation, c.now.Add(time.Minute),
+			func(string, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	if _, err := c.Turns.FinishTurn(t.Context(), alice, turn, answer); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a late answer: %v", err)
+	}
+	if err := c.Turns.RenewTurn(t.Context(), alice, turn, 0); err != nil {
+		t.Error(err)
+	}
+	if slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots") {
+		t.Error("the slots are still there")
+	}
+}
