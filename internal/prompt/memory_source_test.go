@@ -118,6 +118,45 @@ func TestMemoriesFollowTheirSessions(t *testing.T) {
 	}
 }
 
+// A todo that was extracted is told where its messages may be, as such a memory is. The app's own todos always are.
+func TestTodosFollowTheirSessions(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		set  func(*longterm.Preferences)
+		want []string
+	}{
+		"all on":              {func(*longterm.Preferences) {}, []string{"extracted", "own"}},
+		"designer not shared": {unshare("program_designer"), []string{"own"}},
+		"memory off":          {func(p *longterm.Preferences) { p.Memory = false }, []string{"own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture()
+			r, p := drawn(w)
+			p.snapshot.Memories, p.hits = nil, nil
+			p.snapshot.Todos = []longterm.Todo{
+				{ID: "own", CoachID: "c", Content: "call", Status: longterm.Pending},
+				{
+					ID: "extracted", CoachID: "c", Content: "write", Status: longterm.Pending,
+					MessageIDs: []string{"msg_designer_1"},
+				},
+			}
+			tt.set(&p.access.Preferences)
+			var told []string
+			for _, b := range build(t, w.service(now), "u", r).Manifest.Blocks {
+				for _, i := range b.Items {
+					if i.Kind == "todo" && i.Decision != prompt.Dropped {
+						told = append(told, i.ID)
+					}
+				}
+			}
+			slices.Sort(told)
+			if diff := cmp.Diff(tt.want, told); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func unshare(context string) func(*longterm.Preferences) {
 	return func(p *longterm.Preferences) { p.Unshared = map[string]bool{context: true} }
 }

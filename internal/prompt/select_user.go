@@ -290,11 +290,18 @@ func selectWins(sel *selection, slot *Slot) []*entry {
 	return todoEntries(sel, slot, longterm.TodoCompleted, func(t longterm.Todo) time.Time { return t.CompletedAt })
 }
 
+// allowsTodo reports whether a todo may be used. One that was extracted from messages is used where a memory of the
+// same messages would be.
+func (sel *selection) allowsTodo(t longterm.Todo) bool {
+	return len(t.MessageIDs) == 0 ||
+		sel.allowsMemory(longterm.Memory{Source: longterm.Extracted, MessageIDs: t.MessageIDs})
+}
+
 func todoEntries(sel *selection, slot *Slot, status longterm.TodoStatus, at func(longterm.Todo) time.Time) []*entry {
 	var mine []longterm.Todo
 	for _, t := range sel.snapshot.Todos {
 		lapsed := status == longterm.TodoCompleted && sel.now.Sub(at(t)) > longterm.WinWindow
-		if t.Status == status && t.CoachID == sel.CoachID && !lapsed {
+		if t.Status == status && t.CoachID == sel.CoachID && !lapsed && sel.allowsTodo(t) {
 			mine = append(mine, t)
 		}
 	}

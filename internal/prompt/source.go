@@ -276,12 +276,15 @@ func (g *gatherer) readMemorySources(ctx context.Context) {
 	}
 }
 
-// unknownSources returns the messages behind extracted memories whose sessions are not known yet, those of the newest
-// memories first, each once.
+// unknownSources returns the messages behind extracted memories and todos whose sessions are not known yet, those of
+// the newest memories first, each once.
 func (g *gatherer) unknownSources() []string {
 	var memories []longterm.Memory
 	if g.got.snapshot != nil {
 		memories = newestFirst(g.got.snapshot.Memories)
+		for _, t := range g.got.snapshot.Todos {
+			memories = append(memories, longterm.Memory{Source: longterm.Extracted, MessageIDs: t.MessageIDs})
+		}
 	}
 	for _, h := range g.got.hits {
 		if h.Memory != nil {
