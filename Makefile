@@ -122,7 +122,7 @@ bench-recall: ## Measure what is found again, into docs/benchmarks.md: make benc
 	@tools/need go java npm
 	@test -n "$(DATA)" || { echo "make bench-recall: name the file: make bench-recall DATA=locomo.json" >&2; exit 2; }
 	@go run ./infra/recallbench -data "$(DATA)" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(EVERY),-every "$(EVERY)") -docs docs
+	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs docs
 .PHONY: fit-recall
 fit-recall: ## Fit the ranking of recall, by conversation left out: make fit-recall DATA=file [EMBEDDINGS=url] [OUT=file]
 	@tools/need go
