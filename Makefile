@@ -112,6 +112,11 @@ bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, star
 	@tools/need go java npm
 	@go run ./infra/bench/prompt -docs docs -json docs/benchmarks/prompt.json
 
+.PHONY: bench-fair
+bench-fair: ## Measure what a user at the limit costs another user, into docs/benchmarks.md
+	@tools/need go java npm
+	@go run ./infra/bench/fair -docs docs
+
 .PHONY: bench-scale
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm

@@ -71,6 +71,33 @@ func TestTriggers(t *testing.T) {
 	}
 }
 
+// TestOneUserInABatch has a batch with many completed sessions of one user and one of another. The sweep finds what the
+// batch leaves.
+func TestOneUserInABatch(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s := f.service()
+	var changes []conversation.Change
+	for i := range 20 {
+		f.say(fmt.Sprint(i), "hi")
+		changes = append(changes, f.complete(fmt.Sprint(i)))
+	}
+	f.say("bob's", "hi")
+	bobs := f.complete("bob's")
+	bobs.User = "bob"
+	consume(t, s, append(changes, bobs)...)
+	if f.calls != 17 || f.sessions["bob's"].Summary == nil {
+		t.Errorf("%d sessions are summarised, bob's among them: %v; want 17", f.calls, f.sessions["bob's"].Summary != nil)
+	}
+	for id := range f.due {
+		f.due[id] = time.Time{}
+	}
+	sweepDue(t, f, s, swept{Visited: len(f.due), Done: len(f.due)})
+	if f.calls != 21 {
+		t.Errorf("%d sessions are summarised after the sweep, want 21", f.calls)
+	}
+}
+
 // TestIncremental checks that the model reads the summary so far and each new message once.
 func TestIncremental(t *testing.T) {
 	t.Parallel()

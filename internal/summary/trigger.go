@@ -13,6 +13,9 @@ import (
 const (
 	// atOnce is how many summaries one invocation writes in parallel.
 	atOnce = 16
+	// maxOfUser is how many sessions of one user a batch summarises. The sweep, which deals out among users, finds the
+	// rest. So a user who ends many sessions at once delays the others of the batch by one model call at most.
+	maxOfUser = atOnce
 	// lookBack is how many of a user's newest messages are read at once to find the session that the user moved away
 	// from, maxLookBacks how often. The sweep finds it where that is not enough.
 	lookBack     = 50
@@ -60,11 +63,15 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 // jobs collects the sessions to work on, each once.
 func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]job, error) {
 	var jobs []job
-	places := map[target]int{}
+	places, ofUser := map[target]int{}, map[conversation.UserID]int{}
 	add := func(j job) {
 		place, seen := places[j.target]
+		if !seen && ofUser[j.user] == maxOfUser {
+			return
+		}
 		if !seen {
 			places[j.target] = len(jobs)
+			ofUser[j.user]++
 			jobs = append(jobs, j)
 			return
 		}
