@@ -181,7 +181,7 @@ func TestSpineWaitsForRest(t *testing.T) {
 	going.LastMessageAt = f.now.Add(-time.Minute)
 	same := f.session("also", "coach_conversation", "At the same time.", 10*time.Minute)
 	later := f.session("later", "program_designer", "Later.", 5*time.Minute)
-	later.Status, later.Summary.InProgress = conversation.Completed, false
+	later.Status, later.Summary.InProgress, later.LastMessageAt = conversation.Completed, false, f.now
 	early := f.session("early", "workout_log", "Early.", time.Hour)
 	f.sessions = []conversation.Session{going, later, same, early}
 	f.check(t, sweep.Again(f.now.Add(14*time.Minute)), 1)
@@ -249,6 +249,9 @@ func TestSpineOptOuts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"coach_conversation"}, f.due.Contexts); diff != "" {
 		t.Errorf("contexts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"program_designer"}, f.due.Unshared); diff != "" {
+		t.Errorf("kept apart (-want +got):\n%s", diff)
 	}
 	f.check(t, sweep.Removed, 2)
 	f.due.Preferences.Unshared = nil
