@@ -1,0 +1,74 @@
+package summary_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+type changes = []conversation.Change
+
+// TestWhenSessionsAreRead checks what makes a session be read for memories: it comes to rest, or a message is urgent.
+func TestWhenSessionsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do   func(*fake) changes
+		want int
+	}{
+		"a message":     {func(f *fake) changes { return changes{f.say("s", "hi")} }, 0},
+		"many messages": {func(f *fake) changes { return changes{f.say("s", "a", "b", "c", "d")} }, 0},
+		"an urgent one": {func(f *fake) changes { return changes{f.say("s", "I'm allergic to nuts")} }, 1},
+		"another message": {func(f *fake) changes {
+			f.say("s", "I'm allergic")
+			return changes{f.say("s", "b")}
+		}, 0},
+		"completed": {func(f *fake) changes { f.say("s", "a"); return changes{f.complete("s")} }, 1},
+		"left":      {func(f *fake) changes { f.say("s", "a"); return changes{f.leave("s")} }, 1},
+		"moved on": {func(f *fake) changes {
+			return changes{f.say("s", "a"), f.say("t", "b")}
+		}, 1},
+		"only the system": {func(f *fake) changes { f.say("s", "system:a"); return changes{f.leave("s")} }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			consume(t, f.service(), tt.do(f)...)
+			if f.extracted["s"] != tt.want {
+				t.Errorf("read %d times, want %d", f.extracted["s"], tt.want)
+			}
+		})
+	}
+}
+
+// TestTheSweepReadsSessions checks that an idle session is read, that an urgent message is not left until then, that a
+// session stays due until it is read, and that a failure makes it wait.
+func TestTheSweepReadsSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.say("s", "I'm allergic to nuts")
+		f.due["s"] = time.Now()
+		sweepDue(t, f, s, swept{Visited: 1})
+		if f.extracted["s"] != 1 || f.calls != 0 {
+			t.Errorf("a session with an urgent message is read %d times, and summarised %d times", f.extracted["s"], f.calls)
+		}
+		f.say("s", "thanks")
+		f.keepsUnread = true
+		time.Sleep(time.Until(f.due["s"]) + time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1})
+		if f.extracted["s"] != 2 || f.calls != 1 || !f.due["s"].After(time.Now()) {
+			t.Errorf("read %d times, summarised %d times, due at %v", f.extracted["s"], f.calls, f.due["s"])
+		}
+		f.keepsUnread, f.failExtract = false, errDown
+		time.Sleep(time.Until(f.due["s"]))
+		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
+		f.failExtract = nil
+		time.Sleep(time.Until(f.due["s"]))
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+		if f.calls != 1 {
+			t.Errorf("%d model calls for one summary", f.calls)
+		}
+	})
+}
