@@ -158,7 +158,7 @@ func (s sweepCase) worker(calls int) (*worker, context.Context) {
 }
 
 func (s sweepCase) summaries(w *worker) (*summary.Service, *memory.Service) {
-	messages := memory.New(w.Stores.Indexing, w)
+	messages := memory.New(w.Stores.Indexing, w, s.clock.time)
 	return summary.New(summary.Deps{
 		Store: w.Stores.Summaries, Model: w, Quota: w, Index: w, Messages: messages, Memories: s.memories(w), Tokens: w,
 		Now:    s.clock.time,

@@ -109,7 +109,7 @@ func newFixture(t *testing.T) *fixture {
 	s.records = &records{SessionStore: s.store.SessionDeletion}
 	stores := s.store
 	stores.SessionDeletion = s.records
-	messages := memory.New(s.store.Indexing, recall.NewIndexer(s.embedded, s.index, "m"))
+	messages := memory.New(s.store.Indexing, recall.NewIndexer(s.embedded, s.index, "m"), s.clock)
 	s.Sweeper = erasure.NewSweeper(stores.Erasure(s.index, s.clock), messages)
 	return s
 }

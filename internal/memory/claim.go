@@ -31,10 +31,10 @@ func (s *Service) isWorthClaim(b *backlog) bool {
 // claim claims a session. If another worker has claimed it, this one has nothing to do: the other one looks for further
 // messages when it ends its claim.
 func (s *Service) claim(ctx context.Context, b *backlog) error {
-	now := time.Now()
+	now := s.now()
 	until := now.Add(claimTime)
 	if end, ok := ctx.Deadline(); ok {
-		until = end.Add(claimReserve)
+		until = now.Add(time.Until(end) + claimReserve)
 	}
 	until = conversation.Milliseconds(until)
 	current, ok, err := s.store.ClaimIndexing(ctx, b.user, b.session, now, until)

@@ -94,13 +94,14 @@ type RecordRef struct {
 type Service struct {
 	store Store
 	index Indexer
+	now   func() time.Time
 	pace  pace
 	slots chan struct{} // has a value for each piece that is embedded now
 }
 
-// New returns a service on its store and its index.
-func New(store Store, index Indexer) *Service {
-	return &Service{store: store, index: index, slots: make(chan struct{}, piecesAtOnce)}
+// New returns a service on its store, its index and its clock.
+func New(store Store, index Indexer, now func() time.Time) *Service {
+	return &Service{store: store, index: index, now: now, slots: make(chan struct{}, piecesAtOnce)}
 }
 
 // Consume indexes the messages of a batch and raises the watermarks of their sessions, and updates the vectors of

@@ -31,7 +31,7 @@ func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
 	annsMemory := conversation.Change{User: "ann", Generation: 1, RecordID: "memory_1"}
 	f.records["memory_0"] = recall.Hit{Memory: &longterm.Memory{ID: "memory_0"}}
 	changes := []conversation.Change{bobsMemory, bobs, change(1), annsMemory, change(2)}
-	if done, err := memory.New(f, index).Consume(t.Context(), changes); done != len(changes) || err != nil {
+	if done, err := memory.New(f, index, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Errorf("%d of %d changes are done: %v", done, len(changes), err)
 	}
 	if diff := cmp.Diff(map[string]bool{"m1": true, "m2": true, "memory_1": true}, f.indexed); diff != "" {
@@ -41,7 +41,7 @@ func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
 		t.Errorf("the watermark is %d, want 2", f.session.Indexed.Seq)
 	}
 	index.err = errors.New("down")
-	if done, err := memory.New(f, index).Consume(t.Context(), changes); done != 0 || err == nil {
+	if done, err := memory.New(f, index, time.Now).Consume(t.Context(), changes); done != 0 || err == nil {
 		t.Errorf("a fault is delivered again: %d, %v", done, err)
 	}
 }
@@ -85,7 +85,7 @@ func TestVectorsFollowTheTable(t *testing.T) {
 	for _, id := range []string{"mem_gone", "mem_1", "chk_1", "mem_1", "chk_2", "mem_gone"} {
 		changes = append(changes, conversation.Change{User: "ann", RecordID: id})
 	}
-	service := memory.New(f, f)
+	service := memory.New(f, f, time.Now)
 	if done, err := service.Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Fatalf("got %d, %v", done, err)
 	}
@@ -104,7 +104,7 @@ func TestVectorsFollowTheTable(t *testing.T) {
 func TestRecordsLeaveTheDueIndex(t *testing.T) {
 	t.Parallel()
 	f := newFake(0)
-	service := memory.New(f, f)
+	service := memory.New(f, f, time.Now)
 	const kept, deleted, refused = "memory_1", "memory_2", "check_in_3"
 	f.records[kept] = recall.Hit{Memory: &longterm.Memory{ID: kept}}
 	f.records[refused] = recall.Hit{CheckIn: &longterm.CheckIn{ID: refused, Note: "x"}}
@@ -166,14 +166,14 @@ func TestRecordsAreRefreshedSideBySide(t *testing.T) {
 			return nil
 		}
 		began := time.Now()
-		if done, err := memory.New(f, f).Consume(t.Context(), changes); done != len(changes) || err != nil {
+		if done, err := memory.New(f, f, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
 			t.Fatalf("%d done, %v", done, err)
 		}
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("the batch took %v", took)
 		}
 		index := failing{f, map[string]bool{"mem_9": true, "mem_20": true}}
-		if done, err := memory.New(f, index).Consume(t.Context(), changes); done != 9 || err == nil {
+		if done, err := memory.New(f, index, time.Now).Consume(t.Context(), changes); done != 9 || err == nil {
 			t.Errorf("%d done, %v, want the tenth change to be delivered again", done, err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -31,7 +32,7 @@ func TestEverythingIsIndexedInTheEnd(t *testing.T) {
 			}
 			return nil
 		}
-		instances := []*memory.Service{memory.New(f, f), memory.New(f, f), memory.New(f, f)}
+		instances := []*memory.Service{memory.New(f, f, time.Now), memory.New(f, f, time.Now), memory.New(f, f, time.Now)}
 		for len(deliveries) > 0 {
 			size := rapid.IntRange(1, len(deliveries)).Draw(t, "batch")
 			var changes []conversation.Change
@@ -63,7 +64,7 @@ func TestEachMessageIsEmbeddedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFake(0)
-		instances := []*memory.Service{memory.New(f, f), memory.New(f, f)}
+		instances := []*memory.Service{memory.New(f, f, time.Now), memory.New(f, f, time.Now)}
 		var old []int
 		for f.session.LastSeq < 20 {
 			f.session.LastSeq += rapid.IntRange(1, 4).Draw(t, "appended")
@@ -110,7 +111,7 @@ func TestCallsOfATurn(t *testing.T) {
 	deliver := func(want map[string]int) {
 		t.Helper()
 		c := f.change(f.session.LastSeq)
-		if done, err := memory.New(f, f).Consume(t.Context(), []conversation.Change{c}); done != 1 || err != nil {
+		if done, err := memory.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{c}); done != 1 || err != nil {
 			t.Fatalf("%d done, %v", done, err)
 		}
 		if diff := cmp.Diff(want, calls); diff != "" {
@@ -141,7 +142,7 @@ func TestAQuestionWithoutAnAnswer(t *testing.T) {
 		}
 		return nil
 	}
-	service := memory.New(f, f)
+	service := memory.New(f, f, time.Now)
 	for _, seq := range []int{3, 2, 1} {
 		if done, err := service.Consume(t.Context(), []conversation.Change{f.change(seq)}); done != 1 || err != nil {
 			t.Fatalf("%d done, %v", done, err)
@@ -160,7 +161,8 @@ func TestEarlierGenerationsAreIgnored(t *testing.T) {
 	t.Parallel()
 	f := newFake(1)
 	f.session.Generation = 2
-	if done, err := memory.New(f, f).Consume(t.Context(), []conversation.Change{change(1)}); done != 1 || err != nil {
+	done, err := memory.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{change(1)})
+	if done != 1 || err != nil {
 		t.Fatalf("got %d, %v", done, err)
 	}
 	if f.session.Indexed.Seq != 0 {
@@ -181,7 +183,7 @@ func TestAFailureIsDeliveredAgain(t *testing.T) {
 		}
 		return nil
 	}
-	if done, err := memory.New(f, f).Consume(t.Context(), changes); done != 1 || err == nil {
+	if done, err := memory.New(f, f, time.Now).Consume(t.Context(), changes); done != 1 || err == nil {
 		t.Errorf("got %d, %v, want the second change to be delivered again", done, err)
 	}
 }
@@ -205,7 +207,7 @@ func TestLongMessagesTakeRounds(t *testing.T) {
 				}
 				return nil
 			}
-			if err := memory.New(f, f).Repair(t.Context(), "ann", f.session); err != nil {
+			if err := memory.New(f, f, time.Now).Repair(t.Context(), "ann", f.session); err != nil {
 				t.Fatal(err)
 			}
 			if f.session.Indexed.Seq != tt.messages || len(f.indexed) != tt.messages || rounds != tt.rounds {
@@ -232,5 +234,5 @@ func TestAPanicReachesTheCaller(t *testing.T) {
 			t.Error("the panic did not reach the caller")
 		}
 	}()
-	_, _ = memory.New(f, f).Consume(t.Context(), []conversation.Change{change(2)})
+	_, _ = memory.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{change(2)})
 }

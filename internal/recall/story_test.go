@@ -31,7 +31,7 @@ func (noMemories) Extract(context.Context, conversation.UserID, string, string) 
 func TestTheStory(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	remember := memory.New(s.store.Indexing, s.indexer)
+	remember := memory.New(s.store.Indexing, s.indexer, time.Now)
 	summarise := summary.New(summary.Deps{
 		Store: s.store.Summaries, Model: embedder(t), Quota: s.store.Quota,
 		Index: s.indexer, Messages: remember, Memories: noMemories{}, Tokens: words{}, Now: time.Now,

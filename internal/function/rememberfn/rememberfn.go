@@ -3,6 +3,7 @@ package rememberfn
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -27,6 +28,6 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	service := memory.New(dynamo.NewMemorySource(db), index)
+	service := memory.New(dynamo.NewMemorySource(db), index, time.Now)
 	return function.Measured(rt.Recorder("remember"), stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
 }

@@ -40,7 +40,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	messages := memory.New(dynamo.NewMemorySource(db), index)
+	messages := memory.New(dynamo.NewMemorySource(db), index, time.Now)
 	report := function.Report(rt.Log)
 	model, quota, tokens := openai.New(cfg.OpenAI.Background()), dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
