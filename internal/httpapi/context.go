@@ -39,7 +39,7 @@ type recallBody struct {
 // recalled is a message and its score.
 type recalled struct {
 	Message
-	Score float64 `json:"score" doc:"Similarity to the query. Higher is more relevant."`
+	Score float64 `json:"score" doc:"The estimated probability that the message helps to answer the query."`
 }
 
 type recallAnswer struct {

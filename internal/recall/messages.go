@@ -43,9 +43,9 @@ type MessageQuery struct {
 	Tokens *int `json:"tokens,omitempty"`
 }
 
-// ScoredMessage is a message with its likeness to the query. In JSON it is the API's message with a score. The note of
-// a check-in is returned as a message of the user in the context "check_in", with the check-in's id and without
-// session, coach and seq.
+// ScoredMessage is a message with the estimated probability that it helps to answer the query. In JSON it is the API's
+// message with a score. The note of a check-in is returned as a message of the user in the context "check_in", with the
+// check-in's id and without session, coach and seq.
 type ScoredMessage struct {
 	conversation.Message
 	Score float64
