@@ -52,7 +52,7 @@ func TestErase(t *testing.T) {
 	want := erasure.Receipt{
 		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1, BackupsUntil: s.clock().Add(erasure.DefaultBackups),
 		Counts: map[string]int{
-			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 1, "idempotency": 6,
+			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 2, "idempotency": 6,
 			"fresh": 3,
 		},
 	}

@@ -11,7 +11,7 @@ import (
 
 const (
 	// claimWorth is the time of embedding from which on a session is claimed.
-	claimWorth = 300 * time.Millisecond
+	claimWorth = 800 * time.Millisecond
 	// claimTime is how long a claim lasts where the call has no deadline, claimReserve how much longer than the call one
 	// with a deadline lasts. endTime is the time for ending one.
 	claimTime    = 3 * time.Minute
