@@ -14,7 +14,7 @@ import (
 // stored is what a user has before a write of TestWrites.
 type stored struct {
 	session  conversation.Session
-	covered  conversation.Session // all of it is summarised and indexed
+	covered  conversation.Session // all of it is summarised, indexed and read for memories
 	messages []conversation.Message
 	turn     conversation.Turn
 	lapsed   conversation.Append // begins a turn whose lease has expired
@@ -42,6 +42,9 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	check(err)
 	check(s.Summaries.SaveSummary(ctx, user, f.covered, summaryOf(f.covered, 1)))
 	check(s.Indexing.MarkIndexed(ctx, user, f.covered, conversation.Watermark{Seq: 1}))
+	read, err := s.Sessions.Session(ctx, user, "covered")
+	check(err)
+	check(s.Extraction.SkipExtraction(ctx, user, read))
 	f.covered, err = s.Sessions.Session(ctx, user, "covered")
 	check(err)
 	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
