@@ -11,7 +11,7 @@ import (
 func TestIsUrgent(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"By the way, I'm ALLERGIC to peanuts.": true, "Ich habe eine Erdnussallergie, also allergisch.": true,
+		"By the way, I'm ALLERGIC to peanuts.": true, "Ich habe eine Allergie gegen Nüsse.": true,
 		"Je m’appelle Anne": true, "Me llamo Ana": true, "My name is Ann.": true, "please call me Al": true,
 		"Remember that I train at six": true, "I tore my ACL": true, "tengo asma": true, "Sou alérgica a camarão": true,
 		"": false, "What should I do tomorrow?": false, "call men": false, "nonallergic": false, "un asmatico": false,
