@@ -223,7 +223,7 @@ func (s sweepCase) deliver(calls int, user conversation.UserID, session conversa
 // the session for which the model fails, and every user has a spine.
 func TestSweepsThatDie(t *testing.T) {
 	t.Parallel()
-	const users, sessions, broken = 5, 6, "u1 s1 never"
+	const users, sessions, broken = 3, 4, "u1 s1 never"
 	s := sweepCase{
 		derived: &derived{asked: map[string]int{}, embedded: map[string]int{}, broken: broken}, t: t,
 		table: dynamotest.Table(t), clock: newClock(),
