@@ -99,8 +99,8 @@ type storedManifest struct {
 	Manifest Manifest `json:"manifest"`
 }
 
-// NewStoredPrompt encodes a prompt for the store. A manifest that would exceed MaxManifestBytes loses the items that
-// were dropped first, and says so in its warnings.
+// NewStoredPrompt encodes a prompt for the store. A manifest that would exceed MaxManifestBytes loses the parts of its
+// scores and then items, dropped ones first, and says so in its warnings.
 func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
 	text, err := json.Marshal(storedText{System: p.System, Messages: p.Messages, Text: p.Text})
 	if err != nil {
@@ -143,10 +143,14 @@ func createdAt(id string, otherwise time.Time) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// encodeManifest compresses a manifest, with fewer and fewer items per block until it fits.
+// encodeManifest compresses a manifest. Until it fits, it loses the parts of the scores and then more and more items of
+// each block.
 func encodeManifest(a storedManifest) ([]byte, error) {
 	whole := a.Manifest
-	for _, lines := range []int{-1, 40, 10, 0} {
+	for i, lines := range []int{-1, -1, 40, 10, 0} {
+		if i == 1 {
+			whole = withoutFeatures(whole)
+		}
 		a.Manifest = limitItems(whole, lines)
 		plain, err := json.Marshal(a)
 		if err != nil {
@@ -161,6 +165,25 @@ func encodeManifest(a storedManifest) ([]byte, error) {
 		}
 	}
 	return nil, fault.New(fault.Internal, "the manifest is too large to store")
+}
+
+// withoutFeatures returns the manifest without the parts of its scores.
+func withoutFeatures(m Manifest) Manifest {
+	m.Blocks = slices.Clone(m.Blocks)
+	cut := false
+	for i := range m.Blocks {
+		items := slices.Clone(m.Blocks[i].Items)
+		for j := range items {
+			cut = cut || items[j].Features != nil
+			items[j].Features = nil
+		}
+		m.Blocks[i].Items = items
+	}
+	if cut {
+		m.Warnings = append(slices.Clip(m.Warnings), fmt.Sprintf(
+			"the parts of the scores were left out so that this manifest has at most %d bytes", MaxManifestBytes))
+	}
+	return m
 }
 
 // limitItems returns the manifest with at most that many items of each block, included ones before dropped ones. A

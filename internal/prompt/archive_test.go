@@ -129,6 +129,40 @@ func TestManifestIsBounded(t *testing.T) {
 	}
 }
 
+// TestLargeManifestsKeepTheirItems stores a manifest that is too large because of the parts of its scores. It loses
+// these and no item.
+func TestLargeManifestsKeepTheirItems(t *testing.T) {
+	t.Parallel()
+	items := make([]prompt.Item, 120)
+	for i := range items {
+		items[i] = prompt.Item{
+			ID: fmt.Sprintf("%x", i*7919*104729), Decision: prompt.Included, Score: 0.5, Features: map[string]float64{},
+		}
+		for f := range 20 {
+			items[i].Features[fmt.Sprint("feature", f)] = float64((i+1)*(f+3)*7919%9973) / 1000
+		}
+	}
+	p := prompt.Prompt{ID: "prompt_1_x", Manifest: prompt.Manifest{Blocks: []prompt.Block{{Name: "b", Items: items}}}}
+	k, err := prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newFixture()
+	w.prompts[k.ID] = k
+	got, err := w.service(now).Get(t.Context(), "u", k.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := got.Manifest.Blocks[0].Items
+	warnings := got.Manifest.Warnings
+	if len(stored) != len(items) || stored[0].Features != nil || stored[0].Score != 0.5 || len(warnings) != 1 {
+		t.Errorf("%d items, the first %+v, warnings %q", len(stored), stored[0], warnings)
+	}
+	if items[0].Features == nil {
+		t.Error("the prompt's own manifest has lost the parts of its scores")
+	}
+}
+
 func countDecisions(items []prompt.Item) map[prompt.Decision]int {
 	n := map[prompt.Decision]int{}
 	for _, i := range items {
