@@ -210,7 +210,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	before := len(f.writes)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	if out, err = f.run(t, "-apply"); err != nil {
+	if _, err := f.run(t, "-apply"); err != nil {
 		t.Fatal(err)
 	}
 	f.configure(t, `"SecretPrefix`, `"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "SecretPrefix`)
