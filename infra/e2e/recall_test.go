@@ -31,7 +31,7 @@ func TestRecallFindsEvidence(t *testing.T) {
 		t.Errorf("R@5 %.2f, R@10 %.2f, and BM25 has %.2f", score.Ranks[0], score.Ranks[1], words.Ranks[0])
 	}
 	prompts, err := b.Prompts(t.Context())
-	if err != nil || prompts[evidence.All] < 0.7 {
+	if err != nil || prompts[evidence.All] < 0.9 {
 		t.Errorf("%.2f of the evidence is in the prompts, %v", prompts[evidence.All], err)
 	}
 	coverage, err := b.Summaries(t.Context())

@@ -2,16 +2,13 @@ package chat
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 )
 
 // generate streams the model's answer, with at most one round of the search_conversations tool.
 func (g *generation) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
-	request := llm.Request{Model: g.prompt.Model, Messages: g.messages(), Tools: g.prompt.Tools, User: endUser(g.user)}
+	request := llm.Request{Model: g.prompt.Model, Messages: g.messages(), Tools: g.prompt.Tools, User: llm.EndUser(string(g.user))}
 	completion, err := g.Model.Stream(ctx, request, emit)
 	if err != nil || len(completion.ToolCalls) == 0 || g.text.Len() > 0 {
 		return completion, err
@@ -41,10 +38,4 @@ func (g *generation) messages() []llm.Message {
 		out = append(out, llm.Message{Role: m.Role, Content: m.Content})
 	}
 	return out
-}
-
-// endUser is a hash of the user's id: the vendor can tell users apart and does not learn their ids.
-func endUser(user conversation.UserID) string {
-	hash := sha256.Sum256([]byte(user))
-	return hex.EncodeToString(hash[:16])
 }

@@ -3,9 +3,7 @@ package extraction
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -167,14 +165,13 @@ func safeLine(text string, limit int) string {
 	return untrusted.BreakTokens(truncate.Bytes(untrusted.OneLine(text), limit))
 }
 
-// ask asks the model once. The vendor gets a hash of the user's id. What an answer of no use has cost counts too.
+// ask asks the model once. What an answer of no use has cost counts too.
 func (w *worker) ask(ctx context.Context, q question) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	sum := sha256.Sum256([]byte(w.user))
 	out, err := w.Model.Complete(ctx, llm.Request{
 		Messages: []llm.Message{{Role: "system", Content: rules}, {Role: "user", Content: q.text}},
-		Schema:   &schema, MaxTokens: answerTokens, User: hex.EncodeToString(sum[:16]),
+		Schema:   &schema, MaxTokens: answerTokens, User: llm.EndUser(string(w.user)),
 	})
 	counted := w.Quota.Spend(context.WithoutCancel(ctx), w.user, w.session.Generation, out.Usage.TotalTokens)
 	if counted != nil {

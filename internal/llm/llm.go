@@ -2,7 +2,11 @@
 // declares an interface with the one or two methods that it needs.
 package llm
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
 
 // Message is one message to or from a model.
 type Message struct {
@@ -42,8 +46,14 @@ type Request struct {
 	MaxTokens int
 	Schema    *Schema
 	Tools     []Tool
-	// User is an opaque end-user id for the vendor's abuse monitoring: a hash, never the id itself.
+	// User is what EndUser returns, for the vendor's abuse monitoring.
 	User string
+}
+
+// EndUser returns a hash of a user's id: the vendor can tell users apart and does not learn their ids.
+func EndUser(id string) string {
+	hash := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(hash[:16])
 }
 
 // Usage counts tokens as the vendor bills them.

@@ -67,7 +67,7 @@ func (s *Service) best(v visibility, matches []vector.Match, ids []string) ([]st
 	ranks := map[string]rank.Result{}
 	var ranked []string
 	results := s.Weights.Rank(v.rankQuery(), Candidates(matches))
-	isNoise := len(results) > 0 && results[0].Probability < s.Weights.Noise
+	isNoise := len(results) > 0 && s.Weights.IsNoise(results[0].Probability)
 	for _, r := range results {
 		if ranks[r.ID] = r; !isNoise {
 			ranked = append(ranked, r.ID)

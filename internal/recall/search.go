@@ -201,7 +201,7 @@ func (s *Service) resolve(
 			h.Score = visible.aged(scores[h.ID], h.OccurredAt())
 			if r, ranked := ranks[h.ID]; ranked {
 				h.Rank, h.Contributions = r.Probability, r.Contributions
-				h.Irrelevant = r.Probability < s.Weights.Noise
+				h.Irrelevant = s.Weights.IsIrrelevant(r.Probability)
 			}
 			found.Hits = append(found.Hits, h)
 		}

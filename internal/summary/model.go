@@ -2,8 +2,6 @@ package summary
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -172,12 +170,6 @@ func (s *Service) completeRecovering(ctx context.Context, user conversation.User
 	return s.complete(ctx, user, in)
 }
 
-// vendorID is what the vendor gets of a user's id: a hash.
-func vendorID(user conversation.UserID) string {
-	sum := sha256.Sum256([]byte(user))
-	return hex.EncodeToString(sum[:16])
-}
-
 // complete asks the model once.
 func (s *Service) complete(ctx context.Context, user conversation.UserID, in input) answer {
 	system, form := rules, &schema
@@ -186,7 +178,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 	}
 	out, err := s.Model.Complete(ctx, llm.Request{
 		Messages: []llm.Message{{Role: "system", Content: system}, {Role: "user", Content: in.render()}},
-		Schema:   form, MaxTokens: 400, User: vendorID(user),
+		Schema:   form, MaxTokens: 400, User: llm.EndUser(string(user)),
 	})
 	// What an answer of no use has cost counts too.
 	if counted := s.Quota.Spend(ctx, user, in.generation, out.Usage.TotalTokens); counted != nil {

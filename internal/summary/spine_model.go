@@ -50,7 +50,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 			{Role: "system", Content: strings.TrimSpace(spineRules)},
 			{Role: "user", Content: renderSpine(base, rested, due.Preferences.Location())},
 		},
-		Schema: &spineSchema, MaxTokens: spineTokens, User: vendorID(user),
+		Schema: &spineSchema, MaxTokens: spineTokens, User: llm.EndUser(string(user)),
 	})
 	// What an answer of no use has cost counts too.
 	if counted := s.Quota.Spend(ctx, user, due.Generation, out.Usage.TotalTokens); counted != nil {

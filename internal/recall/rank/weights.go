@@ -18,8 +18,8 @@ type Weights struct {
 	// Features has the weight of each feature by its name. Intercept is added to each score.
 	Features  map[string]float64 `json:"features"`
 	Intercept float64            `json:"intercept"`
-	// Noise is the probability below which a record is not worth its place in a prompt. Where no record has it, the query
-	// asks for nothing, as a greeting does.
+	// Noise is the probability that the best record has to reach. Where none has it, the query asks for nothing, as a
+	// greeting does.
 	Noise float64 `json:"noise"`
 
 	// columns are the weights in the order of Names.
@@ -55,6 +55,17 @@ func Parse(data []byte) (*Weights, error) {
 	}
 	return &w, nil
 }
+
+// irrelevantShare is the share of Noise below which a record is not worth its place in a prompt. It is this small
+// because the probabilities are fitted to one kind of conversation: in short histories, and in languages whose words of
+// time and number are not known, evidence has a tenth of the probability that it has there.
+const irrelevantShare = 0.1
+
+// IsNoise reports whether a query asks for nothing, by the probability of its best record.
+func (w *Weights) IsNoise(best float64) bool { return best < w.Noise }
+
+// IsIrrelevant reports whether a record of that probability is not worth its place in a prompt.
+func (w *Weights) IsIrrelevant(probability float64) bool { return probability < irrelevantShare*w.Noise }
 
 // Score returns the logarithm of the odds of a row of features.
 func (w *Weights) Score(row []float64) float64 {
