@@ -8,7 +8,9 @@ import (
 
 // generate streams the model's answer, with at most one round of the search_conversations tool.
 func (g *generation) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
-	request := llm.Request{Model: g.prompt.Model, Messages: g.messages(), Tools: g.prompt.Tools, User: llm.EndUser(string(g.user))}
+	request := llm.Request{
+		Model: g.prompt.Model, Messages: g.messages(), Tools: g.prompt.Tools, User: llm.EndUser(string(g.user)),
+	}
 	completion, err := g.Model.Stream(ctx, request, emit)
 	if err != nil || len(completion.ToolCalls) == 0 || g.text.Len() > 0 {
 		return completion, err

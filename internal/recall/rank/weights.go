@@ -65,7 +65,9 @@ const irrelevantShare = 0.1
 func (w *Weights) IsNoise(best float64) bool { return best < w.Noise }
 
 // IsIrrelevant reports whether a record of that probability is not worth its place in a prompt.
-func (w *Weights) IsIrrelevant(probability float64) bool { return probability < irrelevantShare*w.Noise }
+func (w *Weights) IsIrrelevant(probability float64) bool {
+	return probability < irrelevantShare*w.Noise
+}
 
 // Score returns the logarithm of the odds of a row of features.
 func (w *Weights) Score(row []float64) float64 {
