@@ -55,6 +55,7 @@ var importRules = map[string]importRule{
 	"internal/recall":       {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/migration":    {layer: domain},
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/vector":       {layer: domain, modules: []string{"github.com/kljensen/snowball"}},
 

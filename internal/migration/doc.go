@@ -1,0 +1,6 @@
+// Package migration moves an app's conversations from arrays inside its own records into the shared store, while the
+// app is in use (docs/adr/0023). It knows no database.
+//
+//	legacy.go       the messages that an array holds, and the entries that Throughline writes into one
+//	legacy_value.go the roles, contents and times of an app's entries
+package migration
