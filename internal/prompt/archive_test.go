@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // TestStoredPrompts reads stored prompts and lists them.
@@ -136,10 +137,10 @@ func TestLargeManifestsKeepTheirItems(t *testing.T) {
 	items := make([]prompt.Item, 120)
 	for i := range items {
 		items[i] = prompt.Item{
-			ID: fmt.Sprintf("%x", i*7919*104729), Decision: prompt.Included, Score: 0.5, Features: map[string]float64{},
+			ID: fmt.Sprintf("%x", i*7919*104729), Decision: prompt.Included, Score: 0.5,
 		}
-		for f := range 20 {
-			items[i].Features[fmt.Sprint("feature", f)] = float64((i+1)*(f+3)*7919%9973) / 1000
+		for f := range len(rank.Names) + 1 {
+			items[i].Features = append(items[i].Features, float64((i+1)*(f+3)*7919%9973)/1000)
 		}
 	}
 	p := prompt.Prompt{ID: "prompt_1_x", Manifest: prompt.Manifest{Blocks: []prompt.Block{{Name: "b", Items: items}}}}

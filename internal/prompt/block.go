@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -45,7 +46,7 @@ type entry struct {
 	at                           time.Time
 	score                        float64
 	// features are the parts of the score of a message that the search found.
-	features map[string]float64
+	features rank.Contributions
 	// irrelevant marks a hit that is not worth its place.
 	irrelevant bool
 	// role is the speaker, if the entry is a message.

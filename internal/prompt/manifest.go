@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // allDegraded adds what the selection lacks to what the sources reported.
@@ -45,7 +46,7 @@ type Item struct {
 	Tokens     int     `json:"tokens"`
 	Score      float64 `json:"score,omitempty"`
 	// Features are the parts of a score of recall. With the intercept they add up to the logarithm of its odds.
-	Features map[string]float64 `json:"features,omitempty"`
+	Features rank.Contributions `json:"features,omitempty"`
 	Decision Decision           `json:"decision"`
 	// Reason says why, in plain words.
 	Reason string `json:"reason"`

@@ -101,7 +101,7 @@ func messageHits(sel *selection) []*entry {
 		default:
 			continue
 		}
-		e.score, e.features, e.irrelevant = h.Value(), h.Features(), h.Irrelevant
+		e.score, e.features, e.irrelevant = h.Value(), h.Contributions, h.Irrelevant
 		entries = append(entries, e)
 	}
 	return entries

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -108,8 +107,8 @@ type Hit struct {
 	// Score is how like the record is to the text. Rank is the probability that a message or a check-in holds what the
 	// text asks for, where the search ranks them, and is 0 otherwise.
 	Score, Rank float64
-	// Contributions are the parts of the rank, as rank.Result has them.
-	Contributions []float64
+	// Contributions are the parts of the rank. It has none for a hit that is not ranked.
+	Contributions rank.Contributions
 	// Irrelevant says that the rank is too low for a place in a prompt.
 	Irrelevant bool
 
@@ -121,21 +120,6 @@ type Hit struct {
 
 // Value is what hits are ordered by: the rank where there is one, else the score.
 func (h Hit) Value() float64 { return cmp.Or(h.Rank, h.Score) }
-
-// Features returns what each feature adds to the logarithm of the odds of the rank, by name, without those that add
-// nothing. It is nil for a hit that is not ranked.
-func (h Hit) Features() map[string]float64 {
-	if h.Contributions == nil {
-		return nil
-	}
-	out := map[string]float64{}
-	for i, name := range append(rank.Names[:], "intercept") {
-		if h.Contributions[i] != 0 {
-			out[name] = math.Round(1e3*h.Contributions[i]) / 1e3
-		}
-	}
-	return out
-}
 
 // OccurredAt is the time of a message or a check-in, the time of the last message that a summary covers, or the time
 // of a memory's last change.

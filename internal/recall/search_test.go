@@ -219,11 +219,11 @@ func TestARankIsTheSumOfItsFeatures(t *testing.T) {
 	}
 	for _, h := range found.Hits {
 		sum := 0.0
-		for _, part := range h.Features() {
+		for _, part := range h.Contributions {
 			sum += part
 		}
-		if odds := math.Log(h.Rank / (1 - h.Rank)); math.Abs(sum-odds) > 0.02 || h.Value() != h.Rank {
-			t.Errorf("rank %v, the features %v", h.Rank, h.Features())
+		if odds := math.Log(h.Rank / (1 - h.Rank)); math.Abs(sum-odds) > 1e-9 || h.Value() != h.Rank {
+			t.Errorf("rank %v, the features %v", h.Rank, h.Contributions)
 		}
 	}
 }

@@ -75,10 +75,12 @@ func Features(q Query, pool []Candidate) Matrix {
 	query := readQuery(q)
 	candidates, groups := arrange(pool)
 	s := newScanner(query)
+	counts := make([]int, len(pool)*len(query.terms))
 	for i := range candidates {
 		c := &candidates[i]
 		c.row = m.Row(c.index)
-		c.text = s.scan(c.Text)
+		c.text = s.scan(c.Text, counts[:len(query.terms):len(query.terms)])
+		counts = counts[len(query.terms):]
 	}
 	words := newWordScorer(query, candidates)
 	words.score(candidates, groups)
@@ -92,23 +94,32 @@ func Features(q Query, pool []Candidate) Matrix {
 	return m
 }
 
-// arrange sorts the candidates by session and seq, so that the pool's order does not matter, and joins neighbours.
+// arrange brings the candidates of each session together, in the order in which they were said, and joins neighbours.
+// The number of a session depends on the order of the pool, and no feature depends on that number.
 func arrange(pool []Candidate) (candidates []candidate, groups int) {
-	candidates = make([]candidate, len(pool))
+	type place struct{ group, seq, index int }
+	order := make([]place, len(pool))
+	numbers := map[[2]string]int{}
 	for i := range pool {
-		candidates[i] = candidate{Candidate: &pool[i], index: i}
-	}
-	slices.SortFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Seq, b.Seq),
-			cmp.Compare(a.ID, b.ID), comparePart(a.Candidate, b.Candidate))
-	})
-	for i := range candidates {
-		c := &candidates[i]
-		if i == 0 || !c.sameSession(&candidates[i-1]) {
+		c := &pool[i]
+		group, known := numbers[[2]string{c.Session, c.Context}]
+		if !known || c.Session == "" {
+			group = groups
 			groups++
+			numbers[[2]string{c.Session, c.Context}] = group
 		}
-		c.group = groups - 1
-		c.join(candidates[max(0, i-maxDistance):i])
+		order[i] = place{group, c.Seq, i}
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		if by := cmp.Or(a.group-b.group, cmp.Compare(a.seq, b.seq)); by != 0 {
+			return by
+		}
+		return cmp.Or(cmp.Compare(pool[a.index].ID, pool[b.index].ID), comparePart(&pool[a.index], &pool[b.index]))
+	})
+	candidates = make([]candidate, len(pool))
+	for i, p := range order {
+		candidates[i] = candidate{Candidate: &pool[p.index], index: p.index, group: p.group}
+		candidates[i].join(candidates[max(0, i-maxDistance):i])
 	}
 	return candidates, groups
 }
@@ -120,7 +131,7 @@ const maxDistance = 4
 func (c *candidate) join(before []candidate) {
 	for i := range before {
 		other := &before[i]
-		if !c.sameSession(other) {
+		if c.group != other.group {
 			continue
 		}
 		switch c.Seq - other.Seq {
@@ -130,10 +141,6 @@ func (c *candidate) join(before []candidate) {
 			c.secondPrevious, other.secondNext = cmp.Or(c.secondPrevious, other), cmp.Or(other.secondNext, c)
 		}
 	}
-}
-
-func (c *candidate) sameSession(other *candidate) bool {
-	return c.Session != "" && c.Session == other.Session && c.Context == other.Context
 }
 
 // ownFeatures sets the features that need no neighbour.
@@ -146,7 +153,7 @@ func (c *candidate) ownFeatures(q query, names map[string]bool) {
 	row[nameWords] = flag(q.name && c.hasName)
 	row[question] = flag(c.asks)
 	row[length] = math.Log1p(float64(c.words))
-	row[exact] = flag(!q.courtesy && len(c.Text) <= 4*len(q.normalized) && longterm.Normalize(c.Text) == q.normalized)
+	row[exact] = flag(!q.courtesy && c.words == q.words && longterm.Normalize(c.Text) == q.normalized)
 	row[dated] = q.dates.share(c.Time)
 	row[content] = flag(len(q.terms) > 0)
 	row[age] = 1 - math.Exp2(-float64(max(0, q.Now.Sub(c.Time)))/float64(halfAge))

@@ -17,8 +17,10 @@ const maxQueryBytes = 7500
 // query is what a query shows.
 type query struct {
 	Query
-	// terms are the words that are compared, each once. There are none if all words are of courtesy.
+	// terms are the words that are compared, each once. There are none if all words are of courtesy. Words is how many
+	// there are with the repeated ones.
 	terms      []string
+	words      int
 	courtesy   bool
 	normalized string
 	// when, number and name say what it asks for.
@@ -53,7 +55,9 @@ func readQuery(q Query) query {
 	words := strings.FieldsFunc(strings.ToLower(q.Text), isSeparator)
 	out.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
 	if !out.courtesy {
-		out.terms = unique(vector.Terms(q.Text))
+		out.terms = vector.Terms(q.Text)
+		out.words = len(out.terms)
+		out.terms = unique(out.terms)
 	}
 	return out
 }

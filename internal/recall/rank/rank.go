@@ -10,8 +10,10 @@ package rank
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -43,9 +45,48 @@ type Result struct {
 	ID string
 	// Probability is how likely the record holds what the query asks for, by the data that the weights were fitted on.
 	Probability float64
-	// Contributions are the parts of the score, by feature, in the order of Names. The last one is the intercept. Their
-	// sum is the logarithm of the odds.
-	Contributions []float64
+	// Contributions are the parts of the score. Their sum is the logarithm of the odds.
+	Contributions Contributions
+}
+
+// Contributions are the parts of a score, by feature, in the order of Names. The last one is the intercept. In JSON
+// they are an object that has the parts by name, without those that are 0.
+type Contributions []float64
+
+// intercept is the name of the last contribution in JSON.
+const intercept = "intercept"
+
+// MarshalJSON writes the parts with three decimals.
+func (c Contributions) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, part := range c {
+		if part = math.Round(1e3*part) / 1e3; part == 0 {
+			continue
+		}
+		name := intercept
+		if i < featureCount {
+			name = Names[i]
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendFloat(append(strconv.AppendQuote(out, name), ':'), part, 'f', -1, 64)
+	}
+	return append(out, '}'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Names that are no feature any more are left out.
+func (c *Contributions) UnmarshalJSON(text []byte) error {
+	var parts map[string]float64
+	if err := json.Unmarshal(text, &parts); err != nil || parts == nil {
+		return err
+	}
+	*c = make(Contributions, featureCount+1)
+	for i, name := range Names {
+		(*c)[i] = parts[name]
+	}
+	(*c)[featureCount] = parts[intercept]
+	return nil
 }
 
 // Rank scores the records of a pool and returns them best first, each once. Those of equal score are ordered by time,
@@ -57,7 +98,7 @@ func (w *Weights) Rank(q Query, pool []Candidate) []Result {
 	for i := range pool {
 		scores[i] = w.Score(matrix.Row(i))
 		j, seen := best[pool[i].ID]
-		if !seen || cmp.Or(cmp.Compare(scores[i], scores[j]), comparePart(&pool[i], &pool[j])) > 0 {
+		if !seen || scores[i] > scores[j] || scores[i] == scores[j] && comparePart(&pool[i], &pool[j]) > 0 {
 			best[pool[i].ID] = i
 		}
 	}
@@ -66,14 +107,18 @@ func (w *Weights) Rank(q Query, pool []Candidate) []Result {
 		order = append(order, i)
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(
-			cmp.Compare(scores[b], scores[a]), pool[b].Time.Compare(pool[a].Time), cmp.Compare(pool[a].ID, pool[b].ID),
-		)
+		if by := cmp.Compare(scores[b], scores[a]); by != 0 {
+			return by
+		}
+		return cmp.Or(pool[b].Time.Compare(pool[a].Time), cmp.Compare(pool[a].ID, pool[b].ID))
 	})
 	results := make([]Result, len(order))
+	parts := make(Contributions, 0, len(order)*(featureCount+1))
 	for n, i := range order {
+		from := len(parts)
+		parts = w.appendParts(parts, matrix.Row(i))
 		results[n] = Result{
-			ID: pool[i].ID, Probability: Probability(scores[i]), Contributions: w.Explain(matrix.Row(i)),
+			ID: pool[i].ID, Probability: Probability(scores[i]), Contributions: parts[from:len(parts):len(parts)],
 		}
 	}
 	return results

@@ -1,6 +1,7 @@
 package rank_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -77,6 +78,24 @@ func TestContributions(t *testing.T) {
 			last = r.Probability
 		}
 	})
+}
+
+// TestContributionsInJSON checks that the parts of a score come back by their names, without those that are 0.
+func TestContributionsInJSON(t *testing.T) {
+	t.Parallel()
+	parts := make(rank.Contributions, len(rank.Names)+1)
+	parts[0], parts[2], parts[len(rank.Names)] = 0.25, -1.5, -16.678
+	text, err := json.Marshal(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"dense":0.25,"turnWords":-1.5,"intercept":-16.678}`; string(text) != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	var got rank.Contributions
+	if err := json.Unmarshal(text, &got); err != nil || !slices.Equal(got, parts) {
+		t.Errorf("%v, %v", got, err)
+	}
 }
 
 func FuzzFeatures(f *testing.F) {
@@ -222,15 +241,21 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// BenchmarkRank ranks 400 messages of 250 characters, beside the floor: reading each byte of them once.
+// BenchmarkRank ranks 400 messages of 280 characters, of which a third are words that few others have, beside the
+// floor: reading each byte of them once.
 func BenchmarkRank(b *testing.B) {
 	words := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today, Ann, " +
 		"because my lower back is sore again since Monday? I have added several words that no other message has")
+	syllables := strings.Fields("ba do swi tre ka len mor ni pra qua ris so tam ul ves hi")
 	pool := make([]rank.Candidate, 400)
 	for i := range pool {
 		var text []string
 		for j := range 46 {
-			text = append(text, words[(i*7+j*j)%len(words)]+strings.Repeat("s", i*j%3))
+			if n := i*31 + j*j*17; j%3 == 0 {
+				text = append(text, syllables[n%16]+syllables[n/16%16]+syllables[n/256%16]+"ed")
+			} else {
+				text = append(text, words[(i*7+j*j)%len(words)])
+			}
 		}
 		pool[i] = rank.Candidate{
 			ID: fmt.Sprint(i), Session: fmt.Sprint("s", i/20), Seq: i % 20, Role: []string{"user", "assistant"}[i%2],
@@ -238,6 +263,7 @@ func BenchmarkRank(b *testing.B) {
 		}
 	}
 	b.Run("rank", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			rank.Default().Rank(rank.Query{Text: "When did Ann swap the hip thrusts because of my back?", Now: now}, pool)
 		}

@@ -29,80 +29,121 @@ type text struct {
 type scanner struct {
 	query  query
 	finder *vector.Finder
+	kinds  bool // the query asks for words of time, numbers or names
 }
 
-func newScanner(q query) *scanner { return &scanner{q, vector.NewFinder(q.terms)} }
+func newScanner(q query) *scanner {
+	return &scanner{q, vector.NewFinder(q.terms), q.when || q.number || q.name}
+}
 
-func (s *scanner) scan(full string) text {
+// scan reads a text, each byte once. Counts is empty and has room for each of the query's terms.
+func (s *scanner) scan(full string, counts []int) text {
 	full = truncate.Bytes(full, maxTextBytes)
-	var t text
-	t.counts, t.words = s.finder.Count(full)
+	t := text{counts: counts}
 	t.asks = strings.HasSuffix(strings.TrimRight(full, " \t\n\"'"), "?")
 	if len(s.query.names) > 0 {
 		t.head = head(full)
 	}
-	if s.query.when || s.query.number || s.query.name {
-		s.scanKinds(&t, full)
+	begins := true // the word begins a sentence
+	for at := 0; at < len(full); {
+		end, class := at, byteClass(0)
+		for end < len(full) && classes[full[end]] >= apostrophe {
+			class |= classes[full[end]]
+			end++
+		}
+		if end == at {
+			begins = begins || classes[full[at]] == endOfSentence
+			at++
+			continue
+		}
+		s.addWord(&t, full[at:end], class, begins)
+		at, begins = end, false
 	}
 	return t
 }
 
-// scanKinds looks for words of time, numbers and names.
-func (s *scanner) scanKinds(t *text, full string) {
-	begins := true // the word begins a sentence
-	for at := 0; at < len(full); {
-		end := at
-		for end < len(full) && inWord[full[end]] {
-			end++
+// addWord counts a word, and notes whether it is of a kind that the query asks for. The class has all of its bytes'.
+func (s *scanner) addWord(t *text, word string, class byteClass, begins bool) {
+	lower := word
+	if class&beyondASCII != 0 {
+		t.words += s.finder.Count(word, t.counts) // it may be several
+	} else {
+		if class&capital != 0 {
+			lower = strings.ToLower(word)
 		}
-		if end == at {
-			begins = begins || full[at] == '.' || full[at] == '!' || full[at] == '?' || full[at] == '\n' || full[at] == ':'
-			at++
-			continue
-		}
-		s.addKind(t, full[at:end], begins)
-		at, begins = end, false
+		s.count(t, lower, class)
+	}
+	if s.kinds {
+		s.addKind(t, word, lower, begins)
 	}
 }
 
-// inWord has the bytes of words. Those beyond ASCII count as letters.
-var inWord = func() (out [256]bool) {
+// count counts a word of ASCII in lower case.
+func (s *scanner) count(t *text, word string, class byteClass) {
+	if class&apostrophe != 0 {
+		word, _, _ = strings.Cut(strings.Trim(word, "'"), "'")
+	}
+	if word == "" {
+		return
+	}
+	place := s.finder.Place(word)
+	if place >= 0 {
+		t.counts[place]++
+	}
+	if place != vector.StopWord {
+		t.words++
+	}
+}
+
+// byteClass says what a byte is in a text. Those from apostrophe on are parts of words.
+type byteClass uint8
+
+const (
+	endOfSentence byteClass = 1 << iota
+	apostrophe
+	letter // or a digit
+	capital
+	beyondASCII
+)
+
+// classes has the class of each byte, 0 for separators.
+var classes = func() (out [256]byteClass) {
 	for i := range out {
-		out[i] = i >= utf8.RuneSelf || !isSeparator(rune(i))
+		switch c := byte(i); {
+		case c >= utf8.RuneSelf:
+			out[i] = beyondASCII
+		case c == '\'':
+			out[i] = apostrophe
+		case 'A' <= c && c <= 'Z':
+			out[i] = capital
+		case !isSeparator(rune(c)):
+			out[i] = letter
+		case strings.IndexByte(".!?:\n", c) >= 0:
+			out[i] = endOfSentence
+		}
 	}
 	return out
 }()
 
-const longestKind = 10
-
-func (s *scanner) addKind(t *text, word string, begins bool) {
-	first := word[0]
-	digit := '0' <= first && first <= '9'
-	if digit {
+// addKind notes words of time, numbers and names.
+func (s *scanner) addKind(t *text, word, lower string, begins bool) {
+	if first := word[0]; '0' <= first && first <= '9' {
 		t.hasNumber = true
 		t.hasTime = t.hasTime || len(word) == 4 && number(word) >= 1900
 		return
 	}
-	var lower [longestKind]byte
-	if len(word) > 1 && len(word) <= longestKind {
-		for i := range len(word) {
-			lower[i] = word[i]
-			if 'A' <= word[i] && word[i] <= 'Z' {
-				lower[i] += 'a' - 'A'
-			}
-		}
-		switch kinds[string(lower[:len(word)])] {
-		case timeKind:
-			t.hasTime = true
-			return
-		case numberKind:
-			t.hasNumber = true
-			return
-		}
+	r, _ := utf8.DecodeRuneInString(word)
+	isName := s.query.name && !begins && len(word) > 1 && unicode.IsUpper(r) && !strings.HasPrefix(word, "I'")
+	if !isName && (t.hasTime || !s.query.when) && (t.hasNumber || !s.query.number) {
+		return // whatever its kind is
 	}
-	if !begins && len(word) > 1 && !strings.HasPrefix(word, "I'") {
-		r, _ := utf8.DecodeRuneInString(word)
-		t.hasName = t.hasName || unicode.IsUpper(r)
+	switch kindOf(lower) {
+	case timeKind:
+		t.hasTime = true
+	case numberKind:
+		t.hasNumber = true
+	default:
+		t.hasName = t.hasName || isName
 	}
 }
 
@@ -113,23 +154,23 @@ const (
 	numberKind
 )
 
-// kinds has words of time and numbers.
-var kinds = func() map[string]kind {
-	out := map[string]kind{}
-	for w := range strings.FieldsSeq(`
-yesterday today tomorrow tonight ago last next week weeks weekend weekends month months year years day days
-hour hours minute minutes since recently lately soon earlier monday tuesday wednesday thursday friday saturday
-sunday january february march april may june july august september october november december summer winter
-spring autumn fall christmas birthday anniversary morning evening afternoon night`) {
-		out[w] = timeKind
+// kindOf returns the kind of a word in lower case, or 0.
+func kindOf(word string) kind {
+	switch word {
+	case "yesterday", "today", "tomorrow", "tonight", "ago", "last", "next", "week", "weeks", "weekend", "weekends",
+		"month", "months", "year", "years", "day", "days", "hour", "hours", "minute", "minutes", "since", "recently",
+		"lately", "soon", "earlier", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+		"december", "summer", "winter", "spring", "autumn", "fall", "christmas", "birthday", "anniversary", "morning",
+		"evening", "afternoon", "night":
+		return timeKind
+	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
+		"thirty", "forty", "fifty", "hundred", "thousand", "dozen", "once", "twice", "couple", "few", "several", "both",
+		"first", "second", "third", "another":
+		return numberKind
 	}
-	for w := range strings.FieldsSeq(`
-one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
-dozen once twice couple few several both first second third another`) {
-		out[w] = numberKind
-	}
-	return out
-}()
+	return 0
+}
 
 // maxHead is the longest name of a speaker before a text, in bytes, maxHeadWords in words.
 const (

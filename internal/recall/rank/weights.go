@@ -78,12 +78,10 @@ func (w *Weights) Score(row []float64) float64 {
 	return sum + w.Intercept
 }
 
-// Explain returns the parts of a row's score: one for each feature, and then the intercept.
-func (w *Weights) Explain(row []float64) []float64 {
-	parts := make([]float64, len(row)+1)
+// appendParts appends the parts of a row's score: one for each feature, and then the intercept.
+func (w *Weights) appendParts(parts, row []float64) []float64 {
 	for i, value := range row {
-		parts[i] = w.columns[i] * value
+		parts = append(parts, w.columns[i]*value)
 	}
-	parts[len(row)] = w.Intercept
-	return parts
+	return append(parts, w.Intercept)
 }

@@ -33,15 +33,16 @@ type wordScorer struct {
 func newWordScorer(q query, candidates []candidate) *wordScorer {
 	s := &wordScorer{queryTerms: len(q.terms)}
 	containing := make([]float64, len(q.terms))
+	total := 0
 	for i := range candidates {
-		s.mean += float64(candidates[i].words) / float64(len(candidates))
+		total += candidates[i].words
 		for term, n := range candidates[i].counts {
 			if n > 0 {
 				containing[term]++
 			}
 		}
 	}
-	s.mean = max(s.mean, 1)
+	s.mean = max(float64(total)/float64(max(len(candidates), 1)), 1)
 	for term, n := range containing {
 		if n > 0 {
 			s.terms = append(s.terms, term)
@@ -151,16 +152,15 @@ func (s *wordScorer) share(p *passage) float64 {
 // scoreSessions scores each session by what the pool has of it. A check-in is a session of its own.
 func (s *wordScorer) scoreSessions(candidates []candidate, groups int) []float64 {
 	passages := make([]passage, groups)
-	containing, mean := make([]float64, len(s.terms)), 0.0
+	counts, containing, total := make([]float64, groups*len(s.terms)), make([]float64, len(s.terms)), 0.0
+	for i := range passages {
+		passages[i].counts = counts[i*len(s.terms) : (i+1)*len(s.terms)]
+	}
 	for i := range candidates {
-		p := &passages[candidates[i].group]
-		if p.counts == nil {
-			p.counts = make([]float64, len(s.terms))
-		}
-		p.add(s, &candidates[i])
+		passages[candidates[i].group].add(s, &candidates[i])
 	}
 	for i := range passages {
-		mean += passages[i].words / float64(groups)
+		total += passages[i].words
 		for term, tf := range passages[i].counts {
 			if tf > 0 {
 				containing[term]++
@@ -171,9 +171,9 @@ func (s *wordScorer) scoreSessions(candidates []candidate, groups int) []float64
 	for i, n := range containing {
 		weights[i] = rarity(float64(groups), n)
 	}
-	scores := make([]float64, groups)
+	scores, mean := make([]float64, groups), max(total/float64(groups), 1)
 	for i := range passages {
-		scores[i] = s.bm25(&passages[i], weights, max(mean, 1))
+		scores[i] = s.bm25(&passages[i], weights, mean)
 	}
 	return scores
 }
