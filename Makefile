@@ -117,6 +117,11 @@ bench-fair: ## Measure what a user at the limit costs another user, into docs/be
 	@tools/need go java npm
 	@go run ./infra/bench/fair -docs docs
 
+.PHONY: bench-moves
+bench-moves: ## Measure how soon a session that the user left has a summary, into docs/benchmarks.md
+	@tools/need go java npm
+	@go run ./infra/bench/moves -docs docs
+
 .PHONY: bench-scale
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm

@@ -1,11 +1,14 @@
 package dynamo_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
@@ -90,4 +93,12 @@ func TestRequestCountsGoWithTheUser(t *testing.T) {
 	count(fresh, 3)
 	count(stale, 6)
 	count(stale, 9)
+	sk := requestCounts(dynamotest.Keys(t, c.table, alice))[0]
+	want := &types.AttributeValueMemberN{Value: strconv.FormatInt(erasure.Generation, 10)}
+	if diff := cmp.Diff(want, record(t, c.table, sk)["generation"], cmpopts.IgnoreUnexported(*want)); diff != "" {
+		t.Errorf("the generation of the count (-want +got)\n%s", diff)
+	}
+	if got := expiry(t, c.table, sk); got != minute.Add(10*time.Minute).Unix() {
+		t.Errorf("the count of %d expires at %d", minute.Unix(), got)
+	}
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
@@ -308,6 +312,54 @@ func TestExportsAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestAnExportWhoseAnswerIsLost begins an export whose first attempt is carried out and has no answer. The record of the
+// slots lives an hour longer than the slot.
+func TestAnExportWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	c := newSlotCase(t, 1)
+	lost := &failingCalls{op: "UpdateItem", errs: []error{errNoAnswer}, carriedOut: true}
+	db := dynamo.New(&interceptor{api: dynamodbtest.Client(t), call: lost.call}, c.table,
+		dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithSlots(1, longestTurn))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if _, err := dynamo.NewExportSlots(db).BeginExport(ctx, alice); err != nil || lost.failed != 1 {
+		t.Errorf("begin: %v, after %d lost answers", err, lost.failed)
+	}
+	until, _ := ctx.Deadline()
+	if got := expiry(t, c.table, "control#slots"); got != until.Add(time.Hour).Unix() {
+		t.Errorf("the slots expire at %d, the export ends at %d", got, until.Unix())
+	}
+}
+
+// expiry returns the time of a record of alice at which DynamoDB deletes it.
+func expiry(t *testing.T, table, sk string) int64 {
+	t.Helper()
+	n, ok := record(t, table, sk)[dynamo.TTLAttribute].(*types.AttributeValueMemberN)
+	if !ok {
+		t.Fatalf("%s never expires", sk)
+	}
+	at, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// record returns a record of alice as it is stored.
+func record(t *testing.T, table, sk string) map[string]types.AttributeValue {
+	t.Helper()
+	out, err := dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &table, ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: "user#" + string(alice)},
+			"sk": &types.AttributeValueMemberS{Value: sk},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item
 }
 
 // TestSlotsGoWithTheUser erases a user with turns under way.

@@ -23,6 +23,8 @@ type record struct {
 	err    error
 	// hangs has the record answer never.
 	hangs bool
+	// late is how long the record takes to answer, whatever the caller's deadline is.
+	late time.Duration
 }
 
 func (r *record) CountRequests(ctx context.Context, user conversation.UserID, minute time.Time, n int) (int, error) {
@@ -30,6 +32,7 @@ func (r *record) CountRequests(ctx context.Context, user conversation.UserID, mi
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
+	time.Sleep(r.late)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
@@ -150,6 +153,21 @@ func TestManyUsers(t *testing.T) {
 			if in.calls != calls {
 				t.Errorf("%d calls after %d other users, want %d", in.calls, others, calls)
 			}
+		}
+	})
+}
+
+// TestALateCount adds a count to the record when the next minute has begun. It counts for its own minute only.
+func TestALateCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := newInstances(1, 40)
+		in.ask(t, "ann", 38, 1)
+		in.late = time.Minute
+		in.ask(t, "ann", 2, 1)
+		in.late = 0
+		if got := in.ask(t, "ann", 40, 1); got != 40 {
+			t.Errorf("%d requests of the next minute are allowed, want 40", got)
 		}
 	})
 }

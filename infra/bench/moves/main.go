@@ -1,0 +1,190 @@
+// Command moves measures how soon a session has a summary after its user went on in another context. It starts a local
+// stack and plays users who say something to the coach and then write in the program designer. It prints the times from
+// the acknowledgement of that message until the coach's session has a summary that covers all of it, with a model that
+// answers at once and with one that takes a second. It writes a section of a document, and fails when a bar is not met.
+//
+//	go run ./infra/bench/moves [-moves 500] [-users 4] [-docs folder]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/bench"
+	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/launch"
+)
+
+const (
+	// slowModel is how long each call of the slow model takes, summaries and embeddings alike.
+	slowModel = time.Second
+	// maxTime is how long the slowest hundredth may wait for a summary.
+	maxTime = 5 * time.Second
+	// poll is the time between two looks at a session.
+	poll = 20 * time.Millisecond
+)
+
+func main() {
+	moves := flag.Int("moves", 500, "how many moves are measured with each model")
+	users := flag.Int("users", 4, "how many users move at the same time")
+	bench.Command{
+		Name: "moves",
+		Measure: func(ctx context.Context, endpoint string, progress func(string)) (bench.Result, error) {
+			return measure(ctx, endpoint, *moves, *users, progress)
+		},
+	}.Main()
+}
+
+// row is what was measured with one model.
+type row struct {
+	Model string          `json:"model"`
+	Moves int             `json:"moves"`
+	P50   time.Duration   `json:"p50"`
+	P99   time.Duration   `json:"p99"`
+	Worst time.Duration   `json:"worst"`
+	times []time.Duration // guarded by mu while users move
+	mu    sync.Mutex
+}
+
+type result struct {
+	Rows  []*row `json:"rows"`
+	Users int    `json:"users"`
+}
+
+func measure(ctx context.Context, endpoint string, moves, users int, progress func(string)) (_ bench.Result, err error) {
+	folder, err := os.MkdirTemp("", "moves")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	program, err := launch.Build(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	stack, err := launch.Start(ctx, program, os.Stderr, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint, "LOG_LEVEL=ERROR")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stack.Stop()) }()
+	out := result{Users: users, Rows: []*row{{Model: "answers at once"}, {Model: fmt.Sprint("takes ", slowModel)}}}
+	for i, latency := range []time.Duration{0, slowModel} {
+		progress(fmt.Sprintf("%d moves, the model %s", moves, out.Rows[i].Model))
+		faults := map[string]any{"openai": map[string]any{"latencyMs": latency.Milliseconds()}}
+		if err := client.New(stack.Base).Do(ctx, http.MethodPost, "/dev/faults", faults, nil); err != nil {
+			return nil, err
+		}
+		if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint("mover-", i), moves, users); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// play measures moves, each by a user of its own, some at a time.
+func (r *row) play(ctx context.Context, base, name string, moves, users int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(users)
+	for i := range moves {
+		group.Go(func() error {
+			took, err := move(ctx, base, fmt.Sprint(name, "-", i))
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.times = append(r.times, took)
+			return err
+		})
+	}
+	err := group.Wait()
+	r.Moves, r.P50, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
+	r.Worst = report.Quantile(r.times, 1)
+	return err
+}
+
+var said = []map[string]any{
+	{"role": "user", "content": "My left knee hurts when I squat below parallel. I moved to the garage, so I have bands only."},
+	{"role": "assistant", "content": "Then we keep the squats high and add banded glute bridges."},
+	{"role": "user", "content": "Good. Remind me on Friday to send you the video of the last set."},
+}
+
+// move lets a user talk to the coach and then write in the program designer. It returns the time from the answer to that
+// until the coach's session has a summary of all that was said.
+func move(ctx context.Context, base, user string) (time.Duration, error) {
+	api, err := client.New(base).As(ctx, user)
+	if err != nil {
+		return 0, err
+	}
+	for context, id := range map[string]string{"coach_conversation": "coach", "program_designer": "designer"} {
+		session := map[string]any{"context": context, "coachId": "coach", "sessionId": id}
+		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
+			return 0, err
+		}
+	}
+	if err := appendTo(ctx, api, "coach", said); err != nil {
+		return 0, err
+	}
+	goesOn := []map[string]any{{"role": "user", "content": "Please swap the hip thrusts on Tuesday."}}
+	if err := appendTo(ctx, api, "designer", goesOn); err != nil {
+		return 0, err
+	}
+	for began := time.Now(); ; {
+		var session struct {
+			Summary struct{ CoveredThrough int }
+		}
+		if err := api.Do(ctx, http.MethodGet, "/v1/sessions/coach", nil, &session); err != nil {
+			return 0, err
+		}
+		if session.Summary.CoveredThrough == len(said) {
+			return time.Since(began), nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(poll):
+		}
+	}
+}
+
+func appendTo(ctx context.Context, api *client.Client, session string, messages []map[string]any) error {
+	return api.Do(ctx, http.MethodPost, "/v1/sessions/"+session+"/messages", map[string]any{"messages": messages}, nil)
+}
+
+func (r result) table() *report.Table {
+	t := &report.Table{Header: []string{"the model", "moves", "median", "p99", "longest"}}
+	for _, row := range r.Rows {
+		t.Add(row.Model, fmt.Sprint(row.Moves), seconds(row.P50), seconds(row.P99), seconds(row.Worst))
+	}
+	return t
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+// Text renders the result for a terminal.
+func (r result) Text() string { return r.table().Text() + "\n" + report.BarTable(r.Bars()).Text() }
+
+// Markdown renders the section of the document.
+func (r result) Markdown() string {
+	return fmt.Sprintf(`## From a move to a summary
+
+A user says something to the coach and goes on in the program designer. The time is from the answer to the first message
+there until the coach's session has a summary of all that was said, over the HTTP API of a local stack. %d users move at
+a time. The slow model delays summaries and embeddings. Measured on %s.
+
+`, r.Users, report.ThisMachine()) + r.table().Markdown() + "\n" + report.BarTable(r.Bars()).Markdown()
+}
+
+// Bars returns the bar of each model.
+func (r result) Bars() []report.Bar {
+	var bars []report.Bar
+	for _, row := range r.Rows {
+		bars = append(bars, report.AtMost("p99 in seconds, the model "+row.Model, row.P99.Seconds(), maxTime.Seconds()))
+	}
+	return bars
+}
