@@ -166,7 +166,7 @@ func TestALateCount(t *testing.T) {
 		in := newInstances(1, 40)
 		in.lateFor = time.Now().Truncate(time.Minute)
 		var late sync.WaitGroup
-		late.Go(func() { in.ask(t, "ann", 40, 1) })
+		late.Go(func() { in.ask(t, "ann", 1, 40) })
 		time.Sleep(time.Until(in.lateFor.Add(time.Minute)))
 		allowed := in.ask(t, "ann", 1, 1)
 		late.Wait()
