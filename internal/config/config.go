@@ -33,6 +33,9 @@ type Config struct {
 	Triggers Triggers
 	Auth     Auth
 
+	// InitialStage is the stage of the migration of a table that has no record of it.
+	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
+
 	// SecretPrefix is what the names of the stage's secrets begin with. It is empty where the environment holds all keys.
 	SecretPrefix string `env:"SECRET_PREFIX"`
 	// CursorKey signs list cursors: "<version>:<base64 of 32 bytes>".
@@ -97,6 +100,19 @@ func (e *Effort) UnmarshalText(text []byte) error {
 		return nil
 	}
 	return fmt.Errorf("unknown effort %q", text)
+}
+
+// Stage is a stage of a migration (docs/adr/0023).
+type Stage string
+
+// UnmarshalText refuses what is no stage.
+func (s *Stage) UnmarshalText(text []byte) error {
+	*s = Stage(text)
+	switch *s {
+	case "embedded", "dual", "shared-read", "shared":
+		return nil
+	}
+	return fmt.Errorf("unknown stage %q", text)
 }
 
 // Pinecone configures the vector indexes. The client does not use TLS for a host that begins with http://.
@@ -178,6 +194,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[time.Duration](): "a span such as 90s or 15m",
 	reflect.TypeFor[Indexes]():       "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
 	reflect.TypeFor[Namespaces]():    "user, or a number of namespaces from 1 to 100000",
+	reflect.TypeFor[Stage]():         "embedded, dual, shared-read or shared",
 	reflect.TypeFor[Effort]():        "none, minimal, low, medium, high, xhigh or max",
 }
 

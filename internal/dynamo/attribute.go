@@ -109,6 +109,14 @@ const (
 	attrVectorCount = "vectorCount"
 	attrVectorIndex = "vectorIndex"
 
+	// The state of the migration.
+	attrStage      = "stage"
+	attrPercent    = "percent"
+	attrCleaned    = "cleaned"
+	attrChangedAt  = "changedAt"
+	attrBackfilled = "backfilled"
+	attrVerifiedAt = "verifiedAt"
+
 	// Long-term records. Like a session's, their version counts writes.
 	attrName         = "name"
 	attrEmail        = "email"

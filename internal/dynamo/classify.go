@@ -70,11 +70,12 @@ func WrittenType(name string) types.ScalarAttributeType {
 var writtenTypes = map[types.ScalarAttributeType]string{
 	types.ScalarAttributeTypeN: `generation seq tokens sessionCreatedAtMs messageCount lastSeq version summarizedSeq
 		indexedSeq extractedSeq dueShard summaryTokens summaryCoveredSeq sweeps vectorCount confidence expiresAt
-		claimedVersion failures userSeq urgentSeq`,
+		claimedVersion failures userSeq urgentSeq percent backfilled`,
 	types.ScalarAttributeTypeS: `pk sk createdAt updatedAt messageId role content timestamp sourceContext sourceId coachId
 		agentId mode entityType status title deletedSeqs startedAt lastMessageAt leftAt sessionCompletedAt placement
 		summarizedAt indexedAt activeAt coachKey dueAt summary summaryKind summaryUpdatedAt summaryModel summaryDigest
 		sessionId occurredAt subjectId model promptVersion recipe bodyHash sessionSk recordId state lease leaseUntil
 		answerSk deletedAt erasedAt name email joinedAt about lastUpdated persona goalType note type source validUntil
-		supersededBy completedAt timezone creation summaryIndexedAt vectorIndex extractedAt coveredTo`,
+		supersededBy completedAt timezone creation summaryIndexedAt vectorIndex extractedAt coveredTo stage
+		changedAt verifiedAt`,
 }

@@ -39,8 +39,9 @@ type DB struct {
 	slots         int
 	longestAnswer time.Duration
 
-	cache *sessionCache
-	locks *keyedMutex // of the sessions that are being appended to
+	cache  *sessionCache
+	stages *stageCache
+	locks  *keyedMutex // of the sessions that are being appended to
 }
 
 // Option changes how a DB works.
@@ -69,7 +70,7 @@ const (
 func New(client API, table string, options ...Option) *DB {
 	db := &DB{
 		client: client, table: table, now: time.Now, random: rand.Reader, idle: defaultIdle,
-		cache: newSessionCache(cachedSessions), locks: newKeyedMutex(),
+		cache: newSessionCache(cachedSessions), stages: newStageCache(), locks: newKeyedMutex(),
 	}
 	for _, o := range options {
 		o(db)

@@ -17,6 +17,7 @@
 //	DeletionStore   delete messages and sessions
 //	TombstoneStore  what is left to do after a deletion
 //	ErasureStore    erase users
+//	StageStore      the state of a migration
 //
 // Services that need several stores get a type that embeds them: [PromptSource], [RecallSource], [MemoryStore],
 // [SummaryService].

@@ -1,5 +1,11 @@
 package dynamo
 
+import (
+	"context"
+
+	"github.com/throughline/throughline/internal/migration"
+)
+
 // Names that the tests of keys and of the stream converter need.
 var (
 	SessionSK      = sessionSK
@@ -19,6 +25,11 @@ var (
 	ParseCursor    = parseMessageCursor
 	FromStream     = fromStream
 )
+
+// MigrationState returns the state of the migration that requests use.
+func (db *DB) MigrationState(ctx context.Context) (migration.State, error) {
+	return db.migrationState(ctx)
+}
 
 // Position returns the cursor as the position of a page.
 func (c messageCursor) Position() string { return string(c.position()) }

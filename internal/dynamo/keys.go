@@ -46,7 +46,12 @@ const (
 	erasingSK = livePrefix + "erasing"
 
 	promptIDPrefix = "prompt_"
+
+	// migrationPK is the pk of the records about the migration of the table.
+	migrationPK = "migration"
 )
+
+var stateKey = key{migrationPK, "state"}
 
 // key is a record's primary key.
 type key struct{ pk, sk string }

@@ -11,12 +11,19 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/ratelimit"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/recall/rank"
 )
+
+// Table returns the table of a configuration, in the initial stage of its migration.
+func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
+	stage := dynamo.WithInitialStage(migration.Stage(cfg.InitialStage))
+	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, stage)...)
+}
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
 func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {

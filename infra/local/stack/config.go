@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/throughline/throughline/internal/migration"
 )
 
 // DefaultTable is the name of the table unless TABLE_NAME gives another.
@@ -185,15 +187,13 @@ func isURL(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// Stage is a stage of the migration to the shared table. This release has no migration yet, so that every table is in
-// the last stage.
+// Stage is a stage of the migration.
 type Stage string
 
-// UnmarshalText reads the one stage of this release.
+// UnmarshalText reads a stage.
 func (s *Stage) UnmarshalText(text []byte) error {
-	if string(text) != "shared" {
-		return fmt.Errorf("INITIAL_STAGE=%s: this release has no migration yet, leave it out or set INITIAL_STAGE=shared",
-			text)
+	if _, err := migration.ParseStage(string(text)); err != nil {
+		return fmt.Errorf("INITIAL_STAGE=%s: must be embedded, dual, shared-read or shared", text)
 	}
 	*s = Stage(text)
 	return nil

@@ -116,6 +116,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
 		"CURSOR_KEY": cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
+		"INITIAL_STAGE":    string(s.cfg.InitialStage),
 		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
 		// The local stack has no limits of users unless they are asked for.
 		"REQUESTS_PER_MINUTE": cmp.Or(s.cfg.Environment["REQUESTS_PER_MINUTE"], "0"),

@@ -46,7 +46,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err := start.Wait(); err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle),
+	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle),
 		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)))
 	service, err := chats(cfg, rt, db)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
@@ -22,7 +21,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	db := function.Table(cfg)
 	service, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName, dynamo.WithIdle(cfg.Triggers.Idle))
+	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle))
 	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err

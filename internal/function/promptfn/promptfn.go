@@ -27,7 +27,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	db := function.Table(cfg)
 	service, err := prompts(cfg, rt, db)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	db := dynamo.New(function.DynamoDB(cfg), cfg.TableName)
+	db := function.Table(cfg)
 	index, err := function.Indexer(cfg, db)
 	if err != nil {
 		return nil, err
