@@ -314,8 +314,8 @@ func TestExportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnExportWhoseAnswerIsLost begins an export whose first attempt is carried out and has no answer. The record of the
-// slots lives an hour longer than the slot.
+// TestAnExportWhoseAnswerIsLost begins an export whose first attempt is carried out and has no answer. The record of
+// the slots lives an hour longer than the slot.
 func TestAnExportWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	c := newSlotCase(t, 1)

@@ -60,7 +60,8 @@ type result struct {
 	Users int    `json:"users"`
 }
 
-func measure(ctx context.Context, endpoint string, moves, users int, progress func(string)) (_ bench.Result, err error) {
+func measure(ctx context.Context, endpoint string, moves, users int, progress func(string),
+) (_ bench.Result, err error) {
 	folder, err := os.MkdirTemp("", "moves")
 	if err != nil {
 		return nil, err
@@ -109,13 +110,14 @@ func (r *row) play(ctx context.Context, base, name string, moves, users int) err
 }
 
 var said = []map[string]any{
-	{"role": "user", "content": "My left knee hurts when I squat below parallel. I moved to the garage, so I have bands only."},
+	{"role": "user", "content": "My left knee hurts when I squat below parallel. " +
+		"I moved to the garage, so I have bands only."},
 	{"role": "assistant", "content": "Then we keep the squats high and add banded glute bridges."},
 	{"role": "user", "content": "Good. Remind me on Friday to send you the video of the last set."},
 }
 
-// move lets a user talk to the coach and then write in the program designer. It returns the time from the answer to that
-// until the coach's session has a summary of all that was said.
+// move lets a user talk to the coach and then write in the program designer. It returns the time from the answer to
+// that until the coach's session has a summary of all that was said.
 func move(ctx context.Context, base, user string) (time.Duration, error) {
 	api, err := client.New(base).As(ctx, user)
 	if err != nil {
