@@ -66,18 +66,19 @@ embeddings-check: $(MODEL)/.stamp ## Check the embedding model's server, and pri
 
 # ---- Check
 
-# lint vets the code, so test does not. The Lambda emulator comes in a Python wheel, so its tests are part of e2e.
+# lint vets the code, so test does not. The Lambda emulator and the engine of the state machine come in Python wheels, so
+# their tests are part of e2e.
 .PHONY: test
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
-	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e | \
+	@{ go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine | \
 	    CGO_ENABLED=1 xargs go test -json -race -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
 e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions under the Lambda emulator
 	@tools/need go java npm
-	@go list ./... | grep -e /infra/rie -e /infra/e2e | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
+	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: fuzz
@@ -219,7 +220,7 @@ $(BIN)/strict: $(wildcard tools/strict/*.go)
 
 $(VENV)/.stamp: tools/requirements.txt
 	@tools/need python
-	@echo "installing the SAM CLI, cfn-lint and schemathesis"
+	@echo "installing the SAM CLI, cfn-lint, moto and schemathesis"
 	@rm -rf $(VENV) && python3 -m venv $(VENV)
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/requirements.txt
 	@touch $@

@@ -143,6 +143,7 @@ func requirements(t *testing.T, file string) map[string]string {
 	versions := map[string]string{}
 	for line := range strings.Lines(string(read(t, file))) {
 		if name, version, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), ` \`), "=="); ok && name[0] != '#' {
+			name, _, _ = strings.Cut(name, "[") // the extras of the package
 			versions[name] = version
 		}
 	}
