@@ -22,7 +22,7 @@ const (
 // Placement is where the messages of a session are stored while an app migrates from embedded arrays.
 type Placement string
 
-// The placements of a session. A session that Throughline creates is Shared.
+// The placements of a session (docs/adr/0023): in an array inside the app's record, in both, and in the shared store.
 const (
 	Embedded Placement = "embedded"
 	Dual     Placement = "dual"
@@ -94,7 +94,12 @@ type Session struct {
 	Indexed    Watermark
 	Extracted  Watermark
 
-	Placement  Placement
+	Placement Placement
+	// Entries is how many entries the array of an embedded or dual session has. It is negative where there is no array.
+	Entries int
+	// EmbeddedSeq is the seq of the last message of a dual session that only the array has.
+	EmbeddedSeq int
+	// Version counts the writes. It is 0 for an app's own record, which Throughline has not changed.
 	Version    int64
 	Generation int64
 	// DueAt is when the sweep has to work on the session. It is zero if all messages are covered.

@@ -23,8 +23,8 @@ const (
 	attrMode          = "mode"
 	attrMetadata      = "metadata"
 	attrAwaitsAnswer  = "awaitsAnswer" // only where it is true
-	// attrSessionCreatedAt is in epoch milliseconds. It tells a session from a deleted one of the same id, whose
-	// messages an index may still show.
+	// attrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It tells the session from a
+	// deleted one of the same id, whose messages an index may still show.
 	attrSessionCreatedAt = "sessionCreatedAtMs"
 
 	// Sessions.
@@ -40,6 +40,8 @@ const (
 	attrLeftAt             = "leftAt"
 	attrSessionCompletedAt = "sessionCompletedAt"
 	attrPlacement          = "placement"
+	attrEmbeddedSeq        = "embeddedSeq"
+	attrOutgrown           = "outgrown"
 	attrVersion            = "version"
 	attrSummarizedSeq      = "summarizedSeq"
 	attrSummarizedAt       = "summarizedAt" // the time of the message of summarizedSeq
@@ -57,6 +59,12 @@ const (
 	// attrClaimedVersion is the version of the record when a worker claimed it, and is there while the claim lasts.
 	attrClaimedVersion = "claimedVersion"
 	attrFailures       = "failures" // since work on the record last succeeded
+
+	// Sessions of an app that migrates (docs/adr/0023).
+	attrMessages  = "messages"    // the array in the attributes, and the one that is parked
+	attrOwn       = "throughline" // what an embedded session's record holds of ours
+	attrAppValues = "appValues"
+	attrOrigin    = "origin"
 
 	// A session's copy of its summary.
 	attrSummary           = "summary"

@@ -37,12 +37,21 @@ func (r recordSet) index(user conversation.UserID) string {
 }
 
 // current returns a user's record unless it is absent or of an earlier generation. Records of an earlier generation are
-// what an unfinished erasure has still to delete.
+// what an unfinished erasure has still to delete. An app's own session has no generation: an erasure deletes it as long
+// as it is not done.
 func (r recordSet) current(user conversation.UserID, k key) (item, bool) {
-	if it, ok := r[k]; ok && it.int64(attrGeneration) >= r.generation(user) {
-		return it, true
+	it, ok := r[k]
+	switch {
+	case !ok:
+	case IsSessionKey(k.sk) && !it.has(attrPlacement):
+		ok = !r[generationKey(user)].bool(attrErasing)
+	default:
+		ok = it.int64(attrGeneration) >= r.generation(user)
 	}
-	return nil, false
+	if !ok {
+		return nil, false
+	}
+	return it, true
 }
 
 func generationKey(user conversation.UserID) key { return key{partition(user), generationSK} }

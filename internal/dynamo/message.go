@@ -209,14 +209,6 @@ func decodeMessage(it item) (m conversation.Message, ok bool) {
 	}, true
 }
 
-// sessionCreatedAt returns when the session of a message or a stored prompt was created.
-func sessionCreatedAt(it item) time.Time {
-	if !it.has(attrSessionCreatedAt) {
-		return time.Time{}
-	}
-	return time.UnixMilli(it.int64(attrSessionCreatedAt)).UTC()
-}
-
 // isOf is the condition that a record belongs to this session, and not to an earlier or later one of the same id.
 func isOf(s conversation.Session) expression.ConditionBuilder {
 	return field(attrSessionCreatedAt).Equal(value(intAttr(s.CreatedAt.UnixMilli())))

@@ -60,8 +60,7 @@ func (r *SessionReader) sessionAt(ctx context.Context, user conversation.UserID,
 		return conversation.Session{}, err
 	}
 	for _, k := range keys {
-		it, _ := records.current(user, k)
-		if session, ok := decodeSession(it); ok {
+		if session, ok := records.session(user, k); ok {
 			r.db.cache.saveSession(user, session)
 			return session, nil
 		}
@@ -91,8 +90,7 @@ func (r *SessionReader) Open(ctx context.Context, user conversation.UserID, cont
 	if err != nil {
 		return conversation.Session{}, longterm.Access{}, err
 	}
-	it, _ := records.current(user, k)
-	session, ok := decodeSession(it)
+	session, ok := records.session(user, k)
 	if !ok {
 		return conversation.Session{}, longterm.Access{}, fault.Missing("session")
 	}

@@ -216,9 +216,9 @@ func (l *sessionList) readRecords(ctx context.Context, indexed []item) error {
 		return err
 	}
 	for i, k := range keys {
-		it, _ := records.current(l.user, k)
-		if session, ok := decodeSession(it); ok && l.matches(session) {
-			l.rows = append(l.rows, sessionRow{indexed[i].string(attrActiveAt), k.sk, l.fresh[k.sk], session, it.size()})
+		if session, ok := records.session(l.user, k); ok && l.matches(session) {
+			size := records[k].size()
+			l.rows = append(l.rows, sessionRow{indexed[i].string(attrActiveAt), k.sk, l.fresh[k.sk], session, size})
 		}
 	}
 	return nil

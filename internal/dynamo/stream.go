@@ -79,7 +79,7 @@ func sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation
 		return nil, err
 	}
 	s, ok := decodeSession(it)
-	if !ok {
+	if !ok || s.Placement == conversation.Embedded {
 		return nil, nil //nolint:nilnil // no session is an answer here
 	}
 	return &s, nil

@@ -159,8 +159,7 @@ func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, t
 	if err != nil {
 		return turn, err
 	}
-	it, _ := records.current(user, sessionKey)
-	session, ok := decodeSession(it)
+	session, ok := records.session(user, sessionKey)
 	if !ok {
 		return turn, fault.Missing("session")
 	}

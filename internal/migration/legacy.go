@@ -105,7 +105,7 @@ func (d *decoder) before(entries []any) time.Time {
 		if _, own := d.ownTime(fields); own {
 			break
 		}
-		if at, known := timeOf(fields[fieldTime]); known {
+		if at, known := TimeOf(fields[fieldTime]); known {
 			if untimed == 0 {
 				return time.Time{}
 			}
@@ -175,7 +175,7 @@ func (d *decoder) message(fields map[string]any) conversation.Message {
 
 // increasing returns the time of the next message from the value of its entry.
 func (d *decoder) increasing(v any) time.Time {
-	if at, known := timeOf(v); known && at.After(d.last) {
+	if at, known := TimeOf(v); known && at.After(d.last) {
 		return at
 	}
 	return d.last.Add(time.Millisecond)

@@ -99,8 +99,8 @@ var (
 	plain = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"}
 )
 
-// timeOf reads the time of an entry, to the millisecond: a number, a text of a number, or an ISO time.
-func timeOf(v any) (time.Time, bool) {
+// TimeOf reads the time of an entry, to the millisecond: a number, a text of a number, or an ISO time.
+func TimeOf(v any) (time.Time, bool) {
 	at, ok := exactTime(v)
 	if at = conversation.Milliseconds(at); !ok || !inRange(at) {
 		return time.Time{}, false
