@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -33,15 +32,16 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, base string) (err error) {
-	if !answers(ctx, base) {
-		stack, folder, serr := start(ctx)
-		if serr != nil {
-			return serr
-		}
-		defer func() { err = errors.Join(err, stack.Stop(), os.RemoveAll(folder)) }()
-		base = stack.Base
+func run(ctx context.Context, base string) error {
+	if answers(ctx, base) {
+		return tell(ctx, base)
 	}
+	fmt.Println("no stack is running: starting a fresh one")
+	return launch.With(ctx, nil, func(stack *launch.Stack) error { return tell(ctx, stack.Base) })
+}
+
+// tell plays the story at a stack.
+func tell(ctx context.Context, base string) error {
 	s := &story{api: client.New(base), out: os.Stdout, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
 	if err := s.play(ctx); err != nil {
 		return err
@@ -54,18 +54,4 @@ func answers(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return client.New(base).Do(ctx, http.MethodGet, "/healthz", nil, nil) == nil
-}
-
-func start(ctx context.Context) (*launch.Stack, string, error) {
-	fmt.Println("no stack is running: starting a fresh one")
-	folder, err := os.MkdirTemp("", "throughline-demo-")
-	if err != nil {
-		return nil, "", fmt.Errorf("make folder: %w", err)
-	}
-	program, err := launch.Build(ctx, folder)
-	if err != nil {
-		return nil, folder, err
-	}
-	stack, err := launch.Start(ctx, program, os.Stderr)
-	return stack, folder, err
 }

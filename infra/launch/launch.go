@@ -102,6 +102,25 @@ func Start(ctx context.Context, program string, stderr io.Writer, environment ..
 	return s, nil
 }
 
+// With builds a stack, starts it, calls do and stops it. The environment is that of Start.
+func With(ctx context.Context, environment []string, do func(*Stack) error) (err error) {
+	folder, err := os.MkdirTemp("", "throughline-")
+	if err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	program, err := Build(ctx, folder)
+	if err != nil {
+		return err
+	}
+	stack, err := Start(ctx, program, os.Stderr, environment...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stack.Stop()) }()
+	return do(stack)
+}
+
 func (s *Stack) awaitReady(ctx context.Context, lines <-chan string) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()

@@ -180,8 +180,9 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		Messages: []llm.Message{{Role: "system", Content: system}, {Role: "user", Content: in.render()}},
 		Schema:   form, MaxTokens: 400, User: llm.EndUser(string(user)),
 	})
-	// What an answer of no use has cost counts too.
-	if counted := s.Quota.Spend(ctx, user, in.generation, out.Usage.TotalTokens); counted != nil {
+	// What an answer of no use has cost counts too, and so does one whose time is over.
+	counted := s.Quota.Spend(context.WithoutCancel(ctx), user, in.generation, out.Usage.TotalTokens)
+	if counted != nil {
 		s.Report(ctx, "count tokens", counted)
 	}
 	if err != nil {

@@ -29,9 +29,12 @@ func (q *fakeQuota) Reset(context.Context, conversation.UserID) (time.Time, erro
 	return q.reset, q.fail
 }
 
-func (q *fakeQuota) Spend(_ context.Context, user conversation.UserID, generation int64, tokens int) error {
+func (q *fakeQuota) Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	q.spent = append(q.spent, fmt.Sprint(user, " ", generation, " ", tokens))
 	return q.fail
 }
@@ -102,24 +105,32 @@ func TestTheSweepWaitsForTheQuota(t *testing.T) {
 // useless answers with what is no summary, at a price.
 type useless struct{ err error }
 
-func (u useless) Complete(context.Context, llm.Request) (llm.Completion, error) {
+// errLate has the answer come when the time for it is over.
+var errLate = errors.New("late")
+
+func (u useless) Complete(ctx context.Context, _ llm.Request) (llm.Completion, error) {
+	if errors.Is(u.err, errLate) {
+		<-ctx.Done()
+	}
 	return llm.Completion{Text: "{", Usage: llm.Usage{TotalTokens: 900}}, u.err
 }
 
 func TestUselessAnswersAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]error{
-		"not JSON": nil, "no room": fault.New(fault.Unavailable, "the model spent its tokens"),
+		"not JSON": nil, "no room": fault.New(fault.Unavailable, "the model spent its tokens"), "late": errLate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFake()
-			s := f.service()
-			s.Model = useless{failure}
-			consume(t, s, f.say("s", "a", "b", "c", "d"))
-			if spent := fmt.Sprint(f.quota.spent); spent != "[ann 1 900]" {
-				t.Errorf("spent %s", spent)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				s := f.service()
+				s.Model = useless{failure}
+				consume(t, s, f.say("s", "a", "b", "c", "d"))
+				if spent := fmt.Sprint(f.quota.spent); spent != "[ann 1 900]" {
+					t.Errorf("spent %s", spent)
+				}
+			})
 		})
 	}
 }

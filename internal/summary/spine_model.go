@@ -52,8 +52,9 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 		},
 		Schema: &spineSchema, MaxTokens: spineTokens, User: llm.EndUser(string(user)),
 	})
-	// What an answer of no use has cost counts too.
-	if counted := s.Quota.Spend(ctx, user, due.Generation, out.Usage.TotalTokens); counted != nil {
+	// What an answer of no use has cost counts too, and so does one whose time is over.
+	counted := s.Quota.Spend(context.WithoutCancel(ctx), user, due.Generation, out.Usage.TotalTokens)
+	if counted != nil {
 		s.Report(ctx, "count tokens", counted)
 	}
 	if err != nil {

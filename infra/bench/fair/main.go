@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -70,39 +69,30 @@ type result struct {
 
 func measure(
 	ctx context.Context, endpoint string, rounds int, slice time.Duration, progress func(string),
-) (_ bench.Result, err error) {
-	folder, err := os.MkdirTemp("", "fair")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	program, err := launch.Build(ctx, folder)
-	if err != nil {
-		return nil, err
-	}
-	stack, err := launch.Start(ctx, program, os.Stderr, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint,
-		fmt.Sprint("REQUESTS_PER_MINUTE=", limit), "LOG_LEVEL=ERROR")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, stack.Stop()) }()
+) (bench.Result, error) {
 	out := result{}
 	for _, l := range loads {
 		out.Rows = append(out.Rows, &row{Load: l.name})
 	}
-	for round := range rounds {
-		// Each slice has users of its own, so that no session grows and no minute of one counts for the next.
-		for i, l := range loads {
-			progress(fmt.Sprintf("round %d of %d: %s", round+1, rounds, l.name))
-			if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint(round, "-", i), l, slice); err != nil {
-				return nil, err
+	environment := []string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, fmt.Sprint("REQUESTS_PER_MINUTE=", limit), "LOG_LEVEL=ERROR",
+	}
+	err := launch.With(ctx, environment, func(stack *launch.Stack) error {
+		for round := range rounds {
+			// Each slice has users of its own, so that no session grows and no minute of one counts for the next.
+			for i, l := range loads {
+				progress(fmt.Sprintf("round %d of %d: %s", round+1, rounds, l.name))
+				if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint(round, "-", i), l, slice); err != nil {
+					return err
+				}
 			}
 		}
-	}
+		return nil
+	})
 	for _, r := range out.Rows {
 		r.Appends, r.Median, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
 	}
-	return out, nil
+	return out, err
 }
 
 // play measures one slice.

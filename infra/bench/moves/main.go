@@ -8,11 +8,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -60,34 +58,25 @@ type result struct {
 	Users int    `json:"users"`
 }
 
-func measure(ctx context.Context, endpoint string, moves, users int, progress func(string),
-) (_ bench.Result, err error) {
-	folder, err := os.MkdirTemp("", "moves")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	program, err := launch.Build(ctx, folder)
-	if err != nil {
-		return nil, err
-	}
-	stack, err := launch.Start(ctx, program, os.Stderr, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint, "LOG_LEVEL=ERROR")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, stack.Stop()) }()
+func measure(
+	ctx context.Context, endpoint string, moves, users int, progress func(string),
+) (bench.Result, error) {
 	out := result{Users: users, Rows: []*row{{Model: "answers at once"}, {Model: fmt.Sprint("takes ", slowModel)}}}
-	for i, latency := range []time.Duration{0, slowModel} {
-		progress(fmt.Sprintf("%d moves, the model %s", moves, out.Rows[i].Model))
-		faults := map[string]any{"openai": map[string]any{"latencyMs": latency.Milliseconds()}}
-		if err := client.New(stack.Base).Do(ctx, http.MethodPost, "/dev/faults", faults, nil); err != nil {
-			return nil, err
+	environment := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "LOG_LEVEL=ERROR"}
+	err := launch.With(ctx, environment, func(stack *launch.Stack) error {
+		for i, latency := range []time.Duration{0, slowModel} {
+			progress(fmt.Sprintf("%d moves, the model %s", moves, out.Rows[i].Model))
+			faults := map[string]any{"openai": map[string]any{"latencyMs": latency.Milliseconds()}}
+			if err := client.New(stack.Base).Do(ctx, http.MethodPost, "/dev/faults", faults, nil); err != nil {
+				return err
+			}
+			if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint("mover-", i), moves, users); err != nil {
+				return err
+			}
 		}
-		if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint("mover-", i), moves, users); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // play measures moves, each by a user of its own, some at a time.
