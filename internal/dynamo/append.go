@@ -90,7 +90,7 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 	}
 	b := a.db.backoff()
 	for conflicts := 0; ; conflicts++ {
-		attempt, err := a.newAttempt(session)
+		attempt, err := a.newAttempt(ctx, session)
 		if err != nil {
 			return out, nil, failed(op, err)
 		}
@@ -99,13 +99,18 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		if !stored && b.ambiguous {
 			stored, err = a.isStored(ctx, attempt, err)
 		}
+		if !stored && isTooLarge(err) && attempt.after == conversation.Dual {
+			if session, err = a.move(ctx, conversation.Shared, true); err == nil {
+				continue
+			}
+		}
 		if stored || err != nil {
 			if conflicts == 0 && err == nil {
 				a.db.cache.saveSession(a.user, attempt.result.Session)
 			} else {
 				a.db.cache.removeSession(a.user, a.sessionID)
 			}
-			return attempt.result, nil, err
+			return attempt.result, nil, tooLarge(err, attempt.after)
 		}
 		if existing, failed := failures.existing(attempt.recordPlace); failed {
 			return attempt.result, existing, nil
@@ -135,42 +140,60 @@ func (a *appender) checkGuards(attempt appendAttempt, failures *conditionFailure
 type appendAttempt struct {
 	tx     *transaction
 	result conversation.Appended
+	// after is the placement of the session after the append.
+	after conversation.Placement
 	// recordPlace is -1 without an idempotency key. guardPlaces are those of the guards.
 	sessionPlace, recordPlace int
 	guardPlaces               []int
 }
 
-func (a *appender) newAttempt(session conversation.Session) (appendAttempt, error) {
+// newAttempt returns the transaction that appends to the session where it should be. It moves the session first, where
+// the transaction cannot bring it there.
+func (a *appender) newAttempt(ctx context.Context, session conversation.Session) (appendAttempt, error) {
 	if a.of != nil && !session.IsSame(*a.of) {
 		return appendAttempt{}, fault.Missing("session")
 	}
-	messages, after := session.Extend(a.messages, a.now)
-	after.Summary = nil
-	try := appendAttempt{
-		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after},
-		recordPlace: -1,
+	r, err := a.route(ctx, session)
+	if err != nil {
+		return appendAttempt{}, err
 	}
-	sk, ok := sessionSK(session.Context, session.ID)
-	if !ok || session.Placement != conversation.Shared {
-		return try, errInvalidKey
-	}
-	k := key{partition(a.user), sk}
-	change := setDueIfNone(setCounters(a.user, after), k, a.db.dueAfterIdle())
-	try.sessionPlace = try.tx.update(k, change, isUnchanged(session))
+	messages, after := r.session.Extend(a.messages, a.now)
+	after = r.extended(after, len(messages))
 	for i := range messages {
 		at := messages[i].Timestamp
 		messages[i].ID = messageID(a.user, at, newShortID(at, newRandomDigits(a.db.random)))
-		it, err := encodeMessage(a.user, session, messages[i])
-		if err != nil {
-			return try, err
+	}
+	try := appendAttempt{
+		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after},
+		after: after.Placement, recordPlace: -1,
+	}
+	sk, ok := sessionSK(session.Context, session.ID)
+	if !ok {
+		return try, errInvalidKey
+	}
+	k := key{partition(a.user), sk}
+	u, isAsRead, err := r.update(a.user, k, after, messages, a.db.dueAfterIdle())
+	if err != nil {
+		return try, err
+	}
+	try.sessionPlace = try.tx.update(k, u, isAsRead)
+	if after.Placement != conversation.Embedded {
+		for _, m := range messages {
+			it, err := encodeMessage(a.user, after, m)
+			if err != nil {
+				return try, err
+			}
+			try.tx.put(it, notExists())
 		}
-		try.tx.put(it, notExists())
 	}
 	if a.addRecord != nil {
 		try.recordPlace = a.addRecord(try.tx, k, try.result)
 	}
 	for _, g := range a.guards {
-		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, session))
+		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, r.session))
+	}
+	if r.record != nil {
+		try.tx.check(generationKey(a.user), isGeneration(after.Generation))
 	}
 	return try, nil
 }
@@ -178,9 +201,15 @@ func (a *appender) newAttempt(session conversation.Session) (appendAttempt, erro
 // isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the
 // random part of its message ids, so a message with such an id is its own. Where it is not stored, err stays.
 func (a *appender) isStored(ctx context.Context, try appendAttempt, err error) (bool, error) {
-	sk, _ := parseMessageID(a.user, try.result.Messages[0].ID)
-	records, readErr := a.db.settle(ctx, "append messages", key{partition(a.user), sk})
-	if len(records) > 0 {
+	first := try.result.Messages[0]
+	sk, _ := parseMessageID(a.user, first.ID)
+	session, _ := sessionSK(first.Context, first.SessionID)
+	keys := []key{{partition(a.user), sk}}
+	if try.after != conversation.Shared {
+		keys = append(keys, key{partition(a.user), session})
+	}
+	records, readErr := a.db.settle(ctx, "append messages", keys...)
+	if _, _, ok := records.message(a.user, session, sk); ok {
 		return true, nil
 	}
 	return false, cmp.Or(err, readErr)
@@ -191,11 +220,9 @@ func (a *appender) isStored(ctx context.Context, try appendAttempt, err error) (
 func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures *conditionFailures,
 ) (conversation.Session, error) {
 	it, _ := failures.existing(try.sessionPlace)
-	if session, ok := decodeSession(it); ok {
-		return session, nil
+	session, ok := decodeSession(it)
+	if !ok || isAppsOwn(session) { // whose generation is not in the record
+		return a.sessions.Session(ctx, a.user, a.sessionID)
 	}
-	if it != nil { // the app's own record, which is not migrated
-		return conversation.Session{}, fault.Missing("session")
-	}
-	return a.sessions.Session(ctx, a.user, a.sessionID)
+	return session, nil
 }

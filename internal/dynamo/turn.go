@@ -164,20 +164,25 @@ func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, t
 		return turn, fault.Missing("session")
 	}
 	turn.Session = withCountersOf(session, record)
-	question := records[keys[len(keys)-1]]
-	if turn.Message, ok = decodeMessage(question); !ok || !isMessageOf(question, session) {
+	question, _, ok := records.message(user, sessionKey.sk, keys[len(keys)-1].sk)
+	if !ok || question.Generation != session.Generation || !question.SessionCreatedAt.Equal(session.CreatedAt) {
 		return turn, fault.Missing("message")
 	}
+	turn.Message = question
 	return turn, nil
 }
 
 func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record item) (*conversation.Message, error) {
-	k := key{partition(user), record.string(attrAnswerSK)}
-	records, err := s.db.read(ctx, "read answer", k)
+	sk, session := record.string(attrAnswerSK), record.string(attrSessionSK)
+	keys := []key{{partition(user), sk}}
+	if session != "" {
+		keys = append(keys, key{partition(user), session})
+	}
+	records, err := s.db.readCurrent(ctx, "read answer", user, keys...)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := decodeMessage(records[k])
+	m, _, ok := records.message(user, session, sk)
 	if !ok {
 		return nil, fault.Missing("message")
 	}
