@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
+	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/store/storebench"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -213,9 +214,11 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 		if err != nil {
 			return nil, err
 		}
-		cfg.DynamoDBEndpoint, err = b.serve(&meteredTable{
-			tally: b.tally, function: name, client: b.client, engine: httputil.NewSingleHostReverseProxy(engine),
-			table: capacity.TableOf(dynamo.CreateTableInput(table)),
+		cfg.DynamoDBEndpoint, err = b.serve(&meter.Proxy{
+			Table: capacity.TableOf(dynamo.CreateTableInput(table)), Client: b.client,
+			Engine: httputil.NewSingleHostReverseProxy(engine), Add: func(u capacity.Units) {
+				b.add(name, Use{DynamoDBCalls: 1, ReadUnits: u.Read, WriteUnits: u.Write})
+			},
 		})
 		if err != nil {
 			return nil, err
