@@ -39,6 +39,9 @@ type DB struct {
 	slots         int
 	longestAnswer time.Duration
 
+	// countTokens counts the tokens of messages that the app wrote. It is nil where nobody does.
+	countTokens func(string) int
+
 	cache  *sessionCache
 	stages *stageCache
 	locks  *keyedMutex // of the sessions that are being appended to
@@ -56,6 +59,9 @@ func WithRandom(r io.Reader) Option { return func(db *DB) { db.random = r } }
 // WithIdle sets how long after its first message without a summary a session falls due for the sweep. The default is
 // 15 minutes.
 func WithIdle(d time.Duration) Option { return func(db *DB) { db.idle = d } }
+
+// WithTokens sets what counts the tokens of messages that the app wrote, when they are moved to the shared store.
+func WithTokens(count func(string) int) Option { return func(db *DB) { db.countTokens = count } }
 
 const (
 	defaultIdle    = 15 * time.Minute

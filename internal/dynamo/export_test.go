@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -29,6 +30,14 @@ var (
 // MigrationState returns the state of the migration that requests use.
 func (db *DB) MigrationState(ctx context.Context) (migration.State, error) {
 	return db.migrationState(ctx)
+}
+
+// Move moves a session as the job does.
+func (db *DB) Move(ctx context.Context, user conversation.UserID, id string, to conversation.Placement,
+) (migration.Work, error) {
+	m := &mover{db: db, user: user, id: id, byJob: true, backoff: db.backoff()}
+	err := m.move(ctx, to)
+	return m.work, err
 }
 
 // Position returns the cursor as the position of a page.

@@ -194,7 +194,8 @@ func countControls(text string) (n int) {
 
 // with returns a copy of the item with other's attributes added to it or replacing its own.
 func (it item) with(other item) item {
-	out := maps.Clone(it)
+	out := make(item, len(it)+len(other))
+	maps.Copy(out, it)
 	maps.Copy(out, other)
 	return out
 }

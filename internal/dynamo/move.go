@@ -2,13 +2,245 @@ package dynamo
 
 import (
 	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
 )
 
-// move moves a session to a placement, one step at a time as docs/adr/0023 says. outgrown says that the array has no
-// room for another message.
-func (db *DB) move(context.Context, conversation.UserID, string, conversation.Placement, bool) error {
-	return fault.New(fault.Unavailable, "sessions cannot be moved yet")
+// originBackfill marks what the migration writes. The stream mappings leave such records out.
+const originBackfill = "backfill"
+
+// mover moves one session between its placements (docs/adr/0023). A move is a number of steps. Each step can be
+// repeated, and ends in one transaction that is conditioned on the session as it was read.
+type mover struct {
+	db   *DB
+	user conversation.UserID
+	id   string
+	// byJob marks the session's record, so that no function works on the session because of the move.
+	byJob bool
+	// outgrown says that the array has no room for another message.
+	outgrown bool
+	backoff  *backoff
+	work     migration.Work
 }
+
+// move moves a session to a placement. One that cannot be moved stays where it is. outgrown says that the array has no
+// room for another message.
+func (db *DB) move(ctx context.Context, user conversation.UserID, sessionID string, to conversation.Placement,
+	outgrown bool,
+) error {
+	m := &mover{db: db, user: user, id: sessionID, outgrown: outgrown, backoff: db.backoff()}
+	err := m.move(ctx, to)
+	if _, ok := migration.ReasonOf(err); ok {
+		return nil
+	}
+	return err
+}
+
+const opMove = "move session"
+
+// move takes steps until the session has the placement. It returns a migration.Unmovable error for a session that
+// cannot have it.
+func (m *mover) move(ctx context.Context, to conversation.Placement) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	defer m.db.cache.removeSession(m.user, m.id)
+	for {
+		it, session, err := m.read(ctx)
+		if err != nil {
+			return err
+		}
+		t, isLast, err := m.step(ctx, it, session, to)
+		if err != nil || t == nil {
+			return err
+		}
+		t.check(generationKey(m.user), isGeneration(session.Generation))
+		failures, err := m.commit(ctx, t)
+		switch {
+		case isTooLarge(err):
+			return errTooLarge
+		case err != nil:
+			return err
+		case failures == nil && isLast:
+			return nil
+		case failures != nil:
+			if err := m.backoff.afterConflict(ctx); err != nil {
+				return failed(opMove, err)
+			}
+		}
+	}
+}
+
+func (m *mover) commit(ctx context.Context, t *transaction) (*conditionFailures, error) {
+	before := m.backoff.failures
+	failures, err := m.db.commit(ctx, opMove, t, m.backoff)
+	m.work.Throttles += m.backoff.failures - before
+	m.work.Writes += len(t.items)
+	return failures, err
+}
+
+// read reads the session's record. The keys of all contexts are asked for: two sessions of one id cannot be told apart
+// by the API.
+func (m *mover) read(ctx context.Context) (it item, session conversation.Session, err error) {
+	keys := sessionKeys(m.user, m.id)
+	records, err := m.db.readCurrent(ctx, opMove, m.user, keys...)
+	if err != nil {
+		return nil, session, err
+	}
+	for _, k := range keys {
+		s, ok := records.session(m.user, k)
+		if !ok {
+			continue
+		}
+		if it != nil {
+			return nil, session, migration.Unmovable("the user has another session of this id in " + s.Context)
+		}
+		it, session = records[k], s
+	}
+	if it == nil {
+		return nil, session, fault.Missing("session")
+	}
+	return it, session, nil
+}
+
+// step returns the transaction of the next step, and whether it is the last one. It is nil where the session has the
+// placement.
+func (m *mover) step(ctx context.Context, it item, s conversation.Session, to conversation.Placement,
+) (t *transaction, isLast bool, err error) {
+	isDual := s.Placement == conversation.Dual
+	switch {
+	case isDual && s.Entries != s.MessageCount:
+		t, err = m.adopt(ctx, it, s)
+		return t, false, err
+	case s.Placement == to && (!isDual || s.EmbeddedSeq == 0):
+		return nil, true, nil
+	case s.Placement == conversation.Embedded:
+		t, err = m.leaveEmbedded(ctx, it, s)
+		return t, to == conversation.Dual, err
+	case s.Placement == conversation.Shared:
+		t, err = m.unpark(ctx, it, s)
+		return t, to == conversation.Dual, err
+	case to == conversation.Embedded:
+		return m.toEmbedded(it, s), true, nil
+	}
+	if s.EmbeddedSeq > 0 {
+		messages, _ := m.decode(it, s)
+		messages = slices.DeleteFunc(messages, func(v conversation.Message) bool { return v.Seq > s.EmbeddedSeq })
+		if err := m.copy(ctx, s, messages); err != nil {
+			return nil, false, err
+		}
+	}
+	if to == conversation.Dual {
+		t = m.db.transaction()
+		t.update(keyOf(it), m.marked(m.versioned(s).Remove(field(attrEmbeddedSeq))), isUnchanged(s))
+		return t, true, nil
+	}
+	return m.park(it, s), true, nil
+}
+
+func (m *mover) decode(it item, s conversation.Session) ([]conversation.Message, []migration.Problem) {
+	var entries []any
+	if err := attributevalue.UnmarshalList(it.array(), &entries); err != nil {
+		return nil, []migration.Problem{{Reason: "the entries cannot be read"}}
+	}
+	return migration.Decode(s, entries, messageIDs(m.user))
+}
+
+// versioned returns the update that raises the session's version.
+func (m *mover) versioned(s conversation.Session) expression.UpdateBuilder {
+	return expression.Set(field(attrVersion), value(intAttr(s.Version+1)))
+}
+
+// marked adds the mark of the job to an update of the session.
+func (m *mover) marked(u expression.UpdateBuilder) expression.UpdateBuilder {
+	return setOrRemove(u, attrOrigin, stringAttr(originBackfill), m.byJob)
+}
+
+// leaveEmbedded copies the messages of an embedded session and returns the transaction that makes it dual.
+func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Session) (*transaction, error) {
+	if s.Entries == notAnArray {
+		return nil, migration.Unmovable("the attributes have no list of messages")
+	}
+	messages, problems := m.decode(it, s)
+	if len(problems) > 0 {
+		return nil, migration.Unmovable(fmt.Sprintf("entry %d of the messages: %s (and %d more)",
+			problems[0].Index, problems[0].Reason, len(problems)-1))
+	}
+	if err := m.copy(ctx, s, messages); err != nil {
+		return nil, err
+	}
+	after := s
+	after.Placement, after.EmbeddedSeq = conversation.Dual, 0
+	after.Version++
+	top := sharedAttributes(m.user, after)
+	if m.byJob {
+		top[attrOrigin] = stringAttr(originBackfill)
+	}
+	u, isSame, err := leaveArray(it, after, top)
+	if err != nil {
+		return nil, err
+	}
+	if s.Entries < 0 {
+		u = setEntries(u, it, []types.AttributeValue{})
+	}
+	t := m.db.transaction()
+	t.update(keyOf(it), u, isUnchanged(s).And(isSame))
+	return t, nil
+}
+
+// toEmbedded returns the transaction that makes a dual session embedded. Its record leaves the indexes. What
+// Throughline knows of the session moves into one attribute, and the app's values go back to their places.
+func (m *mover) toEmbedded(it item, s conversation.Session) *transaction {
+	own, apps := item{}, it.nested(attrAppValues).with(nil)
+	u := expression.Set(field(attrPlacement), value(stringAttr(string(conversation.Embedded))))
+	for _, name := range slices.Concat(keptAttributes, derivedAttributes) {
+		if it.has(name) && slices.Contains(keptAttributes, name) {
+			own[name] = it[name]
+		}
+		if apps.has(name) {
+			u = u.Set(field(name), value(apps[name]))
+			delete(apps, name)
+		} else if it.has(name) {
+			u = u.Remove(field(name))
+		}
+	}
+	if apps.has(attrEntityType) {
+		u = u.Set(field(attrEntityType), value(apps[attrEntityType]))
+		delete(apps, attrEntityType)
+	}
+	own[attrVersion] = intAttr(s.Version + 1)
+	u = setOrRemove(u, attrAppValues, apps.attribute(), len(apps) > 0).Set(field(attrOwn), value(own.attribute()))
+	t := m.db.transaction()
+	t.update(keyOf(it), u, isUnchanged(s))
+	return t
+}
+
+// park returns the transaction that makes a dual session shared. The array moves to a record of its own, so that later
+// writes of the session do not rewrite it.
+func (m *mover) park(it item, s conversation.Session) *transaction {
+	t := m.db.transaction()
+	u := m.versioned(s).Set(field(attrPlacement), value(stringAttr(string(conversation.Shared)))).
+		Remove(field(attrEmbeddedSeq)).Remove(field(arrayPath))
+	if m.outgrown {
+		u = u.Set(field(attrOutgrown), value(boolAttr(true)))
+	}
+	t.update(keyOf(it), m.marked(u), isUnchanged(s))
+	if array := it.array(); len(array) > 0 {
+		parked := parkedKey(keyOf(it)).attributes()
+		parked[attrMessages] = &types.AttributeValueMemberL{Value: array}
+		parked[attrGeneration] = intAttr(s.Generation)
+		parked[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
+		t.replace(parked)
+	}
+	return t
+}
+
+// parkedKey is the key of the parked array of a session.
+func parkedKey(session key) key { return key{session.pk, parkedPrefix + session.sk} }

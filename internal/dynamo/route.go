@@ -3,7 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,15 +139,24 @@ func leaveArray(record item, after conversation.Session, top item,
 	all[attrPlacement] = stringAttr(string(after.Placement))
 	all[attrGeneration] = intAttr(after.Generation)
 	isAsRead = exists()
-	apps := item{}
-	for name, v := range all {
-		u = u.Set(field(name), value(v))
+	apps := record.nested(attrAppValues).with(nil)
+	keep := func(name string) {
 		was, known := record[name]
-		if !known || name == attrPlacement || name == attrGeneration && record.has(attrOwn) || reflect.DeepEqual(was, v) {
-			continue
+		if !known || name == attrPlacement || name == attrGeneration && record.has(attrOwn) {
+			return
 		}
 		apps[name] = was
 		isAsRead = isAsRead.And(field(name).Equal(value(was)))
+	}
+	for name, v := range all {
+		u = u.Set(field(name), value(v))
+		keep(name)
+	}
+	for _, name := range slices.Concat(keptAttributes, derivedAttributes) {
+		if record.has(name) && !all.has(name) { // a later write could set it
+			u = u.Remove(field(name))
+			keep(name)
+		}
 	}
 	if record.has(attrOwn) {
 		u = u.Remove(field(attrOwn))

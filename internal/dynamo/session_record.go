@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -27,9 +28,7 @@ func encodeSession(user conversation.UserID, s conversation.Session) (item, key,
 	if s.Placement == conversation.Embedded {
 		it[attrOwn] = ownAttributes(s).attribute()
 	} else {
-		for name, v := range sharedAttributes(user, s) {
-			it[name] = v
-		}
+		maps.Copy(it, sharedAttributes(user, s))
 	}
 	it[attrEntityType] = stringAttr(surface.EntityType)
 	it[attrPlacement] = stringAttr(string(s.Placement))
@@ -76,6 +75,23 @@ func sharedAttributes(user conversation.UserID, s conversation.Session) item {
 	}
 	return it
 }
+
+// keptAttributes are the attributes at the top of a dual or shared session's record that an embedded session keeps, in
+// one map. derivedAttributes are the others of Throughline's, which follow from the array or are of the indexes.
+var (
+	keptAttributes = []string{
+		attrStatus, attrCoachID, attrMode, attrTitle, attrSessionCreatedAt, attrVersion, attrDeletedSeqs,
+		attrSessionCompletedAt, attrLeftAt, attrSummarizedSeq, attrSummarizedAt, attrIndexedSeq, attrIndexedAt,
+		attrExtractedSeq, attrExtractedAt, attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind,
+		attrSummaryInProgress, attrSummaryCoveredSeq, attrSummaryUpdatedAt, attrSummaryModel, attrSummaryFields,
+		attrSummaryDigest, attrSummaryIndexedAt,
+	}
+	derivedAttributes = []string{
+		attrMessageCount, attrLastSeq, attrUserSeq, attrUrgentSeq, attrStartedAt, attrLastMessageAt, attrActiveAt,
+		attrCoachKey, attrDueAt, attrDueShard, attrClaimedVersion, attrFailures, attrIndexingUntil, attrEmbeddedSeq,
+		attrOutgrown, attrOrigin, attrCreation,
+	}
+)
 
 // decodeSession reads a session's record. ok is false for records of other kinds. The generation of an app's own record
 // is 0, see recordSet.session.

@@ -4,4 +4,5 @@
 //	legacy.go       the messages that an array holds, and the entries that Throughline writes into one
 //	legacy_value.go the roles, contents and times of an app's entries
 //	stage.go        the stages of a migration, and when one may begin
+//	adopt.go        the array of a dual session that the app has written to
 package migration

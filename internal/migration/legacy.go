@@ -34,6 +34,12 @@ const (
 	keptFields    = "legacyFields"
 )
 
+// The names under which a store finds what it changes in an entry.
+const (
+	EntryContent   = fieldContent
+	EntryMessageID = fieldMessageID
+)
+
 // IDs makes and reads the ids of a user's messages. The store implements it, because an id holds the key of a record.
 type IDs interface {
 	// New returns the id of a message from its time and 10 base36 digits.
@@ -198,8 +204,12 @@ func (d *decoder) digits(m conversation.Message) string {
 	var last [4]byte
 	binary.BigEndian.PutUint32(last[:], ordinal)
 	h.Write(last[:])
-	n := binary.BigEndian.Uint64(h.Sum(nil)) % base36To10
-	text := strconv.FormatUint(n, 36)
+	return base36(h.Sum(nil))
+}
+
+// base36 returns 10 base36 digits of a hash.
+func base36(sum []byte) string {
+	text := strconv.FormatUint(binary.BigEndian.Uint64(sum)%base36To10, 36)
 	return "0000000000"[len(text):] + text
 }
 

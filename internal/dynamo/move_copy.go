@@ -1,0 +1,130 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+const (
+	// DynamoDB's limits of a transaction are 100 records and 4 MB. One place is for a condition.
+	maxCopies    = 99
+	maxCopyBytes = 3 << 20
+)
+
+// copy writes messages of an array to the shared store, unless they are there, and deletes the copies of entries that
+// are gone. A dual session's own messages have higher seqs than these.
+func (m *mover) copy(ctx context.Context, s conversation.Session, messages []conversation.Message) error {
+	wanted := make(map[key]item, len(messages))
+	for _, message := range messages {
+		it, err := m.encodeCopy(s, message)
+		if err != nil {
+			return err
+		}
+		wanted[keyOf(it)] = it
+	}
+	var gone []key
+	for it, err := range m.db.query(ctx, opMove, m.stored(s)) {
+		switch copied, ok := wanted[keyOf(it)]; {
+		case err != nil:
+			return err
+		case !isMessageOf(it, s) || !ok && s.EmbeddedSeq > 0 && it.int64(attrSeq) > int64(s.EmbeddedSeq):
+		case !ok:
+			gone = append(gone, keyOf(it))
+		case isSameMessage(it, copied):
+			delete(wanted, keyOf(it))
+		}
+	}
+	if err := m.deleteCopies(ctx, s, gone); err != nil {
+		return err
+	}
+	return m.writeCopies(ctx, s, wanted)
+}
+
+// stored is the query of a session's messages in the shared store.
+func (m *mover) stored(s conversation.Session) query {
+	sk, _ := sessionSK(s.Context, s.ID)
+	source := value(stringAttr(sourceID(m.user, sk)))
+	return query{index: BySource, where: expression.Key(attrSourceID).Equal(source)}
+}
+
+func (m *mover) encodeCopy(s conversation.Session, message conversation.Message) (item, error) {
+	if message.Tokens == 0 && m.db.countTokens != nil {
+		message.Tokens = m.db.countTokens(message.Content)
+	}
+	it, err := encodeMessage(m.user, s, message)
+	if err == nil {
+		it[attrOrigin] = stringAttr(originBackfill)
+	}
+	return it, err
+}
+
+// isSameMessage reports whether a stored message is the one that a copy would write.
+func isSameMessage(stored, copied item) bool {
+	return stored.int64(attrSeq) == copied.int64(attrSeq) && stored.string(attrRole) == copied.string(attrRole) &&
+		stored.string(attrContent) == copied.string(attrContent)
+}
+
+// deleteCopies deletes messages on condition that the session is as it was read: another mover could have made them the
+// session's own.
+func (m *mover) deleteCopies(ctx context.Context, s conversation.Session, gone []key) error {
+	sk, _ := sessionSK(s.Context, s.ID)
+	for chunk := range slices.Chunk(gone, maxCopies) {
+		t := m.db.transaction()
+		t.check(key{partition(m.user), sk}, isUnchanged(s))
+		for _, k := range chunk {
+			t.remove(k)
+		}
+		if failures, err := m.commit(ctx, t); err != nil || failures != nil {
+			return err // the step's own condition fails too
+		}
+	}
+	return nil
+}
+
+// writeCopies writes messages on condition that the user has not been erased, and that no other session has a message
+// of the same id.
+func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted map[key]item) error {
+	sk, _ := sessionSK(s.Context, s.ID)
+	free := notExists().Or(field(attrSourceID).Equal(value(stringAttr(sourceID(m.user, sk)))))
+	t, bytes := m.db.transaction(), 0
+	write := func() error {
+		if len(t.items) == 0 {
+			return nil
+		}
+		generationPlace := t.check(generationKey(m.user), isGeneration(s.Generation))
+		failures, err := m.commit(ctx, t)
+		if isTooLarge(err) {
+			return migration.Unmovable("a message fits no record of 400 KB")
+		}
+		if err != nil {
+			return err
+		}
+		if failures != nil {
+			if _, erased := failures.existing(generationPlace); erased {
+				return fault.Missing("session")
+			}
+			return migration.Unmovable("another session has a message of the same id")
+		}
+		m.work.Messages += len(t.items) - 1
+		t, bytes = m.db.transaction(), 0
+		return nil
+	}
+	for _, it := range wanted {
+		size := it.size()
+		if len(t.items) == maxCopies || bytes+size > maxCopyBytes {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		t.put(it, free)
+		bytes += size
+		m.work.Bytes += size
+	}
+	return write()
+}

@@ -1,0 +1,305 @@
+package dynamo_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+type appRecord = map[string]types.AttributeValue
+
+// appTable is a table with an app's own records.
+type appTable struct {
+	client *dynamodb.Client
+	table  string
+	db     *dynamo.DB
+}
+
+func newAppTable(t testing.TB, records ...appRecord) *appTable {
+	t.Helper()
+	a := &appTable{client: dynamodbtest.Client(t), table: dynamotest.Table(t)}
+	a.db = dynamo.New(a.client, a.table, fixedClock(), dynamo.WithInitialStage(migration.Dual),
+		dynamo.WithTokens(func(text string) int { return len(strings.Fields(text)) }))
+	for _, r := range records {
+		a.put(t, r)
+	}
+	return a
+}
+
+func (a *appTable) put(t testing.TB, r appRecord) {
+	t.Helper()
+	if _, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get returns a record, nil if there is none.
+func (a *appTable) get(t testing.TB, pk, sk string) appRecord {
+	t.Helper()
+	out, err := a.client.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &a.table, ConsistentRead: aws.Bool(true),
+		Key: appRecord{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item
+}
+
+// stored returns the messages of a session in the shared store, by seq.
+func (a *appTable) stored(t testing.TB, user, sessionSK string) []legacy.Message {
+	t.Helper()
+	pages := dynamodb.NewQueryPaginator(a.client, &dynamodb.QueryInput{
+		TableName: &a.table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :msg)"),
+		ExpressionAttributeValues: appRecord{
+			":pk": &types.AttributeValueMemberS{Value: "user#" + user}, ":msg": &types.AttributeValueMemberS{Value: "msg#"},
+		},
+	})
+	var out []legacy.Message
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			if text(it["sourceId"]) == user+"#"+sessionSK {
+				out = append(out, legacy.Message{Role: text(it["role"]), Content: text(it["content"])})
+			}
+		}
+	}
+	return out
+}
+
+func text(v types.AttributeValue) string {
+	s, _ := v.(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+func (a *appTable) move(t testing.TB, s legacy.Session, to conversation.Placement) migration.Work {
+	t.Helper()
+	work, err := a.db.Move(t.Context(), conversation.UserID(s.User), s.ID, to)
+	if err != nil {
+		t.Fatalf("move %s, %s, to %s: %v", s.ID, s.Shape, to, err)
+	}
+	return work
+}
+
+var recordOptions = cmpopts.IgnoreUnexported(
+	types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberL{},
+	types.AttributeValueMemberM{}, types.AttributeValueMemberBOOL{}, types.AttributeValueMemberNULL{},
+	types.AttributeValueMemberB{}, types.AttributeValueMemberSS{}, types.AttributeValueMemberNS{},
+	types.AttributeValueMemberBS{},
+)
+
+var sameRecord = cmp.Options{recordOptions, cmpopts.EquateEmpty()}
+
+// apps returns what a record has of the app's.
+func apps(r appRecord) appRecord {
+	r = maps.Clone(r)
+	for _, name := range []string{"placement", "generation", "throughline", "entityType"} {
+		delete(r, name)
+	}
+	return r
+}
+
+// TestMoveThereAndBack moves sessions of every shape through all placements and back. Their messages are in the store
+// in the order and with the contents of the array, and the app's record is as it was.
+func TestMoveThereAndBack(t *testing.T) {
+	t.Parallel()
+	source := legacy.Table{Users: 7, Sessions: 28, Messages: 600, Large: 1, Seed: 3}
+	a := newAppTable(t)
+	for n := range source.Sessions {
+		s := source.Session(n)
+		t.Run(s.Shape, func(t *testing.T) {
+			t.Parallel()
+			a.put(t, s.Item)
+			before := a.get(t, "user#"+s.User, s.Key())
+			for range 2 {
+				a.move(t, s, conversation.Dual)
+				work := a.move(t, s, conversation.Dual)
+				if work.Writes > 0 {
+					t.Errorf("a second move wrote %+v", work)
+				}
+				a.wantStored(t, s)
+				a.move(t, s, conversation.Shared)
+				a.wantStored(t, s)
+				r := a.get(t, "user#"+s.User, s.Key())
+				if attributes := r["attributes"].(*types.AttributeValueMemberM); attributes.Value["messages"] != nil {
+					t.Error("the shared session's record has the array still")
+				}
+				a.move(t, s, conversation.Embedded)
+				r = a.get(t, "user#"+s.User, s.Key())
+				if diff := cmp.Diff(apps(before), apps(r), sameRecord); diff != "" {
+					t.Errorf("the app's record after the way back (-before +after):\n%s", diff)
+				}
+				if parked := a.get(t, "user#"+s.User, "legacy#"+s.Key()); parked != nil {
+					t.Error("the array is parked still")
+				}
+			}
+		})
+	}
+}
+
+func (a *appTable) wantStored(t *testing.T, s legacy.Session) {
+	t.Helper()
+	got := a.stored(t, s.User, s.Key())
+	if diff := cmp.Diff(s.Messages, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s, %s: the store differs (-array +store):\n%s", s.ID, s.Shape, diff)
+	}
+}
+
+// TestAppValues checks that an app's attributes of names that Throughline writes survive, whatever is done meanwhile.
+func TestAppValues(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	maps.Copy(s.Item, appRecord{
+		"status": &types.AttributeValueMemberS{Value: "active"}, "version": &types.AttributeValueMemberS{Value: "v7"},
+		"summary": &types.AttributeValueMemberS{Value: "the app's"}, "dueAt": &types.AttributeValueMemberS{Value: "soon"},
+		"messageCount": &types.AttributeValueMemberN{Value: "77"}, "origin": &types.AttributeValueMemberBOOL{Value: true},
+		"tags": &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
+		"big":  &types.AttributeValueMemberN{Value: "12345678901234567890123"},
+	})
+	a := newAppTable(t, s.Item)
+	before := a.get(t, "user#"+s.User, s.Key())
+	a.move(t, s, conversation.Shared)
+	stores := dynamotest.Stores(a.db)
+	status := conversation.Completed
+	if _, err := stores.Sessions.UpdateSession(t.Context(), conversation.UserID(s.User), s.ID,
+		conversation.SessionChange{Status: &status}); err != nil {
+		t.Fatal(err)
+	}
+	a.move(t, s, conversation.Embedded)
+	after := a.get(t, "user#"+s.User, s.Key())
+	if diff := cmp.Diff(apps(before), apps(after), sameRecord); diff != "" {
+		t.Errorf("the app's record (-before +after):\n%s", diff)
+	}
+	own := after["throughline"].(*types.AttributeValueMemberM).Value
+	if text(own["status"]) != "completed" {
+		t.Errorf("the status is %v", own["status"])
+	}
+}
+
+// TestUnmovable checks that what cannot be moved says why and stays as it is.
+func TestUnmovable(t *testing.T) {
+	t.Parallel()
+	base := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	list := func(entries ...types.AttributeValue) types.AttributeValue {
+		return &types.AttributeValueMemberM{Value: appRecord{"messages": &types.AttributeValueMemberL{Value: entries}}}
+	}
+	str := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	for name, c := range map[string]struct {
+		attributes types.AttributeValue
+		other      appRecord
+		reason     string
+	}{
+		"an entry that is no map": {attributes: list(str("x")), reason: "entry 0 of the messages: the entry is no map"},
+		"no list": {
+			attributes: &types.AttributeValueMemberM{Value: appRecord{"messages": str("x")}}, reason: "no list",
+		},
+		"no map": {attributes: str("x"), reason: "no list"},
+		"another session of the id": {
+			attributes: list(),
+			other:      appRecord{"pk": str("user#" + base.User), "sk": str("coach_creator_session#" + base.ID)},
+			reason:     "another session of this id",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := maps.Clone(base.Item)
+			r["attributes"] = c.attributes
+			a := newAppTable(t, r)
+			if c.other != nil {
+				a.put(t, c.other)
+			}
+			_, err := a.db.Move(t.Context(), conversation.UserID(base.User), base.ID, conversation.Shared)
+			reason, ok := migration.ReasonOf(err)
+			if !ok || !strings.Contains(reason, c.reason) {
+				t.Errorf("got %v, want %q", err, c.reason)
+			}
+			if diff := cmp.Diff(r, a.get(t, "user#"+base.User, base.Key()), sameRecord); diff != "" {
+				t.Errorf("the record has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOutgrown checks that a session which has become too long stays in the shared store.
+func TestOutgrown(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	a.move(t, s, conversation.Shared)
+	messages := []conversation.NewMessage{{Role: conversation.User, Content: strings.Repeat("x", 60<<10)}}
+	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+		SessionID: s.ID, Messages: messages,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.db.Move(t.Context(), conversation.UserID(s.User), s.ID, conversation.Embedded)
+	if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "400 KB") {
+		t.Errorf("got %v", err)
+	}
+	if got := a.stored(t, s.User, s.Key()); len(got) != len(s.Messages)+1 {
+		t.Errorf("%d messages, want %d", len(got), len(s.Messages)+1)
+	}
+}
+
+// TestAppWritesDual checks that entries which the app adds to the array of a dual session become messages, and that an
+// entry which it has overwritten comes back.
+func TestAppWritesDual(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	a.move(t, s, conversation.Dual)
+	stores, user := dynamotest.Stores(a.db), conversation.UserID(s.User)
+	say := func(content string) {
+		t.Helper()
+		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
+			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("ours")
+	// The app writes the array as it had read it before, with two entries of its own.
+	r := a.get(t, "user#"+s.User, s.Key())
+	attributes := r["attributes"].(*types.AttributeValueMemberM).Value
+	array := attributes["messages"].(*types.AttributeValueMemberL)
+	mine := &types.AttributeValueMemberM{Value: appRecord{
+		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: "the app's"},
+	}}
+	array.Value = append(slices.Clone(array.Value[:len(array.Value)-1]), mine, &types.AttributeValueMemberS{Value: "odd"})
+	a.put(t, r)
+	a.move(t, s, conversation.Shared)
+	want := append(slices.Clone(s.Messages), legacy.Message{Role: "user", Content: "ours"},
+		legacy.Message{Role: "user", Content: "the app's"}, legacy.Message{Role: "system", Content: "odd"})
+	got := a.stored(t, s.User, s.Key())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	say("later")
+	a.move(t, s, conversation.Embedded)
+	r = a.get(t, "user#"+s.User, s.Key())
+	entries := r["attributes"].(*types.AttributeValueMemberM).Value["messages"].(*types.AttributeValueMemberL).Value
+	if len(entries) != len(want)+1 {
+		t.Errorf("the array has %d entries, want %d", len(entries), len(want)+1)
+	}
+}
