@@ -22,9 +22,12 @@ type memoryIndex struct {
 	records []vector.Record
 }
 
-func (x *memoryIndex) RoomFor(context.Context, conversation.UserID, int64) error { return nil }
+func (x *memoryIndex) WrittenTo(context.Context, conversation.UserID, int64) ([]string, error) {
+	return []string{"memory"}, nil
+}
 
-func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, records []vector.Record) error {
+func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, _ string, records []vector.Record,
+) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.records = append(x.records, records...)

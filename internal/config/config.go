@@ -83,6 +83,17 @@ type OpenAI struct {
 	Dimensions int `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 }
 
+// Embedding returns the embedding model.
+func (o OpenAI) Embedding() Embedding {
+	return Embedding{Model: o.EmbeddingModel, Dimensions: o.Dimensions}
+}
+
+// WithEmbedding returns the configuration with another embedding model of the same service.
+func (o OpenAI) WithEmbedding(e Embedding) OpenAI {
+	o.EmbeddingModel, o.Dimensions = e.Model, e.Dimensions
+	return o
+}
+
 // Background returns the configuration with the background model in the place of the chat model.
 func (o OpenAI) Background() OpenAI {
 	o.ChatModel, o.ChatEffort = cmp.Or(o.BackgroundModel, o.ChatModel), o.BackgroundEffort
@@ -124,6 +135,8 @@ type Pinecone struct {
 	// on. Users stay in the index that holds them.
 	MoreIndexes   Indexes `env:"PINECONE_MORE_INDEXES"`
 	NewUsersIndex string  `env:"PINECONE_NEW_USERS_INDEX" envDefault:"first"`
+	// Embeddings are the models of further indexes that have another one than OPENAI_EMBEDDING_MODEL.
+	Embeddings Embeddings `env:"PINECONE_INDEX_EMBEDDINGS"`
 	// Namespaces is the number of namespaces that all users of an index share, 0 for one namespace a user.
 	Namespaces Namespaces `env:"VECTOR_NAMESPACES" envDefault:"user"`
 }
@@ -193,6 +206,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[bool]():          "true or false",
 	reflect.TypeFor[time.Duration](): "a span such as 90s or 15m",
 	reflect.TypeFor[Indexes]():       "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
+	reflect.TypeFor[Embeddings]():    "indexes with model and dimension, such as b=text-embedding-3-large@3072",
 	reflect.TypeFor[Namespaces]():    "user, or a number of namespaces from 1 to 100000",
 	reflect.TypeFor[Stage]():         "embedded, dual, shared-read or shared",
 	reflect.TypeFor[Effort]():        "none, minimal, low, medium, high, xhigh or max",

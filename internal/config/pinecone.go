@@ -26,6 +26,34 @@ func (x *Indexes) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Embeddings are the embedding models of indexes by name.
+type Embeddings map[string]Embedding
+
+// Embedding is an embedding model and the dimension of its vectors.
+type Embedding struct {
+	Model      string
+	Dimensions int
+}
+
+// Version names the model and the dimension. It is stored with each vector.
+func (e Embedding) Version() string { return e.Model + "@" + strconv.Itoa(e.Dimensions) }
+
+// UnmarshalText reads "b=model@1024,c=model@512".
+func (x *Embeddings) UnmarshalText(text []byte) error {
+	*x = Embeddings{}
+	for pair := range strings.SplitSeq(string(text), ",") {
+		name, version, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		at := max(strings.LastIndexByte(version, '@'), 0) // a model may have one in its name
+		dimensions, err := strconv.Atoi(strings.TrimPrefix(version[at:], "@"))
+		_, twice := (*x)[name]
+		if name == "" || name == FirstIndex || twice || at == 0 || err != nil || dimensions < 1 {
+			return errors.New("not names and models")
+		}
+		(*x)[name] = Embedding{Model: version[:at], Dimensions: dimensions}
+	}
+	return nil
+}
+
 // Namespaces is a number of namespaces that users share. 0 means that each user has one.
 type Namespaces int
 

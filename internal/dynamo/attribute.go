@@ -116,6 +116,9 @@ const (
 	attrCounts      = "counts"
 	attrVectorCount = "vectorCount"
 	attrVectorIndex = "vectorIndex"
+	// The index that a user is being moved to, and the one that the user was moved out of.
+	attrTargetIndex  = "targetIndex"
+	attrRetiredIndex = "retiredIndex"
 
 	// The state of the migration.
 	attrStage      = "stage"

@@ -27,7 +27,6 @@ type cacheEntry struct {
 	key        cacheKey
 	session    conversation.Session
 	generation int64
-	index      string // in the cache of an IndexDirectory
 }
 
 func newSessionCache(limit int) *sessionCache {

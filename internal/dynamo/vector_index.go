@@ -9,55 +9,36 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// IndexDirectory records which vector index holds a user, at the user's generation: whoever reads that reads the index
-// too. It is safe for concurrent use.
-type IndexDirectory struct {
-	db *DB
-	// known has the users whose records name an index. A record never names another one later.
-	known *sessionCache
-}
+// IndexDirectory records which vector indexes hold a user, at the user's generation: whoever reads that reads the index
+// too. It remembers nothing, because a writer that does not know of a user's move would leave a gap in the next index.
+// It is safe for concurrent use.
+type IndexDirectory struct{ db *DB }
 
 var _ recall.Directory = (*IndexDirectory)(nil)
 
 // NewIndexDirectory returns the directory of a DB.
-func NewIndexDirectory(db *DB) *IndexDirectory {
-	return &IndexDirectory{db, newSessionCache(cachedUsers)}
-}
+func NewIndexDirectory(db *DB) *IndexDirectory { return &IndexDirectory{db} }
 
-// cachedUsers is how many users the directory remembers.
-const cachedUsers = 10_000
-
-// IndexOf returns the index that the user's record names, with the user's generation when it names none.
-func (d *IndexDirectory) IndexOf(ctx context.Context, user conversation.UserID,
-) (name string, generation int64, err error) {
-	if cached, ok := d.known.get(cacheKey{user: user}); ok {
-		return cached.index, 0, nil
-	}
+// Placement reads where the user's vectors are.
+func (d *IndexDirectory) Placement(ctx context.Context, user conversation.UserID) (recall.Placement, error) {
 	records, err := d.db.readCurrent(ctx, "read vector index", user)
-	if err != nil {
-		return "", 0, err
-	}
-	if name = records.index(user); name != "" {
-		d.remember(user, name)
-	}
-	return name, records.generation(user), nil
+	return decodePlacement(records[generationKey(user)]), err
 }
 
-// AssignIndex records the index of a user on condition that the record names none, and returns what it names then.
-func (d *IndexDirectory) AssignIndex(ctx context.Context, user conversation.UserID, name string) (string, error) {
+func decodePlacement(generation item) recall.Placement {
+	return recall.Placement{
+		Serving: generation.string(attrVectorIndex), Target: generation.string(attrTargetIndex),
+		Retired: generation.string(attrRetiredIndex), Generation: generation.int64(attrGeneration),
+	}
+}
+
+// AssignIndex records the index of a user on condition that the record names none, and returns what it says then.
+func (d *IndexDirectory) AssignIndex(ctx context.Context, user conversation.UserID, name string,
+) (recall.Placement, error) {
 	u := expression.Set(field(attrVectorIndex), value(stringAttr(name)))
 	it, err := d.db.updateItem(ctx, generationKey(user), u, expression.AttributeNotExists(field(attrVectorIndex)))
 	if existing, assigned := conditionFailed(err); assigned {
 		it, err = existing, nil
 	}
-	if err != nil {
-		return "", failed("assign vector index", err)
-	}
-	name = it.string(attrVectorIndex)
-	d.remember(user, name)
-	return name, nil
-}
-
-func (d *IndexDirectory) remember(user conversation.UserID, name string) {
-	d.known.put(cacheEntry{key: cacheKey{user: user}, index: name}, func(cacheEntry) bool { return false })
+	return decodePlacement(it), failed("assign vector index", err)
 }

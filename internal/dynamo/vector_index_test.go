@@ -25,54 +25,22 @@ func TestOneIndexForAUser(t *testing.T) {
 	for i := range answers {
 		processes.Go(func() {
 			d := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table))
-			if name, generation, err := d.IndexOf(t.Context(), alice); err != nil || generation != 0 {
-				t.Errorf("%q at generation %d, %v", name, generation, err)
+			if p, err := d.Placement(t.Context(), alice); err != nil || p.Generation != 0 {
+				t.Errorf("%+v, %v", p, err)
 			}
-			var err error
-			if answers[i], err = d.AssignIndex(t.Context(), alice, fmt.Sprint("index", i)); err != nil {
+			p, err := d.AssignIndex(t.Context(), alice, fmt.Sprint("index", i))
+			if err != nil {
 				t.Error(err)
 			}
+			answers[i] = p.Serving
 		})
 	}
 	processes.Wait()
-	name, _, err := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table)).IndexOf(t.Context(), alice)
-	want := []string{name, name, name, name}
-	if diff := cmp.Diff(want, answers); diff != "" || err != nil || name == "" {
+	p, err := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table)).Placement(t.Context(), alice)
+	want := []string{p.Serving, p.Serving, p.Serving, p.Serving}
+	if diff := cmp.Diff(want, answers); diff != "" || err != nil || p.Serving == "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-}
-
-func TestIndexOfAUserIsReadOnce(t *testing.T) {
-	t.Parallel()
-	table := dynamotest.Table(t)
-	var c callCounter
-	open := func() *dynamo.IndexDirectory {
-		return dynamo.NewIndexDirectory(dynamo.New(&interceptor{api: dynamodbtest.Client(t), call: c.call}, table))
-	}
-	first, other := open(), open()
-	for _, step := range []struct {
-		do   func() (string, error)
-		want []string
-	}{
-		{func() (string, error) { return indexOf(t, first) }, []string{"BatchGetItem"}},
-		{func() (string, error) { return first.AssignIndex(t.Context(), alice, "b") }, []string{"UpdateItem"}},
-		{func() (string, error) { return indexOf(t, first) }, nil},
-		{func() (string, error) { return other.AssignIndex(t.Context(), alice, "c") }, []string{"UpdateItem"}},
-		{func() (string, error) { return indexOf(t, other) }, nil},
-	} {
-		if _, err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(step.want, c.take()); diff != "" {
-			t.Errorf("calls (-want +got)\n%s", diff)
-		}
-	}
-}
-
-func indexOf(t *testing.T, d *dynamo.IndexDirectory) (string, error) {
-	t.Helper()
-	name, _, err := d.IndexOf(t.Context(), alice)
-	return name, err
 }
 
 // TestAnIndexStaysWithItsUser writes and erases around the record of the index.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
@@ -161,7 +162,7 @@ func (s *fixture) indexed(user conversation.UserID, generation int64, ids ...str
 	for i, id := range ids {
 		records[i] = vector.Record{ID: id, Dense: []float32{1, 0}}
 	}
-	if err := s.index.Upsert(s.t.Context(), user, generation, records); err != nil {
+	if err := s.index.Upsert(s.t.Context(), user, generation, config.FirstIndex, records); err != nil {
 		s.t.Fatal(err)
 	}
 }

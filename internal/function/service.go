@@ -31,7 +31,7 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 	if err != nil {
 		return nil, err
 	}
-	options := recall.Options{Log: rt.Log}
+	options := recall.Options{Log: rt.Log, Models: Models(cfg)}
 	if cfg.RecallWeights != "" {
 		text, err := os.ReadFile(cfg.RecallWeights)
 		if err != nil {
@@ -50,7 +50,20 @@ func Indexer(cfg config.Config, db *dynamo.DB) (*recall.Indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recall.NewIndexer(openai.New(cfg.OpenAI), index, cfg.OpenAI.EmbeddingModel), nil
+	version := cfg.OpenAI.Embedding().Version()
+	return recall.NewIndexer(openai.New(cfg.OpenAI), index, version).WithModels(Models(cfg)), nil
+}
+
+// Models returns the embedding models of the indexes that have one of their own. It is empty where all have the usual
+// one.
+func Models(cfg config.Config) recall.Models {
+	models := recall.Models{}
+	for name, e := range cfg.Pinecone.Embeddings {
+		if e != cfg.OpenAI.Embedding() {
+			models[name] = recall.Model{Embedder: openai.New(cfg.OpenAI.WithEmbedding(e)), Version: e.Version()}
+		}
+	}
+	return models
 }
 
 // Eraser builds the service that deletes messages, sessions and users, with everything derived from them.

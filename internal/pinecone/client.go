@@ -53,6 +53,11 @@ func New(cfg config.Pinecone, directory recall.Directory) (*Client, error) {
 	if len(cfg.MoreIndexes) > 0 {
 		c.directory = directory
 	}
+	for name := range cfg.Embeddings {
+		if c.indexes[name] == nil {
+			return nil, fmt.Errorf("PINECONE_INDEX_EMBEDDINGS has %q, which is not in PINECONE_MORE_INDEXES", name)
+		}
+	}
 	if c.indexes[c.newUsers] == nil {
 		return nil, fmt.Errorf("PINECONE_NEW_USERS_INDEX is %q: it must be %s or a name of PINECONE_MORE_INDEXES",
 			c.newUsers, config.FirstIndex)

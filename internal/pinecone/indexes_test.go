@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -20,6 +21,7 @@ import (
 type directory struct {
 	names       map[conversation.UserID]string
 	generations map[conversation.UserID]int64
+	moving      map[conversation.UserID]recall.Placement
 	assigned    []conversation.UserID
 }
 
@@ -27,14 +29,18 @@ func newDirectory() *directory {
 	return &directory{names: map[conversation.UserID]string{}, generations: map[conversation.UserID]int64{}}
 }
 
-func (d *directory) IndexOf(_ context.Context, user conversation.UserID) (string, int64, error) {
-	return d.names[user], d.generations[user], nil
+func (d *directory) Placement(_ context.Context, user conversation.UserID) (recall.Placement, error) {
+	p := d.moving[user]
+	p.Serving, p.Generation = d.names[user], d.generations[user]
+	return p, nil
 }
 
-func (d *directory) AssignIndex(_ context.Context, user conversation.UserID, name string) (string, error) {
+func (d *directory) AssignIndex(
+	ctx context.Context, user conversation.UserID, name string,
+) (recall.Placement, error) {
 	d.assigned = append(d.assigned, user)
 	d.names[user] = name
-	return name, nil
+	return d.Placement(ctx, user)
 }
 
 // find queries the index that the user's record names.
@@ -116,6 +122,66 @@ func TestDeletionGoesToTheUsersIndex(t *testing.T) {
 	}
 }
 
+// TestAMoveReachesBothIndexes writes and deletes while a user is moved, and after it, when the old index still has
+// vectors. The indexes have different dimensions.
+func TestAMoveReachesBothIndexes(t *testing.T) {
+	t.Parallel()
+	for name, namespaces := range map[string]config.Namespaces{"own": 0, "shared": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDirectory()
+			c := pineconetest.Dial(t, config.Pinecone{
+				IndexHost: pineconetest.Host(t, 2), MoreIndexes: config.Indexes{"b": pineconetest.Host(t, 3)},
+				Namespaces: namespaces,
+			}, d)
+			wide := vector.Record{ID: "m1", Dense: []float32{1, 0, 0}}
+			upsert(t, c, "other", 0, record("m1", 1, 0))
+			upsert(t, c, "anna", 0, record("m1", 1, 0), record("m2", 1, 0))
+			d.moving = map[conversation.UserID]recall.Placement{"anna": {Target: "b"}}
+			indexes, err := c.WrittenTo(t.Context(), "anna", 0)
+			if diff := cmp.Diff([]string{"first", "b"}, indexes); diff != "" || err != nil {
+				t.Fatalf("written to: %v (-want +got)\n%s", err, diff)
+			}
+			if err := c.Upsert(t.Context(), "anna", 0, "b", []vector.Record{record("m1", 1, 0)}); err == nil {
+				t.Error("the index took a vector of another dimension")
+			}
+			if err := c.Upsert(t.Context(), "anna", 0, "b", []vector.Record{wide}); err != nil {
+				t.Fatal(err)
+			}
+			wideEast := vector.Query{Dense: []float32{1, 0, 0}, TopK: 10, Index: "b"}
+			d.names["anna"], d.moving["anna"] = "b", recall.Placement{Retired: "first"}
+			if got := query(t, c, "anna", 0, wideEast); len(got) != 1 {
+				t.Errorf("the next index finds %v", got)
+			}
+			if indexes, err = c.WrittenTo(t.Context(), "anna", 0); len(indexes) != 1 || indexes[0] != "b" || err != nil {
+				t.Errorf("after the move it is written to %v, %v", indexes, err)
+			}
+			if err := c.Delete(t.Context(), "anna", 0, []string{"m1"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := query(t, c, "anna", 0, east); len(got) != 1 || got[0] != "m2" {
+				t.Errorf("the old index has %v after the deletion", got)
+			}
+			if err := c.Upsert(t.Context(), "anna", 0, "b", []vector.Record{wide}); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := c.Drop(t.Context(), "anna", 0); n != 2 || err != nil {
+				t.Errorf("an erasure deleted %d, %v; want one vector of each index", n, err)
+			}
+			if got := query(t, c, "other", 0, east); len(got) != 1 {
+				t.Errorf("another user is left with %v", got)
+			}
+			upsert(t, c, "other", 0, record("m2", 1, 0))
+			if n, err := c.DropFrom(t.Context(), "other", 0, "b"); n != 0 || err != nil {
+				t.Errorf("the other index had %d, %v", n, err)
+			}
+			if n, err := c.DropFrom(t.Context(), "other", 0, "first"); n != 2 || err != nil {
+				t.Errorf("one index had %d, %v", n, err)
+			}
+		})
+	}
+}
+
 func TestAnUnknownIndexIsAnError(t *testing.T) {
 	t.Parallel()
 	d := newDirectory()
@@ -123,14 +189,16 @@ func TestAnUnknownIndexIsAnError(t *testing.T) {
 	c := pineconetest.Dial(t, config.Pinecone{
 		IndexHost: pineconetest.Host(t, 2), MoreIndexes: config.Indexes{"b": pineconetest.Host(t, 2)},
 	}, d)
+	_, writtenErr := c.WrittenTo(t.Context(), "anna", 0)
 	_, dropErr := c.Drop(t.Context(), "anna", 0)
 	_, queryErr := c.Query(t.Context(), "anna", 0, vector.Query{Dense: []float32{1, 0}, Index: "gone"})
 	alone := pineconetest.Dial(t, config.Pinecone{IndexHost: pineconetest.Host(t, 2)}, nil)
 	_, aloneErr := alone.Query(t.Context(), "anna", 0, vector.Query{Dense: []float32{1, 0}, Index: "b"})
 	for op, err := range map[string]error{
-		"upsert": c.Upsert(t.Context(), "anna", 0, []vector.Record{record("m1", 1, 0)}),
-		"delete": c.Delete(t.Context(), "anna", 0, []string{"m1"}),
-		"drop":   dropErr, "query": queryErr, "query of the only index": aloneErr,
+		"written": writtenErr,
+		"upsert":  c.Upsert(t.Context(), "anna", 0, "gone", []vector.Record{record("m1", 1, 0)}),
+		"delete":  c.Delete(t.Context(), "anna", 0, []string{"m1"}),
+		"drop":    dropErr, "query": queryErr, "query of the only index": aloneErr,
 	} {
 		if !fault.Is(err, fault.Internal) || !strings.Contains(err.Error(), "PINECONE_MORE_INDEXES") {
 			t.Errorf("%s: %v", op, err)
@@ -148,6 +216,7 @@ func TestIndexesThatAreNotThere(t *testing.T) {
 		{IndexHost: "h", NewUsersIndex: "b"},
 		{IndexHost: "h", MoreIndexes: config.Indexes{"b": "http://"}, NewUsersIndex: "b"},
 		{MoreIndexes: config.Indexes{"b": "h"}, NewUsersIndex: "b"},
+		{IndexHost: "h", Embeddings: config.Embeddings{"b": {Model: "m", Dimensions: 2}}},
 	} {
 		if _, err := pinecone.New(cfg, nil); err == nil {
 			t.Errorf("%+v was accepted", cfg)

@@ -46,8 +46,14 @@ func query(t *testing.T, c *pinecone.Client, user conversation.UserID, generatio
 
 func upsert(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64, records ...vector.Record) {
 	t.Helper()
-	if err := c.Upsert(t.Context(), user, generation, records); err != nil {
+	indexes, err := c.WrittenTo(t.Context(), user, generation)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, index := range indexes {
+		if err := c.Upsert(t.Context(), user, generation, index, records); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -185,7 +191,7 @@ func TestDropAndDeleteOfNothing(t *testing.T) {
 	if err := c.Delete(t.Context(), "anna", 7, nil); err != nil {
 		t.Errorf("delete of no ids: %v", err)
 	}
-	if err := c.Upsert(t.Context(), "anna", 7, nil); err != nil {
+	if err := c.Upsert(t.Context(), "anna", 7, config.FirstIndex, nil); err != nil {
 		t.Errorf("upsert of no records: %v", err)
 	}
 }
@@ -252,7 +258,7 @@ func TestPlanLimitsAreToldApart(t *testing.T) {
 			attempts.Add(1)
 			return nil, status.Error(want.code, message)
 		})
-		err := c.Upsert(t.Context(), "anna", 0, []vector.Record{record("m", 1, 0)})
+		err := c.Upsert(t.Context(), "anna", 0, config.FirstIndex, []vector.Record{record("m", 1, 0)})
 		if errors.Is(err, vector.ErrQuota) != want.quota {
 			t.Errorf("%s, %q: error %v", want.code, message, err)
 		}
@@ -290,7 +296,7 @@ func TestInvalidValuesAreInternalErrors(t *testing.T) {
 	c := pineconetest.Client(t, 2)
 	odd := record("m1", 1, 0)
 	odd.Metadata["seq"] = 7
-	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
+	if err := c.Upsert(t.Context(), "anna", 0, config.FirstIndex, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
 		t.Errorf("a field of a type that the service does not have: %v", err)
 	}
 	if _, err := c.Query(t.Context(), "anna", -1, east); !fault.Is(err, fault.Internal) {

@@ -85,27 +85,30 @@ func (r *refusals) of(index string) error {
 	return last.quota
 }
 
-// none reports whether no index has refused vectors.
-func (r *refusals) none() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.byIndex) == 0
+// WrittenTo returns the names of the indexes to which the user's vectors have to be written. A user without an index
+// gets one. It returns an error with vector.ErrQuota in its chain when one of them has lately refused vectors for a
+// quota that the user's next ones would meet, too: where namespaces are what the plan limits, users who have one go on.
+// It asks an index only if that has refused vectors.
+func (c *Client) WrittenTo(ctx context.Context, user conversation.UserID, generation int64) ([]string, error) {
+	spaces, err := c.written(ctx, user, generation)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(spaces))
+	for i, s := range spaces {
+		if err := c.roomIn(ctx, s); err != nil {
+			return nil, err
+		}
+		names[i] = s.name
+	}
+	return names, nil
 }
 
-// RoomFor returns an error with vector.ErrQuota in its chain when the user's index has lately refused vectors for a
-// quota that the user's next ones would meet, too: where namespaces are what the plan limits, users who have one go on.
-// It makes no call unless the index has refused vectors, and returns nil where it cannot tell.
-func (c *Client) RoomFor(ctx context.Context, user conversation.UserID, generation int64) error {
-	if c.full.none() {
-		return nil
-	}
-	space, err := c.assigned(ctx, user, generation)
-	if err != nil {
-		return nil //nolint:nilerr // the upsert meets the same error
-	}
-	quota := c.full.of(space.name)
+// roomIn returns nil where it cannot tell.
+func (c *Client) roomIn(ctx context.Context, s space) error {
+	quota := c.full.of(s.name)
 	if errors.Is(quota, errNamespaces) {
-		_, err := space.index.DescribeNamespace(ctx, space.namespace)
+		_, err := s.index.DescribeNamespace(ctx, s.namespace)
 		if !missing(failure("describe namespace", err)) {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/vector"
@@ -38,7 +39,7 @@ func (l *limited) intercept(
 
 func wantRoom(t *testing.T, c *pinecone.Client, user conversation.UserID, want bool) {
 	t.Helper()
-	if err := c.RoomFor(t.Context(), user, 0); errors.Is(err, vector.ErrQuota) == want || want && err != nil {
+	if _, err := c.WrittenTo(t.Context(), user, 0); errors.Is(err, vector.ErrQuota) == want || want && err != nil {
 		t.Errorf("room for %s: %v, want room: %v", user, err, want)
 	}
 }
@@ -64,7 +65,8 @@ func TestRoomIsKnownAfterARefusal(t *testing.T) {
 				t.Errorf("%d calls, want the upsert: room costs none before a refusal", n)
 			}
 			l.full.Store(true)
-			if err := c.Upsert(t.Context(), "bela", 0, []vector.Record{record("m1", 1, 0)}); !errors.Is(err, vector.ErrQuota) {
+			m1 := []vector.Record{record("m1", 1, 0)}
+			if err := c.Upsert(t.Context(), "bela", 0, config.FirstIndex, m1); !errors.Is(err, vector.ErrQuota) {
 				t.Fatal(err)
 			}
 			wantRoom(t, c, "bela", false)

@@ -89,7 +89,7 @@ func operate(t *rapid.T, c *pinecone.Client, h holder, ids []string, held map[st
 			records[i].Metadata["~owner"] = "somebody else" // an app may have a field of any name
 			held[id] = true
 		}
-		if err := c.Upsert(ctx, h.user, h.generation, records); err != nil {
+		if err := c.Upsert(ctx, h.user, h.generation, config.FirstIndex, records); err != nil {
 			t.Fatal(err)
 		}
 	}

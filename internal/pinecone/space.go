@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -46,46 +47,62 @@ func (c *Client) space(index string, user conversation.UserID, generation int64)
 	return s, nil
 }
 
-// located returns the space of a user and generation in the index that holds the user. A user whose record names none
-// is in the first.
-func (c *Client) located(ctx context.Context, user conversation.UserID, generation int64) (space, error) {
-	name := ""
+// located returns the spaces of a user and generation in every index that may have vectors of the user. A user whose
+// record names none is in the first.
+func (c *Client) located(ctx context.Context, user conversation.UserID, generation int64) ([]space, error) {
+	var p recall.Placement
 	if c.directory != nil {
 		var err error
-		if name, _, err = c.directory.IndexOf(ctx, user); err != nil {
-			return space{}, err
+		if p, err = c.directory.Placement(ctx, user); err != nil {
+			return nil, err
 		}
 	}
-	return c.space(cmp.Or(name, config.FirstIndex), user, generation)
+	return c.spaces(user, generation, cmp.Or(p.Serving, config.FirstIndex), p.Target, p.Retired)
 }
 
-// assigned is located for a writer: a user whose record names no index gets one.
-func (c *Client) assigned(ctx context.Context, user conversation.UserID, generation int64) (space, error) {
-	if c.directory == nil {
-		return c.space(config.FirstIndex, user, generation)
+// spaces returns the spaces of a user and generation in the named indexes. It leaves out empty names.
+func (c *Client) spaces(user conversation.UserID, generation int64, names ...string) ([]space, error) {
+	var out []space
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		s, err := c.space(name, user, generation)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
 	}
-	name, current, err := c.directory.IndexOf(ctx, user)
-	if err == nil && name == "" {
-		name, err = c.assign(ctx, user, max(current, generation))
+	return out, nil
+}
+
+// written returns the spaces to which a user's vectors have to be written. A user whose record names no index gets one.
+func (c *Client) written(ctx context.Context, user conversation.UserID, generation int64) ([]space, error) {
+	if c.directory == nil {
+		return c.spaces(user, generation, config.FirstIndex)
+	}
+	p, err := c.directory.Placement(ctx, user)
+	if err == nil && p.Serving == "" {
+		p, err = c.assign(ctx, user, max(p.Generation, generation))
 	}
 	if err != nil {
-		return space{}, err
+		return nil, err
 	}
-	return c.space(name, user, generation)
+	return c.spaces(user, generation, p.Serving, p.Target)
 }
 
 // assign gives a user an index. Users from before there were several, whose vectors are in the first, stay there: also
 // those of whom an erasure has still to find the vectors of an earlier generation.
-func (c *Client) assign(ctx context.Context, user conversation.UserID, current int64) (string, error) {
+func (c *Client) assign(ctx context.Context, user conversation.UserID, current int64) (recall.Placement, error) {
 	name := c.newUsers
 	for generation := int64(0); generation <= current && name != config.FirstIndex; generation++ {
 		first, err := c.space(config.FirstIndex, user, generation)
 		if err != nil {
-			return "", err
+			return recall.Placement{}, err
 		}
 		page, err := first.list(ctx, nil, 1)
 		if err != nil {
-			return "", err
+			return recall.Placement{}, err
 		}
 		if len(page.VectorIds) > 0 {
 			name = config.FirstIndex
@@ -118,6 +135,14 @@ func (s space) prefix() string {
 
 // id returns the id under which a vector is stored.
 func (s space) id(own string) string { return s.prefix() + vectorID(own) }
+
+func (s space) ids(own []string) []string {
+	out := make([]string, len(own))
+	for i, id := range own {
+		out[i] = s.id(id)
+	}
+	return out
+}
 
 // ownID returns the id that a stored vector has outside this package. ours is false for a vector that is not of this
 // space, and known is false where the own id is in metadata that the answer does not have.

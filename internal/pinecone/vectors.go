@@ -89,15 +89,15 @@ func (s space) query(
 	return matches, complete, nil
 }
 
-// Upsert stores records, in as few requests as the service's limits allow. It may be repeated; one that failed may
-// have stored some. A user's first one decides which index holds the user from then on.
+// Upsert stores records in an index that WrittenTo names, in as few requests as the service's limits allow. It may be
+// repeated; one that failed may have stored some.
 func (c *Client) Upsert(
-	ctx context.Context, user conversation.UserID, generation int64, records []vector.Record,
+	ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record,
 ) error {
 	if len(records) == 0 {
 		return nil
 	}
-	space, err := c.assigned(ctx, user, generation)
+	space, err := c.space(index, user, generation)
 	if err != nil {
 		return err
 	}
@@ -157,22 +157,20 @@ func sparse(s vector.Sparse) *pinecone.SparseValues {
 	return &pinecone.SparseValues{Indices: s.Indices, Values: s.Values}
 }
 
-// Delete removes records. It ignores records that do not exist.
+// Delete removes records from every index that may have them. It ignores records that do not exist.
 func (c *Client) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	space, err := c.located(ctx, user, generation)
+	spaces, err := c.located(ctx, user, generation)
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = space.id(id)
-	}
-	for batch := range slices.Chunk(names, maxDeleteIDs) {
-		if err := space.delete(ctx, batch); err != nil {
-			return err
+	for _, s := range spaces {
+		for batch := range slices.Chunk(ids, maxDeleteIDs) {
+			if err := s.delete(ctx, s.ids(batch)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -44,15 +44,15 @@ func (r *recorder) Embed(_ context.Context, texts []string) ([][]float32, error)
 	return vectors, r.failAll
 }
 
-func (r *recorder) RoomFor(_ context.Context, user conversation.UserID, _ int64) error {
+func (r *recorder) WrittenTo(_ context.Context, user conversation.UserID, _ int64) ([]string, error) {
 	if user == r.full {
-		return vector.ErrQuota
+		return nil, vector.ErrQuota
 	}
-	return nil
+	return []string{"first"}, nil
 }
 
 func (r *recorder) Upsert(
-	_ context.Context, user conversation.UserID, generation int64, records []vector.Record,
+	_ context.Context, user conversation.UserID, generation int64, _ string, records []vector.Record,
 ) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
@@ -18,9 +19,9 @@ const parallelUpserts = 32
 // Indexer writes records to the vector index. Every write can be repeated, because ids are deterministic. It is safe
 // for concurrent use.
 type Indexer struct {
-	embedder Embedder
-	index    Index
-	version  string
+	usual  Model
+	models Models
+	index  Index
 }
 
 var _ summary.Indexer = (*Indexer)(nil)
@@ -28,7 +29,12 @@ var _ summary.Indexer = (*Indexer)(nil)
 // NewIndexer builds an Indexer. The version of the embeddings, such as the name of their model, is stored with each
 // record, so that records of another version can be found.
 func NewIndexer(embedder Embedder, index Index, version string) *Indexer {
-	return &Indexer{embedder: embedder, index: index, version: version}
+	return &Indexer{usual: Model{embedder, version}, index: index}
+}
+
+// WithModels returns the Indexer with the models of indexes that have another one.
+func (x *Indexer) WithModels(models Models) *Indexer {
+	return &Indexer{usual: x.usual, models: models, index: x.index}
 }
 
 // Batch is a set of messages of one user and one generation.
@@ -109,50 +115,109 @@ type upload struct {
 	documents  []document
 }
 
-// write embeds the documents of all uploads in one call and stores them. It returns one error for each upload. It does
-// not embed what the index would refuse.
+// write embeds the documents of all uploads and stores them, with the model of each index to which they go. It returns
+// one error for each upload. It does not embed what an index would refuse.
 func (x *Indexer) write(ctx context.Context, uploads []upload) []error {
 	errs := make([]error, len(uploads))
+	indexes := make([][]string, len(uploads))
 	parallel.Each(len(uploads), parallelUpserts, func(i int) {
-		errs[i] = x.index.RoomFor(ctx, uploads[i].user, uploads[i].generation)
+		indexes[i], errs[i] = x.index.WrittenTo(ctx, uploads[i].user, uploads[i].generation)
 	})
-	var inputs []string
+	var groups []*modelGroup
 	for i, u := range uploads {
-		for _, d := range u.documents {
-			if errs[i] == nil {
-				inputs = append(inputs, d.text)
+		if errs[i] == nil {
+			groups = x.addUpload(groups, i, u, indexes[i])
+		}
+	}
+	parallel.Each(len(groups), parallelUpserts, func(g int) { x.writeGroup(ctx, groups[g]) })
+	for _, g := range groups {
+		for j, p := range g.parts {
+			if g.errs[j] != nil {
+				errs[p.place] = g.errs[j]
 			}
 		}
 	}
-	if len(inputs) == 0 {
-		return errs
-	}
-	vectors, err := x.embedder.Embed(ctx, inputs)
-	dense := make([][][]float32, len(uploads))
-	for i, u := range uploads {
-		switch {
-		case errs[i] != nil:
-		case err != nil:
-			errs[i] = err
-		default:
-			dense[i], vectors = vectors[:len(u.documents)], vectors[len(u.documents):]
-		}
-	}
-	parallel.Each(len(uploads), parallelUpserts, func(i int) {
-		if u := uploads[i]; errs[i] == nil {
-			errs[i] = x.index.Upsert(ctx, u.user, u.generation, x.records(u.documents, dense[i]))
-		}
-	})
 	return errs
 }
 
-func (x *Indexer) records(documents []document, dense [][]float32) []vector.Record {
+// modelGroup is what is embedded with one model, in one call. errs has one error for each part.
+type modelGroup struct {
+	Model
+	parts []modelPart
+	errs  []error
+}
+
+// modelPart is an upload, by its place, and its indexes that have the model.
+type modelPart struct {
+	place int
+	upload
+	indexes []string
+}
+
+// addUpload adds an upload to the groups of its indexes' models. Indexes with the same model share the embeddings.
+func (x *Indexer) addUpload(groups []*modelGroup, place int, u upload, indexes []string) []*modelGroup {
+	for _, index := range indexes {
+		model := x.models.of(index, x.usual)
+		at := slices.IndexFunc(groups, func(g *modelGroup) bool { return g.Version == model.Version })
+		if at < 0 {
+			at, groups = len(groups), append(groups, &modelGroup{Model: model})
+		}
+		g := groups[at]
+		if n := len(g.parts); n > 0 && g.parts[n-1].place == place {
+			g.parts[n-1].indexes = append(g.parts[n-1].indexes, index)
+			continue
+		}
+		g.parts = append(g.parts, modelPart{place, u, []string{index}})
+	}
+	return groups
+}
+
+// of returns the model of an index.
+func (m Models) of(index string, usual Model) Model {
+	if model, ok := m[index]; ok {
+		return model
+	}
+	return usual
+}
+
+// writeGroup embeds the documents of a group in one call and stores them in the indexes.
+func (x *Indexer) writeGroup(ctx context.Context, g *modelGroup) {
+	g.errs = make([]error, len(g.parts))
+	var inputs []string
+	for _, p := range g.parts {
+		for _, d := range p.documents {
+			inputs = append(inputs, d.text)
+		}
+	}
+	if len(inputs) == 0 {
+		return
+	}
+	vectors, err := g.Embed(ctx, inputs)
+	records := make([][]vector.Record, len(g.parts))
+	for i, p := range g.parts {
+		if g.errs[i] = err; err == nil {
+			records[i], vectors = g.records(p.documents, vectors[:len(p.documents)]), vectors[len(p.documents):]
+		}
+	}
+	parallel.Each(len(g.parts), parallelUpserts, func(i int) {
+		p := g.parts[i]
+		for _, index := range p.indexes {
+			if g.errs[i] == nil {
+				g.errs[i] = x.index.Upsert(ctx, p.user, p.generation, index, records[i])
+			}
+		}
+	})
+}
+
+// records returns the records of documents with their dense vectors.
+func (m Model) records(documents []document, dense [][]float32) []vector.Record {
 	out := make([]vector.Record, len(documents))
 	for i, d := range documents {
-		if x.version != "" {
-			d.metadata["embedding"] = x.version
+		metadata := maps.Clone(d.metadata) // the indexes of another model get the document, too
+		if m.Version != "" {
+			metadata["embedding"] = m.Version
 		}
-		out[i] = vector.Record{ID: d.id, Dense: dense[i], Sparse: vector.Encode(d.text), Metadata: d.metadata}
+		out[i] = vector.Record{ID: d.id, Dense: dense[i], Sparse: vector.Encode(d.text), Metadata: metadata}
 	}
 	return out
 }

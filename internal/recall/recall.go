@@ -24,25 +24,50 @@ type Embedder interface {
 // Index stores and finds vectors of one user and one generation. No call reaches another user's.
 type Index interface {
 	Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error)
-	Upsert(ctx context.Context, user conversation.UserID, generation int64, records []vector.Record) error
+	// WrittenTo returns the names of the indexes to which the user's vectors have to be written: the one that is searched
+	// and, while the user is being moved, the next one. It returns an error with vector.ErrQuota in its chain when one of
+	// them has lately refused what the user's next vectors would need. Whoever asks first need not embed what an index
+	// would refuse.
+	WrittenTo(ctx context.Context, user conversation.UserID, generation int64) ([]string, error)
+	// Upsert stores records in one of these indexes.
+	Upsert(ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record) error
+	// Delete deletes records from every index that may have vectors of the user. Drop does, too.
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
-	// RoomFor returns an error with vector.ErrQuota in its chain when the index has lately refused what the user's next
-	// vectors would need. Whoever asks first need not embed what the index would refuse.
-	RoomFor(ctx context.Context, user conversation.UserID, generation int64) error
 	// Drop deletes all vectors of the generation and returns how many there were. With an error, it returns how many it
 	// has deleted.
 	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
 }
 
-// Directory says which vector index holds a user, where there are several.
+// Directory says which vector indexes hold a user, where there are several.
 type Directory interface {
-	// IndexOf returns the name of the index that the user's record names. It is empty where the record names none, and
-	// the user's generation is valid then.
-	IndexOf(ctx context.Context, user conversation.UserID) (name string, generation int64, err error)
-	// AssignIndex records the index of a user whose record names none, and returns what the record names then: another
+	// Placement reads the user's record, consistently.
+	Placement(ctx context.Context, user conversation.UserID) (Placement, error)
+	// AssignIndex records the index of a user whose record names none, and returns what the record says then: another
 	// caller may have been first.
-	AssignIndex(ctx context.Context, user conversation.UserID, name string) (string, error)
+	AssignIndex(ctx context.Context, user conversation.UserID, name string) (Placement, error)
 }
+
+// Placement is where a user's vectors are, by the names of the indexes.
+type Placement struct {
+	// Serving is the index that is searched. It is empty where the user's record names none.
+	Serving string
+	// Target is the index that the user is being moved to. Vectors are written to both, so that the target misses none
+	// that is written after the move began.
+	Target string
+	// Retired is an index that served the user before. Its vectors will be deleted. Until then, deletions reach it.
+	Retired string
+	// Generation is the user's generation.
+	Generation int64
+}
+
+// Model is an embedding model. Its version is stored with each vector, so that vectors of another one can be told.
+type Model struct {
+	Embedder
+	Version string
+}
+
+// Models are the embedding models of vector indexes by their names. An index that is not among them has the usual one.
+type Models map[string]Model
 
 // Store is what recall reads from the table.
 type Store interface {
@@ -68,6 +93,8 @@ type Store interface {
 type Options struct {
 	// EmbedTimeout and IndexTimeout are how long a search waits for the embedding (2 s) and the vector index (1 s).
 	EmbedTimeout, IndexTimeout time.Duration
+	// Models are the models of indexes that have another one than the service.
+	Models Models
 	// Weights are those of the ranking; rank.Default by default.
 	Weights *rank.Weights
 	// Now returns the current time; time.Now by default.

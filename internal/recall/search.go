@@ -105,9 +105,16 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 		visible, err = s.visibility(groupCtx, user, q)
 		return err
 	})
-	dense, embedded := s.embed(groupCtx, q.Text, &found)
+	var dense []float32
+	var embedded bool
+	if len(s.Models) == 0 { // else the user's index decides on the model
+		dense, embedded = s.embed(groupCtx, "", q.Text, &found)
+	}
 	if err := group.Wait(); err != nil {
 		return Found{}, visibility{}, err
+	}
+	if len(s.Models) > 0 && !visible.allowsNothing() {
+		dense, embedded = s.embed(ctx, visible.index, q.Text, &found)
 	}
 	if !embedded || visible.allowsNothing() {
 		return found, visible, nil
@@ -148,12 +155,13 @@ func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Se
 	}, nil
 }
 
-// embed embeds the text of a search; ok is false when the embedding did not answer.
-func (s *Service) embed(ctx context.Context, text string, found *Found) (dense []float32, ok bool) {
+// embed embeds the text of a search with the model of an index; ok is false when the embedding did not answer.
+func (s *Service) embed(ctx context.Context, index, text string, found *Found) (dense []float32, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.EmbedTimeout)
 	defer cancel()
 	started := time.Now()
-	vectors, err := s.embedder.Embed(ctx, []string{truncate.Bytes(text, maxQueryBytes)})
+	model := s.Models.of(index, Model{Embedder: s.embedder})
+	vectors, err := model.Embed(ctx, []string{truncate.Bytes(text, maxQueryBytes)})
 	found.Timings[EmbeddingSource] = time.Since(started)
 	if err != nil {
 		s.degrade(ctx, found, EmbeddingSource, err)
