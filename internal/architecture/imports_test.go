@@ -57,6 +57,7 @@ var importRules = map[string]importRule{
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/migration":    {layer: domain},
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/reindex":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"internal/vector":       {layer: domain, modules: []string{"github.com/kljensen/snowball"}},
 
 	"internal/config": {layer: base, modules: []string{"github.com/caarlos0/env"}},

@@ -116,8 +116,9 @@ const (
 	attrCounts      = "counts"
 	attrVectorCount = "vectorCount"
 	attrVectorIndex = "vectorIndex"
-	// The index that a user is being moved to, and the one that the user was moved out of.
+	// The index that a user is being moved to, how far that is, and the index that the user was moved out of.
 	attrTargetIndex  = "targetIndex"
+	attrMovedThrough = "movedThrough"
 	attrRetiredIndex = "retiredIndex"
 
 	// The state of the migration.
@@ -127,6 +128,11 @@ const (
 	attrChangedAt  = "changedAt"
 	attrBackfilled = "backfilled"
 	attrVerifiedAt = "verifiedAt"
+
+	// The progress of a reindex.
+	attrSegments = "segments"
+	attrAfter    = "after"
+	attrDone     = "done"
 
 	// Long-term records. Like a session's, their version counts writes.
 	attrName         = "name"

@@ -143,6 +143,10 @@ func (v vectorIndex) Drop(context.Context, conversation.UserID, int64) (int, err
 	return 0, v.call("index", func() error { return nil })
 }
 
+func (v vectorIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
+	return 0, v.call("index", func() error { return nil })
+}
+
 func (v vectorIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
 	return v.call("index", func() error { return nil })
 }

@@ -18,6 +18,8 @@
 //	TombstoneStore  what is left to do after a deletion
 //	ErasureStore    erase users
 //	StageStore      the state of a migration
+//	IndexDirectory  which vector indexes hold a user
+//	ReindexStore    move users to another vector index
 //
 // Services that need several stores get a type that embeds them: [PromptSource], [RecallSource], [MemoryStore],
 // [SummaryService].

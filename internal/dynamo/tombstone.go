@@ -56,7 +56,7 @@ func decodeTombstone(it item) (t erasure.Tombstone, ok bool) {
 	t = erasure.Tombstone{
 		User: user, ID: k.sk, Generation: it.int64(attrGeneration), Emptied: it.bool(attrEmptied),
 		Sweeps: int(it.int64(attrSweeps)), Vectors: it.strings(attrVectors), Namespace: k.sk == generationSK,
-		Erasing: it.bool(attrErasing), DeletedAt: it.time(attrDeletedAt),
+		Erasing: it.bool(attrErasing), DeletedAt: it.time(attrDeletedAt), RetiredIndex: it.string(attrRetiredIndex),
 	}
 	context, id, inSession := parseSessionSK(it.string(attrSessionSK))
 	switch {
@@ -102,19 +102,24 @@ func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tomb
 	return err
 }
 
-// DeleteTombstone deletes a tombstone that needs no further sweep. The user's generation stays and is no longer due.
+// DeleteTombstone deletes a tombstone that needs no further sweep. The user's generation stays and is no longer due. It
+// names no retired index any more.
 func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombstone) error {
 	const op = "delete tombstone"
 	if t.Namespace {
-		return s.update(ctx, op, t, removeDue(expression.UpdateBuilder{}))
+		return s.update(ctx, op, t, removeDue(expression.Remove(field(attrRetiredIndex))))
 	}
 	err := s.db.deleteItem(ctx, key{partition(t.User), t.ID}, exists())
 	return failed(op, ignoreConditionFailed(err))
 }
 
-// update changes a tombstone on condition that it is of the same generation: another erasure has one of its own.
+// update changes a tombstone on condition that it is of the same generation: another erasure has one of its own. The
+// one of a user must be of the same move, too.
 func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u expression.UpdateBuilder) error {
 	isSame := field(attrGeneration).Equal(value(intAttr(t.Generation)))
+	if t.Namespace {
+		isSame = exists().And(isGeneration(t.Generation), isIndex(attrRetiredIndex, t.RetiredIndex))
+	}
 	_, err := s.db.updateItem(ctx, key{partition(t.User), t.ID}, u, isSame)
 	return failed(op, ignoreConditionFailed(err))
 }

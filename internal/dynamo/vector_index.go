@@ -28,7 +28,8 @@ func (d *IndexDirectory) Placement(ctx context.Context, user conversation.UserID
 func decodePlacement(generation item) recall.Placement {
 	return recall.Placement{
 		Serving: generation.string(attrVectorIndex), Target: generation.string(attrTargetIndex),
-		Retired: generation.string(attrRetiredIndex), Generation: generation.int64(attrGeneration),
+		Retired: generation.string(attrRetiredIndex), MovedThrough: generation.string(attrMovedThrough),
+		Generation: generation.int64(attrGeneration),
 	}
 }
 

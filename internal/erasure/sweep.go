@@ -86,12 +86,7 @@ func (s *Sweeper) continueDeletion(ctx context.Context, t Tombstone) error {
 // deleteAgain deletes what a late worker may have written since, and finishes the deletion of a message.
 func (s *Sweeper) deleteAgain(ctx context.Context, t Tombstone) error {
 	if t.Namespace {
-		for generation := range t.Generation {
-			if _, err := s.Index.Drop(ctx, t.User, generation); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.dropNamespaces(ctx, t)
 	}
 	// The summary of a session has the vector of the one before it. Where there is a record again, its vector stays.
 	vectors, err := s.Sources.WithoutRecord(ctx, t.User, t.Generation, t.Vectors)
@@ -111,4 +106,19 @@ func (s *Sweeper) deleteAgain(ctx context.Context, t Tombstone) error {
 		}
 	}
 	return s.deletePrompts(ctx, t)
+}
+
+// dropNamespaces deletes the vectors of a user's earlier generations, and all those in the index that the user was
+// moved out of.
+func (s *Sweeper) dropNamespaces(ctx context.Context, t Tombstone) error {
+	for generation := range t.Generation {
+		if _, err := s.Index.Drop(ctx, t.User, generation); err != nil {
+			return err
+		}
+	}
+	if t.RetiredIndex == "" {
+		return nil
+	}
+	_, err := s.Index.DropFrom(ctx, t.User, t.Generation, t.RetiredIndex)
+	return err
 }

@@ -119,6 +119,25 @@ func (s *Service) Repair(ctx context.Context, user conversation.UserID, session 
 	return b.err
 }
 
+// Rebuild indexes all messages of sessions, whatever their watermarks say.
+func (s *Service) Rebuild(ctx context.Context, user conversation.UserID, sessions []conversation.Session) error {
+	backlogs := make([]*backlog, len(sessions))
+	for i, session := range sessions {
+		session.Indexed = conversation.Watermark{}
+		backlogs[i] = &backlog{user: user, session: session, unread: true}
+	}
+	s.indexBacklogs(ctx, backlogs)
+	for _, b := range backlogs {
+		if b.err != nil {
+			return b.err
+		}
+		if !b.done {
+			return errNoTime
+		}
+	}
+	return nil
+}
+
 // read reads the messages after a session's watermark, and the end of the message before them. One query brings both.
 func (s *Service) read(ctx context.Context, b *backlog) error {
 	session := b.session

@@ -99,6 +99,22 @@ func (x *Indexer) IndexCheckIn(
 	return x.writeOne(ctx, user, generation, checkInDocument(c))
 }
 
+// IndexHits indexes summaries, memories and check-ins of one user and generation, with one embedding for all.
+func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, generation int64, hits []Hit) error {
+	var documents []document
+	for _, h := range hits {
+		switch {
+		case h.Summary != nil && h.Summary.Text != "":
+			documents = append(documents, summaryDocument(*h.Summary))
+		case h.Memory != nil:
+			documents = append(documents, memoryDocument(*h.Memory))
+		case h.CheckIn != nil && h.CheckIn.Note != "":
+			documents = append(documents, checkInDocument(*h.CheckIn))
+		}
+	}
+	return x.write(ctx, []upload{{user, generation, documents}})[0]
+}
+
 // Delete deletes vectors from the index. Deleting one that is not there is no error.
 func (x *Indexer) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	return x.index.Delete(ctx, user, generation, ids)

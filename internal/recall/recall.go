@@ -56,6 +56,8 @@ type Placement struct {
 	Target string
 	// Retired is an index that served the user before. Its vectors will be deleted. Until then, deletions reach it.
 	Retired string
+	// MovedThrough is how far the move to Target has come, in the words of the store. It is empty at the beginning.
+	MovedThrough string
 	// Generation is the user's generation.
 	Generation int64
 }

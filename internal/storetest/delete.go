@@ -22,6 +22,10 @@ func (emptyIndex) Delete(context.Context, conversation.UserID, int64, []string) 
 
 func (emptyIndex) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
 
+func (emptyIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
+	return 0, nil
+}
+
 func (emptyIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
 	return nil
 }

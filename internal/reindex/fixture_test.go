@@ -1,0 +1,454 @@
+package reindex_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/reindex"
+	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+var noKey conversation.Idempotency
+
+// dimensions and versions are those of the indexes.
+var (
+	dimensions = map[string]int{config.FirstIndex: 4, "b": 6}
+	versions   = map[string]string{config.FirstIndex: "small", "b": "large"}
+)
+
+// model gives each text a vector of its own.
+type model struct {
+	dimensions int
+	mu         sync.Mutex
+	texts      int
+}
+
+func (m *model) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.texts += len(texts)
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		h := fnv.New32a()
+		h.Write([]byte(text))
+		out[i] = make([]float32, m.dimensions)
+		out[i][int(h.Sum32()%uint32(m.dimensions))] = 1
+	}
+	return out, nil
+}
+
+// fixture is a table, two indexes of different dimensions, and the services of the functions on them.
+type fixture struct {
+	t        *testing.T
+	mu       sync.Mutex
+	now      time.Time
+	table    string
+	store    storetest.Stores
+	db       *dynamo.DB
+	index    *pinecone.Client
+	models   map[string]*model
+	indexer  *recall.Indexer
+	messages *memory.Service
+	sweeper  *erasure.Sweeper
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	s := &fixture{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t)}
+	s.db = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
+	s.store = dynamotest.Stores(s.db)
+	s.index = pineconetest.Dial(t, config.Pinecone{
+		IndexHost:   pineconetest.Host(t, dimensions[config.FirstIndex]),
+		MoreIndexes: config.Indexes{"b": pineconetest.Host(t, dimensions["b"])},
+	}, dynamo.NewIndexDirectory(s.db))
+	s.models = map[string]*model{}
+	for name, n := range dimensions {
+		s.models[name] = &model{dimensions: n}
+	}
+	s.indexer = recall.NewIndexer(s.models[config.FirstIndex], s.index, "small").
+		WithModels(recall.Models{"b": {Embedder: s.models["b"], Version: "large"}})
+	s.messages = memory.New(s.store.Indexing, s.indexer, s.clock)
+	s.sweeper = erasure.NewSweeper(s.store.Erasure(s.index, s.clock), s.messages)
+	return s
+}
+
+func (s *fixture) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *fixture) advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+// deps are those of a reindex to an index.
+func (s *fixture) deps(to string) reindex.Deps {
+	return reindex.Deps{
+		Store: dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Index: s.index, To: to,
+		Model: recall.Model{Embedder: s.models[to], Version: versions[to]}, Dimensions: dimensions[to],
+		Usual: config.FirstIndex, Segments: 1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
+		Now: s.clock, Report: func(user conversation.UserID, err error) { s.t.Errorf("%s is left: %v", user, err) },
+	}
+}
+
+// say appends a message to a session, which it creates if needed, and indexes what is missing.
+func (s *fixture) say(user conversation.UserID, session, content string) conversation.Message {
+	s.t.Helper()
+	ctx := s.t.Context()
+	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
+	if _, err := s.store.Sessions.Session(ctx, user, session); err != nil {
+		_, err := s.store.Sessions.CreateSession(ctx, user, in, noKey)
+		s.check(err)
+	}
+	a, err := s.store.Messages.Append(ctx, user, conversation.Append{
+		SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+	})
+	s.check(err)
+	current, err := s.store.Sessions.Session(ctx, user, session)
+	s.check(err)
+	s.check(s.messages.Repair(ctx, user, current))
+	return a.Messages[0]
+}
+
+func (s *fixture) summarize(user conversation.UserID, id, text string) {
+	s.t.Helper()
+	s.advance(time.Second)
+	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
+	s.check(err)
+	sum := summary.Summary{
+		RecordType: "conversation_summary", SubjectID: id, SessionID: id, Context: session.Context, CoachID: "c",
+		Text: text, Kind: conversation.ByModel, CoveredThrough: session.LastSeq, CoveredAt: session.LastMessageAt,
+		OccurredAt: session.LastMessageAt, UpdatedAt: s.clock(), Generation: session.Generation,
+		SessionVersion: session.Version,
+	}
+	s.check(s.store.Summaries.SaveSummary(s.t.Context(), user, session, sum))
+	s.check(s.indexer.IndexSummary(s.t.Context(), user, sum))
+}
+
+// remember creates a memory, or changes it if it has an id, and updates its vector as the stream does.
+func (s *fixture) remember(user conversation.UserID, m longterm.Memory) longterm.Memory {
+	s.t.Helper()
+	ctx := s.t.Context()
+	m.Type, m.Source = longterm.ProfileMemory, longterm.Seeded
+	var err error
+	if m.ID == "" {
+		m, _, err = s.store.Memories.Create(ctx, user, m, noKey)
+	} else {
+		content, until := m.Content, m.ValidUntil
+		m, err = s.store.Memories.Update(ctx, user, m.ID, func(stored *longterm.Memory) error {
+			stored.Content, stored.ValidUntil = content, until
+			return nil
+		})
+	}
+	s.check(err)
+	s.refresh(user, m.ID)
+	return m
+}
+
+func (s *fixture) checkIn(user conversation.UserID, note string) {
+	s.t.Helper()
+	c, _, err := s.store.CheckIns.Create(s.t.Context(), user, longterm.CheckIn{Note: note, Timestamp: s.now}, noKey)
+	s.check(err)
+	s.refresh(user, c.ID)
+}
+
+// refresh updates the vector of a memory or check-in.
+func (s *fixture) refresh(user conversation.UserID, id string) {
+	s.t.Helper()
+	p, err := dynamo.NewIndexDirectory(s.db).Placement(s.t.Context(), user)
+	s.check(err)
+	change := conversation.Change{User: user, RecordID: id, Generation: p.Generation}
+	_, err = s.messages.Consume(s.t.Context(), []conversation.Change{change})
+	s.check(err)
+}
+
+func (s *fixture) check(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// populate gives a user two sessions, one with a long and a deleted message, a summary, memories and check-ins.
+func (s *fixture) populate(user conversation.UserID) {
+	s.t.Helper()
+	who := string(user)
+	s.say(user, "s1", who+" has a knee that hurts")
+	gone := s.say(user, "s1", who+" says what is taken back")
+	s.say(user, "s1", strings.Repeat(who+" tells a long story. ", 100))
+	s.say(user, "s2", who+" plans a marathon")
+	s.summarize(user, "s1", who+" talked of a knee")
+	s.remember(user, longterm.Memory{Content: who + " is allergic to nuts"})
+	old := s.remember(user, longterm.Memory{Content: who + " lives in Bonn"})
+	old.ValidUntil = s.now
+	s.advance(time.Second)
+	s.remember(user, old)
+	s.checkIn(user, who+" slept well")
+	s.checkIn(user, who+" slept badly")
+	s.check(s.sweeper.DeleteMessage(s.t.Context(), user, "s1", gone.ID)) // and with it the summary
+	s.summarize(user, "s2", who+" talked of a marathon")
+}
+
+// stored returns a metadata field of what an index has of a user's generation, by vector id.
+func (s *fixture) stored(index string, user conversation.UserID, generation int64, field string) map[string]string {
+	s.t.Helper()
+	dense := slices.Repeat([]float32{1}, dimensions[index])
+	matches, err := s.index.Query(s.t.Context(), user, generation, vector.Query{
+		Dense: dense, TopK: 1000, Index: index, Fields: []string{field},
+	})
+	s.check(err)
+	out := map[string]string{}
+	for _, m := range matches {
+		out[m.ID], _ = m.Metadata[field].(string)
+	}
+	return out
+}
+
+// expected returns the texts of the vectors that a user should have, from the table.
+func (s *fixture) expected(user conversation.UserID) (texts map[string]string, generation int64) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	store := dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t))
+	texts = map[string]string{}
+	page, err := store.Records(ctx, user, "")
+	s.check(err)
+	for _, session := range page.Sessions {
+		messages, err := s.store.Indexing.MessagesAfter(ctx, user, session, conversation.Watermark{}, 1000)
+		s.check(err)
+		for _, m := range messages {
+			rest := m.Content
+			for _, id := range recall.MessageVectorIDs(m) {
+				part := rest
+				if len(recall.MessageVectorIDs(m)) > 1 { // the local index has only the part's own text
+					part = s.stored(s.serving(user), user, page.Generation, "text")[id]
+					if part == "" || !strings.HasPrefix(rest, part) {
+						s.t.Errorf("%s has a part %q", id, part)
+					}
+				}
+				rest = strings.TrimPrefix(rest, part)
+				texts[id] = part
+			}
+		}
+	}
+	hits, err := store.Resolve(ctx, user, page.Generation, page.IDs)
+	s.check(err)
+	for _, h := range hits {
+		switch {
+		case h.Summary != nil:
+			texts[h.ID] = h.Summary.Text
+		case h.Memory != nil:
+			texts[h.ID] = h.Memory.Content
+		case h.CheckIn != nil:
+			texts[h.ID] = h.CheckIn.Note
+		}
+	}
+	return texts, page.Generation
+}
+
+// memory returns the user's memory.
+func (s *fixture) memory(user conversation.UserID) longterm.Memory {
+	s.t.Helper()
+	memories, _, err := s.store.Memories.List(s.t.Context(), user, conversation.Page{Limit: 10})
+	s.check(err)
+	return memories[0]
+}
+
+// firstMessage returns the first message of the user's session s1.
+func (s *fixture) firstMessage(user conversation.UserID) conversation.Message {
+	s.t.Helper()
+	session, err := s.store.Sessions.Session(s.t.Context(), user, "s1")
+	s.check(err)
+	messages, err := s.store.Indexing.MessagesAfter(s.t.Context(), user, session, conversation.Watermark{}, 1)
+	s.check(err)
+	return messages[0]
+}
+
+func (s *fixture) generation(user conversation.UserID) int64 {
+	s.t.Helper()
+	p, err := dynamo.NewIndexDirectory(s.db).Placement(s.t.Context(), user)
+	s.check(err)
+	return p.Generation
+}
+
+// serving returns the index that is searched for a user.
+func (s *fixture) serving(user conversation.UserID) string {
+	s.t.Helper()
+	p, err := dynamo.NewIndexDirectory(s.db).Placement(s.t.Context(), user)
+	s.check(err)
+	return cmp.Or(p.Serving, config.FirstIndex)
+}
+
+// sweep sweeps deletions after a time.
+func (s *fixture) sweep(after time.Duration) {
+	s.t.Helper()
+	s.advance(after)
+	_, err := s.store.Sweep(s.t.Context(), sweep.Deletions, s.sweeper, s.clock)
+	s.check(err)
+}
+
+// remote stands between a run and the services. Before each call of a user's move it calls before, with the number of
+// the call in the move. The run is killed at a call, counted over all users, for which isKilled is true: the call is
+// made, and its answer is lost.
+type remote struct {
+	mu       sync.Mutex
+	calls    int
+	byUser   map[conversation.UserID]int
+	before   func(user conversation.UserID, call int)
+	isKilled func(call int) bool
+}
+
+var errKilled = errors.New("killed")
+
+// interrupted returns deps whose remote calls are counted, and at which a run is interrupted.
+func interrupted(d reindex.Deps, before func(conversation.UserID, int), isKilled func(call int) bool) reindex.Deps {
+	r := &remote{byUser: map[conversation.UserID]int{}, before: before, isKilled: isKilled}
+	d.Store, d.Index = remoteStore{d.Store, r}, remoteIndex{d.Index, r}
+	return d
+}
+
+// call makes a call, unless the run has been killed before.
+func call[T any](r *remote, user conversation.UserID, do func() (T, error)) (T, error) {
+	var none T
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls++; r.calls > 1 && r.isKilled(r.calls-1) {
+		return none, errKilled
+	}
+	if user != "" {
+		r.byUser[user]++
+		r.before(user, r.byUser[user])
+	}
+	out, err := do()
+	if r.isKilled(r.calls) {
+		return none, errKilled
+	}
+	return out, err
+}
+
+type remoteIndex struct {
+	recall.Index
+	r *remote
+}
+
+func (x remoteIndex) Upsert(ctx context.Context, user conversation.UserID, generation int64, index string,
+	records []vector.Record,
+) error {
+	_, err := call(x.r, user, func() (int, error) { return 0, x.Index.Upsert(ctx, user, generation, index, records) })
+	return err
+}
+
+func (x remoteIndex) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := call(x.r, user, func() (int, error) { return 0, x.Index.Delete(ctx, user, generation, ids) })
+	return err
+}
+
+type remoteStore struct {
+	reindex.Store
+	r *remote
+}
+
+func (s remoteStore) Users(ctx context.Context, segment, segments int, after string) (
+	users []conversation.UserID, next string, err error,
+) {
+	_, err = call(s.r, "", func() (int, error) {
+		users, next, err = s.Store.Users(ctx, segment, segments, after)
+		return 0, err
+	})
+	return users, next, err
+}
+
+func (s remoteStore) Placement(ctx context.Context, user conversation.UserID) (recall.Placement, error) {
+	return call(s.r, user, func() (recall.Placement, error) { return s.Store.Placement(ctx, user) })
+}
+
+func (s remoteStore) Records(ctx context.Context, user conversation.UserID, after string) (reindex.Page, error) {
+	return call(s.r, user, func() (reindex.Page, error) { return s.Store.Records(ctx, user, after) })
+}
+
+func (s remoteStore) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string,
+) ([]recall.Hit, error) {
+	return call(s.r, user, func() ([]recall.Hit, error) { return s.Store.Resolve(ctx, user, generation, ids) })
+}
+
+func (s remoteStore) WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, ids []string,
+) ([]string, error) {
+	return call(s.r, user, func() ([]string, error) { return s.Store.WithoutRecord(ctx, user, generation, ids) })
+}
+
+func (s remoteStore) Place(ctx context.Context, user conversation.UserID, from, to recall.Placement, due time.Time,
+) error {
+	_, err := call(s.r, user, func() (int, error) { return 0, s.Store.Place(ctx, user, from, to, due) })
+	return err
+}
+
+func (s remoteStore) SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error {
+	_, err := call(s.r, user, func() (int, error) { return 0, s.Store.SaveProgress(ctx, user, to, through) })
+	return err
+}
+
+func (s remoteStore) SaveCheckpoint(ctx context.Context, to string, c reindex.Checkpoint) error {
+	_, err := call(s.r, "", func() (int, error) { return 0, s.Store.SaveCheckpoint(ctx, to, c) })
+	return err
+}
+
+// wantComplete checks that an index serves a user and has exactly the vectors that the user should have.
+func (s *fixture) wantComplete(index string, user conversation.UserID) {
+	s.t.Helper()
+	if got := s.serving(user); got != index {
+		s.t.Errorf("%s is served by %q, want %q", user, got, index)
+	}
+	texts, generation := s.expected(user)
+	got := s.stored(index, user, generation, "text")
+	if !maps.Equal(texts, got) {
+		s.t.Errorf("%s of %s:\n got %s\nwant %s", index, user, list(got), list(texts))
+	}
+	for id, v := range s.stored(index, user, generation, "embedding") {
+		if v != versions[index] {
+			s.t.Errorf("%s of %s has %s of the model %q", index, user, id, v)
+		}
+	}
+	for id, text := range got {
+		if !strings.Contains(text, string(user)) {
+			s.t.Errorf("%s of %s has somebody else's %s: %s", index, user, id, text)
+		}
+	}
+}
+
+func list(texts map[string]string) string {
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(texts)) {
+		out = append(out, fmt.Sprintf("%s=%.40q", id, texts[id]))
+	}
+	return strings.Join(out, ", ")
+}

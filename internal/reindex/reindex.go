@@ -1,0 +1,146 @@
+// Package reindex moves users to another vector index, whose embedding model or dimension may be another. It rebuilds
+// their vectors from the table while the old ones serve. A move has three steps, which are recorded with the user:
+//
+//  1. The new index becomes the user's target. From then on every vector is written to both indexes, and every deletion
+//     reaches both.
+//  2. What the user has in the table is embedded and written to the target.
+//  3. One conditional update makes the target the index that is searched. The sweep deletes the old vectors.
+//
+// A run that ends anywhere can be started again. It goes on where each segment of the table, and each user, was.
+package reindex
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// Store is what a reindex reads and writes.
+type Store interface {
+	// Users returns one page of the users of a segment of the table, after a place. A user may come more than once. The
+	// last page has no next place.
+	Users(ctx context.Context, segment, segments int, after string) (users []conversation.UserID, next string, err error)
+	// Records returns one page of what a user has, read consistently.
+	Records(ctx context.Context, user conversation.UserID, after string) (Page, error)
+	// Resolve is the method of memory.Store, and WithoutRecord that of erasure.SourceStore.
+	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
+	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
+
+	// Placement is the method of recall.Directory.
+	Placement(ctx context.Context, user conversation.UserID) (recall.Placement, error)
+	// Place changes where a user is. It is a Conflict unless the user is placed like from. It is one, too, while the user
+	// is erased or a sweep deletes the user's vectors. Where to has a retired index, the vectors in it are deleted from
+	// due on.
+	Place(ctx context.Context, user conversation.UserID, from, to recall.Placement, due time.Time) error
+	// SaveProgress stores how far the move of a user has come, unless that has ended.
+	SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error
+
+	// Checkpoint returns the progress of a segment, and the beginning where there is none with as many segments.
+	Checkpoint(ctx context.Context, to string, segment, segments int) (Checkpoint, error)
+	SaveCheckpoint(ctx context.Context, to string, c Checkpoint) error
+}
+
+// Page is a part of what a user has that has vectors: sessions with their messages, and the ids of summaries, memories
+// and check-ins. Next is empty in the last one.
+type Page struct {
+	Generation int64
+	Sessions   []conversation.Session
+	IDs        []string
+	Next       string
+}
+
+// Checkpoint is the progress of one of the segments of the table. Counts are those of all runs since the beginning.
+type Checkpoint struct {
+	Segment, Segments int
+	After             string
+	Done              bool
+	Counts            Counts
+}
+
+// Counts are what was done.
+type Counts struct {
+	// Moved users are in the index now, Already users were there, and Left ones could not be moved now.
+	Moved, Already, Left int64
+	// Vectors were written, from so many Tokens. WriteUnits are about what they cost in Pinecone.
+	Vectors, Tokens, WriteUnits int64
+}
+
+func (c *Counts) add(d Counts) {
+	c.Moved, c.Already, c.Left = c.Moved+d.Moved, c.Already+d.Already, c.Left+d.Left
+	c.Vectors, c.Tokens, c.WriteUnits = c.Vectors+d.Vectors, c.Tokens+d.Tokens, c.WriteUnits+d.WriteUnits
+}
+
+// Deps are what a Reindex works with.
+type Deps struct {
+	Store    Store
+	Messages memory.Store
+	Index    recall.Index
+	// To is the index to which users are moved. It has this model, and vectors of so many dimensions.
+	To         string
+	Model      recall.Model
+	Dimensions int
+	// Usual is the index of users whose records name none.
+	Usual string
+	// Segments are worked on at the same time.
+	Segments int
+	// DryRun counts and writes nothing.
+	DryRun bool
+	// TextLimit and TokenLimit are how much is embedded in a time. Nil is no limit.
+	TextLimit, TokenLimit *rate.Limiter
+	// CountTokens returns how many tokens a text has.
+	CountTokens func(text string) int
+	Now         func() time.Time
+	// Report gets the reason why a user was left.
+	Report func(user conversation.UserID, err error)
+}
+
+// Reindex moves the users of a table to an index. It runs once.
+type Reindex struct {
+	Deps
+	mu     sync.Mutex
+	counts Counts
+}
+
+// New returns a Reindex.
+func New(d Deps) *Reindex { return &Reindex{Deps: d} }
+
+// Counts returns what was done so far, by this run and by those that it goes on with.
+func (x *Reindex) Counts() Counts {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.counts
+}
+
+// Run moves every user that is not in the index yet. It goes on where an earlier run ended. After one that came to the
+// end of the table it begins anew, and moves those that were left.
+func (x *Reindex) Run(ctx context.Context) error {
+	checkpoints := make([]Checkpoint, x.Segments)
+	isDone := true
+	for i := range checkpoints {
+		checkpoints[i] = Checkpoint{Segment: i, Segments: x.Segments}
+		if x.DryRun {
+			continue
+		}
+		var err error
+		if checkpoints[i], err = x.Store.Checkpoint(ctx, x.To, i, x.Segments); err != nil {
+			return err
+		}
+		isDone = isDone && checkpoints[i].Done
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for i, c := range checkpoints {
+		if isDone {
+			c = Checkpoint{Segment: i, Segments: x.Segments}
+		}
+		w := newWorker(x, c)
+		group.Go(func() error { return w.run(ctx) })
+	}
+	return group.Wait()
+}
