@@ -4,6 +4,7 @@
 package legacy
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -20,6 +21,8 @@ type Table struct {
 	Seed                      uint64
 	// Large is the number of sessions with an array close to DynamoDB's limit of an item. The others share the messages.
 	Large int
+	// Bytes is about how long a content is; 0 means 40.
+	Bytes int
 }
 
 // Session is one conversation of the app.
@@ -96,7 +99,7 @@ func (t Table) Session(n int) Session {
 	if n%3 == 0 {
 		s.Context = "program_designer"
 	}
-	g.count, g.bytes = t.size(n, kind, g.random), 40
+	g.count, g.bytes = t.size(n, kind, g.random), cmp.Or(t.Bytes, 40)
 	if n < t.Large {
 		kind, g.count, g.bytes = shapes[0], largeEntries, largeBytes
 	}
