@@ -174,12 +174,26 @@ func (n NewSession) Prepare() (NewSession, error) {
 		wrong = append(wrong, fault.Field{Field: "coachId", Message: idProblem})
 	}
 	wrong = append(wrong, namesProblems(n.Mode, n.Title)...)
-	doc, w := PrepareDocument("attributes", n.Attributes, MaxAttributesBytes)
+	doc, w := prepareAttributes(n.Attributes, n.Attributes)
 	n.Attributes = doc
 	if wrong = append(wrong, w...); len(wrong) > 0 {
 		return NewSession{}, fault.InvalidFields(wrong...)
 	}
 	return n, nil
+}
+
+// ArrayName is the name among an app's attributes under which it has a session's messages before they are migrated.
+const ArrayName = "messages"
+
+// prepareAttributes checks the attributes that a session will have, of which some are new.
+func prepareAttributes(all, given map[string]any) (map[string]any, []fault.Field) {
+	doc, wrong := PrepareDocument("attributes", all, MaxAttributesBytes)
+	if _, ok := given[ArrayName]; ok {
+		wrong = append(wrong, fault.Field{
+			Field: "attributes." + ArrayName, Message: "is where an app's own records have their messages; use another name",
+		})
+	}
+	return doc, wrong
 }
 
 const idProblem = `must be 1 to 128 of [A-Za-z0-9_.:-], and neither "." nor ".."`
@@ -217,8 +231,10 @@ func (s Session) Edit(c SessionChange, at time.Time) (Session, error) {
 		s.Title = *c.Title
 	}
 	wrong = append(wrong, namesProblems(s.Mode, s.Title)...)
-	merged, w := PrepareDocument("attributes", merge(s.Attributes, c.Attributes), MaxAttributesBytes)
-	s.Attributes = merged
+	var w []fault.Field
+	if len(c.Attributes) > 0 { // what an app has in its own record may be larger
+		s.Attributes, w = prepareAttributes(merge(s.Attributes, c.Attributes), c.Attributes)
+	}
 	s.Version++
 	if wrong = append(wrong, w...); len(wrong) > 0 {
 		return Session{}, fault.InvalidFields(wrong...)

@@ -192,9 +192,6 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	for _, g := range a.guards {
 		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, r.session))
 	}
-	if r.record != nil {
-		try.tx.check(generationKey(a.user), isGeneration(after.Generation))
-	}
 	return try, nil
 }
 

@@ -44,6 +44,10 @@ func TestCalls(t *testing.T) {
 		{"create", func() error {
 			in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}
 			return errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey))
+		}, []string{batch, write}}, // with the stage of the migration
+		{"create another", func() error {
+			in := conversation.NewSession{ID: "other", Context: "coach_conversation", CoachID: "c2"}
+			return errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey))
 		}, []string{write}},
 		{"append warm", func() error { return appendTurn("") }, []string{write}},
 		{"append warm with a key", func() error { return appendTurn("k") }, []string{write}},

@@ -46,7 +46,10 @@ func (s *DeletionStore) Message(ctx context.Context, user conversation.UserID, s
 	}
 	it, _ := records.current(user, k)
 	m, ok := decodeMessage(it)
-	if !ok || m.SessionID != sessionID {
+	if !ok {
+		return s.messageOfArray(ctx, user, sessionID, sk)
+	}
+	if m.SessionID != sessionID {
 		return conversation.Message{}, fault.Missing("message")
 	}
 	return m, nil
@@ -70,6 +73,9 @@ func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.Use
 	}
 	for b := s.db.backoff(); ; {
 		d, err := s.newMessageDeletion(ctx, key{partition(user), sk}, tombstone, due)
+		if fault.Is(err, fault.NotFound) && b.ambiguous { // as below, in an array
+			return tombstone, nil
+		}
 		if err != nil {
 			return tombstone, err
 		}
@@ -104,7 +110,9 @@ type messageDeletion struct {
 func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone erasure.Tombstone, due time.Time,
 ) (messageDeletion, error) {
 	user, m := tombstone.User, *tombstone.Message
-	before, err := s.sessions.SessionIn(ctx, user, m.Context, m.SessionID)
+	sk, _ := sessionSK(m.Context, m.SessionID)
+	sessionKey := key{partition(user), sk}
+	before, record, err := s.sessions.record(ctx, user, sessionKey)
 	if err != nil {
 		return messageDeletion{}, err
 	}
@@ -113,21 +121,35 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 		return messageDeletion{}, err
 	}
 	d := messageDeletion{tx: s.db.transaction(), after: before.Without(m, first, last), tombstone: tombstone}
-	// A message of an earlier session of the same id has a seq of that session.
-	d.messagePlace = d.tx.delete(k, isOf(before))
-	u := setCounters(user, d.after).Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String())))
-	u = setWatermark(u, attrSummarizedSeq, attrSummarizedAt, d.after.Summarized)
-	if before.Summary != nil && d.after.Summary == nil {
-		u = removeSessionSummary(u)
-		d.addSummaryDeletion(user, before)
-		clearSpine(d.tx, user, before, s.db.now())
+	u := setOwn(before, d.after, attrVersion, attrDeletedSeqs)
+	if before.Placement != conversation.Embedded {
+		u = setCounters(user, d.after).Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String())))
+		if d.after.Summarized.Seq < d.after.LastSeq { // the sweep summarises what is left
+			u = setDue(u, sessionKey, s.db.now())
+		}
 	}
-	sk, _ := sessionSK(before.Context, before.ID)
-	sessionKey := key{partition(user), sk}
-	if d.after.Summarized.Seq < d.after.LastSeq { // the sweep summarises what is left
-		u = setDue(u, sessionKey, s.db.now())
+	if path := pathIn(before); !isAppsOwn(before) {
+		u = setWatermark(u, path(attrSummarizedSeq), path(attrSummarizedAt), d.after.Summarized)
+		if before.Summary != nil && d.after.Summary == nil {
+			u = removeSessionSummary(u, path)
+			d.addSummaryDeletion(user, before)
+			clearSpine(d.tx, user, before, s.db.now())
+		}
 	}
-	d.tx.update(sessionKey, u, isUnchanged(before).And(hasSameSummary(before)))
+	isAsRead := isUnchanged(before).And(hasSameSummary(before))
+	if before.Placement == conversation.Shared {
+		// A message of an earlier session of the same id has a seq of that session.
+		d.messagePlace = d.tx.delete(k, isOf(before))
+	} else {
+		d.messagePlace = d.tx.remove(k)
+		d.after.Entries--
+		var isSame expression.ConditionBuilder
+		if u, isSame, err = removeEntry(u, record, before, d.after, m); err != nil {
+			return d, err
+		}
+		isAsRead = isAsRead.And(isSame)
+	}
+	d.tx.update(sessionKey, u, isAsRead)
 	d.tx.replace(encodeTombstone(d.tombstone, due))
 	return d, nil
 }
@@ -153,10 +175,11 @@ func summaryOf(user conversation.UserID, session conversation.Session) (k key, v
 // hasSameSummary is the condition that nobody has saved a summary since the session was read, because a new summary
 // may cover the message.
 func hasSameSummary(s conversation.Session) expression.ConditionBuilder {
+	covered := field(pathIn(s)(attrSummaryCoveredSeq))
 	if s.Summary == nil {
-		return expression.AttributeNotExists(field(attrSummaryCoveredSeq))
+		return expression.AttributeNotExists(covered)
 	}
-	return field(attrSummaryCoveredSeq).Equal(value(intAttr(s.Summary.CoveredThrough)))
+	return covered.Equal(value(intAttr(s.Summary.CoveredThrough)))
 }
 
 // endsWithout returns the first and the last message that a session has without one, nil where none is left.
@@ -209,6 +232,7 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		t.delete(key{partition(user), sk}, isUnchanged(session))
 		t.replace(encodeTombstone(tombstone, due))
 		t.remove(key{partition(user), freshSK(session.CreatedAt, sk)})
+		t.remove(key{partition(user), parkedPrefix + sk})
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.now())
 		}

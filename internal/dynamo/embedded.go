@@ -241,21 +241,3 @@ func appendEntries(u expression.UpdateBuilder, s conversation.Session, messages 
 	}
 	return u.Set(field(arrayPath), expression.ListAppend(field(arrayPath), value(list))), nil
 }
-
-// message returns a message of a user by its sort key, from the shared store or from the array of the session, and the
-// session. The records of both have to be read.
-func (r recordSet) message(user conversation.UserID, sessionSK, messageSK string) (
-	m conversation.Message, s conversation.Session, ok bool,
-) {
-	sessionKey, k := key{partition(user), sessionSK}, key{partition(user), messageSK}
-	s, isSession := r.session(user, sessionKey)
-	if m, ok = decodeMessage(r[k]); ok || !isSession || s.Placement == conversation.Shared {
-		return m, s, ok
-	}
-	for _, m := range decodeArray(s, r[sessionKey]) {
-		if sk, _ := parseMessageID(user, m.ID); sk == messageSK {
-			return m, s, true
-		}
-	}
-	return m, s, false
-}

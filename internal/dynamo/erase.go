@@ -252,7 +252,7 @@ func (e *eraser) erase(listing, deleting context.Context, prefixes []string) err
 // keys are never used again.
 func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 	var batch []key
-	q := query{where: withPrefix(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration}}
+	q := query{where: withPrefix(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration, attrPlacement}}
 	for it, err := range e.db.queryWithExpired(listing, "list records", q) {
 		if err != nil {
 			return err
@@ -284,7 +284,10 @@ func (e *eraser) isErased(it item) bool {
 	if _, ours := kindOf(sk); !ours {
 		return false
 	}
-	if _, _, isSession := parseSessionSK(sk); !isSession && !it.has(attrGeneration) {
+	switch {
+	case IsSessionKey(sk) && !it.has(attrPlacement):
+		return true
+	case !it.has(attrGeneration):
 		return false
 	}
 	return it.int64(attrGeneration) < e.generation
@@ -318,6 +321,9 @@ func (e *eraser) delete(listing context.Context, k key, n int, remove func() err
 func (e *eraser) deleteEarlier(ctx context.Context, k key) error {
 	isEarlier := expression.AttributeNotExists(field(attrGeneration)).
 		Or(field(attrGeneration).LessThan(value(intAttr(e.generation))))
+	if IsSessionKey(k.sk) {
+		isEarlier = isEarlier.Or(expression.AttributeNotExists(field(attrPlacement)))
+	}
 	err := e.db.deleteItem(ctx, k, exists().And(isEarlier))
 	if _, again := conditionFailed(err); again {
 		return errWrittenAgain

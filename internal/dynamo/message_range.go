@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
 )
 
 // messageRange is a run of a session's messages to read.
@@ -50,6 +52,12 @@ func (r messageRange) seqs() []int {
 // more.
 func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, in messageRange,
 ) (messages []conversation.Message, last messageCursor, more bool, err error) {
+	var array []conversation.Message
+	if in.session.Placement != conversation.Shared {
+		if in.session, array, err = s.readArray(ctx, user, in.session); err != nil {
+			return nil, last, false, err
+		}
+	}
 	seqs := in.seqs()
 	if len(seqs) == 0 {
 		return nil, in.after, false, nil
@@ -60,6 +68,7 @@ func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, 
 		messageRange: in, db: s.db, user: user, source: sourceID(user, sk), wanted: seqs,
 		found: make(map[int]conversation.Message, len(seqs)), size: map[int]int{}, missing: map[int]bool{},
 	}
+	r.addArray(array)
 	if err := r.readIndex(ctx); err != nil {
 		return nil, last, false, err
 	}
@@ -69,6 +78,36 @@ func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, 
 	messages, last = r.inOrder()
 	in.after, in.limit = last, 1
 	return messages, last, len(in.seqs()) > 0, nil
+}
+
+// readArray returns a session that was not shared with its placement now, and the messages that are read from its
+// array: all of an embedded session and of a dual one, and of a dual one in the stages that read the shared store those
+// up to EmbeddedSeq.
+func (s *MessageStore) readArray(ctx context.Context, user conversation.UserID, session conversation.Session,
+) (conversation.Session, []conversation.Message, error) {
+	sk, _ := sessionSK(session.Context, session.ID)
+	k := key{partition(user), sk}
+	records, err := s.db.readCurrent(ctx, "read messages", user, k)
+	if err != nil {
+		return session, nil, err
+	}
+	now, ok := records.session(user, k)
+	if !ok || !now.IsSame(session) {
+		return session, nil, fault.Missing("session")
+	}
+	session.Placement = now.Placement
+	if now.Placement == conversation.Shared {
+		return session, nil, nil
+	}
+	array := decodeArray(now, records[k])
+	if now.Placement == conversation.Embedded {
+		return session, array, nil
+	}
+	state, err := s.db.migrationState(ctx)
+	if stage := state.Of(user); err != nil || stage == migration.Embedded || stage == migration.Dual {
+		return session, array, err
+	}
+	return session, slices.DeleteFunc(array, func(m conversation.Message) bool { return m.Seq > now.EmbeddedSeq }), nil
 }
 
 // rangeReader reads a range: first from the index, then from the table what the index lacks.
@@ -93,6 +132,33 @@ func (r *rangeReader) inOrder() (messages []conversation.Message, last messageCu
 		}
 	}
 	return messages, last
+}
+
+// addArray keeps the wanted messages of a session's array. In an embedded session nothing else has messages.
+func (r *rangeReader) addArray(array []conversation.Message) {
+	for _, m := range array {
+		if slices.Contains(r.wanted, m.Seq) {
+			r.found[m.Seq] = m
+			r.size[m.Seq] = sizeOfContent(m)
+		}
+	}
+	if r.session.Placement != conversation.Embedded {
+		return
+	}
+	for _, seq := range r.wanted {
+		if _, ok := r.found[seq]; !ok {
+			r.missing[seq] = true
+		}
+	}
+}
+
+// sizeOfContent is about the size of a message in an answer.
+func sizeOfContent(m conversation.Message) int {
+	size := len(m.Content) + (escapedControl-1)*countControls(m.Content)
+	if doc := (item{}); doc.setDocument(attrMetadata, m.Metadata) == nil {
+		size += doc.size()
+	}
+	return size
 }
 
 // add keeps a record that is one of the wanted messages, and returns its seq.
@@ -123,6 +189,9 @@ func (r *rangeReader) decodeWanted(it item) (conversation.Message, bool) {
 
 // readIndex reads wanted messages from the index until it has all of them or enough bytes.
 func (r *rangeReader) readIndex(ctx context.Context) error {
+	if len(r.found)+len(r.missing) == len(r.wanted) {
+		return nil
+	}
 	q := query{index: BySource, where: r.keyCondition(), descending: r.descending, page: len(r.wanted)}
 	if r.after.seq > 0 && r.after.at.IsZero() {
 		q.page = 0 // messages before the range are read too

@@ -130,9 +130,14 @@ func (s *SessionStore) CreateSession(ctx context.Context, user conversation.User
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	state, err := s.db.migrationState(ctx)
+	if err != nil {
+		return conversation.Created{}, err
+	}
 	c := creation{
 		db: s.db, user: user, session: s.newSession(in), idem: idem, token: newRandomDigits(s.db.random),
 	}
+	c.session.Placement = state.Of(user).Placement()
 	b := s.db.backoff()
 	failures, err := s.db.commitAtGeneration(ctx, op, user, b, c.build)
 	if err != nil && b.ambiguous && c.isStored(ctx) {
@@ -155,8 +160,7 @@ func (s *SessionStore) newSession(in conversation.NewSession) conversation.Sessi
 	}
 	return conversation.Session{
 		ID: in.ID, Context: in.Context, CoachID: in.CoachID, Mode: in.Mode, Title: in.Title,
-		Attributes: in.Attributes, Status: conversation.Active, CreatedAt: now,
-		Placement: conversation.Shared, Version: 1,
+		Attributes: in.Attributes, Status: conversation.Active, CreatedAt: now, Version: 1,
 	}
 }
 
@@ -182,7 +186,8 @@ func (c *creation) build(generation int64) (*transaction, int) {
 		return t, -1
 	}
 	it[attrCreation] = stringAttr(c.token)
-	free := notExists().Or(field(attrGeneration).LessThan(value(intAttr(generation))))
+	free := notExists().Or(expression.AttributeExists(field(attrPlacement)).
+		And(field(attrGeneration).LessThan(value(intAttr(generation)))))
 	c.sessionPlace, c.idemPlace = t.put(it, free), -1
 	for _, k := range sessionKeys(c.user, c.session.ID) {
 		if k != own {
@@ -261,7 +266,7 @@ func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.User
 		if err != nil {
 			return conversation.Session{}, err
 		}
-		t, err := s.edit(user, before, after)
+		t, err := s.edit(user, before, after, change)
 		if err != nil {
 			return conversation.Session{}, failed(op, err)
 		}
@@ -270,6 +275,12 @@ func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.User
 			return conversation.Session{}, err
 		}
 		if failures == nil {
+			if after.Entries == noAttributes && len(change.Attributes) > 0 {
+				after.Entries = noMessages
+			}
+			if after.Placement != conversation.Shared && len(after.Attributes) == 0 {
+				after.Attributes = nil // as it is read beside an array
+			}
 			s.db.cache.saveSession(user, after)
 			return after, nil
 		}
@@ -280,26 +291,25 @@ func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.User
 }
 
 // edit returns the transaction that changes a session.
-func (s *SessionStore) edit(user conversation.UserID, before, after conversation.Session) (*transaction, error) {
+func (s *SessionStore) edit(user conversation.UserID, before, after conversation.Session,
+	change conversation.SessionChange,
+) (*transaction, error) {
 	sk, ok := sessionSK(after.Context, after.ID)
 	if !ok {
 		return nil, errInvalidKey
 	}
 	k := key{partition(user), sk}
-	doc := item{}
-	if err := doc.setDocument(attrAttributes, after.Attributes); err != nil {
+	u := setOwn(before, after, attrVersion, attrStatus, attrMode, attrTitle, attrSessionCompletedAt)
+	u, err := setAttributes(u, before, after, change.Attributes)
+	if err != nil {
 		return nil, err
 	}
-	u := expression.Set(field(attrVersion), value(intAttr(after.Version))).
-		Set(field(attrStatus), value(stringAttr(string(after.Status)))).
-		Set(field(attrMode), value(stringAttr(after.Mode)))
-	u = setOrRemove(u, attrTitle, stringAttr(after.Title), after.Title != "")
-	u = setOrRemove(u, attrAttributes, doc[attrAttributes], doc.has(attrAttributes))
-	u = setOrRemove(u, attrSessionCompletedAt, timeAttr(after.CompletedAt), !after.CompletedAt.IsZero())
-	u = u.Set(field(attrActiveAt), value(timeAttr(after.ActiveAt())))
-	isCompletion := after.Status == conversation.Completed && before.Status != conversation.Completed
-	if isCompletion && after.LastSeq > 0 || summary.IsOutdated(after) {
-		u = setDueIfNone(u, k, s.db.dueAfterIdle())
+	if after.Placement != conversation.Embedded {
+		u = u.Set(field(attrActiveAt), value(timeAttr(after.ActiveAt()))).Remove(field(attrOrigin))
+		isCompletion := after.Status == conversation.Completed && before.Status != conversation.Completed
+		if isCompletion && after.LastSeq > 0 || summary.IsOutdated(after) {
+			u = setDueIfNone(u, k, s.db.dueAfterIdle())
+		}
 	}
 	t := s.db.transaction()
 	t.update(k, u, isUnchanged(before))
@@ -315,13 +325,16 @@ func setOrRemove(u expression.UpdateBuilder, name string, v types.AttributeValue
 }
 
 // LeaveSession records that the user navigated away. The stream tells the summarizer of the change. The version stays
-// the same, because no append depends on it.
+// the same, because no append depends on it. An embedded session has no summary, so there is nothing to record.
 func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserID, id string, at time.Time) error {
 	session, err := s.Session(ctx, user, id)
 	if err != nil {
 		return err
 	}
-	u := expression.Set(field(attrLeftAt), value(timeAttr(at)))
+	if session.Placement == conversation.Embedded {
+		return nil
+	}
+	u := expression.Set(field(attrLeftAt), value(timeAttr(at))).Remove(field(attrOrigin))
 	return s.db.updateSession(ctx, "leave session", user, session, u)
 }
 

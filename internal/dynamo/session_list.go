@@ -13,7 +13,8 @@ import (
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag, so sessions that were created in the
-// last 15 minutes are read from the table, whether or not the index shows them.
+// last 15 minutes are read from the table, whether or not the index shows them. So are sessions with an array, before
+// the user's stage is shared: those that have not moved are not in the index.
 func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter,
 	page conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
@@ -22,11 +23,18 @@ func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, f
 		return nil, "", err
 	}
 	// One row more than the limit tells whether there is another page.
-	l := sessionList{db: s.db, user: user, filter: filter, limit: page.Limit, maxRows: page.Limit + 1}
-	fresh, err := l.readFresh(ctx, cursor.freshSince)
+	l := sessionList{
+		db: s.db, user: user, filter: filter, limit: page.Limit, maxRows: page.Limit + 1, fresh: map[string]bool{},
+	}
+	fresh, err := l.readArrays(ctx)
 	if err != nil {
 		return nil, "", err
 	}
+	created, err := l.readFresh(ctx, cursor.freshSince)
+	if err != nil {
+		return nil, "", err
+	}
+	fresh = append(fresh, created...)
 	if err := l.readIndex(ctx, cursor.query(user, page.Limit+1)); err != nil {
 		return nil, "", err
 	}
@@ -226,7 +234,7 @@ func (l *sessionList) readRecords(ctx context.Context, indexed []item) error {
 
 // readFresh returns the sessions that were created since then, and makes readIndex skip them.
 func (l *sessionList) readFresh(ctx context.Context, since time.Time) ([]sessionRow, error) {
-	fresh := sessionList{db: l.db, user: l.user, filter: l.filter, fresh: map[string]bool{}}
+	fresh := sessionList{db: l.db, user: l.user, filter: l.filter, fresh: l.fresh}
 	var marked []item
 	low := freshPrefix + conversation.FormatTime(since)
 	for it, err := range l.db.query(ctx, "list sessions", query{where: between(l.user, low, afterPrefix(freshPrefix))}) {
@@ -239,7 +247,6 @@ func (l *sessionList) readFresh(ctx context.Context, since time.Time) ([]session
 			marked = append(marked, key{partition(l.user), sk}.attributes())
 		}
 	}
-	l.fresh = fresh.fresh
 	if err := fresh.readRecords(ctx, marked); err != nil {
 		return nil, err
 	}

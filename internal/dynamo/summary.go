@@ -112,13 +112,13 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 		Set(field(attrSummaryUpdatedAt), value(timeAttr(sum.UpdatedAt))), nil
 }
 
-// removeSessionSummary removes the session's copy of its summary.
-func removeSessionSummary(u expression.UpdateBuilder) expression.UpdateBuilder {
+// removeSessionSummary removes the session's copy of its summary. path returns where its attributes are.
+func removeSessionSummary(u expression.UpdateBuilder, path func(name string) string) expression.UpdateBuilder {
 	for _, name := range []string{
 		attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
 		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields, attrSummaryIndexedAt,
 	} {
-		u = u.Remove(field(name))
+		u = u.Remove(field(path(name)))
 	}
 	return u
 }

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -97,19 +98,52 @@ type Subject struct {
 	// function that reports whether they are still there. A store that shares no place with the app writes nothing and
 	// returns a function that reports true.
 	AppRecord func(t *testing.T, user conversation.UserID) (there func() bool)
+
+	// Placement is that of new sessions. Empty is shared.
+	Placement conversation.Placement
 }
+
+// placement returns the placement of new sessions.
+func (s Subject) placement() conversation.Placement { return cmp.Or(s.Placement, conversation.Shared) }
 
 // Now is the time at which the clock of each test begins.
 var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 
 // Run runs the suite. open returns empty stores that use now as their clock.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
+	run(t, open, sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests,
+		erasureTests, dueTests, extractionTests)
+}
+
+// RunConversations runs the tests of what a client does with sessions and messages that hold wherever the messages are.
+func RunConversations(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
+	tests := map[string]func(*testing.T, *fixture){}
+	for _, section := range []map[string]func(*testing.T, *fixture){
+		sessionTests, messageTests, turnTests, deletionTests,
+	} {
+		for _, name := range conversationTests {
+			if test, ok := section[name]; ok {
+				tests[name] = test
+			}
+		}
+	}
+	run(t, open, tests)
+}
+
+// conversationTests are those that read nothing but sessions and their messages, and that take little time.
+var conversationTests = []string{
+	"Create", "CreateReplays", "CreateConflicts", "UpdateSession", "Append", "AppendTimes",
+	"InvalidAppends", "AppendReplays", "AppendReplaysAfterEdits", "AppendReplaysAfterDeletion", "KeysExpire",
+	"ConcurrentAppendsWithOneKey", "ContentRoundTrip", "Turn", "TurnWithoutKey", "MessageByID",
+}
+
+func run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject,
+	sections ...map[string]func(*testing.T, *fixture),
+) {
+	t.Helper()
 	reducePropertyChecks(t)
 	all := map[string]func(*testing.T, *fixture){}
-	for _, section := range []map[string]func(*testing.T, *fixture){
-		sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests, erasureTests,
-		dueTests, extractionTests,
-	} {
+	for _, section := range sections {
 		maps.Copy(all, section)
 	}
 	for name, test := range all {
