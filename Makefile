@@ -91,10 +91,11 @@ fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
 	  done
 
 .PHONY: soak
-soak: ## The long tests: 50,000 messages, 100,000 due sessions, every lost answer: make soak [MESSAGES=n]
+soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, kills: make soak [MESSAGES=n]
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
+	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
 
 .PHONY: openapi-check
