@@ -18,7 +18,8 @@ import (
 )
 
 // Segments is the definition. Its input is the body of an invocation of migrate, with totalSegments and without
-// segment; its output is the answer of the action status. When segments failed, the cause of the error names them.
+// segment. Its output has the progress of the action status, and for each segment a list of at most one mismatch. When
+// segments failed, the cause of the error names them.
 //
 //go:embed segments.asl.json
 var Segments []byte

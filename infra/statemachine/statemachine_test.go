@@ -36,9 +36,14 @@ type request struct {
 
 // response is the function's answer, as far as the state machine reads it.
 type response struct {
-	Stage      string `json:"stage"`
-	Done       bool   `json:"done"`
-	Checkpoint string `json:"checkpoint,omitempty"`
+	Progress   progress `json:"progress"`
+	Mismatches []string `json:"mismatches"`
+	Done       bool     `json:"done"`
+	Checkpoint string   `json:"checkpoint,omitempty"`
+}
+
+type progress struct {
+	Messages int `json:"messages"`
 }
 
 // function is a migrate function that needs three calls for a segment. It fails in the ways that a test asks for.
@@ -55,7 +60,7 @@ func (f *function) handle(_ context.Context, in request) (response, error) {
 	defer f.mu.Unlock()
 	if in.Action == "status" {
 		f.calls["status"]++
-		return response{Stage: "dual", Done: true}, nil
+		return response{Progress: progress{Messages: 7}, Done: true}, nil
 	}
 	f.rates[in.RateLimit] = true
 	call := fmt.Sprintf("%s %d of %d after %q", in.Action, *in.Segment, in.TotalSegments, in.Checkpoint)
@@ -70,7 +75,7 @@ func (f *function) handle(_ context.Context, in request) (response, error) {
 	case in.Checkpoint == "first":
 		return response{Checkpoint: "second"}, nil
 	}
-	return response{Done: true}, nil
+	return response{Done: true, Mismatches: []string{"first", "second"}[:min(2, *in.Segment)]}, nil
 }
 
 // throttle refuses the first call of segment 1, as the service does when the function's concurrency is used up.
@@ -125,10 +130,18 @@ func TestSegments(t *testing.T) {
 	// Every segment is called until it is done, each time with the last checkpoint. The throttled call and the failed one
 	// are repeated.
 	got := execute(t, engine, map[string]any{"action": "backfill", "totalSegments": 3, "rateLimit": 50})
-	var status response
-	err := json.Unmarshal([]byte(got.Output), &status)
-	if err != nil || got.Status != "SUCCEEDED" || status.Stage != "dual" {
-		t.Errorf("got %+v, want the function's status", got)
+	var output struct {
+		Status     progress
+		Mismatches [][]string
+	}
+	if err := json.Unmarshal([]byte(got.Output), &output); err != nil || got.Status != "SUCCEEDED" {
+		t.Fatalf("got %+v, want an output", got)
+	}
+	if output.Status.Messages != 7 {
+		t.Errorf("got the output %s, want the function's status", got.Output)
+	}
+	if diff := cmp.Diff([][]string{{}, {"first"}, {"first"}}, output.Mismatches); diff != "" {
+		t.Errorf("the mismatches differ (-want +got):\n%s", diff)
 	}
 	want := map[string]int{"status": 1}
 	for segment := range 3 {
