@@ -33,8 +33,8 @@ import (
 
 var kills = flag.Int("kills", 2, "how many histories are played in which workers are killed")
 
-// workers are the instances of a pipeline's functions, by the keys that they show the services. It kills a worker at one
-// of its remote calls, before or after the call is carried out. A worker that was killed makes no more calls.
+// workers are the instances of a pipeline's functions, by the keys that they show the services. It kills a worker at
+// one of its remote calls, before or after the call is carried out. A worker that was killed makes no more calls.
 type workers struct {
 	mu    sync.Mutex
 	alive map[string]*worker
@@ -189,8 +189,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// invoke invokes an instance. Where the pipeline has a source of randomness, it is killed at one of its next calls. Then
-// another instance gets the event, at once or when the claims of the killed one have lapsed.
+// invoke invokes an instance. Where the pipeline has a source of randomness, it is killed at one of its next calls.
+// Then another instance gets the event, at once or when the claims of the killed one have lapsed.
 func (p *pipeline) invoke(t *testing.T, function string, instance int, payload json.RawMessage) (any, error) {
 	t.Helper()
 	type result struct {
