@@ -95,6 +95,7 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
+	@go test -count=1 -timeout=1h ./internal/reindex -every-call
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
 
@@ -178,6 +179,13 @@ preflight: ## Check whether an app's table can be adopted, without writing: make
 	@tools/need go
 	@test -n "$(TABLE)" || { echo "make preflight: name the table: make preflight TABLE=app-table" >&2; exit 2; }
 	@go run ./infra/preflight -table "$(TABLE)" $(if $(JSON),-json)
+
+.PHONY: reindex
+reindex: ## Move all users to another vector index: make reindex TO=name [FUNCTION=name] [DRY=1] [SEGMENTS=n]
+	@tools/need go
+	@test -n "$(TO)" || { echo "make reindex: name the index: make reindex TO=b DRY=1" >&2; exit 2; }
+	@go run ./infra/reindex -to "$(TO)" $(if $(FUNCTION),-function "$(FUNCTION)") $(if $(filter 1,$(DRY)),-dry-run) \
+	  $(if $(SEGMENTS),-segments $(SEGMENTS))
 
 .PHONY: bootstrap-aws
 bootstrap-aws: ## Say what secrets and Pinecone index a stage needs; make them with APPLY=1 [ENV=dev] [INDEX=name]

@@ -5,6 +5,7 @@ package pinecone
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -131,4 +132,17 @@ func (c *Client) Close() error {
 		errs = append(errs, index.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Dimension returns the dimension of an index's dense vectors. It is 0 where the service does not say.
+func (c *Client) Dimension(ctx context.Context, index string) (int, error) {
+	connection := c.indexes[index]
+	if connection == nil {
+		return 0, fmt.Errorf("there is no index %q", index)
+	}
+	stats, err := connection.DescribeIndexStats(ctx)
+	if err != nil || stats.Dimension == nil {
+		return 0, failure("describe index", err)
+	}
+	return int(*stats.Dimension), nil
 }
