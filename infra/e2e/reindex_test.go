@@ -12,24 +12,21 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 )
 
 // TestReindex moves users to an index of another model and dimension while one of them goes on talking. What they said
 // is found before, meanwhile and afterwards.
 func TestReindex(t *testing.T) {
 	t.Parallel()
-	next := pineconetest.Host(t, 256)
-	shared := []string{
-		"PINECONE_MORE_INDEXES=b=" + next, "PINECONE_INDEX_EMBEDDINGS=b=text-embedding-3-large@256",
-	}
-	stack := startStack(t, shared...)
+	const models = "PINECONE_INDEX_EMBEDDINGS=b=text-embedding-3-large@256"
+	stack := startStack(t, "PINECONE_MORE_INDEXES=b=local", models)
+	next := furtherIndex(t, stack)
 	old, young := newTenant(t, stack, "old"), newTenant(t, stack, "young")
 	old.tell(t)
 	young.tell(t)
 	settleStack(t, stack)
 
-	move := reindexCommand(t, stack, append(shared, "PINECONE_NEW_USERS_INDEX=b")...)
+	move := reindexCommand(t, stack, "PINECONE_MORE_INDEXES=b="+next, models, "PINECONE_NEW_USERS_INDEX=b")
 	if err := move.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +67,18 @@ func TestReindex(t *testing.T) {
 		t.Errorf("the receipt says %+v, want 9 vectors: 5 of the index and 4 that the sweep had still to delete", receipt)
 	}
 	old.finds(t, said)
+}
+
+// furtherIndex returns the host of the index b, which the stack serves and prints.
+func furtherIndex(t *testing.T, stack *launch.Stack) string {
+	t.Helper()
+	for _, line := range stack.Output {
+		if f := strings.Fields(line); len(f) > 2 && f[0] == "pinecone" && f[1] == "b" {
+			return f[2]
+		}
+	}
+	t.Fatalf("no index b in %q", stack.Output)
+	return ""
 }
 
 // reindexCommand returns the command of an operator with the environment of a stack's functions.

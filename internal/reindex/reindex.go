@@ -56,7 +56,7 @@ type Page struct {
 	Next       string
 }
 
-// Checkpoint is the progress of one of the segments of the table. Counts are those of all runs since the beginning.
+// Checkpoint is the progress of one of the segments of the table. Counts are those of its pages that are done.
 type Checkpoint struct {
 	Segment, Segments int
 	After             string

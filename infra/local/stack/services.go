@@ -1,13 +1,16 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
@@ -45,13 +49,15 @@ type services struct {
 
 	dynamodb, pinecone, openai, embedding service
 
-	engine    *dynamodblocal.Server // nil where the user named another
-	index     *pineconelocal.Server // nil where the user named another
-	lag       *indexlag.Lag         // nil where DynamoDB has no injector
-	tables    *dynamodb.Client      // like streams, the stack's own client without faults
-	streams   *dynamodbstreams.Client
-	streamARN string
-	due       *dynamo.DueStore
+	engine  *dynamodblocal.Server   // nil where the user named another
+	indexes []*pineconelocal.Server // none where the user named another
+	// moreIndexes are the names and hosts of further indexes, as the functions get them.
+	moreIndexes string
+	lag         *indexlag.Lag    // nil where DynamoDB has no injector
+	tables      *dynamodb.Client // like streams, the stack's own client without faults
+	streams     *dynamodbstreams.Client
+	streamARN   string
+	due         *dynamo.DueStore
 }
 
 // start starts the services and makes the table. DynamoDB takes by far the longest, so the others start beside it.
@@ -59,6 +65,9 @@ func (s *services) start(ctx context.Context) error {
 	engine, engineCtx := errgroup.WithContext(ctx)
 	engine.Go(func() error { return s.startDynamoDB(engineCtx) })
 	err := s.startPinecone(ctx)
+	if err == nil {
+		err = s.startMoreIndexes(ctx)
+	}
 	if err == nil {
 		err = s.startOpenAI(ctx)
 	}
@@ -86,8 +95,8 @@ func (s *services) stop(ctx context.Context) (err error) {
 	if s.lag != nil {
 		err = errors.Join(err, s.lag.Close(ctx))
 	}
-	if s.index != nil {
-		err = errors.Join(err, s.index.Close())
+	for _, index := range s.indexes {
+		err = errors.Join(err, index.Close())
 	}
 	if s.engine != nil {
 		err = errors.Join(err, s.engine.Stop())
@@ -187,20 +196,10 @@ func (s *services) startPinecone(ctx context.Context) error {
 		s.pinecone = service{direct: host, injected: host, about: "named by PINECONE_INDEX_HOST"}
 		return nil
 	}
-	dir := s.cfg.dataPath("pinecone")
-	if dir != "" {
-		if err := makePrivate(dir); err != nil {
-			return err
-		}
-	}
-	opts := pineconelocal.Options{
-		Dimension: s.cfg.EmbeddingDimensions, DataDir: dir, MaxNamespaces: s.cfg.MaxNamespaces,
-	}
-	index, err := pineconelocal.New(opts) //nolint:contextcheck // it outlives the start
+	index, err := s.openIndex("pinecone", s.cfg.EmbeddingDimensions) //nolint:contextcheck // it outlives the start
 	if err != nil {
-		return fmt.Errorf("start Pinecone data plane: %w", err)
+		return err
 	}
-	s.index = index
 	direct, err := listen(ctx, "PINECONE_PORT", s.cfg.PineconePort)
 	if err != nil {
 		return err
@@ -214,6 +213,59 @@ func (s *services) startPinecone(ctx context.Context) error {
 	s.serveIndex(func() error { return index.Serve(injected, injector.Interceptor()) })
 	about := "Pinecone data plane, dotproduct, " + s.cfg.where()
 	s.pinecone = service{direct: address(direct), injected: address(injected), injector: injector, about: about}
+	return nil
+}
+
+// openIndex opens a local index that keeps its vectors in a folder of that name.
+func (s *services) openIndex(folder string, dimension int) (*pineconelocal.Server, error) {
+	dir := s.cfg.dataPath(folder)
+	if dir != "" {
+		if err := makePrivate(dir); err != nil {
+			return nil, err
+		}
+	}
+	opts := pineconelocal.Options{Dimension: dimension, DataDir: dir, MaxNamespaces: s.cfg.MaxNamespaces}
+	index, err := pineconelocal.New(opts)
+	if err != nil {
+		return nil, fmt.Errorf("start Pinecone data plane: %w", err)
+	}
+	s.indexes = append(s.indexes, index)
+	return index, nil
+}
+
+// ownHost is the host of a further index that the stack serves itself, as in PINECONE_MORE_INDEXES=b=local.
+const ownHost = "local"
+
+// startMoreIndexes serves the further indexes that have no host of their own, with the dimensions of their models. What
+// cannot be read is refused with the functions' configuration.
+func (s *services) startMoreIndexes(ctx context.Context) error {
+	var more config.Indexes
+	var models config.Embeddings
+	if more.UnmarshalText([]byte(s.cfg.Environment["PINECONE_MORE_INDEXES"])) != nil {
+		return nil
+	}
+	if text := s.cfg.Environment["PINECONE_INDEX_EMBEDDINGS"]; text != "" && models.UnmarshalText([]byte(text)) != nil {
+		return nil
+	}
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		if more[name] == ownHost {
+			dimension := cmp.Or(models[name].Dimensions, s.cfg.EmbeddingDimensions)
+			index, err := s.openIndex("pinecone-"+name, dimension) //nolint:contextcheck // it outlives the start
+			if err != nil {
+				return err
+			}
+			l, err := listen(ctx, "", 0)
+			if err != nil {
+				return err
+			}
+			s.serveIndex(func() error { return index.Serve(l) })
+			more[name] = address(l)
+			s.console.print("pinecone "+name, more[name], fmt.Sprintf("a further index of %d dimensions", dimension))
+		}
+		pairs = append(pairs, name+"="+more[name])
+	}
+	s.moreIndexes = strings.Join(pairs, ",")
 	return nil
 }
 
