@@ -56,13 +56,24 @@ func (r recordSet) current(user conversation.UserID, k key) (item, bool) {
 
 func generationKey(user conversation.UserID) key { return key{partition(user), generationSK} }
 
-// readCurrent reads a user's records together with the user's generation.
+// readCurrent reads a user's records together with the user's generation. The stage of the migration is read with them
+// when the one that is known is too old, so that it takes no call of its own.
 func (db *DB) readCurrent(ctx context.Context, op string, user conversation.UserID, keys ...key) (recordSet, error) {
-	r, err := db.read(ctx, op, append(slices.Clip(keys), generationKey(user))...)
-	if err == nil {
-		db.cache.saveGeneration(user, r.generation(user))
+	began := db.now()
+	all := append(slices.Clip(keys), generationKey(user))
+	withStage := len(all) < maxBatchGet && db.stages.isStale(began)
+	if withStage {
+		all = append(all, stateKey)
 	}
-	return r, err
+	r, err := db.read(ctx, op, all...)
+	if err != nil {
+		return nil, err
+	}
+	db.cache.saveGeneration(user, r.generation(user))
+	if withStage {
+		db.stages.save(db.stages.in(r), began)
+	}
+	return r, nil
 }
 
 // read reads records consistently, 100 in a call and 8 calls at a time. Expired records are left out.

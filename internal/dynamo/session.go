@@ -74,7 +74,7 @@ func (r *SessionReader) Access(ctx context.Context, user conversation.UserID) (l
 	if err != nil {
 		return longterm.Access{}, err
 	}
-	return accessIn(records, user), nil
+	return r.access(ctx, records, user)
 }
 
 // Open reads a session of a known context together with the user's preferences and generation, consistently, in one
@@ -94,10 +94,19 @@ func (r *SessionReader) Open(ctx context.Context, user conversation.UserID, cont
 	if !ok {
 		return conversation.Session{}, longterm.Access{}, fault.Missing("session")
 	}
-	return session, accessIn(records, user), nil
+	access, err := r.access(ctx, records, user)
+	return session, access, err
 }
 
 func preferencesKey(user conversation.UserID) key { return key{partition(user), preferencesSK} }
+
+func (r *SessionReader) access(ctx context.Context, records recordSet, user conversation.UserID,
+) (longterm.Access, error) {
+	a := accessIn(records, user)
+	state, err := r.db.migrationState(ctx)
+	a.NotMigrated = !state.IsMoved(user)
+	return a, err
+}
 
 func accessIn(records recordSet, user conversation.UserID) longterm.Access {
 	a := longterm.Access{

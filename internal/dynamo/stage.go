@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
 )
@@ -28,13 +29,33 @@ func newStageCache() *stageCache { return &stageCache{initial: migration.Shared}
 // migrationState returns the state of the migration, as it was at most migration.SettleTime ago.
 func (db *DB) migrationState(ctx context.Context) (migration.State, error) {
 	c := db.stages
-	c.mu.Lock()
-	state, known := c.state, !c.readAt.IsZero() && db.now().Sub(c.readAt) < migration.SettleTime
-	c.mu.Unlock()
-	if known {
-		return state, nil
+	if c.isStale(db.now()) {
+		return NewStageStore(db).State(ctx)
 	}
-	return NewStageStore(db).State(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state, nil
+}
+
+// IsMigrated reports whether the shared store has the user's history.
+func (s *MessageStore) IsMigrated(ctx context.Context, user conversation.UserID) (bool, error) {
+	state, err := s.db.migrationState(ctx)
+	return state.IsMoved(user), err
+}
+
+// isStale reports whether the state has to be read.
+func (c *stageCache) isStale(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.readAt.IsZero() || now.Sub(c.readAt) >= migration.SettleTime
+}
+
+// in returns the state that was read with other records.
+func (c *stageCache) in(records recordSet) migration.State {
+	if it, ok := records[stateKey]; ok {
+		return decodeState(it)
+	}
+	return migration.Initial(c.initial)
 }
 
 func (c *stageCache) save(state migration.State, readAt time.Time) {
@@ -58,10 +79,7 @@ func (s *StageStore) State(ctx context.Context) (migration.State, error) {
 	if err != nil {
 		return migration.State{}, err
 	}
-	state := migration.Initial(s.db.stages.initial)
-	if it, ok := records[stateKey]; ok {
-		state = decodeState(it)
-	}
+	state := s.db.stages.in(records)
 	s.db.stages.save(state, began)
 	return state, nil
 }

@@ -133,7 +133,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 // stores are the stores of all functions.
 type stores struct {
 	sessions conversation.SessionStore
-	messages conversation.MessageStore
+	messages httpapi.MessageStore
 	removed  interface {
 		httpapi.SessionRemover
 		httpapi.MessageRemover

@@ -200,6 +200,10 @@ func (m *fakeStore) Messages(
 	return paged(all, page, m.fail)
 }
 
+func (m *fakeStore) IsMigrated(_ context.Context, user conversation.UserID) (bool, error) {
+	return user != "unmoved", nil
+}
+
 func (m *fakeStore) Timeline(
 	_ context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {

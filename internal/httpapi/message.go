@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // MessageRemover deletes one message and what derives from it. The seq numbers of the other messages stay. It returns
@@ -87,10 +88,25 @@ type (
 	}
 )
 
+// MessageStore stores messages, and says whether the shared store has all of a user's.
+type MessageStore interface {
+	conversation.MessageStore
+	IsMigrated(ctx context.Context, user conversation.UserID) (bool, error)
+}
+
+// timelinePage is a page of the timeline.
+type timelinePage struct {
+	Items      []Message            `json:"items" doc:"The items of the page, which ends at the limit or at 1 MiB."`
+	NextCursor string               `json:"nextCursor,omitempty" doc:"The next page's cursor; absent on the last page."`
+	Degraded   []recall.Degradation `json:"degraded,omitempty" doc:"What the timeline lacks: messages not_migrated."`
+}
+
+type timelineOutput struct{ Body timelinePage }
+
 // messages serves the messages of a session and the timeline over all of them.
 type messages struct {
 	*server
-	store  conversation.MessageStore
+	store  MessageStore
 	remove MessageRemover
 	tokens Counter
 }
@@ -206,7 +222,7 @@ func (p messagePath) unescapedID(c Caller) string {
 	return id
 }
 
-func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*listOutput[Message], error) {
+func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*timelineOutput, error) {
 	span := conversation.Range{From: in.From.time(), To: in.To.time(), Context: string(in.Context)}
 	if err := invalidFields(checkSpan(span.From, span.To)); err != nil {
 		return nil, err
@@ -219,5 +235,11 @@ func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*l
 	if err != nil {
 		return nil, err
 	}
-	return newList(m.server, scope, found, next, toMessage), nil
+	listed := newList(m.server, scope, found, next, toMessage).Body
+	out := &timelineOutput{timelinePage{Items: listed.Items, NextCursor: listed.NextCursor}}
+	migrated, err := m.store.IsMigrated(ctx, c.User)
+	if !migrated {
+		out.Body.Degraded = []recall.Degradation{recall.NotMigrated}
+	}
+	return out, err
 }

@@ -83,6 +83,22 @@ func TestAppendAndRead(t *testing.T) {
 	}
 }
 
+// TestTimelineNamesWhatItLacks reads the timeline of a user whose messages have not moved to the shared store.
+func TestTimelineNamesWhatItLacks(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	var got, others map[string]any
+	expect(t, h, 200, call{method: "GET", path: "/v1/messages", user: "unmoved"}).decode(t, &got)
+	want := []any{map[string]any{"source": "messages", "reason": "not_migrated"}}
+	if diff := cmp.Diff(want, got["degraded"]); diff != "" {
+		t.Errorf("degraded (-want +got):\n%s", diff)
+	}
+	expect(t, h, 200, call{method: "GET", path: "/v1/messages", user: "ann"}).decode(t, &others)
+	if others["degraded"] != nil {
+		t.Errorf("of a user who has moved: %v", others)
+	}
+}
+
 func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 	h, store, _ := newMessages(t)

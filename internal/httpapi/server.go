@@ -52,7 +52,7 @@ type MessagesDeps struct {
 	Base
 	Sessions       conversation.SessionStore
 	SessionRemover SessionRemover
-	Messages       conversation.MessageStore
+	Messages       MessageStore
 	MessageRemover MessageRemover
 	LongTerm       LongTerm
 	Eraser         Eraser

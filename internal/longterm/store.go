@@ -13,6 +13,8 @@ type Access struct {
 	Generation  int64
 	// Index is the name of the vector index that holds the user. It is empty where the user's record names none.
 	Index string
+	// NotMigrated says that the shared store does not have all of the user's history yet.
+	NotMigrated bool
 }
 
 // Singleton stores the only record of a kind that a user has: profile, seed, user summary, preferences.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
@@ -209,7 +211,15 @@ func TestNotMigratedIsNamed(t *testing.T) {
 		}
 	}
 	got := build(t, w.service(now), "ann", r)
-	if len(got.Manifest.Degraded) != 1 || got.Manifest.Degraded[0].Reason != "not_migrated" || w.endReads() != 1 {
-		t.Errorf("degraded %v, the session's end was read %d times", got.Manifest.Degraded, w.endReads())
+	if diff := cmp.Diff([]recall.Degradation{recall.NotMigrated}, got.Manifest.Degraded); diff != "" || w.endReads() != 1 {
+		t.Errorf("the session's end was read %d times, degraded (-want +got)\n%s", w.endReads(), diff)
+	}
+	for i := range p.sessions {
+		p.sessions[i].Placement = conversation.Shared
+	}
+	p.access.NotMigrated = true // others of the user's sessions have not
+	got = build(t, w.service(now), "ann", r)
+	if diff := cmp.Diff([]recall.Degradation{recall.NotMigrated}, got.Manifest.Degraded); diff != "" {
+		t.Errorf("in a session that has: degraded (-want +got)\n%s", diff)
 	}
 }

@@ -19,9 +19,8 @@ func allDegraded(sel *selection, got gathered) []recall.Degradation {
 	if sel.hasLongTerm && sel.snapshot.Profile == nil && sel.recipe.has(blockProfile) {
 		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
 	}
-	embedded := func(s conversation.Session) bool { return s.Placement == conversation.Embedded }
-	if embedded(sel.session) || slices.ContainsFunc(sel.sessions, embedded) {
-		out = append(out, recall.Degradation{Source: "timeline", Reason: "not_migrated"})
+	if got.access.NotMigrated || sel.session.Placement == conversation.Embedded {
+		out = append(out, recall.NotMigrated)
 	}
 	return out
 }

@@ -96,7 +96,7 @@ func (s *Service) Messages(ctx context.Context, user conversation.UserID, q Mess
 			return Messages{}, err
 		}
 	}
-	return Messages{Messages: q.fit(found.Hits), Degraded: nonNil(found.Degraded)}, nil
+	return Messages{Messages: q.fit(found.Hits), Degraded: visible.degradations(found.Degraded)}, nil
 }
 
 // fit takes the hits that fit the token budget, best first. One that does not fit is skipped.

@@ -151,7 +151,8 @@ func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Se
 		return visibility{}, err
 	}
 	return visibility{
-		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index, now: s.Now(),
+		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index,
+		notMigrated: access.NotMigrated, now: s.Now(),
 	}, nil
 }
 
@@ -271,6 +272,17 @@ func reason(ctx context.Context, err error) string {
 }
 
 // nonNil returns an empty list for nil, so that JSON never has null.
+// NotMigrated says that the shared store does not have all of the user's history yet (docs/adr/0023).
+var NotMigrated = Degradation{Source: "messages", Reason: "not_migrated"}
+
+// degradations returns what an answer lacks, with what the shared store does not have yet.
+func (v visibility) degradations(of []Degradation) []Degradation {
+	if v.notMigrated {
+		of = append(slices.Clip(of), NotMigrated)
+	}
+	return nonNil(of)
+}
+
 func nonNil(degraded []Degradation) []Degradation {
 	if degraded == nil {
 		return []Degradation{}

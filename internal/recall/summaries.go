@@ -265,7 +265,7 @@ func merge(found Found, unindexed []Hit, limit int) []Hit {
 
 // summaries converts the hits to the form of the API.
 func (v visibility) summaries(hits []Hit, degraded []Degradation) Summaries {
-	out := Summaries{Summaries: make([]SummaryHit, len(hits)), Degraded: nonNil(degraded)}
+	out := Summaries{Summaries: make([]SummaryHit, len(hits)), Degraded: v.degradations(degraded)}
 	zone := v.Location()
 	for i, h := range hits {
 		s := h.Summary

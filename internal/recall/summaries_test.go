@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -188,6 +190,35 @@ func TestLimitsCountWhatIsLeftAfterFilters(t *testing.T) {
 }
 
 // endlessStore has empty pages after the first one, and more of them.
+type unmovedStore struct{ recall.Store }
+
+func (u unmovedStore) Access(ctx context.Context, user conversation.UserID) (longterm.Access, error) {
+	access, err := u.Store.Access(ctx, user)
+	access.NotMigrated = true
+	return access, err
+}
+
+// TestNotMigratedIsNamed asks for a user whose history the shared store does not have yet.
+func TestNotMigratedIsNamed(t *testing.T) {
+	t.Parallel()
+	s := screens(t)
+	service := recall.New(unmovedStore{s.store.Recall}, s.embed, s.index, recall.Options{
+		Now: func() time.Time { return s.now },
+	})
+	messages, err := service.Messages(t.Context(), "ann", recall.MessageQuery{Query: "squats"})
+	unmoved := []recall.Degradation{recall.NotMigrated}
+	if err != nil || !slices.Equal(messages.Degraded, unmoved) {
+		t.Errorf("recall: %+v, %v", messages, err)
+	}
+	for _, query := range []string{"", "squats"} {
+		q := recall.ContextQuery{Context: "coach_conversation", Query: query}
+		got, err := service.Query(t.Context(), "ann", q)
+		if err != nil || !slices.Equal(got.Degraded, unmoved) {
+			t.Errorf("query %q: degraded %v, %v", query, got.Degraded, err)
+		}
+	}
+}
+
 type endlessStore struct {
 	recall.Store
 	pages int

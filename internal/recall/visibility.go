@@ -18,7 +18,9 @@ type visibility struct {
 	generation int64
 	// index is the name of the vector index that holds the user.
 	index string
-	now   time.Time
+	// notMigrated says that the shared store does not have all of the user's history yet.
+	notMigrated bool
+	now         time.Time
 }
 
 // userLevel are the record types that belong to the user and to no session.

@@ -28,7 +28,7 @@ import (
 // Stores are the stores under test, one for each interface of the domain packages.
 type Stores struct {
 	Sessions conversation.SessionStore
-	Messages conversation.MessageStore
+	Messages MessageStore
 	Turns    conversation.TurnStore
 
 	Profiles      longterm.Singleton[longterm.Profile]
@@ -61,6 +61,12 @@ type Stores struct {
 	Sources         erasure.SourceStore
 
 	Due sweep.Store
+}
+
+// MessageStore is the messages of a store that may be one of an app that migrates.
+type MessageStore interface {
+	conversation.MessageStore
+	IsMigrated(ctx context.Context, user conversation.UserID) (bool, error)
 }
 
 // Sweep sweeps a queue with its visitor until nothing is due in it. It returns how many visits succeeded, and the
