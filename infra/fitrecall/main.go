@@ -13,12 +13,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -70,6 +72,12 @@ func (o options) embedder() recall.Embedder {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
+	if o.data == "" {
+		return errors.New("-data is missing: name a file of conversations with questions")
+	}
+	if o.pool < 1 {
+		return fmt.Errorf("-pool %d: rank at least 1 match", o.pool)
+	}
 	pools, err := o.pools(ctx, original)
 	if err != nil {
 		return err
@@ -110,7 +118,31 @@ func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.check(samples); err != nil {
+		return nil, err
+	}
 	return readPools(ctx, samples, o.embedder(), o.pool)
+}
+
+// check refuses data that no weights can be fitted on.
+func (o options) check(samples []sample) error {
+	ids, questions := make([]string, len(samples)), 0
+	for i, s := range samples {
+		ids[i] = s.id
+		if len(s.messages) == 0 {
+			return fmt.Errorf("%s: %s has no message: remove it", o.data, s.id)
+		}
+		questions += len(s.questions)
+	}
+	switch {
+	case questions == 0:
+		return fmt.Errorf("%s has no question with evidence: name the messages that hold each answer", o.data)
+	case len(samples) == 1:
+		return fmt.Errorf("%s has one conversation: add another one, as each is measured by weights of the others", o.data)
+	case o.leaveOut != "" && !slices.Contains(ids, o.leaveOut):
+		return fmt.Errorf("-leave-out %s: no such conversation; there are %s", o.leaveOut, strings.Join(ids, ", "))
+	}
+	return nil
 }
 
 // held scores each pool by the model that has not seen its conversation.

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/recall/rank"
+)
+
+// drawPools draws pools of random features. In each, one candidate is the evidence: a candidate is drawn with a
+// probability that is proportional to the exponential of its score by the weights.
+func drawPools(random *rand.Rand, sample, count int, weights map[string]float64) []pool {
+	known := make([]float64, len(rank.Names))
+	for name, w := range weights {
+		known[column(name)] = w
+	}
+	pools := make([]pool, count)
+	for n := range pools {
+		const size = 20
+		p := pool{
+			sample: sample, category: "drawn", evidence: 1, candidates: make([]rank.Candidate, size),
+			relevant: make([]bool, size),
+		}
+		p.features = rank.Features(rank.Query{}, p.candidates) // for its size alone
+		chances, total := make([]float64, size), 0.0
+		for i := range size {
+			row := p.features.Row(i)
+			for j := range row {
+				row[j] = random.Float64()
+			}
+			chances[i] = math.Exp(model{known}.score(row))
+			total += chances[i]
+		}
+		drawn := random.Float64() * total
+		for i, chance := range chances {
+			if drawn -= chance; drawn < 0 || i == size-1 {
+				p.relevant[i] = true
+				break
+			}
+		}
+		pools[n] = p
+	}
+	return pools
+}
+
+// TestFitFindsTheWeights fits weights to evidence that was drawn by known ones.
+func TestFitFindsTheWeights(t *testing.T) {
+	t.Parallel()
+	known := map[string]float64{"dense": 4, "speaker": 2, "question": -3}
+	drawn := map[string]float64{"length": -2} // a weight that length may not have
+	maps.Copy(drawn, known)
+	m := fitRanking(drawPools(rand.New(rand.NewPCG(1, 2)), 0, 1500, drawn), []string{"sparse"})
+	for j, name := range rank.Names {
+		if got := m.weights[j]; math.Abs(got-known[name]) > 0.5 {
+			t.Errorf("%s has the weight %.2f, want %.2f", name, got, known[name])
+		}
+	}
+	for _, name := range []string{"sparse", "length", "age", "exact", "content"} {
+		if w := m.weights[column(name)]; w != 0 {
+			t.Errorf("%s has the weight %v: it is skipped, of the wrong sign or set by hand", name, w)
+		}
+	}
+}
+
+// TestCalibrationFindsTheOdds calibrates a ranking whose scores are off by a factor and a constant.
+func TestCalibrationFindsTheOdds(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	m := model{make([]float64, len(rank.Names))}
+	m.weights[column("dense")] = 2
+	pools := drawPools(random, 0, 400, nil)
+	offset := model{make([]float64, len(rank.Names))}
+	for name, w := range setByHand {
+		offset.weights[column(name)] = w
+	}
+	for _, p := range pools {
+		for i := range p.relevant {
+			row := p.features.Row(i)
+			p.relevant[i] = random.Float64() < rank.Probability(1.5*m.score(row)-9+offset.score(row))
+		}
+	}
+	if c := calibrate(pools, m); math.Abs(c.slope-1.5) > 0.2 || math.Abs(c.intercept+9) > 0.3 {
+		t.Errorf("%+v, want a slope of 1.5 and an intercept of -9", c)
+	}
+}
+
+// TestLeaveOneOut checks that the weights of a conversation know nothing of it.
+func TestLeaveOneOut(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	pools := slices.Concat(
+		drawPools(random, 0, 300, map[string]float64{"dense": 6}),
+		drawPools(random, 1, 300, map[string]float64{"speaker": 6}),
+		drawPools(random, 2, 300, map[string]float64{"speaker": 6}),
+	)
+	models := leaveOneOut(pools, nil)
+	if len(models) != 3 {
+		t.Fatalf("%d models for 3 conversations", len(models))
+	}
+	if w := models[0].weights; w[column("dense")] > 0.5 || w[column("speaker")] < 5 {
+		t.Errorf("without the first conversation: dense %.2f, speaker %.2f", w[column("dense")], w[column("speaker")])
+	}
+	if w := models[1].weights; w[column("dense")] < 1 {
+		t.Errorf("without the second conversation: dense %.2f", w[column("dense")])
+	}
+	if got := held(models)(pools[0], 0); got != models[0].score(pools[0].features.Row(0)) {
+		t.Error("a conversation is not scored by the weights that have not seen it")
+	}
+}
+
+// talks is a file of three conversations.
+const talks = `{"conversations": [
+	{"id": "ann", "sessions": [{"startedAt": "2026-01-05T07:00:00Z", "messages": [
+		{"id": "a1", "role": "user", "content": "I bought blue shoes."}, {"id": "a2", "role": "user", "content": "It rains."}
+	]}], "questions": [{"text": "Which shoes did I buy?", "evidence": ["a1"]}]},
+	{"id": "ben", "sessions": [{"startedAt": "2026-01-05T07:00:00Z", "messages": [
+		{"id": "b1", "role": "user", "content": "My knee hurts."}, {"id": "b2", "role": "user", "content": "I slept."}
+	]}], "questions": [{"text": "What hurts?", "evidence": ["b1"]}]},
+	{"id": "cleo", "sessions": [{"startedAt": "2026-01-05T07:00:00Z", "messages": [
+		{"id": "c1", "role": "user", "content": "Is it late?"}, {"id": "c2", "role": "user", "content": "I run on Mondays."}
+	]}], "questions": [{"text": "When do I run?", "evidence": ["c2"]}]}
+]}`
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "talks.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// fitWithout runs the command on a file and returns the weights that it writes.
+func fitWithout(t *testing.T, text, leaveOut string) *rank.Weights {
+	t.Helper()
+	o := options{data: writeFile(t, text), leaveOut: leaveOut, pool: 400, out: filepath.Join(t.TempDir(), "weights.json")}
+	var out bytes.Buffer
+	if err := o.run(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(o.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := rank.Parse(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestLeaveOut checks that what a conversation asks and says does not change the weights that leave it out, and that
+// the service reads the file that is written.
+func TestLeaveOut(t *testing.T) {
+	t.Parallel()
+	want := fitWithout(t, talks, "cleo")
+	if !strings.HasSuffix(want.Data, "talks.json without cleo, offline embedding") || want.Date == "" {
+		t.Errorf("fitted on %q, %q", want.Data, want.Date)
+	}
+	other := strings.NewReplacer("Is it late?", "On Mondays.", "When do I run?", "Do I run late?", `"c2"]`, `"c1"]`)
+	if diff := cmp.Diff(want.Features, fitWithout(t, other.Replace(talks), "cleo").Features); diff != "" {
+		t.Errorf("the conversation that is left out changes the weights (-want +got)\n%s", diff)
+	}
+	if cmp.Equal(want.Features, fitWithout(t, talks, "ann").Features) {
+		t.Error("without another conversation the weights are the same")
+	}
+}
+
+// TestReport runs the whole command: the tables and the weights.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := (options{data: writeFile(t, talks), pool: 400}).run(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	table, weights, _ := strings.Cut(out.String(), "{")
+	for _, row := range []string{"index ", "BM25 ", "shipped ", "fitted ", "noise "} {
+		if !strings.Contains(table, row) {
+			t.Errorf("no row %q in\n%s", row, table)
+		}
+	}
+	if !json.Valid([]byte("{" + weights)) {
+		t.Errorf("no weights: %s", weights)
+	}
+}
+
+// TestMistakes checks that a mistake is told in one line that says what to do.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	one := `{"conversations": [{"id": "ann", "sessions": [{"startedAt": "2026-01-05T07:00:00Z", "messages": [
+		{"id": "a1", "content": "x"}]}], "questions": [{"text": "q", "evidence": ["a1"]}]}]}`
+	for name, tt := range map[string]struct {
+		change func(o *options)
+		data   string
+		want   string
+	}{
+		"no file":        {func(o *options) { o.data = "" }, talks, "name a file"},
+		"another file":   {func(o *options) { o.data += "x" }, talks, "no such file"},
+		"no JSON":        {nil, "x", "parse data"},
+		"no pool":        {func(o *options) { o.pool = 0 }, talks, "rank at least 1"},
+		"unknown id":     {func(o *options) { o.leaveOut = "dan" }, talks, "there are ann, ben, cleo"},
+		"one":            {nil, one, "add another one"},
+		"no message":     {nil, strings.Replace(one, `{"id": "a1", "content": "x"}`, "", 1), "a1"},
+		"empty sessions": {nil, `{"conversations": [{"id": "ann", "sessions": [{}]}]}`, "ann has no message: remove it"},
+		"no questions":   {nil, `{"conversations": []}`, "name the messages that hold each answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options{data: writeFile(t, tt.data), pool: 400}
+			if tt.change != nil {
+				tt.change(&o)
+			}
+			err := o.run(t.Context(), &bytes.Buffer{})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want one line with %q", err, tt.want)
+			}
+		})
+	}
+}
