@@ -11,28 +11,30 @@ import (
 
 // The features of a candidate. Those of likeness are about 0 to 1, those that a text has or has not are 0 or 1.
 const (
-	dense         = iota // likeness of the dense vectors
-	sparse               // likeness of the sparse vectors
-	turnWords            // BM25 of the text
-	bestWords            // the same as a share of the best in the pool
-	pairWords            // BM25 of the text with the message before it
-	windowWords          // BM25 of the text with the messages before and after it
-	sessionWords         // BM25 of all candidates of its session
-	rareWords            // the share of the query's words that it has, by their rarity
-	speaker              // the query names who wrote it
-	timeWords            // it has words of time, and the query asks when
-	numberWords          // it has numbers, and the query asks how many
-	nameWords            // it has names, and the query asks who or where
-	question             // it ends with a question
-	length               // the logarithm of its number of words
-	previousDense        // dense likeness of the message before it
-	aroundDense          // the better dense likeness of the messages two before and two after it
-	nextRare             // rareWords of the message after it
-	answers              // the message before it ends with a question, by its rareWords
-	exact                // it has the words of the query and no others, and they are more than courtesy
-	dated                // it is from a day that the query names
-	age                  // how old it is: 0 for now, a half after 30 days, towards 1
-	content              // the query has words that are more than courtesy
+	dense          = iota // likeness of the dense vectors
+	sparse                // likeness of the sparse vectors
+	turnWords             // BM25 of the text
+	bestWords             // the same as a share of the best in the pool
+	pairWords             // BM25 of the text with the message before it
+	windowWords           // BM25 of the text with the messages before and after it
+	sessionWords          // BM25 of all candidates of its session
+	rareWords             // the share of the query's words that it has, by their rarity
+	speaker               // the query names who wrote it
+	timeWords             // it has words of time, and the query asks when
+	numberWords           // it has numbers, and the query asks how many
+	nameWords             // it has names, and the query asks who or where
+	question              // it ends with a question
+	length                // the logarithm of its number of words
+	previousDense         // dense likeness of the message before it
+	aroundDense           // the better dense likeness of the messages two before and two after it
+	nextRare              // rareWords of the message after it
+	answers               // the message before it ends with a question, by its rareWords
+	exact                 // it has the words of the query and no others, and they are more than courtesy
+	dated                 // it is from a day that the query names
+	age                   // how old it is: 0 for now, a half after 30 days, towards 1
+	content               // the query has words that are more than courtesy
+	denseDeviation        // how many deviations its dense likeness is above the mean of the pool
+	nextDense             // dense likeness of the message after it
 	featureCount
 )
 
@@ -41,6 +43,7 @@ var Names = [featureCount]string{
 	"dense", "sparse", "turnWords", "bestWords", "pairWords", "windowWords", "sessionWords", "rareWords",
 	"speaker", "timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "aroundDense",
 	"nextRare", "answers", "exact", "dated", "age", "content",
+	"denseDeviation", "nextDense",
 }
 
 // Matrix has a row of features for each candidate.
@@ -88,11 +91,35 @@ func Features(q Query, pool []Candidate) Matrix {
 	for i := range candidates {
 		candidates[i].ownFeatures(query, names)
 	}
+	setDeviations(candidates)
 	for i := range candidates {
 		candidates[i].neighbourFeatures()
 	}
 	return m
 }
+
+// setDeviations sets the feature denseDeviation. It is 0 where all candidates are alike.
+func setDeviations(candidates []candidate) {
+	values := make([]float64, len(candidates))
+	for i := range candidates {
+		values[i] = candidates[i].row[dense]
+	}
+	slices.Sort(values) // a sum in another order would be another number
+	n, mean, variance := float64(len(values)), 0.0, 0.0
+	for _, x := range values {
+		mean += x / n
+	}
+	for _, x := range values {
+		variance += (x - mean) * (x - mean) / n
+	}
+	deviation := max(math.Sqrt(variance), leastDeviation)
+	for i := range candidates {
+		candidates[i].row[denseDeviation] = (candidates[i].row[dense] - mean) / deviation
+	}
+}
+
+// leastDeviation is the least deviation of likenesses that differ by more than rounding.
+const leastDeviation = 1e-3
 
 // arrange brings the candidates of each session together, in the order in which they were said, and joins neighbours.
 // The number of a session depends on the order of the pool, and no feature depends on that number.
@@ -162,7 +189,8 @@ func (c *candidate) ownFeatures(q query, names map[string]bool) {
 // neighbourFeatures sets the features of the messages around it.
 func (c *candidate) neighbourFeatures() {
 	row := c.row
-	row[previousDense], row[nextRare] = c.previous.feature(dense), c.next.feature(rareWords)
+	row[previousDense], row[nextDense] = c.previous.feature(dense), c.next.feature(dense)
+	row[nextRare] = c.next.feature(rareWords)
 	row[aroundDense] = max(c.secondPrevious.feature(dense), c.secondNext.feature(dense))
 	row[answers] = c.previous.feature(question) * c.previous.feature(rareWords)
 }

@@ -215,6 +215,8 @@ func TestNeighbours(t *testing.T) {
 		{"windowWords", at("s", 4, "They are shoes for rain."), true},
 		{"sessionWords", at("s", 9, "New shoes!"), true},
 		{"previousDense", asked, true},
+		{"nextDense", at("s", 4, "Fine."), true},
+		{"nextDense", at("other", 4, "Fine."), false},
 		{"nextRare", at("s", 4, "New shoes!"), true},
 		{"aroundDense", at("s", 5, "Fine."), true},
 		{"answers", at("other", 2, asked.Text), false},
@@ -223,6 +225,25 @@ func TestNeighbours(t *testing.T) {
 		mine := at("s", 3, "The blue ones.")
 		if got := feature(t, tt.feature, query, mine, tt.other); (got > 0) != tt.gains {
 			t.Errorf("%s beside %+v is %v", tt.feature, tt.other, got)
+		}
+	}
+}
+
+// TestDenseDeviation checks how far a message stands out of its pool: by its likeness beside that of the others.
+func TestDenseDeviation(t *testing.T) {
+	t.Parallel()
+	with := func(score float64) rank.Candidate { return rank.Candidate{Text: "x", Score: score} }
+	for _, tt := range []struct {
+		pool []rank.Candidate
+		want float64
+	}{
+		{[]rank.Candidate{with(0.4), with(0.1), with(0.1), with(0.1), with(0.1)}, 2},
+		{[]rank.Candidate{with(0.4), with(0.3), with(0.3), with(0.3), with(0.3)}, 2},
+		{[]rank.Candidate{with(0.4), with(0.4)}, 0},
+		{[]rank.Candidate{with(0.4)}, 0},
+	} {
+		if got := feature(t, "denseDeviation", "Which shoes?", tt.pool...); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("the deviation of the first of %+v is %v, want %v", tt.pool, got, tt.want)
 		}
 	}
 }
