@@ -58,15 +58,10 @@ func (g *gatherer) readLongTerm(ctx context.Context) error {
 	return nil
 }
 
-// searchPool is how many matches of the index a prompt's search ranks. The user waits for the prompt, and a larger pool
-// brings little more of the evidence (docs/adr/0021).
-const searchPool = 200
-
 func (g *gatherer) search(ctx context.Context) error {
 	found, err := g.Search.Search(ctx, g.user, recall.Search{
 		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits,
-		Ranked: true, Pool: searchPool,
-		Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID, Access: g.access,
+		Ranked: true, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID, Access: g.access,
 	})
 	if err != nil {
 		return err

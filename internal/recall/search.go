@@ -26,9 +26,8 @@ type Search struct {
 	// Limit is the maximum number of hits.
 	Limit int
 	// Ranked ranks messages and check-ins by package rank, over a large pool of the index's matches, and leaves out what
-	// is noise. Only the records of the best are read. Pool, where set, makes the pool smaller than rankedPool.
+	// is noise. Only the records of the best are read.
 	Ranked bool
-	Pool   int
 	// Context and SessionID say where the search is asked from: preferences decide what may be seen from there. Empty
 	// means outside every session, where preferences about sharing between contexts do not apply.
 	Context   string
@@ -81,7 +80,7 @@ func (q Search) records() int {
 func (v visibility) query(dense []float32) vector.Query {
 	q := vector.Query{TopK: v.records(), Filter: v.filter(), Index: v.index}
 	if v.Ranked {
-		q.TopK, q.Fields = cmp.Or(v.Pool, rankedPool), RankedFields
+		q.TopK, q.Fields = rankedPool, RankedFields
 	}
 	q.Dense, q.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(v.Text, maxQueryBytes)))
 	return q
