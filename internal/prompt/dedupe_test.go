@@ -183,10 +183,10 @@ func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 		answers(minute, "near, of today"))
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "the same again"))
 	for id, score := range map[string]float64{
-		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.11, "msg_old_4": 0.07, "msg_morning_1": 0.2, "msg_morning_2": 0.4,
-		"msg_old_5": -0.1,
+		"msg_here_1": 3, "msg_old_2": 0.5, "msg_old_3": 0.02, "msg_old_4": 0.007, "msg_morning_1": 0.04,
+		"msg_morning_2": 0.06, "msg_old_5": -0.1,
 	} {
-		hit := recall.Hit{ID: id, Message: p.message(t, id), Score: score, Irrelevant: score < 0.1}
+		hit := recall.Hit{ID: id, Message: p.message(t, id), Score: score, Irrelevant: score < 0.01}
 		p.hits = append(p.hits, hit)
 	}
 	got := build(t, w.service(now), "u",

@@ -31,8 +31,9 @@ func selectRecent(sel *selection, slot *Slot) []*entry {
 const (
 	// relevantChars is how many characters of a message from elsewhere are included.
 	relevantChars = 600
-	// transcriptShare is the share of the best score that a message needs if a transcript would have it too.
-	transcriptShare = 0.5
+	// transcriptShare is the share of the best probability that a message needs if a transcript may have it too. About
+	// the seven best messages of a question have it.
+	transcriptShare = 0.1
 	// referencedCount is how many messages of the session that the user refers to are included.
 	referencedCount = 6
 )
