@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
+	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
@@ -43,6 +44,7 @@ func run() error {
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
 		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
+		"migrate": stack.Of(migratefn.New),
 	}
 	cfg.Out, cfg.Logger, cfg.Repeat = os.Stdout, logger(), repeat
 	running, err := stack.Start(ctx, cfg)

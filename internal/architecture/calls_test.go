@@ -127,7 +127,8 @@ func (r *reach) invoke(method *types.Func, on types.Type) {
 		return
 	}
 	r.methods[method] = i
-	if isNamed(on, module+"/internal/dynamo", "API") {
+	if isNamed(on, module+"/internal/dynamo", "API") || isNamed(on, module+"/internal/dynamo", "ScanAPI") ||
+		isNamed(on, module+"/internal/dynamo/preflight", "TableAPI") {
 		r.call("dynamodb", method.Name())
 	}
 	for t := range r.converted {
@@ -201,10 +202,10 @@ func (r *reach) part(t types.Type) {
 	}
 }
 
-// index notes the name of an index that the store queries.
+// index notes the name of an index that the store queries. The definition of the table names them too.
 func (r *reach) index(f *ssa.Function, c *ssa.Const) {
 	if c.Value == nil || c.Value.Kind() != constant.String || f.Pkg == nil ||
-		f.Pkg.Pkg.Path() != module+"/internal/dynamo" {
+		f.Pkg.Pkg.Path() != module+"/internal/dynamo" || f.Name() == "CreateTableInput" {
 		return
 	}
 	if name := constant.StringVal(c.Value); slices.Contains(indexesInCode(), name) {

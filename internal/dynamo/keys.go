@@ -51,6 +51,9 @@ const (
 	migrationPK = "migration"
 )
 
+// cutParked returns the sort key of the session whose parked array has that sort key.
+func cutParked(sk string) (string, bool) { return strings.CutPrefix(sk, parkedPrefix) }
+
 var stateKey = key{migrationPK, "state"}
 
 // key is a record's primary key.

@@ -235,6 +235,7 @@ func (m *mover) park(it item, s conversation.Session) *transaction {
 	if array := it.array(); len(array) > 0 {
 		parked := parkedKey(keyOf(it)).attributes()
 		parked[attrMessages] = &types.AttributeValueMemberL{Value: array}
+		parked.setString(attrDeletedSeqs, s.Deleted.String())
 		parked[attrGeneration] = intAttr(s.Generation)
 		parked[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
 		t.replace(parked)

@@ -64,6 +64,7 @@ func setEntries(u expression.UpdateBuilder, it item, entries []types.AttributeVa
 // storedAfter returns the messages of the shared store after a seq, in order. It returns errTooLarge where they are
 // more than fit a record.
 func (m *mover) storedAfter(ctx context.Context, s conversation.Session, seq int) ([]conversation.Message, error) {
+	s.Placement = conversation.Shared // the array is not asked
 	messages, _, more, err := NewMessageStore(m.db).readRange(ctx, m.user, messageRange{
 		session: s, after: messageCursor{seq: seq}, limit: s.LastSeq, maxBytes: 2 * maxRecordBytes,
 	})

@@ -25,6 +25,17 @@ func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error
 	}
 }
 
+// Direct passes direct invocations to a handler. Its errors become Lambda function errors.
+func Direct(direct Payload) Payload {
+	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		out, err := direct(withRequestID(ctx), payload)
+		if err != nil {
+			return nil, invoke.Error(err)
+		}
+		return out, nil
+	}
+}
+
 // HTTPOrDirect passes events of the HTTP API to http and other payloads to direct. Only the gateway's events have a
 // request context. Errors of a direct invocation become Lambda function errors.
 func HTTPOrDirect(http HTTP, direct Payload) Payload {
@@ -36,11 +47,7 @@ func HTTPOrDirect(http HTTP, direct Payload) Payload {
 		}
 		isHTTP := json.Unmarshal(payload, &event) == nil && event.RequestContext != nil && event.RequestContext.HTTP != nil
 		if !isHTTP {
-			out, err := direct(withRequestID(ctx), payload)
-			if err != nil {
-				return nil, invoke.Error(err)
-			}
-			return out, nil
+			return Direct(direct)(ctx, payload)
 		}
 		var request events.APIGatewayV2HTTPRequest
 		if err := json.Unmarshal(payload, &request); err != nil {

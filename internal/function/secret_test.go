@@ -24,6 +24,7 @@ import (
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
+	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
@@ -92,6 +93,7 @@ func TestFunctionsReadOnlyTheirKeys(t *testing.T) {
 	starts := map[string]func(context.Context, config.Config, function.Runtime) error{
 		"messages": start(messagesfn.New), "context": start(contextfn.New), "prompt": start(promptfn.New),
 		"coach": start(coachfn.New), "summarize": start(summarizefn.New), "remember": start(rememberfn.New),
+		"migrate": start(migratefn.New),
 	}
 	chats := []string{"coach", "summarize"}
 	for _, f := range tpl.Functions {

@@ -4,5 +4,7 @@
 //	legacy.go       the messages that an array holds, and the entries that Throughline writes into one
 //	legacy_value.go the roles, contents and times of an app's entries
 //	stage.go        the stages of a migration, and when one may begin
+//	service.go      the actions that go through the table, run.go, pace.go and forecast.go their parts
+//	answer.go       what an operator asks and gets
 //	adopt.go        the array of a dual session that the app has written to
 package migration

@@ -99,7 +99,9 @@ func TestStartsAreMeasuredAndCounted(t *testing.T) {
 		t.Errorf("the empty function: %v, the vocabulary: %v", starts.Empty, starts.Vocabulary)
 	}
 	// The coach checks tokens itself, and fetches the issuer's keys.
-	want := map[string]int{"coach": 1, "context": 0, "messages": 0, "prompt": 0, "remember": 0, "summarize": 0}
+	want := map[string]int{
+		"coach": 1, "context": 0, "messages": 0, "migrate": 0, "prompt": 0, "remember": 0, "summarize": 0,
+	}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Error(diff)
 	}

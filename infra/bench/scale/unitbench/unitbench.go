@@ -32,6 +32,7 @@ import (
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
+	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
@@ -195,6 +196,7 @@ func (b *bench) start(ctx context.Context) (*stack.Stack, error) {
 	for name, build := range map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
 		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
+		"migrate": stack.Of(migratefn.New),
 	} {
 		cfg.Functions[name] = b.metered(name, build)
 	}

@@ -1,0 +1,146 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// verifier compares the array of a session with its messages in the shared store.
+type verifier struct {
+	db   *DB
+	user conversation.UserID
+	id   string
+}
+
+// verify returns how many messages it has compared, and an Unmovable error with the difference. The index that lists
+// messages may lag, and others write to the session: one that differs is read again, consistently, before it is named.
+func (v verifier) verify(ctx context.Context) (int, error) {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		m := &mover{db: v.db, user: v.user, id: v.id}
+		it, s, err := m.read(ctx)
+		if err != nil {
+			return 0, err
+		}
+		stored, err := v.stored(ctx, m, s, attempt > 1)
+		if err != nil {
+			return 0, err
+		}
+		n, err := v.compare(ctx, m, it, s, stored)
+		if _, differs := migration.ReasonOf(err); !differs || attempt == attempts {
+			return n, err
+		}
+	}
+}
+
+// stored returns the messages of the session in the shared store by their times: by the index, or else by the table.
+func (v verifier) stored(ctx context.Context, m *mover, s conversation.Session, consistent bool,
+) ([]conversation.Message, error) {
+	q := m.stored(s)
+	if consistent {
+		low, high := messageBounds(s.StartedAt, s.LastMessageAt.AddDate(0, 0, 1))
+		q = query{where: between(v.user, low, high)}
+	}
+	sk, _ := sessionSK(s.Context, s.ID)
+	source := sourceID(v.user, sk)
+	var messages []conversation.Message
+	for it, err := range v.db.query(ctx, "verify session", q) {
+		if err != nil {
+			return nil, err
+		}
+		if message, ok := decodeMessage(it); ok && it.string(attrSourceID) == source && isMessageOf(it, s) {
+			messages = append(messages, message)
+		}
+	}
+	return messages, nil
+}
+
+func (v verifier) compare(ctx context.Context, m *mover, it item, s conversation.Session,
+	stored []conversation.Message,
+) (int, error) {
+	switch {
+	case s.Placement == conversation.Embedded:
+		_, problems := m.decode(it, s)
+		if s.Entries == notAnArray || len(problems) > 0 {
+			return 0, migration.Unmovable("its array has entries that cannot be messages")
+		}
+		return 0, migration.Unmovable("its messages are in the array only; run backfill")
+	case len(stored) != s.MessageCount && s.EmbeddedSeq == 0:
+		return len(stored), migration.Unmovable(
+			fmt.Sprintf("the shared store has %d messages, the session %d", len(stored), s.MessageCount))
+	case !slices.IsSortedFunc(stored, func(a, b conversation.Message) int { return a.Seq - b.Seq }):
+		return len(stored), migration.Unmovable("the messages in the shared store are not in the order of their seqs")
+	case s.Placement == conversation.Shared:
+		return v.compareParked(ctx, m, it, s, stored)
+	case s.EmbeddedSeq > 0:
+		return len(stored), migration.Unmovable(
+			fmt.Sprintf("its messages up to seq %d are in the array only; run backfill", s.EmbeddedSeq))
+	}
+	array, problems := m.decode(it, s)
+	if len(problems) > 0 || len(array) != len(stored) {
+		return len(stored), migration.Unmovable(
+			fmt.Sprintf("the array has %d entries, the shared store %d messages", s.Entries, len(stored)))
+	}
+	for i := range array {
+		if reason := difference(array[i], stored[i]); reason != "" {
+			return len(stored), migration.Unmovable(fmt.Sprintf("message %d: %s", array[i].Seq, reason))
+		}
+	}
+	return len(stored), nil
+}
+
+// compareParked compares the parked array of a shared session: each of its messages is in the store, or was deleted.
+func (v verifier) compareParked(ctx context.Context, m *mover, it item, s conversation.Session,
+	stored []conversation.Message,
+) (int, error) {
+	k := parkedKey(keyOf(it))
+	records, err := v.db.read(ctx, "verify session", k)
+	if err != nil {
+		return 0, err
+	}
+	parked := records[k]
+	if !isMessageOf(parked, s) {
+		return len(stored), nil
+	}
+	bySeq := make(map[int]conversation.Message, len(stored))
+	for _, message := range stored {
+		bySeq[message.Seq] = message
+	}
+	then := s
+	if then.Deleted, err = conversation.ParseSeqSet(parked.string(attrDeletedSeqs)); err != nil {
+		return 0, fault.Wrap(fault.Internal, "verify session", err)
+	}
+	array, _ := m.decode(item{attrAttributes: item{attrMessages: parked[attrMessages]}.attribute()}, then)
+	for _, message := range array {
+		got, ok := bySeq[message.Seq]
+		if !ok && s.Deleted.Contains(message.Seq) {
+			continue
+		}
+		if reason := difference(message, got); reason != "" {
+			return len(stored), migration.Unmovable(fmt.Sprintf("message %d: %s", message.Seq, reason))
+		}
+	}
+	return len(stored), nil
+}
+
+// difference says in what a message of the array differs from one in the shared store.
+func difference(array, stored conversation.Message) string {
+	switch {
+	case stored.ID == "":
+		return "it is missing in the shared store"
+	case array.ID != stored.ID:
+		return "the ids differ"
+	case array.Seq != stored.Seq:
+		return "the seqs differ"
+	case array.Role != stored.Role:
+		return "the roles differ"
+	case array.Content != stored.Content:
+		return "the contents differ"
+	}
+	return ""
+}

@@ -1,0 +1,331 @@
+package migration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/parallel"
+)
+
+// Service carries out the actions of a migration. It is safe for concurrent use.
+type Service struct {
+	Table Table
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+	// Report gets every record that cannot be migrated or differs. Answers list the first ones.
+	Report func(ctx context.Context, a Action, m Mismatch)
+}
+
+// Reserve is the time before a deadline at which a run hands over: the longest that one session takes.
+const Reserve = 30 * time.Second
+
+// maxMismatches bounds the list in an answer.
+const maxMismatches = 100
+
+// Run works on a segment until it is done or the time is over. The caller then calls again, with the checkpoint or
+// without: where it stands is stored with the segment. A run that is killed goes on from the last page.
+func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
+	a := Action(r.Action)
+	state, err := s.Table.State(ctx)
+	if err == nil && a == Rollback {
+		state, err = s.rollback(ctx, state, r)
+	}
+	if err == nil && !r.DryRun {
+		err = check(a, state)
+	}
+	if err == nil {
+		err = s.Sleep(ctx, state.Settled(s.Now()))
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	w := &worker{Service: s, state: state, pace: newPace(r.RateLimit), ends: s.end(ctx)}
+	if w.run, err = s.resume(ctx, state, a, r); err != nil {
+		return Answer{}, err
+	}
+	err = w.work(ctx)
+	if err == nil && w.run.Done && !r.DryRun {
+		state, err = s.complete(ctx, a, r.segment())
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return s.answer(ctx, state, w)
+}
+
+// check returns a Conflict error that says what is missing for an action.
+func check(a Action, s State) error {
+	switch {
+	case a == Cleanup:
+		return s.CheckCleanup()
+	case a == Index && s.Backfilled == 0:
+		return fault.New(fault.Conflict, "nothing is in the shared store yet; run backfill first")
+	case a != Rollback && s.Stage == Embedded:
+		return fault.Newf(fault.Conflict, "the stage is embedded; advance to dual before %s", a)
+	}
+	return nil
+}
+
+// rollback changes the state, unless an earlier call has done so.
+func (s *Service) rollback(ctx context.Context, state State, r Request) (State, error) {
+	to, err := ParseStage(r.To)
+	if err != nil {
+		return state, err
+	}
+	for {
+		if state.Stage == to && state.Percent == r.Percent {
+			return state, nil
+		}
+		after, err := state.Rollback(to, r.Percent, s.Now())
+		if err != nil {
+			return state, err
+		}
+		err = s.Table.Save(ctx, state, after)
+		if !fault.Is(err, fault.Conflict) {
+			return after, err
+		}
+		if state, err = s.Table.State(ctx); err != nil {
+			return state, err
+		}
+	}
+}
+
+// end returns when the run has to hand over, or the zero time.
+func (s *Service) end(ctx context.Context) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return deadline.Add(-min(Reserve, time.Until(deadline)/3))
+}
+
+// resume returns the run to go on with: that of the checkpoint, or the one that the segment was left with, or a new
+// one.
+func (s *Service) resume(ctx context.Context, state State, a Action, r Request) (Run, error) {
+	now := conversation.Milliseconds(s.Now())
+	fresh := Run{Action: a, Segment: r.segment(), ChangedAt: state.ChangedAt, BeganAt: now, DryRun: r.DryRun}
+	if r.Checkpoint != "" {
+		run, err := parseCheckpoint(r.Checkpoint, a, r.segment(), r.DryRun)
+		if err == nil && !run.isOf(state) {
+			return fresh, nil // what is behind the checkpoint was for another stage
+		}
+		return run, err
+	}
+	if r.DryRun {
+		return fresh, nil
+	}
+	runs, err := s.Table.Runs(ctx, a)
+	if err != nil {
+		return Run{}, err
+	}
+	for _, run := range runs {
+		if run.Segment == r.segment() && run.isOf(state) && !run.Done {
+			return run, nil
+		}
+	}
+	return fresh, nil
+}
+
+// complete notes in the state that all segments of an action are done.
+func (s *Service) complete(ctx context.Context, a Action, segment Segment) (State, error) {
+	for {
+		state, err := s.Table.State(ctx)
+		if err != nil {
+			return state, err
+		}
+		runs, err := s.Table.Runs(ctx, a)
+		if err != nil {
+			return state, err
+		}
+		after, all := state, map[int]bool{}
+		began, problems := s.Now(), 0
+		for _, run := range runs {
+			if run.Total == segment.Total && run.isOf(state) && run.Done {
+				all[run.Number] = true
+				problems += run.Counts.Problems
+				if run.BeganAt.Before(began) {
+					began = run.BeganAt
+				}
+			}
+		}
+		if len(all) < segment.Total {
+			return state, nil
+		}
+		switch {
+		case a == Backfill:
+			after.Backfilled = 100
+			if state.Stage == Dual {
+				after.Backfilled = max(state.Backfilled, state.Percent)
+			}
+		case a == Verify && problems == 0:
+			after.VerifiedAt = began
+		case a == Cleanup:
+			after.Cleaned = true
+		}
+		if after == state {
+			return state, nil
+		}
+		after.Version++
+		if err = s.Table.Save(ctx, state, after); !fault.Is(err, fault.Conflict) {
+			return after, err
+		}
+	}
+}
+
+// worker works on one segment.
+type worker struct {
+	*Service
+	state      State
+	run        Run
+	pace       *pace
+	ends       time.Time
+	mismatches []Mismatch
+}
+
+// work goes through the rest of the segment, page by page. Where it stands is stored after each page and at the end.
+func (w *worker) work(ctx context.Context) error {
+	for !w.run.Done {
+		page, err := w.Table.Scan(ctx, w.run.Action, w.run.Segment, w.run.After)
+		if err != nil {
+			return err
+		}
+		left, err := w.page(ctx, page)
+		if saveErr := w.save(ctx); err == nil {
+			err = saveErr
+		}
+		if err != nil || left {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *worker) save(ctx context.Context) error {
+	w.run.UpdatedAt = conversation.Milliseconds(w.Now())
+	if w.run.DryRun {
+		return nil
+	}
+	return w.Table.SaveRun(ctx, w.run)
+}
+
+// page works on a page, a few records at once. left is set where the time was over before its end.
+func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
+	w.run.Counts.ReadUnits += float64(pageUnits(page))
+	for records := page.Records; len(records) > 0; {
+		n := min(len(records), w.pace.workers())
+		began := w.Now()
+		done, err := w.some(ctx, records[:n])
+		if err != nil {
+			return false, err
+		}
+		took := w.Now().Sub(began)
+		wait := w.pace.wait(max(done.Messages, done.Changed), done.Throttles, took)
+		done.Took = took + wait
+		w.run.Counts.add(done)
+		if err := w.Sleep(ctx, wait); err != nil {
+			return false, err
+		}
+		last := records[n-1]
+		if records = records[n:]; len(records) > 0 && w.isOver() {
+			w.run.After = w.Table.PositionOf(last)
+			return true, nil
+		}
+	}
+	w.run.Counts.Items += page.Items
+	w.run.After, w.run.Done = page.After, page.After == ""
+	return w.isOver(), nil
+}
+
+func (w *worker) isOver() bool { return !w.ends.IsZero() && w.Now().After(w.ends) }
+
+// some works on records at once.
+func (w *worker) some(ctx context.Context, records []Record) (Counts, error) {
+	results := make([]result, len(records))
+	parallel.Each(len(records), len(records), func(i int) { results[i] = w.one(ctx, records[i]) })
+	var done Counts
+	for i, r := range results {
+		done.add(r.counts)
+		if r.reason != "" {
+			done.Problems++
+			m := Mismatch{UserID: records[i].User, SessionID: records[i].SessionID, Reason: r.reason}
+			w.Report(ctx, w.run.Action, m)
+			if len(w.mismatches) < maxMismatches {
+				w.mismatches = append(w.mismatches, m)
+			}
+		}
+	}
+	for i, r := range results {
+		if r.err != nil {
+			return done, fmt.Errorf("%s of %s: %w", w.run.Action, records[i].Key, r.err)
+		}
+	}
+	return done, nil
+}
+
+// result is what the work on one record has come to. reason says what is wrong with the record.
+type result struct {
+	counts Counts
+	reason string
+	err    error
+}
+
+func (w *worker) one(ctx context.Context, r Record) result {
+	to, needed := w.target(r)
+	out := result{counts: Counts{Sessions: 1}}
+	switch {
+	case r.Problem != "":
+		out.reason = r.Problem
+		return out
+	case !needed:
+		return out
+	case w.run.DryRun:
+		out.counts.add(forecastOf(r, to))
+		return out
+	}
+	work, err := w.Table.Do(ctx, w.run.Action, r, to)
+	out.counts.add(Counts{Messages: work.Messages, Writes: work.Writes, Throttles: work.Throttles})
+	if work.Writes > 0 {
+		out.counts.Changed = 1
+	}
+	reason, isProblem := ReasonOf(err)
+	switch {
+	case isProblem:
+		out.reason = reason
+	case err != nil && !fault.Is(err, fault.NotFound):
+		out.err = err
+	}
+	return out
+}
+
+// target returns where a record's session should be, and whether the action has anything to do with it.
+func (w *worker) target(r Record) (to conversation.Placement, needed bool) {
+	to = w.state.Of(r.User).Placement()
+	if w.run.DryRun && w.state.Stage == Embedded {
+		to = conversation.Dual
+	}
+	switch w.run.Action {
+	case Backfill:
+		isThere := r.Placement == to && (to != conversation.Dual || r.Messages == 0 && r.IsAdopted)
+		return to, to != conversation.Embedded && rank(r.Placement) <= rank(to) && !isThere
+	case Rollback:
+		return to, rank(r.Placement) > rank(to)
+	case Verify:
+		return to, to != conversation.Embedded
+	case Index:
+		return to, r.IsUncovered && w.state.IsMoved(r.User)
+	}
+	return to, r.Parked
+}
+
+func rank(p conversation.Placement) int {
+	switch p {
+	case conversation.Shared:
+		return 2
+	case conversation.Dual:
+		return 1
+	}
+	return 0
+}
