@@ -122,7 +122,7 @@ type RecentSessions struct {
 }
 
 // Change is one decoded record of the table's stream: a session or a message that was written, or a memory or check-in
-// that was written or deleted. Either the sessions, Message or RecordID is set.
+// that was written or deleted. Either the sessions, Embedded, Message or RecordID is set.
 type Change struct {
 	User UserID
 	// Sequence is the sequence number of the record. A batch that fails reports it.
@@ -130,6 +130,9 @@ type Change struct {
 	// Before and After are the session before and after the change. Before is nil if it was created, After if it was
 	// deleted.
 	Before, After *Session
+	// Embedded is the id of a session that was written and whose messages are in an array of the app's. Nobody summarises
+	// or indexes it there.
+	Embedded string
 	// Message is a message that was stored.
 	Message *Message
 	// RecordID is the id of a memory or check-in of that generation. The table has its current state. Version is that of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -35,6 +36,32 @@ func pathIn(s conversation.Session) func(name string) string {
 	return func(name string) string { return name }
 }
 
+// The builder of expressions takes brackets in a name for those of an index. A name that has some is written with other
+// characters after a mark, and literalNames puts the brackets back.
+const bracketMark = "\x00\x01"
+
+var (
+	hideBrackets = strings.NewReplacer("[", "\x02", "]", "\x03")
+	showBrackets = strings.NewReplacer("\x02", "[", "\x03", "]")
+)
+
+// literal is the path of an attribute whose name the app chose.
+func literal(name string) expression.NameBuilder {
+	if strings.ContainsAny(name, "[]") {
+		name = bracketMark + hideBrackets.Replace(name)
+	}
+	return expression.NameNoDotSplit(name)
+}
+
+func literalNames(names map[string]string) map[string]string {
+	for placeholder, name := range names {
+		if hidden, ok := strings.CutPrefix(name, bracketMark); ok {
+			names[placeholder] = showBrackets.Replace(hidden)
+		}
+	}
+	return names
+}
+
 // maxPaths is how many attributes of an app one update changes by their names. An expression has at most 4 KB.
 const maxPaths = 100
 
@@ -60,7 +87,7 @@ func setAttributes(u expression.UpdateBuilder, before, after conversation.Sessio
 			fmt.Sprintf("may change at most %d at once in a session that has not been migrated", maxPaths))
 	}
 	for name := range changed {
-		path := field(attrAttributes).AppendName(expression.NameNoDotSplit(name))
+		path := field(attrAttributes).AppendName(literal(name))
 		if v, ok := all.nested(attrAttributes)[name]; ok {
 			u = u.Set(path, value(v))
 		} else {

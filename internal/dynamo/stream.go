@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
 )
 
 // DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new
@@ -59,7 +62,7 @@ func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRec
 	return c, false, nil
 }
 
-// sessionChange decodes both images. An app's own session that has not been migrated counts as none.
+// sessionChange decodes both images. A session whose messages are in an array counts as none.
 func sessionChange(c conversation.Change, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
 	before, err := sessionImage(r.OldImage)
 	if err != nil {
@@ -69,8 +72,14 @@ func sessionChange(c conversation.Change, r events.DynamoDBStreamRecord) (conver
 	if err != nil {
 		return c, false, err
 	}
+	if before != nil && before.Placement == conversation.Embedded {
+		before = nil
+	}
+	if after != nil && after.Placement == conversation.Embedded {
+		c.Embedded, after = after.ID, nil
+	}
 	c.Before, c.After = before, after
-	return c, before != nil || after != nil, nil
+	return c, before != nil || after != nil || c.Embedded != "", nil
 }
 
 func sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation.Session, error) {
@@ -79,7 +88,7 @@ func sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation
 		return nil, err
 	}
 	s, ok := decodeSession(it)
-	if !ok || s.Placement == conversation.Embedded {
+	if !ok {
 		return nil, nil //nolint:nilnil // no session is an answer here
 	}
 	return &s, nil
@@ -96,6 +105,43 @@ func messageChange(c conversation.Change, r events.DynamoDBStreamRecord) (conver
 	}
 	c.Message = &m
 	return c, true, nil
+}
+
+// Consumer handles changes in order, and returns how many of them need not be delivered again.
+type Consumer interface {
+	Consume(ctx context.Context, changes []conversation.Change) (done int, err error)
+}
+
+// ArrivalMover moves the sessions that an app still writes into its own records when the user's stage is shared. From
+// then on lists and prompts have them.
+type ArrivalMover struct {
+	db   *DB
+	next Consumer
+}
+
+// NewArrivalMover returns a consumer that moves sessions when the next consumer has handled a batch.
+func NewArrivalMover(db *DB, next Consumer) ArrivalMover { return ArrivalMover{db, next} }
+
+// Consume passes the changes on and moves the embedded sessions among them.
+func (m ArrivalMover) Consume(ctx context.Context, changes []conversation.Change) (int, error) {
+	done, err := m.next.Consume(ctx, changes)
+	for i, c := range changes[:min(done, len(changes))] {
+		if c.Embedded == "" {
+			continue
+		}
+		state, stageErr := m.db.migrationState(ctx)
+		if stageErr != nil {
+			return i, stageErr
+		}
+		if state.Of(c.User) != migration.Shared {
+			continue
+		}
+		moveErr := m.db.move(ctx, c.User, c.Embedded, conversation.Shared, false)
+		if moveErr != nil && !fault.Is(moveErr, fault.NotFound) {
+			return i, moveErr
+		}
+	}
+	return done, err
 }
 
 // DecodeImage returns the item that an image of a stream record holds, with every attribute. It returns an error for an

@@ -162,7 +162,7 @@ func (t *transaction) update(k key, u expression.UpdateBuilder, cond expression.
 	e := t.build(expression.NewBuilder().WithUpdate(u).WithCondition(cond))
 	return t.add(types.TransactWriteItem{Update: &types.Update{
 		TableName: t.table, Key: k.attributes(), UpdateExpression: e.Update(), ConditionExpression: e.Condition(),
-		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
+		ExpressionAttributeNames: literalNames(e.Names()), ExpressionAttributeValues: e.Values(),
 		ReturnValuesOnConditionCheckFailure: returnOld,
 	}})
 }

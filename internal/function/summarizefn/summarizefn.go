@@ -73,7 +73,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Invoke: startNext(invoke.NewStarter(function.Lambda(cfg), cfg.FunctionName)),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
-	batch := stream.Handler(dynamo.DecodeChange, service, rt.Log)
+	batch := stream.Handler(dynamo.DecodeChange, dynamo.NewArrivalMover(db, service), rt.Log)
 	return function.Measured(rt.Recorder("summarize"), batchOrSweep(batch, sweeper.Sweep)), nil
 }
 
