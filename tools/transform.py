@@ -21,6 +21,8 @@ def transformed(path):
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"]["CodeUri"] = "s3://bucket/key"
+        if resource["Type"] == "AWS::Serverless::StateMachine":
+            resource["Properties"]["DefinitionUri"] = "s3://bucket/key"
     return Translator({}, Parser()).translate(template, {})
 
 
@@ -67,9 +69,9 @@ def role_problems(template):
 
 
 def output_problems(template):
-    """Every function and queue of the stack is named by an output, for who operates it."""
+    """Every function, queue and state machine of the stack is named by an output, for who operates it."""
     named = {o["Value"]["Ref"] for o in template["Outputs"].values() if isinstance(o["Value"], dict) and "Ref" in o["Value"]}
-    for kind in ("AWS::Lambda::Function", "AWS::SQS::Queue"):
+    for kind in ("AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::StepFunctions::StateMachine"):
         for name, _ in of_type(template, kind):
             if name not in named:
                 yield f"no output names {name}"
