@@ -99,6 +99,12 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
 
+.PHONY: soak-migrate
+soak-migrate: ## A migration of 400,000 messages under traffic, there, back and there again, with 200 killed processes
+	@tools/need go java npm
+	@go test -count=1 -timeout=4h -v -run 'TestMigration$$' ./infra/e2e -migration-return -migration-users=2000 \
+	  -migration-sessions=20000 -migration-messages=400000 -migration-kills=50 -migration-segments=8
+
 .PHONY: openapi-check
 openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running stack: make openapi-check [EXAMPLES=n]
 	@tools/need go java
@@ -204,6 +210,23 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 smoke: ## Try every function of a running stage: make smoke URL=… COACH_URL=… TOKEN=… (a test user's)
 	@tools/need go
 	@TOKEN="$(TOKEN)" go run ./infra/smoke -url "$(URL)" -coach-url "$(COACH_URL)"
+
+# The steps of a migration (docs/migrating.md), on a deployed stage, or with LOCAL=1 on the local stack at BASE.
+migrate-preflight: ## Check the table before a migration, without writing: make migrate-preflight [ENV=dev|LOCAL=1]
+migrate-status: ## Say how far a migration is
+migrate-advance: ## Take the next step of a migration: make migrate-advance [TO=dual] [PERCENT=10]
+migrate-backfill: ## Move what the stage says should be elsewhere: [SEGMENTS=8] [RATE=messages a second] [DRYRUN=1]
+migrate-verify: ## Compare arrays and messages: [SEGMENTS=8] [RATE=n]
+migrate-index: ## Make what was moved known to recall: [SEGMENTS=8] [RATE=n]
+migrate-rollback: ## Go a step back: make migrate-rollback TO=embedded [PERCENT=50] [SEGMENTS=8]
+migrate-cleanup: ## Delete the parked arrays, for good: [SEGMENTS=8]
+MIGRATE := $(addprefix migrate-,preflight status advance backfill verify index rollback cleanup)
+.PHONY: $(MIGRATE)
+$(MIGRATE): migrate-%:
+	@tools/need go
+	@go run ./infra/migrate -action $* -env $(ENV) -config $(CONFIG) $(if $(filter 1,$(LOCAL)),-base $(BASE)) \
+	  $(if $(TO),-to $(TO)) $(if $(PERCENT),-percent $(PERCENT)) $(if $(SEGMENTS),-segments $(SEGMENTS)) \
+	  $(if $(RATE),-rate $(RATE)) $(if $(filter 1,$(DRYRUN)),-dry-run) $(if $(filter 1,$(JSON)),-json)
 
 .PHONY: sam-local
 sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FUNCTION=prompt [EVENT=file] [ENV=dev]
