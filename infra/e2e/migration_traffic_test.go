@@ -1,0 +1,229 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/legacy"
+)
+
+// traffic is what an app does while its table is migrated: writers append to sessions, and readers read them and
+// compare each with what it has to hold.
+type traffic struct {
+	table legacy.Table
+	base  *client.Client
+
+	users    sync.Map // the clients, by user
+	sessions []liveSession
+	// large is whether writers append to the sessions with arrays close to the limit of an item.
+	large         atomic.Bool
+	writes, reads atomic.Int64
+
+	cancel context.CancelFunc
+	group  *errgroup.Group
+}
+
+// liveSession is what a session got besides what its array had. One writer appends to it.
+type liveSession struct {
+	mu sync.Mutex
+	// added are the messages that were acknowledged, and behind them those of the append that is under way.
+	added []legacy.Message
+	acked int
+}
+
+// startTraffic starts writers and readers.
+func startTraffic(ctx context.Context, base string, table legacy.Table, writers, readers int) *traffic {
+	ctx, cancel := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	x := &traffic{
+		table: table, base: client.New(base), sessions: make([]liveSession, table.Sessions), cancel: cancel, group: group,
+	}
+	for w := range writers {
+		group.Go(func() error { return endsWith(ctx, x.write(ctx, w, writers)) })
+	}
+	for r := range readers {
+		group.Go(func() error { return endsWith(ctx, x.read(ctx, uint64(r))) })
+	}
+	return x
+}
+
+// endsWith returns nil for an error that comes of the end of the context.
+func endsWith(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// stop ends the traffic and returns the first fault that it met.
+func (x *traffic) stop() error {
+	x.cancel()
+	return x.group.Wait()
+}
+
+// as returns a client of a user.
+func (x *traffic) as(ctx context.Context, user string) (*client.Client, error) {
+	if c, ok := x.users.Load(user); ok {
+		return c.(*client.Client), nil
+	}
+	c, err := x.base.As(ctx, user)
+	if err == nil {
+		x.users.Store(user, c)
+	}
+	return c, err
+}
+
+// write appends to the sessions of one writer, again and again.
+func (x *traffic) write(ctx context.Context, writer, writers int) error {
+	random := rand.New(rand.NewPCG(x.table.Seed, 1000+uint64(writer)))
+	for turn := 0; ctx.Err() == nil; turn++ {
+		n := random.IntN(x.table.Sessions/writers)*writers + writer
+		if n < x.table.Large && !x.large.Load() {
+			continue
+		}
+		if err := x.append(ctx, n, turn); err != nil {
+			return err
+		}
+		x.writes.Add(1)
+	}
+	return nil
+}
+
+// append appends a turn to a session, and repeats the request until it is acknowledged.
+func (x *traffic) append(ctx context.Context, n, turn int) error {
+	s := x.table.Session(n)
+	api, err := x.as(ctx, s.User)
+	if err != nil {
+		return err
+	}
+	added := []legacy.Message{
+		{Role: "user", Content: fmt.Sprintf("turn %d: question", turn)},
+		{Role: "assistant", Content: fmt.Sprintf("turn %d: answer", turn)},
+	}
+	live := &x.sessions[n]
+	live.mu.Lock()
+	live.added = append(live.added[:live.acked:live.acked], added...)
+	live.mu.Unlock()
+	body := map[string]any{"messages": []any{
+		map[string]any{"role": added[0].Role, "content": added[0].Content},
+		map[string]any{"role": added[1].Role, "content": added[1].Content},
+	}}
+	path, key := "/v1/sessions/"+s.ID+"/messages", client.Key(s.ID+"-"+strconv.Itoa(turn))
+	for {
+		err := api.Do(ctx, http.MethodPost, path, body, nil, key)
+		var refused *client.Problem
+		switch {
+		case err == nil:
+			live.mu.Lock()
+			live.acked = len(live.added)
+			live.mu.Unlock()
+			return nil
+		case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError &&
+			refused.Status != http.StatusTooManyRequests, ctx.Err() != nil:
+			return fmt.Errorf("append to %s of %s (%s): %w", s.ID, s.User, s.Shape, err)
+		}
+	}
+}
+
+// read reads random sessions and compares them.
+func (x *traffic) read(ctx context.Context, reader uint64) error {
+	random := rand.New(rand.NewPCG(x.table.Seed, 2000+reader))
+	for ctx.Err() == nil {
+		if err := x.check(ctx, random.IntN(x.table.Sessions)); err != nil {
+			return err
+		}
+		x.reads.Add(1)
+	}
+	return nil
+}
+
+// check reads a session and compares it with what was in the array and what was appended: it has to hold, in order,
+// all that was acknowledged before the read, and nothing that was not sent.
+func (x *traffic) check(ctx context.Context, n int) error {
+	s, live := x.table.Session(n), &x.sessions[n]
+	live.mu.Lock()
+	least := len(s.Messages) + live.acked
+	live.mu.Unlock()
+	api, err := x.as(ctx, s.User)
+	if err != nil {
+		return err
+	}
+	got, err := allMessages(ctx, api, s.ID)
+	if err != nil {
+		return fmt.Errorf("read %s of %s (%s): %w", s.ID, s.User, s.Shape, err)
+	}
+	live.mu.Lock()
+	want := slices.Concat(s.Messages, live.added)
+	live.mu.Unlock()
+	if len(got) < least || len(got) > len(want) {
+		return fmt.Errorf("%s of %s (%s) has %d messages, not %d to %d", s.ID, s.User, s.Shape, len(got), least, len(want))
+	}
+	for i, m := range got {
+		if m.Seq != i+1 || m.Role != want[i].Role || m.Content != want[i].Content {
+			return fmt.Errorf("%s of %s (%s): message %d is %d, %s %.60q, not %s %.60q", s.ID, s.User, s.Shape, i+1,
+				m.Seq, m.Role, m.Content, want[i].Role, want[i].Content)
+		}
+		if i > 0 && m.Timestamp <= got[i-1].Timestamp {
+			return fmt.Errorf("%s of %s (%s): message %d has the time %s, and the one before it %s", s.ID, s.User, s.Shape,
+				i+1, m.Timestamp, got[i-1].Timestamp)
+		}
+	}
+	return nil
+}
+
+// checkAll compares every session, when nothing is under way.
+func (x *traffic) checkAll(ctx context.Context, readers int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for n := range x.table.Sessions {
+		group.Go(func() error { return x.check(ctx, n) })
+	}
+	return group.Wait()
+}
+
+// added returns how many messages were acknowledged.
+func (x *traffic) added() (n int) {
+	for i := range x.sessions {
+		n += x.sessions[i].acked
+	}
+	return n
+}
+
+type timedMessage struct {
+	message
+	Timestamp string
+}
+
+// allMessages reads a session's messages page by page.
+func allMessages(ctx context.Context, api *client.Client, session string) ([]timedMessage, error) {
+	var all []timedMessage
+	cursor := ""
+	for {
+		path := "/v1/sessions/" + session + "/messages?limit=200"
+		if cursor != "" {
+			path += "&cursor=" + url.QueryEscape(cursor)
+		}
+		var page struct {
+			Items      []timedMessage
+			NextCursor string
+		}
+		if err := api.Do(ctx, http.MethodGet, path, nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if cursor = page.NextCursor; cursor == "" {
+			return all, nil
+		}
+	}
+}
