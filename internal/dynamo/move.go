@@ -122,8 +122,8 @@ func (m *mover) step(ctx context.Context, it item, s conversation.Session, to co
 	case s.Placement == to && (!isDual || s.EmbeddedSeq == 0):
 		return nil, true, nil
 	case s.Placement == conversation.Embedded:
-		t, err = m.leaveEmbedded(ctx, it, s)
-		return t, to == conversation.Dual, err
+		t, isDual, err := m.leaveEmbedded(ctx, it, s)
+		return t, isDual && to == conversation.Dual, err
 	case s.Placement == conversation.Shared:
 		t, err = m.unpark(ctx, it, s)
 		return t, to == conversation.Dual, err
@@ -133,7 +133,11 @@ func (m *mover) step(ctx context.Context, it item, s conversation.Session, to co
 	if s.EmbeddedSeq > 0 {
 		messages, _ := m.decode(it, s)
 		messages = slices.DeleteFunc(messages, func(v conversation.Message) bool { return v.Seq > s.EmbeddedSeq })
-		if err := m.copy(ctx, s, messages); err != nil {
+		lacking, err := m.copy(ctx, s, messages)
+		if err == nil && len(lacking) > 0 {
+			err = errLacking
+		}
+		if err != nil {
 			return nil, false, err
 		}
 	}
@@ -163,18 +167,30 @@ func (m *mover) marked(u expression.UpdateBuilder) expression.UpdateBuilder {
 	return setOrRemove(u, attrOrigin, stringAttr(originBackfill), m.byJob)
 }
 
-// leaveEmbedded copies the messages of an embedded session and returns the transaction that makes it dual.
-func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Session) (*transaction, error) {
+// errLacking refuses a session with messages of the shared store that cannot stand in its array.
+const errLacking = migration.Unmovable("the shared store has messages of this session that its array lacks, from " +
+	"before the array's last one: put the app's record back as it was")
+
+// leaveEmbedded copies the messages of an embedded session and returns the transaction that makes it dual. Where its
+// array lacks messages of the shared store, it returns the one that adds them to the array.
+func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Session) (t *transaction, isDual bool,
+	err error,
+) {
 	if s.Entries == notAnArray {
-		return nil, migration.Unmovable("the attributes have no list of messages")
+		return nil, false, migration.Unmovable("the attributes have no list of messages")
 	}
 	messages, problems := m.decode(it, s)
 	if len(problems) > 0 {
-		return nil, migration.Unmovable(fmt.Sprintf("entry %d of the messages: %s (and %d more)",
+		return nil, false, migration.Unmovable(fmt.Sprintf("entry %d of the messages: %s (and %d more)",
 			problems[0].Index, problems[0].Reason, len(problems)-1))
 	}
-	if err := m.copy(ctx, s, messages); err != nil {
-		return nil, err
+	lacking, err := m.copy(ctx, s, messages)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(lacking) > 0 {
+		t, err = m.complete(it, s, lacking)
+		return t, false, err
 	}
 	after := s
 	after.Placement, after.EmbeddedSeq = conversation.Dual, 0
@@ -185,13 +201,28 @@ func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Sessi
 	}
 	u, isSame, err := leaveArray(it, after, top)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if s.Entries < 0 {
 		u = setEntries(u, it, []types.AttributeValue{})
 	}
-	t := m.db.transaction()
+	t = m.db.transaction()
 	t.update(keyOf(it), u, isUnchanged(s).And(isSame))
+	return t, true, nil
+}
+
+// complete returns the transaction that adds messages to the end of an embedded session's array. They keep their ids
+// only if they are later than the array's last one.
+func (m *mover) complete(it item, s conversation.Session, lacking []conversation.Message) (*transaction, error) {
+	if !lacking[0].Timestamp.After(s.LastMessageAt) {
+		return nil, errLacking
+	}
+	u, err := appendEntries(expression.UpdateBuilder{}, s, lacking)
+	if err != nil {
+		return nil, err
+	}
+	t := m.db.transaction()
+	t.update(keyOf(it), u, isUnchanged(s))
 	return t, nil
 }
 

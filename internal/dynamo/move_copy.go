@@ -18,13 +18,16 @@ const (
 )
 
 // copy writes messages of an array to the shared store, unless they are there, and deletes the copies of entries that
-// are gone. A dual session's own messages have higher seqs than these.
-func (m *mover) copy(ctx context.Context, s conversation.Session, messages []conversation.Message) error {
+// are gone. A dual session's own messages have higher seqs than these. A message that is no copy is never deleted: an
+// append of Throughline's was acknowledged, and the app may have written an old record over the session's. copy returns
+// those that the array lacks, in the order of their times.
+func (m *mover) copy(ctx context.Context, s conversation.Session, messages []conversation.Message,
+) (lacking []conversation.Message, err error) {
 	wanted := make(map[key]item, len(messages))
 	for _, message := range messages {
 		it, err := m.encodeCopy(s, message)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		wanted[keyOf(it)] = it
 	}
@@ -32,18 +35,22 @@ func (m *mover) copy(ctx context.Context, s conversation.Session, messages []con
 	for it, err := range m.db.query(ctx, opMove, m.stored(s)) {
 		switch copied, ok := wanted[keyOf(it)]; {
 		case err != nil:
-			return err
+			return nil, err
 		case !isMessageOf(it, s) || !ok && s.EmbeddedSeq > 0 && it.int64(attrSeq) > int64(s.EmbeddedSeq):
-		case !ok:
+		case !ok && it.string(attrOrigin) == originBackfill:
 			gone = append(gone, keyOf(it))
+		case !ok:
+			if message, ok := decodeMessage(it); ok {
+				lacking = append(lacking, message)
+			}
 		case isSameMessage(it, copied):
 			delete(wanted, keyOf(it))
 		}
 	}
 	if err := m.deleteCopies(ctx, s, gone); err != nil {
-		return err
+		return nil, err
 	}
-	return m.writeCopies(ctx, s, wanted)
+	return lacking, m.writeCopies(ctx, s, wanted)
 }
 
 // stored is the query of a session's messages in the shared store.
