@@ -22,6 +22,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
@@ -69,7 +71,7 @@ func (o options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every}
+	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every, Command: o.command()}
 	if o.base != "" {
 		_, err = o.measure(ctx, client.New(o.base), conversations, &r)
 	} else {
@@ -83,6 +85,21 @@ func (o options) run(ctx context.Context) (err error) {
 		return nil
 	}
 	return report.WriteSection(o.docs+"/benchmarks.md", "# Benchmarks\n", "recall "+r.Model, r.markdown())
+}
+
+// command is how make runs the benchmark with these options.
+func (o options) command() string {
+	words := []string{"make bench-recall DATA=" + filepath.Base(o.data)}
+	if o.embeddings != "" {
+		words = append(words, "EMBEDDINGS="+o.embeddings)
+	}
+	if o.every > 1 {
+		words = append(words, fmt.Sprintf("EVERY=%d", o.every))
+	}
+	if o.features {
+		words = append(words, "FEATURES=1")
+	}
+	return strings.Join(words, " ")
 }
 
 // measure imports the conversations and measures the stack as it is.

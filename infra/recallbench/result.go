@@ -13,7 +13,7 @@ import (
 
 // result is what one run found.
 type result struct {
-	Date, Model                        string
+	Date, Model, Command               string
 	Conversations, Messages, Questions int
 	// Every says that each n-th question was asked, Seconds what the import took until all was indexed.
 	Every                int
@@ -131,6 +131,6 @@ R@k is the share of the evidence among the first k messages of recall, B the sha
 characters, best first; "in the prompt" is the share that stands in a %s prompt of 4,000 tokens. All are means over the
 questions. "Newest first" and "BM25" order the same messages. The weights that ship are fitted on these conversations;
 "fitted on the others" leaves out the one that is asked about.
-%s`, r.Model, r.Date, "`go run ./infra/recallbench`", report.ThisMachine(), r.table().Markdown(),
+%s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(),
 		strings.Join(r.lines(), "\n- "), "`unified`", r.features())
 }
