@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -143,12 +144,11 @@ func writeFile(t *testing.T, text string) string {
 // fitWithout runs the command on a file and returns the weights that it writes.
 func fitWithout(t *testing.T, text, leaveOut string) *rank.Weights {
 	t.Helper()
-	o := options{data: writeFile(t, text), leaveOut: leaveOut, pool: 400, out: filepath.Join(t.TempDir(), "weights.json")}
-	var out bytes.Buffer
-	if err := o.run(t.Context(), &out); err != nil {
+	o := options{data: writeFile(t, text), leaveOneOut: t.TempDir(), pool: 400}
+	if err := o.run(t.Context(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	written, err := os.ReadFile(o.out)
+	written, err := os.ReadFile(filepath.Join(o.leaveOneOut, leaveOut+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestMistakes(t *testing.T) {
 		"another file":   {func(o *options) { o.data += "x" }, talks, "no such file"},
 		"no JSON":        {nil, "x", "parse data"},
 		"no pool":        {func(o *options) { o.pool = 0 }, talks, "rank at least 1"},
-		"unknown id":     {func(o *options) { o.leaveOut = "dan" }, talks, "there are ann, ben, cleo"},
+		"no folder":      {func(o *options) { o.leaveOneOut = o.data + "x" }, talks, "no such file"},
 		"one":            {nil, one, "add another one"},
 		"no message":     {nil, strings.Replace(one, `{"id": "a1", "content": "x"}`, "", 1), "a1"},
 		"empty sessions": {nil, `{"conversations": [{"id": "ann", "sessions": [{}]}]}`, "ann has no message: remove it"},

@@ -1,7 +1,7 @@
 // Command fitrecall fits the weights of the ranking of recall to questions about conversations, and writes them.
 //
 //	go run ./infra/fitrecall -data locomo.json [-embeddings http://127.0.0.1:8088/v1] [-out weights.json]
-//	  [-leave-out conv-26] [-robust] [-ablate]
+//	  [-leave-one-out folder] [-robust] [-ablate]
 //
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
 // Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B):
@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -42,9 +41,9 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 }
 
 type options struct {
-	data, embeddings, model, out, leaveOut string
-	pool                                   int
-	ablate, robust                         bool
+	data, embeddings, model, out, leaveOneOut string
+	pool                                      int
+	ablate, robust                            bool
 }
 
 func main() {
@@ -53,7 +52,8 @@ func main() {
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
-	flag.StringVar(&o.leaveOut, "leave-out", "", "only fit, on all conversations but the one of this id")
+	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
+		"only fit, for each conversation on all others, and write the weights to id.json in this folder")
 	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
 	flag.BoolVar(&o.ablate, "ablate", false, "also fit without each of the features")
 	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
@@ -82,10 +82,8 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.leaveOut != "" {
-		pools = slices.DeleteFunc(pools, func(p pool) bool { return p.conversation == o.leaveOut })
-		full := fitRanking(pools, nil)
-		return o.write(out, calibrate(pools, full), full)
+	if o.leaveOneOut != "" {
+		return o.writeLeaveOneOut(pools)
 	}
 	shipped := rank.Default()
 	fmt.Fprintf(out, "%-10s %-12s %4s %6s %6s %6s %6s %6s %6s %6s\n", "ranking", "category", "n",
@@ -126,9 +124,8 @@ func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
 
 // check refuses data that no weights can be fitted on.
 func (o options) check(samples []sample) error {
-	ids, questions := make([]string, len(samples)), 0
-	for i, s := range samples {
-		ids[i] = s.id
+	questions := 0
+	for _, s := range samples {
 		if len(s.messages) == 0 {
 			return fmt.Errorf("%s: %s has no message: remove it", o.data, s.id)
 		}
@@ -139,8 +136,6 @@ func (o options) check(samples []sample) error {
 		return fmt.Errorf("%s has no question with evidence: name the messages that hold each answer", o.data)
 	case len(samples) == 1:
 		return fmt.Errorf("%s has one conversation: add another one, as each is measured by weights of the others", o.data)
-	case o.leaveOut != "" && !slices.Contains(ids, o.leaveOut):
-		return fmt.Errorf("-leave-out %s: no such conversation; there are %s", o.leaveOut, strings.Join(ids, ", "))
 	}
 	return nil
 }
@@ -158,10 +153,14 @@ func leaveOneOut(pools []pool, skip []string) []model {
 	}
 	models := make([]model, count)
 	for n := range models {
-		rest := slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return p.sample == n })
-		models[n] = fitRanking(rest, skip)
+		models[n] = fitRanking(without(pools, n), skip)
 	}
 	return models
+}
+
+// without returns the pools of all conversations but one.
+func without(pools []pool, sample int) []pool {
+	return slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return p.sample == sample })
 }
 
 func (o options) reportVariants(ctx context.Context, out io.Writer, models []model) error {
@@ -176,31 +175,47 @@ func (o options) reportVariants(ctx context.Context, out io.Writer, models []mod
 	return nil
 }
 
+// writeLeaveOneOut writes the weights that leave out each conversation.
+func (o options) writeLeaveOneOut(pools []pool) error {
+	for n, m := range leaveOneOut(pools, nil) {
+		rest, out := without(pools, n), ""
+		for _, p := range pools {
+			if p.sample == n {
+				out = p.conversation
+			}
+		}
+		text, err := o.encode(calibrate(rest, m), m, " without "+out)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(o.leaveOneOut, out+".json"), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write prints the weights as JSON, and writes them to the file that is named.
 func (o options) write(out io.Writer, c calibration, m model) error {
-	w := rank.Weights{
-		Date: time.Now().UTC().Format(time.DateOnly), Data: o.describe(),
-		Features: c.weights(m), Intercept: round(c.intercept), Noise: noise,
-	}
-	text, err := json.MarshalIndent(w, "", "  ")
+	text, err := o.encode(c, m, "")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\n", text)
-	if o.out == "" {
-		return nil
+	if _, err := out.Write(text); err != nil || o.out == "" {
+		return err
 	}
-	return os.WriteFile(o.out, append(text, '\n'), 0o644)
+	return os.WriteFile(o.out, text, 0o644)
 }
 
-// describe says what the weights were fitted on.
-func (o options) describe() string {
-	text := filepath.Base(o.data)
-	if o.leaveOut != "" {
-		text += " without " + o.leaveOut
+// encode returns weights as JSON. The part says which conversations of the data they were fitted on.
+func (o options) encode(c calibration, m model, part string) ([]byte, error) {
+	data := filepath.Base(o.data) + part + ", offline embedding"
+	if o.embeddings != "" {
+		data = filepath.Base(o.data) + part + ", " + o.model
 	}
-	if o.embeddings == "" {
-		return text + ", offline embedding"
-	}
-	return text + ", " + o.model
+	text, err := json.MarshalIndent(rank.Weights{
+		Date: time.Now().UTC().Format(time.DateOnly), Data: data,
+		Features: c.weights(m), Intercept: round(c.intercept), Noise: noise,
+	}, "", "  ")
+	return append(text, '\n'), err
 }

@@ -121,7 +121,7 @@ const noise = 0.0005
 func reportNoise(out io.Writer, pools []pool, models []model) {
 	calibrations := make([]calibration, len(models))
 	for n, m := range models {
-		calibrations[n] = calibrate(slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return p.sample == n }), m)
+		calibrations[n] = calibrate(without(pools, n), m)
 	}
 	fmt.Fprintf(out, "%-8s %10s %10s %10s %10s %10s\n", "noise", "questions", "hits", "evidence", "small talk", "hits")
 	probabilities := make([][]float64, len(pools))

@@ -76,20 +76,19 @@ func (s stacks) on(ctx context.Context, weights string, do func(api *client.Clie
 func (s stacks) leaveOneOut(
 	ctx context.Context, b *evidence.Bench, conversations []dataset.Conversation, r *result,
 ) error {
+	arguments := []string{"run", "./infra/fitrecall", "-data", s.data, "-leave-one-out", s.folder}
+	if s.embeddings != "" {
+		arguments = append(arguments, "-embeddings", s.embeddings, "-model", s.model)
+	}
+	fit := exec.CommandContext(ctx, "go", arguments...)
+	fit.Env = launch.BuildEnv()
+	if out, err := fit.CombinedOutput(); err != nil {
+		return fmt.Errorf("fit weights: %w\n%s", err, out)
+	}
 	var found []evidence.Scores
 	var prompts []evidence.Shares
 	for _, c := range conversations {
-		weights := filepath.Join(s.folder, "without-"+c.ID+".json")
-		arguments := []string{"run", "./infra/fitrecall", "-data", s.data, "-leave-out", c.ID, "-out", weights}
-		if s.embeddings != "" {
-			arguments = append(arguments, "-embeddings", s.embeddings, "-model", s.model)
-		}
-		fit := exec.CommandContext(ctx, "go", arguments...)
-		fit.Env = launch.BuildEnv()
-		if out, err := fit.CombinedOutput(); err != nil {
-			return fmt.Errorf("fit weights without %s: %w\n%s", c.ID, err, out)
-		}
-		err := s.on(ctx, weights, func(api *client.Client) error {
+		err := s.on(ctx, filepath.Join(s.folder, c.ID+".json"), func(api *client.Client) error {
 			one := b.On(api, c.ID)
 			scores, err := one.Recall(ctx)
 			if err != nil {
