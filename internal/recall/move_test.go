@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ import (
 // twoIndexes is a vector index with a further one, b. It knows which users are in which, and records what each gets.
 type twoIndexes struct {
 	recall.Index
+	mu      sync.Mutex // guards stored
 	in      map[conversation.UserID][]string
 	stored  map[string][]vector.Record
 	refuses string
@@ -34,6 +36,8 @@ func (x *twoIndexes) Upsert(
 	if index == x.refuses {
 		return errors.New("down")
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.stored[index] = append(x.stored[index], records...)
 	return nil
 }
