@@ -46,9 +46,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err := start.Wait(); err != nil {
 		return nil, err
 	}
+	tokens := token.New()
 	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle),
-		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)))
-	service, err := chats(cfg, rt, db)
+		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
+		dynamo.WithTokens(tokens.Count))
+	service, err := chats(cfg, rt, db, tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +69,7 @@ func export(db *dynamo.DB) httpapi.ExportDeps {
 	}
 }
 
-func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*chat.Service, error) {
+func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.Counter) (*chat.Service, error) {
 	recaller, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*chat.Service
 	return chat.New(chat.Deps{
 		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Archive: dynamo.NewPromptStore(db),
-		Tokens:  token.New(), Now: time.Now, Timeout: cfg.ChatTimeout,
+		Tokens:  tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),
 	}), nil

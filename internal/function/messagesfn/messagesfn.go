@@ -25,7 +25,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle))
+	tokens := token.New()
+	db := function.Table(cfg, dynamo.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle))
 	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
 		MessageRemover: eraser, LongTerm: function.LongTerm(db),
-		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: token.New(), Cursors: cursors,
+		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
 }
