@@ -1,7 +1,9 @@
 package migration_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -172,5 +174,31 @@ func TestStages(t *testing.T) {
 	soon, late := state.Settled(changed.Add(time.Second)), state.Settled(changed.Add(time.Minute))
 	if soon != 4*time.Second || late != 0 {
 		t.Errorf("settles in %v and %v", soon, late)
+	}
+}
+
+// TestPrices compares the prices of a forecast with those of the documents.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/scale/prices.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed struct {
+		Prices []struct {
+			Name string
+			USD  float64
+		}
+	}
+	if err := json.Unmarshal(raw, &listed); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{
+		"dynamodbWrite": migration.USDPerMillionWrites, "dynamodbRead": migration.USDPerMillionReads,
+	}
+	for _, p := range listed.Prices {
+		if usd, ok := want[p.Name]; ok && usd != p.USD {
+			t.Errorf("%s is %v, listed %v", p.Name, usd, p.USD)
+		}
 	}
 }

@@ -1,0 +1,196 @@
+package migration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// fakeTable is a table in memory. Each page has four records, and each record takes a second of its clock.
+type fakeTable struct {
+	now     time.Time
+	state   migration.State
+	runs    map[migration.Segment]migration.Run
+	records []migration.Record
+	done    []string
+	// fail is the record at which the process is killed.
+	fail string
+	// throttles is how many throttles each record meets.
+	throttles int
+	slept     time.Duration
+}
+
+var errKilled = errors.New("killed")
+
+func newFakeTable(records int) *fakeTable {
+	f := &fakeTable{now: changed.Add(time.Hour), runs: map[migration.Segment]migration.Run{}}
+	f.state = migration.State{Stage: migration.Dual, Percent: 100, ChangedAt: changed, Version: 1}
+	for i := range records {
+		f.records = append(f.records, migration.Record{
+			User: "u", SessionID: fmt.Sprint(i), Key: fmt.Sprintf("%03d", i), Placement: conversation.Embedded, Messages: 10,
+		})
+	}
+	return f
+}
+
+func (f *fakeTable) service() *migration.Service {
+	return &migration.Service{
+		Table: f, Now: func() time.Time { return f.now },
+		Sleep:  func(_ context.Context, d time.Duration) error { f.slept += d; f.now = f.now.Add(d); return nil },
+		Report: func(context.Context, migration.Action, migration.Mismatch) {},
+	}
+}
+
+func (f *fakeTable) State(context.Context) (migration.State, error) { return f.state, nil }
+
+func (f *fakeTable) Save(_ context.Context, before, after migration.State) error {
+	if f.state.Version != before.Version {
+		return fault.New(fault.Conflict, "changed")
+	}
+	f.state = after
+	return nil
+}
+
+func (f *fakeTable) Runs(_ context.Context, a migration.Action) ([]migration.Run, error) {
+	var out []migration.Run
+	for _, r := range f.runs {
+		if r.Action == a {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (f *fakeTable) SaveRun(_ context.Context, r migration.Run) error {
+	f.runs[r.Segment] = r
+	return nil
+}
+
+func (f *fakeTable) Items(context.Context) (int, error) { return len(f.records), nil }
+
+func (f *fakeTable) Scan(_ context.Context, _ migration.Action, s migration.Segment, after string,
+) (migration.Page, error) {
+	var page migration.Page
+	for i, r := range f.records {
+		if i%s.Total != s.Number || r.Key <= after {
+			continue
+		}
+		if page.Items == 4 {
+			page.After = page.Records[3].Key
+			return page, nil
+		}
+		page.Records, page.Items = append(page.Records, r), page.Items+1
+	}
+	return page, nil
+}
+
+func (f *fakeTable) PositionOf(r migration.Record) string { return r.Key }
+
+func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record, _ conversation.Placement,
+) (migration.Work, error) {
+	if r.Key == f.fail {
+		return migration.Work{}, errKilled
+	}
+	f.now = f.now.Add(time.Second)
+	f.done = append(f.done, r.Key)
+	if a == migration.Verify {
+		return migration.Work{Messages: r.Messages}, nil
+	}
+	return migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles}, nil
+}
+
+// slow makes the runs work on one record at a time.
+const slow = 100
+
+func backfill(segment, total int, checkpoint string) migration.Request {
+	return migration.Request{
+		Action: "backfill", Percent: 100, Segment: segment, TotalSegments: total, Checkpoint: checkpoint, RateLimit: slow,
+	}
+}
+
+// TestRunResumes kills a run and lets its time end. The next call goes on where the segment stands.
+func TestRunResumes(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(12)
+	f.fail = "006"
+	if _, err := f.service().Run(t.Context(), backfill(0, 1, "")); !errors.Is(err, errKilled) {
+		t.Fatalf("got %v", err)
+	}
+	f.fail = ""
+	f.now = time.Now().Add(time.Minute) // behind the deadline
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := f.service().Run(ctx, backfill(0, 1, ""))
+	if err != nil || out.Done || out.Checkpoint == "" {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	want := []string{"000", "001", "002", "003", "004", "005", "004"}
+	if !slices.Equal(f.done, want) {
+		t.Errorf("worked on %v, want %v", f.done, want)
+	}
+	if out, err = f.service().Run(t.Context(), backfill(0, 1, out.Checkpoint)); err != nil || !out.Done {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	if want = append(want, "005", "006", "007", "008", "009", "010", "011"); !slices.Equal(f.done, want) {
+		t.Errorf("worked on %v, want %v", f.done, want)
+	}
+	if out.Backfilled != 100 || f.state.Backfilled != 100 || out.Progress.Percent != 100 {
+		t.Errorf("got %+v", out)
+	}
+}
+
+// TestRunsOfAnotherStage checks that segments count together only if all began in the stage as it is.
+func TestRunsOfAnotherStage(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(4)
+	run := func(segment int) {
+		t.Helper()
+		if _, err := f.service().Run(t.Context(), backfill(segment, 2, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(0)
+	if f.state.Backfilled != 0 {
+		t.Error("one segment of two is taken for all")
+	}
+	f.state.ChangedAt = f.state.ChangedAt.Add(time.Minute)
+	run(1)
+	if f.state.Backfilled != 0 {
+		t.Error("a segment of an earlier stage counts")
+	}
+	run(0)
+	if f.state.Backfilled != 100 {
+		t.Error("two segments of two do not count")
+	}
+}
+
+// TestRunWaits checks that a run waits until a change has settled, keeps to its limit, and slows down after throttles.
+func TestRunWaits(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(8)
+	f.state.ChangedAt = f.now
+	r := backfill(0, 1, "")
+	r.RateLimit = 2 // 10 messages take 5 s, of which the work takes 1 s
+	if _, err := f.service().Run(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if want := migration.SettleTime + 8*4*time.Second; f.slept != want {
+		t.Errorf("slept %v, want %v", f.slept, want)
+	}
+	f = newFakeTable(2)
+	f.throttles = 1
+	if _, err := f.service().Run(t.Context(), backfill(0, 1, "")); err != nil {
+		t.Fatal(err)
+	}
+	// 10 messages a second were too many, and then 5: the rates are 5 and 2.5.
+	if want := time.Second + 3*time.Second; f.slept != want {
+		t.Errorf("after throttles it slept %v, want %v", f.slept, want)
+	}
+}
