@@ -137,9 +137,7 @@ func TestDecodeChangeIgnoresOtherRecords(t *testing.T) {
 		"another partition":   record("INSERT", `"pk": {"S": "migration"}, "sk": {"S": "state"}`, ""),
 		"no keys":             `{"eventName": "INSERT", "dynamodb": {}}`,
 		"keys of other types": record("INSERT", `"pk": {"N": "1"}, "sk": {"B": "AA=="}`, ""),
-		"a legacy record": record("INSERT", user+`{"S": "conversation#x"}`,
-			`"sk": {"S": "conversation#x"}, "messages": {"L": []}`),
-		"a deleted message": `{"eventName": "REMOVE", "dynamodb": {"Keys": {` + user + messageSK + `}}}`,
+		"a deleted message":   `{"eventName": "REMOVE", "dynamodb": {"Keys": {` + user + messageSK + `}}}`,
 	}
 	for name, text := range cases {
 		if c, ok, err := decodeRecord(t, text); ok || err != nil {

@@ -61,14 +61,14 @@ type newSession struct {
 	SessionID  id          `json:"sessionId,omitempty" doc:"The app's own id. Default: generated."`
 	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the context's mode."`
 	Title      string      `json:"title,omitempty" maxLength:"1024"`
-	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB."`
+	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB. No name may be messages."`
 }
 
 type changedSession struct {
 	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed is summarised."`
 	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
 	Title      optional[string] `json:"title,omitzero" maxLength:"1024" doc:"null removes it."`
-	Attributes object           `json:"attributes,omitempty" doc:"Merged by key, at most 64 KiB; null removes a key."`
+	Attributes object           `json:"attributes,omitempty" doc:"Merged by key, 64 KiB at most; null removes a key."`
 }
 
 // SessionPath is the path of what belongs to one session.
