@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -63,9 +64,7 @@ func TestAppRecordsAreServed(t *testing.T) {
 			"sessionId": "a", "context": "coach_conversation", "coachId": "default", "mode": "chat", "status": "active",
 			"messageCount": number("0"), "startedAt": nil, "lastMessageAt": nil,
 		}
-		for name, v := range with {
-			out[name] = v
-		}
+		maps.Copy(out, with)
 		return out
 	}
 	for name, c := range map[string]struct {
