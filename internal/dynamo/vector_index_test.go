@@ -12,8 +12,11 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // TestOneIndexForAUser assigns indexes from several processes at once. All of them go on with the same one.
@@ -41,6 +44,103 @@ func TestOneIndexForAUser(t *testing.T) {
 	if diff := cmp.Diff(want, answers); diff != "" || err != nil || p.Serving == "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
+}
+
+// TestPlace moves a user. A move is refused for a user who is placed otherwise, is erased, or has a sweep under way.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	client := dynamodbtest.Client(t)
+	db := dynamo.New(client, table, fixedClock())
+	s := dynamotest.Stores(db)
+	store := dynamo.NewReindexStore(db, client)
+	none, begun := recall.Placement{}, recall.Placement{Serving: "first", Target: "b"}
+	ended := recall.Placement{Serving: "b", Retired: "first"}
+	place := func(from, to recall.Placement, isAllowed bool) {
+		t.Helper()
+		err := store.Place(t.Context(), alice, from, to, storetest.Now.Add(time.Minute))
+		if isAllowed && err != nil || !isAllowed && !fault.Is(err, fault.Conflict) {
+			t.Errorf("from %+v to %+v: %v, allowed: %v", from, to, err, isAllowed)
+		}
+	}
+	wantPlacement := func(want recall.Placement) {
+		t.Helper()
+		got, err := store.Placement(t.Context(), alice)
+		if want.Generation = got.Generation; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("placement (-want +got)\n%s", diff)
+		}
+	}
+	due := func() *sweep.Due {
+		t.Helper()
+		for _, shard := range sweep.Deletions.Shards() {
+			found, err := s.Due.Due(t.Context(), shard, storetest.Now.Add(time.Hour), nil, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range found {
+				return &d
+			}
+		}
+		return nil
+	}
+	place(begun, ended, false) // not begun
+	place(none, begun, true)
+	place(none, begun, false)
+	if err := store.SaveProgress(t.Context(), alice, "b", "ltm#memory#1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.SaveProgress(t.Context(), alice, "c", "ltm#memory#2"); err != nil {
+		t.Fatal(err)
+	}
+	through := begun
+	through.MovedThrough = "ltm#memory#1"
+	wantPlacement(through)
+	if d := due(); d != nil {
+		t.Errorf("a user is due during a move: %+v", d)
+	}
+
+	erasure, _, err := s.Erasures.BeginErasure(t.Context(), alice, storetest.Now.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place(begun, ended, false) // is being erased
+	erasure.Done = true
+	if err := s.Erasures.SaveErasure(t.Context(), alice, erasure, storetest.Now); err != nil {
+		t.Fatal(err)
+	}
+	claim, ok, err := s.Due.Claim(t.Context(), *due(), storetest.Now.Add(time.Minute))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	place(begun, ended, false) // a sweep deletes vectors
+	if err := s.Due.Postpone(t.Context(), claim, storetest.Now, true); err != nil {
+		t.Fatal(err)
+	}
+	place(begun, ended, true)
+	wantPlacement(ended)
+
+	tombstone, err := s.Tombstones.Tombstone(t.Context(), *due())
+	if err != nil || tombstone.RetiredIndex != "first" || !tombstone.Namespace || tombstone.Sweeps != 0 {
+		t.Errorf("tombstone %+v, %v", tombstone, err)
+	}
+	back := recall.Placement{Serving: "b", Target: "first"}
+	place(ended, back, true)
+	// The sweep that found the retired index does not end the new move.
+	if err := s.Tombstones.DeleteTombstone(t.Context(), tombstone); err != nil {
+		t.Fatal(err)
+	}
+	wantPlacement(back)
+	place(back, recall.Placement{Serving: "first", Retired: "b"}, true)
+	if tombstone, err = s.Tombstones.Tombstone(t.Context(), *due()); err != nil || tombstone.RetiredIndex != "b" {
+		t.Fatalf("tombstone %+v, %v", tombstone, err)
+	}
+	if err := s.Tombstones.DeleteTombstone(t.Context(), tombstone); err != nil {
+		t.Fatal(err)
+	}
+	wantPlacement(recall.Placement{Serving: "first"})
 }
 
 // TestAnIndexStaysWithItsUser writes and erases around the record of the index.

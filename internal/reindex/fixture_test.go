@@ -10,8 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
@@ -41,9 +46,12 @@ var (
 	versions   = map[string]string{config.FirstIndex: "small", "b": "large"}
 )
 
+var errModel = errors.New("no embedding")
+
 // model gives each text a vector of its own.
 type model struct {
 	dimensions int
+	fails      string // it fails for texts that have this
 	mu         sync.Mutex
 	texts      int
 }
@@ -54,6 +62,9 @@ func (m *model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	m.texts += len(texts)
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
+		if m.fails != "" && strings.Contains(text, m.fails) {
+			return nil, errModel
+		}
 		h := fnv.New32a()
 		h.Write([]byte(text))
 		out[i] = make([]float32, m.dimensions)
@@ -75,6 +86,7 @@ type fixture struct {
 	indexer  *recall.Indexer
 	messages *memory.Service
 	sweeper  *erasure.Sweeper
+	full     atomic.Bool // whether index b takes no vector
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -84,7 +96,7 @@ func newFixture(t *testing.T) *fixture {
 	s.store = dynamotest.Stores(s.db)
 	s.index = pineconetest.Dial(t, config.Pinecone{
 		IndexHost:   pineconetest.Host(t, dimensions[config.FirstIndex]),
-		MoreIndexes: config.Indexes{"b": pineconetest.Host(t, dimensions["b"])},
+		MoreIndexes: config.Indexes{"b": pineconetest.Host(t, dimensions["b"], s.refuse)},
 	}, dynamo.NewIndexDirectory(s.db))
 	s.models = map[string]*model{}
 	for name, n := range dimensions {
@@ -95,6 +107,14 @@ func newFixture(t *testing.T) *fixture {
 	s.messages = memory.New(s.store.Indexing, s.indexer, s.clock)
 	s.sweeper = erasure.NewSweeper(s.store.Erasure(s.index, s.clock), s.messages)
 	return s
+}
+
+// refuse is between the clients and index b.
+func (s *fixture) refuse(ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if s.full.Load() && info.FullMethod == "/VectorService/Upsert" {
+		return nil, status.Error(codes.PermissionDenied, "You've reached the max storage allowed for project x.")
+	}
+	return next(ctx, r)
 }
 
 func (s *fixture) clock() time.Time {
@@ -238,8 +258,13 @@ func (s *fixture) expected(user conversation.UserID) (texts map[string]string, g
 	ctx := s.t.Context()
 	store := dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t))
 	texts = map[string]string{}
-	page, err := store.Records(ctx, user, "")
-	s.check(err)
+	page := reindex.Page{Next: "first"}
+	for after := ""; page.Next != ""; after = page.Next {
+		next, err := store.Records(ctx, user, after)
+		s.check(err)
+		next.Sessions, next.IDs = append(page.Sessions, next.Sessions...), append(page.IDs, next.IDs...)
+		page = next
+	}
 	for _, session := range page.Sessions {
 		messages, err := s.store.Indexing.MessagesAfter(ctx, user, session, conversation.Watermark{}, 1000)
 		s.check(err)

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/time/rate"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/reindex"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // TestUsersMove moves two users to an index of another model and dimension. The old vectors are there until the sweep
@@ -118,6 +120,128 @@ func TestKilledRuns(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Fatalf("killed at call %d on the way to %s", kill, to)
+		}
+	}
+}
+
+// TestALargeUserGoesOn kills a run among the records of a user who has more than a page of them. The next run embeds
+// the rest, and nothing again.
+func TestALargeUserGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	const memories = 130
+	for i := range memories {
+		m := longterm.Memory{Content: fmt.Sprint("ann knows ", i), Type: longterm.ProfileMemory}
+		_, _, err := s.store.Memories.Create(t.Context(), "ann", m, noKey)
+		s.check(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := reindex.New(interrupted(s.deps("b"), func(_ conversation.UserID, call int) {
+		if s.models["b"].texts == 100 && call > 8 {
+			cancel()
+		}
+	}, func(int) bool { return ctx.Err() != nil })).Run(ctx)
+	if !errors.Is(err, errKilled) || s.models["b"].texts != 100 || s.serving("ann") != config.FirstIndex {
+		t.Fatalf("%v after %d texts", err, s.models["b"].texts)
+	}
+	s.check(reindex.New(s.deps("b")).Run(t.Context()))
+	if n := s.models["b"].texts; n != memories {
+		t.Errorf("%d texts are embedded, want %d", n, memories)
+	}
+	s.wantComplete("b", "ann")
+}
+
+// TestAFullIndex has an index refuse a user's vectors. That does not hold up the user's new messages.
+func TestAFullIndex(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.say("ann", "s1", "ann rows")
+	s.full.Store(true)
+	if err := reindex.New(s.deps("b")).Run(t.Context()); !errors.Is(err, vector.ErrQuota) {
+		t.Fatalf("the full index: %v", err)
+	}
+	s.say("ann", "s1", "ann rows on")
+	s.wantComplete(config.FirstIndex, "ann")
+}
+
+// TestAMoveIsGivenUp has a run the other way end a move that was killed.
+func TestAMoveIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.say("ann", "s1", "ann rows")
+	ctx, cancel := context.WithCancel(t.Context())
+	err := reindex.New(interrupted(s.deps("b"), func(_ conversation.UserID, call int) {
+		if call > 5 {
+			cancel()
+		}
+	}, func(int) bool { return ctx.Err() != nil })).Run(ctx)
+	if !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	s.say("ann", "s1", "ann rows home")
+	if len(s.stored("b", "ann", 0, "text")) == 0 {
+		t.Fatal("the move was killed too early")
+	}
+	s.check(reindex.New(s.deps(config.FirstIndex)).Run(t.Context()))
+	s.wantComplete(config.FirstIndex, "ann")
+	s.sweep(time.Minute)
+	s.sweep(26 * time.Hour)
+	s.wantComplete(config.FirstIndex, "ann")
+	if left := s.stored("b", "ann", 0, "text"); len(left) > 0 {
+		t.Errorf("the other index has %s", list(left))
+	}
+}
+
+// TestFailuresLeaveUsers has the embedding fail for one user, and then for all.
+func TestFailuresLeaveUsers(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	const users = 12
+	for i := range users {
+		s.say(conversation.UserID(fmt.Sprint("user", i)), "s1", fmt.Sprint("user", i, " rows"))
+	}
+	left := 0
+	d := s.deps("b")
+	d.Report = func(conversation.UserID, error) { left++ }
+	s.models["b"].fails = "user3 "
+	x := reindex.New(d)
+	s.check(x.Run(t.Context()))
+	if c := x.Counts(); c.Moved != users-1 || c.Left != 1 || left != 1 {
+		t.Errorf("counts %+v, reported %d", c, left)
+	}
+	s.models["b"].fails = ""
+	s.check(reindex.New(s.deps("b")).Run(t.Context()))
+	s.wantComplete("b", "user3")
+
+	s.models[config.FirstIndex].fails = "user"
+	d = s.deps(config.FirstIndex)
+	left = 0
+	d.Report = func(conversation.UserID, error) { left++ }
+	if err := reindex.New(d).Run(t.Context()); !errors.Is(err, errModel) || left != 9 {
+		t.Errorf("%v after %d users", err, left)
+	}
+}
+
+// TestLimits embeds no faster than it may.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.say("ann", "s1", "ann rows")
+	for name, limit := range map[string]func(*reindex.Deps, *rate.Limiter){
+		"texts":  func(d *reindex.Deps, l *rate.Limiter) { d.TextLimit = l },
+		"tokens": func(d *reindex.Deps, l *rate.Limiter) { d.TokenLimit = l },
+	} {
+		d := s.deps("b")
+		limiter := rate.NewLimiter(rate.Every(time.Hour), 1)
+		limiter.Allow() // the next one is allowed in an hour
+		limit(&d, limiter)
+		d.Report = func(conversation.UserID, error) {}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		x := reindex.New(d)
+		err := x.Run(ctx)
+		cancel()
+		if s.models["b"].texts > 0 || err == nil && x.Counts().Left != 1 {
+			t.Errorf("%s: %v, %+v", name, err, x.Counts())
 		}
 	}
 }

@@ -236,17 +236,17 @@ func (s *services) openIndex(folder string, dimension int) (*pineconelocal.Serve
 // ownHost is the host of a further index that the stack serves itself, as in PINECONE_MORE_INDEXES=b=local.
 const ownHost = "local"
 
-// startMoreIndexes serves the further indexes that have no host of their own, with the dimensions of their models. What
-// cannot be read is refused with the functions' configuration.
+// startMoreIndexes serves the further indexes that have no host of their own, with the dimensions of their models.
 func (s *services) startMoreIndexes(ctx context.Context) error {
-	var more config.Indexes
-	var models config.Embeddings
-	if more.UnmarshalText([]byte(s.cfg.Environment["PINECONE_MORE_INDEXES"])) != nil {
-		return nil
+	environ := map[string]string{"TABLE_NAME": s.cfg.TableName}
+	for _, name := range []string{"PINECONE_MORE_INDEXES", "PINECONE_INDEX_EMBEDDINGS"} {
+		environ[name] = s.cfg.Environment[name]
 	}
-	if text := s.cfg.Environment["PINECONE_INDEX_EMBEDDINGS"]; text != "" && models.UnmarshalText([]byte(text)) != nil {
-		return nil
+	cfg, err := config.Parse(environ)
+	if err != nil {
+		return err
 	}
+	more, models := cfg.Pinecone.MoreIndexes, cfg.Pinecone.Embeddings
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if more[name] == ownHost {
