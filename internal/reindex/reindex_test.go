@@ -48,7 +48,11 @@ func TestUsersMove(t *testing.T) {
 			t.Errorf("the old vectors of %s are gone at once", user)
 		}
 	}
-	s.sweep(16 * time.Minute)
+	s.sweep(14 * time.Minute)
+	if len(s.stored("first", "ann", 0, "text")) == 0 {
+		t.Error("the old vectors are gone while a search or a writer may still use them")
+	}
+	s.sweep(2 * time.Minute)
 	s.sweep(26 * time.Hour)
 	for _, user := range users {
 		s.wantComplete("b", user)
@@ -72,14 +76,27 @@ func TestUsersMove(t *testing.T) {
 // everyCall has the tests below kill runs and write at every remote call, in the place of some.
 var everyCall = flag.Bool("every-call", false, "interrupt a run at every remote call")
 
-// someCalls is how many calls apart the tests interrupt a run without the flag.
-const someCalls = 5
+// killStride is how many calls apart TestKilledRuns kills a run without the flag.
+const killStride = 5
 
 func stride() int {
 	if *everyCall {
 		return 1
 	}
-	return someCalls
+	return killStride
+}
+
+// liveCalls are the calls of a move before which TestLiveWrites writes: all of them, or those in front of which most
+// can go wrong: the first vectors, the vectors of a memory that was read, and the last update.
+func liveCalls() []int {
+	if !*everyCall {
+		return []int{4, 9, 12}
+	}
+	calls := make([]int, 12)
+	for i := range calls {
+		calls[i] = i + 1
+	}
+	return calls
 }
 
 // TestKilledRuns kills a run before and after its remote calls, and runs it again.
@@ -288,13 +305,12 @@ var liveWrites = map[string]func(s *fixture, user conversation.UserID){
 // nothing comes back, and at any time what the user has is found.
 func TestLiveWrites(t *testing.T) {
 	t.Parallel()
-	const calls = 12 // of one move
 	for name, write := range liveWrites {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newFixture(t)
 			at := map[conversation.UserID]int{}
-			for call := 1 + len(name)%stride(); call <= calls; call += stride() {
+			for _, call := range liveCalls() {
 				user := conversation.UserID(fmt.Sprintf("ann%02d", call))
 				at[user] = call
 				s.say(user, "s1", string(user)+" has a knee that hurts")
