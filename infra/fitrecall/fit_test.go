@@ -180,11 +180,11 @@ func TestLeaveOut(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := (options{data: writeFile(t, talks), pool: 400}).run(t.Context(), &out); err != nil {
+	if err := (options{data: writeFile(t, talks), pool: 400, features: true}).run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	table, weights, _ := strings.Cut(out.String(), "{")
-	for _, row := range []string{"index ", "BM25 ", "shipped ", "fitted ", "noise "} {
+	for _, row := range []string{"index ", "BM25 ", "shipped ", "fitted ", "noise ", "shipped without speaker "} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no row %q in\n%s", row, table)
 		}

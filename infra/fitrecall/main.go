@@ -1,7 +1,7 @@
 // Command fitrecall fits the weights of the ranking of recall to questions about conversations, and writes them.
 //
 //	go run ./infra/fitrecall -data locomo.json [-embeddings http://127.0.0.1:8088/v1] [-out weights.json]
-//	  [-leave-one-out folder] [-robust] [-ablate]
+//	  [-leave-one-out folder] [-robust] [-features] [-ablate]
 //
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
 // Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B):
@@ -43,7 +43,7 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 type options struct {
 	data, embeddings, model, out, leaveOneOut string
 	pool                                      int
-	ablate, robust                            bool
+	ablate, features, robust                  bool
 }
 
 func main() {
@@ -55,6 +55,7 @@ func main() {
 	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
 		"only fit, for each conversation on all others, and write the weights to id.json in this folder")
 	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
+	flag.BoolVar(&o.features, "features", false, "also measure the weights that ship without each of the features")
 	flag.BoolVar(&o.ablate, "ablate", false, "also fit without each of the features")
 	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
 	flag.Parse()
@@ -101,6 +102,9 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
+	if o.features {
+		reportFeatures(out, pools, shipped)
+	}
 	if o.ablate {
 		for j, name := range rank.Names {
 			if full.weights[j] != 0 {
@@ -109,6 +113,18 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	return o.write(out, fitted, full)
+}
+
+// reportFeatures prints what weights find without each feature, the other weights as they are.
+func reportFeatures(out io.Writer, pools []pool, w *rank.Weights) {
+	for j, name := range rank.Names {
+		if weight := w.Features[name]; weight != 0 {
+			reportOne(out, pools, "shipped without "+name, func(p pool, i int) float64 {
+				row := p.features.Row(i)
+				return w.Score(row) - weight*row[j]
+			})
+		}
+	}
 }
 
 func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
