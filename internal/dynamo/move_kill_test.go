@@ -9,12 +9,16 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/storetest"
 )
 
 // killedNetwork ends a process at one of its remote calls.
@@ -125,4 +129,126 @@ func (a *appTable) killAt(t *testing.T, user conversation.UserID, at int, how fa
 		t.Errorf("call %d: the store has %d messages, want %d", at, len(stored), len(want))
 	}
 	return n.calls
+}
+
+// TestMoveOfAnErasedUser raises the user's generation before the first transaction of a move. Nothing is written.
+func TestMoveOfAnErasedUser(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	var once sync.Once
+	erase := func(op string, run func() error) error {
+		if op == "TransactWriteItems" {
+			once.Do(func() {
+				a.put(t, appRecord{
+					"pk":         &types.AttributeValueMemberS{Value: "user#" + s.User},
+					"sk":         &types.AttributeValueMemberS{Value: "control#generation"},
+					"generation": &types.AttributeValueMemberN{Value: "1"}, "erasing": &types.AttributeValueMemberBOOL{Value: true},
+				})
+			})
+		}
+		return run()
+	}
+	db := dynamo.New(&interceptor{api: a.client, call: erase}, a.table, fixedClock())
+	_, err := db.Move(t.Context(), conversation.UserID(s.User), s.ID, conversation.Shared)
+	if !fault.Is(err, fault.NotFound) {
+		t.Errorf("got %v", err)
+	}
+	if got := a.stored(t, s.User, s.Key()); len(got) > 0 {
+		t.Errorf("the store has %v", got)
+	}
+}
+
+// TestMoveOfACopiedArray moves two sessions whose arrays have an entry with the same id, as when an app copies a
+// conversation. The second stays where it is, and the first keeps its message.
+func TestMoveOfACopiedArray(t *testing.T) {
+	t.Parallel()
+	array := map[string]any{"messages": []any{map[string]any{
+		"role": "user", "content": "hi", "messageId": "msg_u_1700000000_00abcdefghij",
+	}}}
+	var records []appRecord
+	for _, id := range []string{"a", "b"} {
+		r, err := attributevalue.MarshalMap(map[string]any{"pk": "user#u", "sk": "conversation#" + id, "attributes": array})
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	a := newAppTable(t, records...)
+	if _, err := a.db.Move(t.Context(), "u", "a", conversation.Shared); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.db.Move(t.Context(), "u", "b", conversation.Shared)
+	if reason, ok := migration.ReasonOf(err); !ok || reason != "another session has a message of the same id" {
+		t.Errorf("got %v", err)
+	}
+	if got := a.stored(t, "u", "conversation#a"); len(got) != 1 {
+		t.Errorf("the first session has %v", got)
+	}
+}
+
+// TestMoveIsMarked checks that the functions of the stream leave out what the job writes, until a client writes.
+func TestMoveIsMarked(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	origins := func() (session, message string) {
+		return text(a.get(t, "user#"+s.User, s.Key())["origin"]), text(a.middle(t, s)["origin"])
+	}
+	for _, to := range []conversation.Placement{conversation.Dual, conversation.Shared, conversation.Dual} {
+		a.move(t, s, to)
+		if session, message := origins(); session != "backfill" || message != "backfill" {
+			t.Errorf("in %s the session's origin is %q, a message's %q", to, session, message)
+		}
+	}
+	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: "later"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if session, _ := origins(); session != "" {
+		t.Errorf("after an append the session's origin is %q", session)
+	}
+	a.move(t, s, conversation.Shared)
+	if session, _ := origins(); session != "backfill" {
+		t.Errorf("moved again, the session's origin is %q", session)
+	}
+}
+
+// TestIDsAfterTheWayBack deletes the first of equal messages of a shared session. The others keep their ids in the
+// array that comes back, although these were made of their places and times.
+func TestIDsAfterTheWayBack(t *testing.T) {
+	t.Parallel()
+	entry := map[string]any{"role": "user", "content": "Done."}
+	r, err := attributevalue.MarshalMap(map[string]any{
+		"pk": "user#u", "sk": "conversation#c", "attributes": map[string]any{"messages": []any{entry, entry, entry}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAppTable(t, r)
+	stores := dynamotest.Stores(a.db)
+	read := func() []conversation.Message {
+		t.Helper()
+		page, _, err := stores.Messages.Messages(t.Context(), "u", "c", conversation.Page{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	before := read()
+	for _, to := range []conversation.Placement{conversation.Shared, conversation.Embedded} {
+		if _, err := a.db.Move(t.Context(), "u", "c", to); err != nil {
+			t.Fatal(err)
+		}
+		if to == conversation.Shared {
+			if _, err := stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, storetest.Now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	after := read()
+	if len(after) != 2 || after[0].ID != before[1].ID || after[1].ID != before[2].ID {
+		t.Errorf("before:\n%+v\nafter:\n%+v", before, after)
+	}
 }

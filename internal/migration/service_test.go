@@ -25,6 +25,8 @@ type fakeTable struct {
 	// throttles is how many throttles each record meets.
 	throttles int
 	slept     time.Duration
+	// differs is what verify finds.
+	differs error
 }
 
 var errKilled = errors.New("killed")
@@ -101,7 +103,7 @@ func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record
 	f.now = f.now.Add(time.Second)
 	f.done = append(f.done, r.Key)
 	if a == migration.Verify {
-		return migration.Work{Messages: r.Messages}, nil
+		return migration.Work{Messages: r.Messages}, f.differs
 	}
 	return migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles}, nil
 }
@@ -192,5 +194,23 @@ func TestRunWaits(t *testing.T) {
 	// 10 messages a second were too many, and then 5: the rates are 5 and 2.5.
 	if want := time.Second + 3*time.Second; f.slept != want {
 		t.Errorf("after throttles it slept %v, want %v", f.slept, want)
+	}
+}
+
+// TestVerifyCounts checks that a verify counts which finds nothing, and that what it finds is named.
+func TestVerifyCounts(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(2)
+	f.differs = migration.Unmovable("the contents differ")
+	verify := migration.Request{Action: "verify", Percent: 100, TotalSegments: 1}
+	out, err := f.service().Run(t.Context(), verify)
+	want := migration.Mismatch{UserID: "u", SessionID: "0", Reason: "the contents differ"}
+	if err != nil || !out.Done || out.VerifiedAt != "" || len(out.Mismatches) != 2 || out.Mismatches[0] != want {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	f.differs = nil
+	began := f.now
+	if out, err = f.service().Run(t.Context(), verify); err != nil || out.VerifiedAt != conversation.FormatTime(began) {
+		t.Errorf("got %+v, %v", out, err)
 	}
 }
