@@ -202,7 +202,7 @@ func TestVerifyCounts(t *testing.T) {
 	t.Parallel()
 	f := newFakeTable(2)
 	f.differs = migration.Unmovable("the contents differ")
-	verify := migration.Request{Action: "verify", Percent: 100, TotalSegments: 1}
+	verify := migration.Request{Action: "verify", Percent: 100, TotalSegments: 1, RateLimit: slow}
 	out, err := f.service().Run(t.Context(), verify)
 	want := migration.Mismatch{UserID: "u", SessionID: "0", Reason: "the contents differ"}
 	if err != nil || !out.Done || out.VerifiedAt != "" || len(out.Mismatches) != 2 || out.Mismatches[0] != want {
@@ -210,7 +210,8 @@ func TestVerifyCounts(t *testing.T) {
 	}
 	f.differs = nil
 	began := f.now
-	if out, err = f.service().Run(t.Context(), verify); err != nil || out.VerifiedAt != conversation.FormatTime(began) {
+	out, err = f.service().Run(t.Context(), verify)
+	if err != nil || out.VerifiedAt != conversation.FormatTime(began) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
