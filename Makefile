@@ -136,6 +136,11 @@ bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million 
 	@tools/need go java npm
 	@go run ./infra/bench/scale -docs docs
 
+.PHONY: bench-migrate
+bench-migrate: ## Measure a backfill beside a bare scan and write, and forecast a billion messages, into docs/benchmarks.md
+	@tools/need go java npm
+	@go run ./infra/bench/migrate -docs docs
+
 .PHONY: bench-recall
 bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA=file [EMBEDDINGS=url] [EVERY=n]
 	@tools/need go java npm

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -146,17 +147,32 @@ func transactionParts(body []byte) []recordKey {
 	return keys
 }
 
-// read returns the records of the keys that exist.
+// maxBatch is how many records BatchGetItem reads.
+const maxBatch = 100
+
+// read returns the records of the keys that exist. It uses few calls, because the program that is measured waits.
 func (p *Proxy) read(ctx context.Context, keys []recordKey) map[recordKey]capacity.Item {
-	consistent, out := true, map[recordKey]capacity.Item{}
-	for _, k := range keys {
-		found, err := p.Client.GetItem(ctx, &dynamodb.GetItemInput{
-			TableName: &p.Table.Name, ConsistentRead: &consistent, Key: capacity.Item{
+	out := map[recordKey]capacity.Item{}
+	for batch := range slices.Chunk(keys, maxBatch) {
+		var in []map[string]types.AttributeValue
+		for _, k := range batch {
+			in = append(in, capacity.Item{
 				"pk": &types.AttributeValueMemberS{Value: k.pk}, "sk": &types.AttributeValueMemberS{Value: k.sk},
-			},
-		})
-		if err == nil && len(found.Item) > 0 {
-			out[k] = found.Item
+			})
+		}
+		consistent := true
+		for len(in) > 0 {
+			request := map[string]types.KeysAndAttributes{p.Table.Name: {Keys: in, ConsistentRead: &consistent}}
+			found, err := p.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: request})
+			if err != nil {
+				return out
+			}
+			for _, it := range found.Responses[p.Table.Name] {
+				pk, _ := it["pk"].(*types.AttributeValueMemberS)
+				sk, _ := it["sk"].(*types.AttributeValueMemberS)
+				out[recordKey{pk.Value, sk.Value}] = it
+			}
+			in = found.UnprocessedKeys[p.Table.Name].Keys
 		}
 	}
 	return out

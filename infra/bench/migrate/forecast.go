@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/throughline/throughline/infra/bench/report"
+)
+
+// What a forecast takes besides the measured units.
+const (
+	// callTime is how long a transaction of 99 records takes on AWS. It is an assumption, because it cannot be measured
+	// here: a transaction of 25 records is known to take 20 to 30 ms.
+	callTime = 100 * time.Millisecond
+	// tableUnits is how many write units a second DynamoDB grants an on-demand table without an increase ("Service,
+	// account, and table quotas").
+	tableUnits = 40_000
+	// memoryGB is the memory of the migrate function.
+	memoryGB = 1
+	million  = 1e6
+)
+
+// unitCosts are what a migrated message takes.
+type unitCosts struct {
+	// Write and Read are the units for a message of a backfill, with its share of its session and of the scan. VerifyRead
+	// are the units of a verify.
+	Write      float64 `json:"write"`
+	Read       float64 `json:"read"`
+	VerifyRead float64 `json:"verifyRead"`
+	// Messages is the mean number of messages of a transaction.
+	Messages float64 `json:"messagesPerCall"`
+}
+
+// prices are the list prices of docs/scale/prices.json, by their names.
+type prices map[string]float64
+
+// readPrices reads the project's one file of prices.
+func readPrices(docs string) (prices, error) {
+	text, err := os.ReadFile(filepath.Join(docs, "scale", "prices.json"))
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	var in struct {
+		Prices []struct {
+			Name string
+			USD  float64
+		}
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	out := prices{}
+	for _, p := range in.Prices {
+		out[p.Name] = p.USD
+	}
+	return out, nil
+}
+
+// forecast is what a number of messages comes to.
+type forecast struct {
+	Messages float64       `json:"messages"`
+	Segments int           `json:"segments"`
+	Time     time.Duration `json:"time"`
+	// Units are the write units a second.
+	Units float64 `json:"units"`
+	USD   float64 `json:"usd"`
+}
+
+// predict works out the backfill and the verify of a number of messages. Each segment writes one transaction after the
+// other, until the table grants no more.
+func (u unitCosts) predict(messages float64, segments int, p prices) forecast {
+	rate := math.Min(float64(segments)*u.Messages/callTime.Seconds(), tableUnits/u.Write)
+	seconds := messages / rate
+	usd := messages * (u.Write*p["dynamodbWrite"] + (u.Read+u.VerifyRead)*p["dynamodbRead"]) / million
+	usd += seconds * float64(segments) * memoryGB * p["lambdaSecond"] / million
+	return forecast{
+		Messages: messages, Segments: segments, Time: time.Duration(seconds * float64(time.Second)),
+		Units: rate * u.Write, USD: usd,
+	}
+}
+
+// The sizes of the forecast.
+var (
+	forecastMessages = []float64{1e6, 1e8, 1e9}
+	forecastSegments = []int{1, 8, 64, 256}
+)
+
+// forecasts is the table of the forecast.
+func (u unitCosts) forecasts(p prices) *report.Table {
+	t := &report.Table{Header: []string{"messages", "segments", "time", "write units/s", "USD"}}
+	for _, messages := range forecastMessages {
+		for _, segments := range forecastSegments {
+			f := u.predict(messages, segments, p)
+			t.Add(fmt.Sprintf("10^%.0f", math.Log10(messages)), fmt.Sprint(segments), roundTime(f.Time),
+				fmt.Sprintf("%.0f", f.Units), fmt.Sprintf("%.2f", f.USD))
+		}
+	}
+	return t
+}
+
+// roundTime writes a time with the unit that fits.
+func roundTime(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	}
+	return fmt.Sprintf("%.1f days", d.Hours()/24)
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/bench/capacity"
+	"github.com/throughline/throughline/infra/bench/meter"
+	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/migratefn"
+)
+
+// tables makes the tables of the benchmark, each filled by the app.
+type tables struct {
+	client   *dynamodb.Client
+	endpoint string
+	app      legacy.Table
+}
+
+func (b tables) fill(ctx context.Context, name string) error {
+	if _, err := b.client.CreateTable(ctx, dynamo.CreateTableInput(name)); err != nil {
+		return fmt.Errorf("create table: %w", err)
+	}
+	return b.app.Load(ctx, b.client, name)
+}
+
+func newTables(endpoint string, app legacy.Table) tables {
+	return tables{endpoint: endpoint, app: app, client: dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})}
+}
+
+// measureSpeed measures one number of segments.
+func (r *result) measureSpeed(ctx context.Context, endpoint string, app legacy.Table, segments int) error {
+	b, name := newTables(endpoint, app), fmt.Sprintf("migrated-%d", segments)
+	if err := b.fill(ctx, name); err != nil {
+		return err
+	}
+	f, err := newFunction(ctx, endpoint, name)
+	if err != nil {
+		return err
+	}
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	first, err := f.backfill(ctx, segments)
+	if err != nil {
+		return err
+	}
+	again, err := f.backfill(ctx, segments)
+	if err != nil {
+		return err
+	}
+	records, n, bytes, err := b.messages(ctx, name)
+	if err != nil {
+		return err
+	}
+	bare := fmt.Sprintf("bare-%d", segments)
+	if err := b.fill(ctx, bare); err != nil {
+		return err
+	}
+	took, err := b.bare(ctx, bare, segments, records)
+	if err != nil {
+		return err
+	}
+	r.Messages, r.Bytes = n, float64(bytes)/float64(n)
+	r.Rows = append(r.Rows, row{
+		Segments: segments, Migrated: float64(n) / first.Seconds(), Bare: float64(n) / took.Seconds(),
+		Again: again.Seconds() / first.Seconds(),
+	})
+	return b.drop(ctx, name, bare)
+}
+
+func (b tables) drop(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if _, err := b.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messages returns the records of the messages of a table by their sessions.
+func (b tables) messages(ctx context.Context, name string) (of map[string][]capacity.Item, n, bytes int, err error) {
+	of = map[string][]capacity.Item{}
+	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		for _, it := range page.Items {
+			if strings.HasPrefix(text(it, "sk"), "msg#") {
+				of[text(it, "sourceId")] = append(of[text(it, "sourceId")], it)
+				n, bytes = n+1, bytes+capacity.Size(it)
+			}
+		}
+	}
+	return of, n, bytes, nil
+}
+
+func text(it capacity.Item, name string) string {
+	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+// bare scans a table in segments and writes the records of each session that it meets.
+func (b tables) bare(
+	ctx context.Context, name string, segments int, records map[string][]capacity.Item,
+) (time.Duration, error) {
+	start := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	for n := range segments {
+		group.Go(func() error {
+			pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{
+				TableName: &name, Segment: aws.Int32(int32(n)), TotalSegments: aws.Int32(int32(segments)),
+			})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(ctx)
+				if err != nil {
+					return err
+				}
+				for _, it := range page.Items {
+					source := strings.TrimPrefix(text(it, "pk"), "user#") + "#" + text(it, "sk")
+					if err := b.write(ctx, name, records[source]); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return time.Since(start), err
+}
+
+func (b tables) write(ctx context.Context, name string, items []capacity.Item) error {
+	for len(items) > 0 {
+		n := min(legacy.BatchItems, len(items))
+		if err := legacy.Write(ctx, b.client, name, items[:n]); err != nil {
+			return err
+		}
+		items = items[n:]
+	}
+	return nil
+}
+
+// measureUnits counts the units of a backfill, of a second one, of a verify and of the bare writes.
+func (r *result) measureUnits(ctx context.Context, endpoint string, app legacy.Table) error {
+	const name = "units"
+	b := newTables(endpoint, app)
+	if err := b.fill(ctx, name); err != nil {
+		return err
+	}
+	engine, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	counted := &counter{}
+	proxy := httptest.NewServer(&meter.Proxy{
+		Table: capacity.TableOf(dynamo.CreateTableInput(name)), Client: b.client,
+		Engine: httputil.NewSingleHostReverseProxy(engine), Add: counted.add,
+	})
+	defer proxy.Close()
+	f, err := newFunction(ctx, proxy.URL, name)
+	if err != nil {
+		return err
+	}
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	var units [3]capacity.Units
+	for i, action := range []string{"backfill", "backfill", "verify"} {
+		counted.take()
+		if err := f.call(ctx, step{"action": action, "segment": 0, "totalSegments": 1}); err != nil {
+			return err
+		}
+		units[i] = counted.take()
+	}
+	records, n, _, err := b.messages(ctx, name)
+	if err != nil {
+		return err
+	}
+	bare, transactions := bareCosts(capacity.TableOf(dynamo.CreateTableInput(name)), records)
+	total := float64(n)
+	r.BareWrite, r.AgainWrite = bare/total, units[1].Write/total
+	r.Units = unitCosts{
+		Write: units[0].Write / total, Read: units[0].Read / total, VerifyRead: units[2].Read / total,
+		Messages: total / float64(transactions+app.Sessions), // the switch of each session is one more
+	}
+	return b.drop(ctx, name)
+}
+
+// bareCosts returns the write units of the records alone, and in how many transactions they are copied.
+func bareCosts(t capacity.Table, records map[string][]capacity.Item) (units float64, transactions int) {
+	for _, of := range records {
+		transactions += (len(of) + perTransaction - 1) / perTransaction
+		for _, it := range of {
+			units += t.Write(nil, it).Alone().Write
+		}
+	}
+	return units, transactions
+}
+
+// perTransaction is how many messages are copied in a transaction (docs/adr/0023).
+const perTransaction = 99
+
+// counter adds up units.
+type counter struct {
+	mu    sync.Mutex
+	units capacity.Units
+}
+
+func (c *counter) add(u capacity.Units) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.units = c.units.Add(u)
+}
+
+// take returns the units since the last call.
+func (c *counter) take() capacity.Units {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	units := c.units
+	c.units = capacity.Units{}
+	return units
+}
+
+// migrateFunction is the function migrate in this process.
+type migrateFunction struct{ lambda.Handler }
+
+// step is the request of an action.
+type step = map[string]any
+
+func newFunction(ctx context.Context, endpoint, table string) (migrateFunction, error) {
+	cfg, err := config.Parse(map[string]string{
+		"TABLE_NAME": table, "AWS_ENDPOINT_URL_DYNAMODB": endpoint, "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY": "local", "INITIAL_STAGE": "embedded", "PINECONE_INDEX_HOST": "unused",
+	})
+	if err != nil {
+		return migrateFunction{}, err
+	}
+	rt := function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard}
+	handle, err := migratefn.New(ctx, cfg, rt)
+	if err != nil {
+		return migrateFunction{}, err
+	}
+	return migrateFunction{lambda.NewHandler(handle)}, nil
+}
+
+// begin advances to dual and waits until every instance would know it, as a dry run does too.
+func (f migrateFunction) begin(ctx context.Context) error {
+	if err := f.call(ctx, step{"action": "advance", "to": "dual"}); err != nil {
+		return err
+	}
+	return f.call(ctx, step{"action": "backfill", "dryRun": true})
+}
+
+// call calls the function until the action is done.
+func (f migrateFunction) call(ctx context.Context, in step) error {
+	for {
+		event, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		response, err := f.Invoke(ctx, event)
+		if failed, ok := errors.AsType[messages.InvokeResponse_Error](err); ok && failed.Type == string(fault.Unavailable) {
+			continue // as the state machine does
+		}
+		if err != nil {
+			return fmt.Errorf("%v: %w", in["action"], err)
+		}
+		var out struct {
+			Done       bool
+			Checkpoint any
+		}
+		if err := json.Unmarshal(response, &out); err != nil || out.Done {
+			return err
+		}
+		in["checkpoint"] = out.Checkpoint
+	}
+}
+
+// backfill copies all segments at once and returns how long that took.
+func (f migrateFunction) backfill(ctx context.Context, segments int) (time.Duration, error) {
+	start := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	for n := range segments {
+		group.Go(func() error {
+			return f.call(ctx, step{"action": "backfill", "segment": n, "totalSegments": segments})
+		})
+	}
+	err := group.Wait()
+	return time.Since(start), err
+}
