@@ -64,6 +64,8 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 		t.check(generationKey(m.user), isGeneration(session.Generation))
 		failures, err := m.commit(ctx, t)
 		switch {
+		case isTooLarge(err) && session.Placement == conversation.Embedded && !m.outgrown:
+			to, m.outgrown = conversation.Shared, true // the array leaves no room for what dual adds to the record
 		case isTooLarge(err):
 			return errTooLarge
 		case err != nil:
@@ -122,8 +124,7 @@ func (m *mover) step(ctx context.Context, it item, s conversation.Session, to co
 	case s.Placement == to && (!isDual || s.EmbeddedSeq == 0):
 		return nil, true, nil
 	case s.Placement == conversation.Embedded:
-		t, isDual, err := m.leaveEmbedded(ctx, it, s)
-		return t, isDual && to == conversation.Dual, err
+		return m.leaveEmbedded(ctx, it, s, to)
 	case s.Placement == conversation.Shared:
 		t, err = m.unpark(ctx, it, s)
 		return t, to == conversation.Dual, err
@@ -171,11 +172,11 @@ func (m *mover) marked(u expression.UpdateBuilder) expression.UpdateBuilder {
 const errLacking = migration.Unmovable("the shared store has messages of this session that its array lacks, from " +
 	"before the array's last one: put the app's record back as it was")
 
-// leaveEmbedded copies the messages of an embedded session and returns the transaction that makes it dual. Where its
-// array lacks messages of the shared store, it returns the one that adds them to the array.
-func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Session) (t *transaction, isDual bool,
-	err error,
-) {
+// leaveEmbedded copies the messages of an embedded session and returns the transaction that makes it dual or shared.
+// Where its array lacks messages of the shared store, it returns the one that adds them to the array, which is not the
+// last step.
+func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Session, to conversation.Placement,
+) (t *transaction, isLast bool, err error) {
 	if s.Entries == notAnArray {
 		return nil, false, migration.Unmovable("the attributes have no list of messages")
 	}
@@ -193,7 +194,7 @@ func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Sessi
 		return t, false, err
 	}
 	after := s
-	after.Placement, after.EmbeddedSeq = conversation.Dual, 0
+	after.Placement, after.EmbeddedSeq = to, 0
 	after.Version++
 	top := sharedAttributes(m.user, after)
 	if m.byJob {
@@ -203,10 +204,13 @@ func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Sessi
 	if err != nil {
 		return nil, false, err
 	}
-	if s.Entries < 0 {
+	t = m.db.transaction()
+	switch {
+	case to == conversation.Shared:
+		u = m.parkArray(t, u, it, s)
+	case s.Entries < 0:
 		u = setEntries(u, it, []types.AttributeValue{})
 	}
-	t = m.db.transaction()
 	t.update(keyOf(it), u, isUnchanged(s).And(isSame))
 	return t, true, nil
 }
@@ -253,25 +257,32 @@ func (m *mover) toEmbedded(it item, s conversation.Session) *transaction {
 	return t
 }
 
-// park returns the transaction that makes a dual session shared. The array moves to a record of its own, so that later
-// writes of the session do not rewrite it.
+// park returns the transaction that makes a dual session shared.
 func (m *mover) park(it item, s conversation.Session) *transaction {
 	t := m.db.transaction()
-	u := m.versioned(s).Set(field(attrPlacement), value(stringAttr(string(conversation.Shared)))).
-		Remove(field(attrEmbeddedSeq)).Remove(field(arrayPath))
+	u := m.parkArray(t, m.versioned(s).Remove(field(attrEmbeddedSeq)), it, s).
+		Set(field(attrPlacement), value(stringAttr(string(conversation.Shared))))
+	t.update(keyOf(it), m.marked(u), isUnchanged(s))
+	return t
+}
+
+// parkArray moves the array of a session to a record of its own, so that later writes of the session do not rewrite it.
+func (m *mover) parkArray(t *transaction, u expression.UpdateBuilder, it item, s conversation.Session,
+) expression.UpdateBuilder {
 	if m.outgrown {
 		u = u.Set(field(attrOutgrown), value(boolAttr(true)))
 	}
-	t.update(keyOf(it), m.marked(u), isUnchanged(s))
 	if array := it.array(); len(array) > 0 {
 		parked := parkedKey(keyOf(it)).attributes()
 		parked[attrMessages] = &types.AttributeValueMemberL{Value: array}
-		parked.setString(attrDeletedSeqs, s.Deleted.String())
 		parked[attrGeneration] = intAttr(s.Generation)
 		parked[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
 		t.replace(parked)
 	}
-	return t
+	if s.Entries >= 0 {
+		u = u.Remove(field(arrayPath))
+	}
+	return u
 }
 
 // parkedKey is the key of the parked array of a session.

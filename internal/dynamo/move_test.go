@@ -374,3 +374,43 @@ func TestAppWritesLaterEntries(t *testing.T) {
 		}
 	}
 }
+
+// TestFullRecord moves a session whose record has no room for what dual adds to it. It goes to the shared store at once,
+// for the job and for an append, and its messages do not fit back.
+func TestFullRecord(t *testing.T) {
+	t.Parallel()
+	for _, appends := range []bool{false, true} {
+		s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
+		a := newAppTable(t, s.Item)
+		attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
+		for room, step := 0, 16<<10; step > 0; step /= 2 { // fill the record to its limit
+			attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", room+step)}
+			_, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: s.Item})
+			if err == nil {
+				room += step
+			}
+		}
+		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
+		if appends {
+			if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), user, conversation.Append{
+				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: "one more"}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, legacy.Message{Role: "user", Content: "one more"})
+		} else {
+			a.move(t, s, conversation.Dual)
+		}
+		if diff := cmp.Diff(want, a.stored(t, s.User, s.Key())); diff != "" {
+			t.Errorf("stored (-want +got)\n%s", diff)
+		}
+		r := a.get(t, "user#"+s.User, s.Key())
+		if text(r["placement"]) != string(conversation.Shared) || r["outgrown"] == nil {
+			t.Errorf("placement %s, outgrown %v", text(r["placement"]), r["outgrown"])
+		}
+		_, err := a.db.Move(t.Context(), user, s.ID, conversation.Dual)
+		if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "400 KB") {
+			t.Errorf("the way back: %v", err)
+		}
+	}
+}

@@ -297,6 +297,9 @@ type noIndex struct{}
 
 func (noIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
 func (noIndex) Drop(context.Context, conversation.UserID, int64) (int, error)      { return 0, nil }
+func (noIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
+	return 0, nil
+}
 
 // TestOlderSessionsDoNotSupersede reads a session after one in which the user has said something newer.
 func TestOlderSessionsDoNotSupersede(t *testing.T) {

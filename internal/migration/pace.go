@@ -13,7 +13,7 @@ func newPace(limit float64) *pace { return &pace{limit: limit, rate: limit} }
 
 const (
 	paceBackoff  = 0.5
-	paceRecovery = 1.05
+	paceRecovery = 1.2
 	minRate      = 1
 )
 
@@ -29,9 +29,9 @@ func (p *pace) wait(n, throttles int, took time.Duration) time.Duration {
 		p.rate = max(minRate, rate*paceBackoff)
 	case p.rate > 0:
 		p.rate *= paceRecovery
-		if p.limit > 0 {
-			p.rate = min(p.rate, p.limit)
-		}
+	}
+	if p.limit > 0 {
+		p.rate = min(p.rate, p.limit)
 	}
 	if p.rate == 0 {
 		return 0

@@ -3,6 +3,8 @@ package migration
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -241,10 +243,20 @@ func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
 
 func (w *worker) isOver() bool { return !w.ends.IsZero() && w.Now().After(w.ends) }
 
-// some works on records at once.
+// some works on the records of several users at once. Those of one user follow each other, because every transaction of
+// a move has a condition on the user's generation, and DynamoDB refuses transactions that meet at one record.
 func (w *worker) some(ctx context.Context, records []Record) (Counts, error) {
 	results := make([]result, len(records))
-	parallel.Each(len(records), len(records), func(i int) { results[i] = w.one(ctx, records[i]) })
+	ofUser := map[conversation.UserID][]int{}
+	for i, r := range records {
+		ofUser[r.User] = append(ofUser[r.User], i)
+	}
+	users := slices.Collect(maps.Values(ofUser))
+	parallel.Each(len(users), len(users), func(u int) {
+		for _, i := range users[u] {
+			results[i] = w.one(ctx, records[i])
+		}
+	})
 	var done Counts
 	for i, r := range results {
 		done.add(r.counts)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -214,4 +216,52 @@ func TestVerifyCounts(t *testing.T) {
 	if err != nil || out.VerifiedAt != conversation.FormatTime(began) {
 		t.Errorf("got %+v, %v", out, err)
 	}
+}
+
+// crowd is a table that counts how many records are worked on at once.
+type crowd struct {
+	*fakeTable
+	mu           sync.Mutex
+	running      map[conversation.UserID]int
+	ofUser, most int
+}
+
+func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ conversation.Placement,
+) (migration.Work, error) {
+	count := func(n int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.running[r.User] += n
+		all := 0
+		for _, n := range c.running {
+			all += n
+		}
+		c.ofUser, c.most = max(c.ofUser, c.running[r.User]), max(c.most, all)
+	}
+	count(1)
+	time.Sleep(time.Second)
+	count(-1)
+	return migration.Work{}, nil
+}
+
+// TestOneUserAtATime works on the sessions of several users. Those of one user follow each other.
+func TestOneUserAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeTable(4)
+		for i, user := range []conversation.UserID{"a", "a", "b", "b"} {
+			f.records[i].User = user
+		}
+		c := &crowd{fakeTable: f, running: map[conversation.UserID]int{}}
+		s := f.service()
+		s.Table = c
+		r := backfill(0, 1, "")
+		r.RateLimit = 0
+		if _, err := s.Run(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if c.ofUser != 1 || c.most != 2 {
+			t.Errorf("%d records at once, %d of one user, want 2 and 1", c.most, c.ofUser)
+		}
+	})
 }
