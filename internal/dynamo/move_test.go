@@ -375,8 +375,8 @@ func TestAppWritesLaterEntries(t *testing.T) {
 	}
 }
 
-// TestFullRecord moves a session whose record has no room for what dual adds to it. It goes to the shared store at once,
-// for the job and for an append, and its messages do not fit back.
+// TestFullRecord moves a session whose record has no room for what dual adds to it. It goes to the shared store at
+// once, for the job and for an append, and its messages do not fit back.
 func TestFullRecord(t *testing.T) {
 	t.Parallel()
 	for _, appends := range []bool{false, true} {
