@@ -94,7 +94,7 @@ fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
 soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, kills: make soak [MESSAGES=n]
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
-	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
+	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -stages -rapid.checks=200
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)

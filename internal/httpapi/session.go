@@ -68,7 +68,7 @@ type changedSession struct {
 	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed is summarised."`
 	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
 	Title      optional[string] `json:"title,omitzero" maxLength:"1024" doc:"null removes it."`
-	Attributes object           `json:"attributes,omitempty" doc:"Merged by key, 64 KiB at most; null removes a key."`
+	Attributes object           `json:"attributes,omitempty" doc:"Merged by key, at most 64 KiB; null removes a key."`
 }
 
 // SessionPath is the path of what belongs to one session.

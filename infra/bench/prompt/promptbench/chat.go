@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
+	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
@@ -138,6 +139,7 @@ func (s *services) startStack(ctx context.Context) (*stack.Stack, error) {
 	}
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New),
+		"migrate":         stack.Of(migratefn.New),
 		coachFunction:     s.linked(coachFunction, stack.Of(coachfn.New)),
 		promptFunction:    s.linked(promptFunction, stack.Of(promptfn.New)),
 		summarizeFunction: s.linked(summarizeFunction, stack.Of(summarizefn.New)),
