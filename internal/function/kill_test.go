@@ -31,7 +31,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-var kills = flag.Int("kills", 2, "how many histories are played in which workers are killed")
+var kills = flag.Int("kills", 1, "how many histories are played whose workers are killed")
 
 // workers are the instances of a pipeline's functions, by the keys that they show the services. It kills a worker at
 // one of its remote calls, before or after the call is carried out. A worker that was killed makes no more calls.
@@ -217,7 +217,7 @@ func (p *pipeline) invoke(t *testing.T, function string, instance int, payload j
 		}
 		p.functions[function][instance] = p.newInstance(t, function)
 		instance = (instance + 1) % instances
-		if p.random.IntN(4) > 0 {
+		if p.random.IntN(8) > 0 {
 			p.pass(t, time.Hour)
 		}
 	}
