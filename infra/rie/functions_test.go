@@ -46,6 +46,7 @@ func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	s.find(t)
 	s.prompt(t)
 	s.chat(t)
+	s.migrate(t)
 	s.writeUserData(t)
 	s.export(t)
 	s.erase(t)
@@ -123,6 +124,19 @@ func (s *system) prompt(t *testing.T) {
 		if p.PromptID == "" || len(p.Messages) == 0 || !strings.Contains(p.Messages[len(p.Messages)-1].Content, "tomorrow") {
 			t.Errorf("built %+v, want a prompt that ends with the message", p)
 		}
+	}
+}
+
+// migrate asks what a backfill would do, in a table whose sessions have moved.
+func (s *system) migrate(t *testing.T) {
+	t.Helper()
+	answer := decode[struct {
+		Stage    string
+		Done     bool
+		Forecast *struct{ ReadUnits float64 }
+	}](t, s.invoke(t, "migrate", load(t, "migrate")))
+	if answer.Stage != "shared" || !answer.Done || answer.Forecast == nil || answer.Forecast.ReadUnits == 0 {
+		t.Errorf("the dry run answers %+v", answer)
 	}
 }
 
