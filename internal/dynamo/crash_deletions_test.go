@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -19,6 +20,9 @@ func (sim *simulation) deleteMessage() {
 	again, err := sim.call(clientCall{10, true, func(ctx context.Context, p *process) error {
 		return p.deletions.DeleteMessage(ctx, sim.user, m.session, sim.ids["message/"+m.content])
 	}})
+	if again && fault.Is(err, fault.NotFound) {
+		sim.sweep() // an attempt that crashed has deleted the message, and perhaps not what was drawn from it
+	}
 	sim.expect("delete message", doneBefore(again, err), func(s *state) {
 		s.changeSession(m.session, func(s *sessionState) {
 			s.Messages = slices.DeleteFunc(s.Messages, func(line string) bool { return line == m.line })
