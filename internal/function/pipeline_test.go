@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +26,6 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
@@ -351,51 +347,4 @@ func (p *pipeline) vectors(t *testing.T) map[string]string {
 		}
 	}
 	return all
-}
-
-// countingModel is the offline model. It counts what is paid for.
-type countingModel struct {
-	url string
-
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-func newCountingModel(t *testing.T, calls *workers) *countingModel {
-	t.Helper()
-	m := &countingModel{counts: map[string]int{}}
-	next := offlinemodel.Handler(offlinemodel.Options{})
-	server := httptest.NewServer(calls.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		m.count(body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(w, r)
-	})))
-	t.Cleanup(server.Close)
-	m.url = server.URL + "/v1"
-	return m
-}
-
-// count counts each text of a request for embeddings, and any other request as a whole.
-func (m *countingModel) count(body []byte) {
-	var embeddings struct{ Input []string }
-	paid := []string{string(body)}
-	if err := json.Unmarshal(body, &embeddings); err == nil && len(embeddings.Input) > 0 {
-		paid = embeddings.Input
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, text := range paid {
-		m.counts[text]++
-	}
-}
-
-// paid returns how often each text was embedded, and each other request made.
-func (m *countingModel) paid() map[string]int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.counts)
 }

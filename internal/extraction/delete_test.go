@@ -1,0 +1,54 @@
+package extraction_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// TestErasedMeanwhile erases the user while the model works.
+func TestErasedMeanwhile(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.say(t, "a", "fact 1")
+	e.while = func() {
+		erasing := e.stores.Erasure(noIndex{}, e.clock)
+		if _, err := erasing.Erase(t.Context(), e.user, e.clock().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+	}
+	_, _ = e.service().Extract(t.Context(), e.user, surface, "a")
+	e.wantValid(t)
+	e.wantCalls(t, 1)
+}
+
+// TestMessageDeletedMeanwhile deletes a message while the model works. What follows from it alone is not stored, and
+// what was stored of another one goes with it.
+func TestMessageDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	said := e.say(t, "a", "fact 1", "fact 2")
+	remove := func(i int) {
+		erasing := e.stores.Erasure(noIndex{}, e.clock)
+		if err := erasing.DeleteMessage(t.Context(), e.user, "a", said[i].ID); err != nil {
+			t.Error(err)
+		}
+	}
+	e.while = func() { remove(0) }
+	e.extract(t, "a")
+	e.wantValid(t, "fact 2")
+	e.wantCalls(t, 1)
+	remove(1)
+	e.wantValid(t)
+}
+
+// noIndex is an empty vector index.
+type noIndex struct{}
+
+func (noIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
+func (noIndex) Drop(context.Context, conversation.UserID, int64) (int, error)      { return 0, nil }
+func (noIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
+	return 0, nil
+}
