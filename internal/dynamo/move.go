@@ -81,9 +81,9 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 }
 
 func (m *mover) commit(ctx context.Context, t *transaction) (*conditionFailures, error) {
-	before := m.backoff.failures
+	before := m.backoff.throttles
 	failures, err := m.db.commit(ctx, opMove, t, m.backoff)
-	m.work.Throttles += m.backoff.failures - before
+	m.work.Throttles += m.backoff.throttles - before
 	m.work.Writes += len(t.items)
 	return failures, err
 }

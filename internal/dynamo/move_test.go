@@ -301,3 +301,22 @@ func TestFullRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestThrottlesOfAMove moves a session while the table throttles a transaction, and while the answer to one is lost. The
+// job slows down because of the first alone.
+func TestThrottlesOfAMove(t *testing.T) {
+	t.Parallel()
+	for want, failure := range map[int]error{
+		2: &types.ThrottlingException{Message: aws.String("slow down")}, 0: errNoAnswer,
+	} {
+		s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+		a := newAppTable(t, s.Item)
+		f := &failingCalls{op: "TransactWriteItems", errs: []error{failure, failure}}
+		db := dynamo.New(&interceptor{api: a.client, call: f.call}, a.table, dynamo.WithInitialStage(migration.Dual))
+		work, err := db.Move(t.Context(), conversation.UserID(s.User), s.ID, conversation.Dual)
+		if err != nil || work.Throttles != want || f.failed != 2 {
+			t.Errorf("%d throttles, %v, after %d failures, want %d", work.Throttles, err, f.failed, want)
+		}
+		a.wantStored(t, s)
+	}
+}

@@ -131,6 +131,8 @@ const (
 type backoff struct {
 	random          io.Reader
 	failures, waits int
+	// throttles are those of the failures that DynamoDB named a throttle.
+	throttles int
 	took            time.Duration // by the last attempt
 	// ambiguous is set when an attempt had no answer. It may have been carried out, so that the conditions of a later
 	// attempt fail because of the operation's own writes.
@@ -185,6 +187,9 @@ func (b *backoff) afterFailure(ctx context.Context, err error) error {
 		return joinNonNil(b.afterConflict(ctx), err)
 	case class == running:
 		return joinNonNil(b.sleep(ctx), err)
+	}
+	if class == throttled {
+		b.throttles++
 	}
 	return b.afterThrottle(ctx, err)
 }

@@ -23,7 +23,7 @@ func ReasonOf(err error) (string, bool) {
 type Work struct {
 	// Messages and Bytes are of the messages that were written. Writes counts the records of all transactions.
 	Messages, Bytes, Writes int
-	// Throttles counts the calls of which DynamoDB did nothing.
+	// Throttles counts the calls that the table throttled. Calls without an answer do not count.
 	Throttles int
 }
 

@@ -26,7 +26,9 @@ type fakeTable struct {
 	fail string
 	// throttles is how many throttles each record meets.
 	throttles int
-	slept     time.Duration
+	// throttledUntil is how many records meet one throttle each, from the first on.
+	throttledUntil int
+	slept          time.Duration
 	// differs is what verify finds.
 	differs error
 }
@@ -107,7 +109,11 @@ func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record
 	if a == migration.Verify {
 		return migration.Work{Messages: r.Messages}, f.differs
 	}
-	return migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles}, nil
+	work := migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles}
+	if len(f.done) <= f.throttledUntil {
+		work.Throttles++
+	}
+	return work, nil
 }
 
 // slow makes the runs work on one record at a time.
@@ -196,6 +202,27 @@ func TestRunWaits(t *testing.T) {
 	// 10 messages a second were too many, and then 5: the rates are 5 and 2.5.
 	if want := time.Second + 3*time.Second; f.slept != want {
 		t.Errorf("after throttles it slept %v, want %v", f.slept, want)
+	}
+}
+
+// TestRunRecovers checks that a run grows faster again after throttles, and never past its limit.
+func TestRunRecovers(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(12)
+	r := backfill(0, 1, "")
+	r.RateLimit = 8 // 10 messages take 1.25 s, of which the work takes 1 s
+	f.throttledUntil = 1
+	if _, err := f.service().Run(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	// After the throttle the rate is 4, and then a fifth more each time: 4.8, 5.76, 6.9, and 8 from then on.
+	want := 2500*time.Millisecond - time.Second
+	for rate := 4.8; rate < 8; rate *= 1.2 {
+		want += time.Duration(10/rate*float64(time.Second)) - time.Second
+	}
+	want += 8 * 250 * time.Millisecond
+	if diff := f.slept - want; diff.Abs() > time.Millisecond {
+		t.Errorf("slept %v, want %v", f.slept, want)
 	}
 }
 
