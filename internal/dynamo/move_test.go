@@ -302,8 +302,8 @@ func TestFullRecord(t *testing.T) {
 	}
 }
 
-// TestThrottlesOfAMove moves a session while the table throttles a transaction, and while the answer to one is lost. The
-// job slows down because of the first alone.
+// TestThrottlesOfAMove moves a session while the table throttles a transaction, and while the answer to one is lost.
+// The job slows down because of the first alone.
 func TestThrottlesOfAMove(t *testing.T) {
 	t.Parallel()
 	for want, failure := range map[int]error{
