@@ -133,7 +133,7 @@ type backoff struct {
 	failures, waits int
 	// throttles are those of the failures that DynamoDB named a throttle.
 	throttles int
-	took            time.Duration // by the last attempt
+	took      time.Duration // by the last attempt
 	// ambiguous is set when an attempt had no answer. It may have been carried out, so that the conditions of a later
 	// attempt fail because of the operation's own writes.
 	ambiguous bool
