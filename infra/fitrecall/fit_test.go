@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,7 +33,7 @@ func drawPools(random *rand.Rand, sample, count int, weights map[string]float64)
 			sample: sample, category: "drawn", evidence: 1, candidates: make([]rank.Candidate, size),
 			relevant: make([]bool, size),
 		}
-		p.features = rank.Features(rank.Query{}, p.candidates) // for its size alone
+		p.features = rank.Features(rank.NewQuery("", time.Time{}), p.candidates) // for its size alone
 		chances, total := make([]float64, size), 0.0
 		for i := range size {
 			row := p.features.Row(i)

@@ -105,7 +105,7 @@ func readPools(ctx context.Context, samples []sample, embedder recall.Embedder, 
 			for _, c := range p.candidates {
 				p.relevant = append(p.relevant, q.evidence[c.ID])
 			}
-			p.features = rank.Features(rank.Query{Text: q.text, Now: now}, p.candidates)
+			p.features = rank.Features(rank.NewQuery(q.text, now), p.candidates)
 			pools = append(pools, p)
 		}
 	}

@@ -96,7 +96,7 @@ func annsMemory() longterm.Snapshot {
 		},
 		LatestCheckIn: &longterm.CheckIn{
 			ID: "c1", Timestamp: now.Add(-2 * day), Note: "Slept six hours, knee a bit stiff.",
-			Tokens: 9,
+			Tokens: 11,
 		},
 		Memories: []longterm.Memory{
 			pinned,

@@ -64,11 +64,14 @@ func (t tokenCounter) constant(text string) int {
 const joinReserve = 2
 
 // shortBody is the length in bytes up to which counting a body again is cheaper than counting its edges.
-const shortBody = 96
+const shortBody = 24
 
 // framed returns the tokens of prefix + space + body + suffix. The prefix ends in a visible character, and no space is
 // written after an empty one; the suffix is empty or line feeds. stored is the body's own count, or 0 if it is unknown.
 func (t tokenCounter) framed(prefix, body, suffix string, stored int) int {
+	if prefix == "" && suffix == "" && stored > 0 {
+		return stored
+	}
 	space, tokens := "", 0
 	switch {
 	case prefix != "":

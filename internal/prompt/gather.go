@@ -93,7 +93,8 @@ func (g *gatherer) isOfEarlierSession(m *conversation.Message) bool {
 }
 
 // gather reads every source at once, each under its own deadline. The session and its messages are required. Any other
-// source that fails or is late is noted, and the prompt is built without it.
+// source that fails or is late is noted, and the prompt is built without it. The search takes longest, because it waits
+// for an embedding. The history is read and selected beside it.
 func (s *Service) gather(ctx context.Context, user conversation.UserID, o checkedRequest, now time.Time) (*selection,
 	gathered, error,
 ) {
@@ -101,36 +102,52 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 		Service: s, user: user, checkedRequest: o, now: now, opened: make(chan struct{}),
 		got: gathered{timings: map[string]time.Duration{}, unread: map[string]string{}, exhausted: map[string]bool{}},
 	}
-	wave, waveCtx := errgroup.WithContext(ctx)
-	wave.Go(func() error { return g.readRequired(waveCtx, sourceSession, g.open) })
-	wave.Go(func() error { return g.readRequired(waveCtx, sourceMessages, g.readTimeline) })
-	wave.Go(func() error {
-		g.got.messageTokens = s.Counter.Count(o.Message)
-		return nil
+	var sel *selection
+	chains, chainCtx := errgroup.WithContext(ctx)
+	chains.Go(func() error {
+		err := g.readStore(chainCtx)
+		if err == nil && g.got.sessions != nil {
+			sel, err = historyReader{g}.readHistory(chainCtx)
+		}
+		return err
 	})
-	g.readOptional(wave, waveCtx, sourceLongTerm, s.Deadlines.LongTerm, g.readLongTerm)
-	g.readOptional(wave, waveCtx, sourceSessions, s.Deadlines.Sessions, g.readSessions)
-	g.readOptional(wave, waveCtx, sourceSearch, s.Deadlines.Search, g.search)
-	if err := wave.Wait(); err != nil {
-		return nil, gathered{}, unavailable("gather prompt", err)
+	// The goroutine that starts last runs first.
+	g.readOptional(chains, chainCtx, sourceSearch, s.Deadlines.Search, g.search)
+	err := chains.Wait()
+	if err == nil && sel == nil { // the search's hits stand in for the list of sessions
+		sel, err = historyReader{g}.readHistory(ctx)
 	}
-	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m *conversation.Message) bool {
-		// An unfinished erasure, or the unfinished deletion of an earlier session of this id, has left it behind.
-		return m.Generation < g.got.access.Generation || m.SessionID == g.got.session.ID && g.isOfEarlierSession(m)
-	})
-	if err := g.checkCurrent(ctx); err != nil {
-		return nil, gathered{}, err
-	}
-	sel, err := historyReader{g}.readHistory(ctx)
 	if err != nil {
-		return nil, gathered{}, err
+		return nil, gathered{}, unavailable("gather prompt", err)
 	}
 	g.readMemorySources(ctx)
 	slices.SortFunc(g.got.degraded, func(a, b recall.Degradation) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))
 	})
-	sel.addSources(g.got)
+	sel.addSources(&g.got)
 	return sel, g.got, nil
+}
+
+// readStore reads what the store has for the prompt: the session, the newest messages of all sessions, the latest
+// sessions, and long-term memory.
+func (g *gatherer) readStore(ctx context.Context) error {
+	wave, waveCtx := errgroup.WithContext(ctx)
+	wave.Go(func() error { return g.readRequired(waveCtx, sourceSession, g.open) })
+	wave.Go(func() error { return g.readRequired(waveCtx, sourceMessages, g.readTimeline) })
+	wave.Go(func() error {
+		g.got.messageTokens = g.Counter.Count(g.Message)
+		return nil
+	})
+	g.readOptional(wave, waveCtx, sourceLongTerm, g.Deadlines.LongTerm, g.readLongTerm)
+	g.readOptional(wave, waveCtx, sourceSessions, g.Deadlines.Sessions, g.readSessions)
+	if err := wave.Wait(); err != nil {
+		return err
+	}
+	g.got.timeline = slices.DeleteFunc(g.got.timeline, func(m *conversation.Message) bool {
+		// An unfinished erasure, or the unfinished deletion of an earlier session of this id, has left it behind.
+		return m.Generation < g.got.access.Generation || m.SessionID == g.got.session.ID && g.isOfEarlierSession(m)
+	})
+	return g.checkCurrent(ctx)
 }
 
 // readRequired reads a source without which there is no prompt.

@@ -35,7 +35,7 @@ type historyReader struct{ *gatherer }
 // selection of all. Mostly that is nothing. Each wave reads in parallel what the one before it has shown to be missing.
 func (g historyReader) readHistory(ctx context.Context) (*selection, error) {
 	for wave := 0; ; wave++ {
-		sel := newSelection(g.checkedRequest, g.got, g.now)
+		sel := newSelection(g.checkedRequest, &g.got, g.now)
 		reads := g.missing(sel, wave)
 		if len(reads) == 0 {
 			return sel, nil

@@ -88,6 +88,30 @@ func TestTailCompletesTheTimeline(t *testing.T) {
 	}
 }
 
+// What the timeline lacks is read while the search waits for the embedding.
+func TestHistoryIsReadBesideTheSearch(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	w.user("u").converse("here", "coach_conversation", "c", now.Add(-time.Hour), says(0, "one"), answers(minute, "two"))
+	w.timelineLag = 2
+	read := make(chan struct{})
+	w.during["tail"] = func() { close(read) }
+	w.during["search"] = func() {
+		select {
+		case <-read:
+		case <-time.After(10 * time.Second):
+			t.Error("the history is read after the search")
+		}
+	}
+	build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	select {
+	case <-read:
+	default:
+		t.Error("nothing was read beside the timeline")
+	}
+}
+
 // A gap that a deletion left is no reason to read more.
 func TestDeletedMessagesAreNoGap(t *testing.T) {
 	t.Parallel()

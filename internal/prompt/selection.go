@@ -84,7 +84,7 @@ func isConversational(role conversation.Role) bool {
 }
 
 // newSelection selects sessions and messages from what was gathered. addSources adds the rest.
-func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
+func newSelection(o checkedRequest, got *gathered, now time.Time) *selection {
 	sel := &selection{
 		checkedRequest: o, now: now, prefs: got.access.Preferences, session: got.session,
 		claims:    make(map[dedupeKey]string, len(got.timeline)),
@@ -106,7 +106,7 @@ func newSelection(o checkedRequest, got gathered, now time.Time) *selection {
 }
 
 // addSources adds long-term memory and the search's hits.
-func (sel *selection) addSources(got gathered) {
+func (sel *selection) addSources(got *gathered) {
 	sel.messageTokens, sel.memorySources, sel.unread = got.messageTokens, got.memorySources, got.unread
 	sel.addLongTerm(got.snapshot)
 	sel.addHits(got.hits)
@@ -133,7 +133,7 @@ func (sel *selection) allowsSession(sessionID, context string) bool {
 }
 
 // addMessages adds the messages that may be told, and returns the time of the current one.
-func (sel *selection) addMessages(got gathered) (currentAt time.Time) {
+func (sel *selection) addMessages(got *gathered) (currentAt time.Time) {
 	current, stored := got.storedMessage(sel.MessageID)
 	currentAt = sel.now
 	if stored {
@@ -165,7 +165,7 @@ func (sel *selection) isBefore(m *conversation.Message) bool {
 }
 
 // newHistory divides the messages of this coach's sessions into sittings. Messages of every role count.
-func (sel *selection) newHistory(got gathered, currentAt time.Time) *history {
+func (sel *selection) newHistory(got *gathered, currentAt time.Time) *history {
 	messages := make(map[string][]*conversation.Message, len(sel.sessions)+1)
 	for _, s := range sel.sessions {
 		messages[s.ID] = make([]*conversation.Message, 0, sel.readCounts[s.ID])
@@ -205,7 +205,7 @@ func (sel *selection) groupBySession() {
 
 // addSessions joins the sessions that the store lists with those of the newest messages, because the list is an index
 // that may lag or be missing.
-func (sel *selection) addSessions(got gathered) {
+func (sel *selection) addSessions(got *gathered) {
 	known := map[string]int{}
 	for _, s := range got.sessions {
 		if _, again := known[s.ID]; again || s.ID == sel.session.ID {

@@ -3,7 +3,6 @@ package recall
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,8 +154,6 @@ func partID(id string, part int) string {
 	return id + "#" + strconv.Itoa(part)
 }
 
-var partSuffix = regexp.MustCompile(`#[0-9]+$`)
-
 // RecordID returns the id of the record that a vector belongs to: the vector's id without the number of a part.
 // Summaries are never split, and their ids may end in "#" and a number themselves.
 func RecordID(vectorID string) string {
@@ -164,5 +161,12 @@ func RecordID(vectorID string) string {
 	if slices.Contains(summaryTypes, kind) {
 		return vectorID
 	}
-	return partSuffix.ReplaceAllString(vectorID, "")
+	id, part := vectorID, ""
+	if i := strings.LastIndexByte(vectorID, '#'); i >= 0 {
+		id, part = vectorID[:i], vectorID[i+1:]
+	}
+	if part == "" || strings.Trim(part, "0123456789") != "" {
+		return vectorID
+	}
+	return id
 }

@@ -130,7 +130,6 @@ func (h Hit) message() conversation.Message {
 func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, visible visibility) ([]Hit, error) {
 	hits := map[string]Hit{}
 	var pool []rank.Candidate
-	query := vector.Encode(truncate.Bytes(visible.Text, maxQueryBytes))
 	page := conversation.Page{Limit: fallbackLimit, Descending: true}
 	for range fallbackPages {
 		messages, next, err := s.store.Timeline(ctx, user, visible.timeRange(), page)
@@ -139,7 +138,7 @@ func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, 
 		}
 		for _, m := range messages {
 			if h := (Hit{ID: m.ID, Message: &m}); visible.allows(h) {
-				h.Score = query.Dot(vector.Encode(truncate.Bytes(messageText(m, m.Content, ""), maxPartBytes)))
+				h.Score = visible.sparse.Dot(vector.Encode(truncate.Bytes(messageText(m, m.Content, ""), maxPartBytes)))
 				hits[m.ID], pool = h, append(pool, candidateOf(m, h.Score))
 			}
 		}
@@ -148,7 +147,7 @@ func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, 
 		}
 	}
 	found := make([]Hit, 0, visible.Limit)
-	for _, r := range s.Weights.Rank(visible.rankQuery(), pool) {
+	for _, r := range s.Weights.Rank(visible.asked, pool) {
 		if h := hits[r.ID]; h.Score > 0 && len(found) < visible.Limit {
 			h.Rank, h.Contributions = r.Probability, r.Contributions
 			found = append(found, h)

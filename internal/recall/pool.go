@@ -59,12 +59,10 @@ func candidateOf(m conversation.Message, score float64) rank.Candidate {
 	}
 }
 
-func (v visibility) rankQuery() rank.Query { return rank.Query{Text: v.Text, Now: v.now} }
-
 // best returns the records that a ranked search reads, best first: the messages and check-ins, unless all are noise,
 // and of the other kinds, by their likeness, as many as otherRecords or as the messages leave room for.
 func (s *Service) best(v visibility, matches []vector.Match, ids []string) ([]string, map[string]rank.Result) {
-	results := s.Weights.Rank(v.rankQuery(), Candidates(matches))
+	results := s.Weights.Rank(v.asked, Candidates(matches))
 	ranks := make(map[string]rank.Result, len(results))
 	ranked := make([]string, 0, len(results))
 	isNoise := len(results) > 0 && s.Weights.IsNoise(results[0].Probability)

@@ -82,7 +82,7 @@ func (v visibility) query(dense []float32) vector.Query {
 	if v.Ranked {
 		q.TopK, q.Fields = rankedPool, RankedFields
 	}
-	q.Dense, q.Sparse = vector.Hybrid(dense, vector.Encode(truncate.Bytes(v.Text, maxQueryBytes)))
+	q.Dense, q.Sparse = vector.Hybrid(dense, v.sparse)
 	return q
 }
 
@@ -127,7 +127,7 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 }
 
 // visibility reads what decides what a search may see: the user's preferences, and the context of the session that
-// asks.
+// asks. It reads the search's text, too, because the embedding takes longer.
 func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Search) (visibility, error) {
 	var access longterm.Access
 	group, ctx := errgroup.WithContext(ctx)
@@ -152,6 +152,7 @@ func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Se
 	return visibility{
 		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index,
 		notMigrated: access.NotMigrated, now: s.Now(),
+		sparse: vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)), asked: rank.NewQuery(q.Text, s.Now()),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -21,6 +22,9 @@ type visibility struct {
 	// notMigrated says that the shared store does not have all of the user's history yet.
 	notMigrated bool
 	now         time.Time
+	// sparse is the sparse vector of the search's text, asked what the ranking reads of it.
+	sparse vector.Sparse
+	asked  *rank.Query
 }
 
 // userLevel are the record types that belong to the user and to no session.

@@ -70,12 +70,11 @@ type candidate struct {
 const halfAge = 30 * 24 * time.Hour
 
 // Features computes the features of each candidate.
-func Features(q Query, pool []Candidate) Matrix {
+func Features(query *Query, pool []Candidate) Matrix {
 	m := Matrix{make([]float64, len(pool)*featureCount)}
 	if len(pool) == 0 {
 		return m
 	}
-	query := readQuery(q)
 	candidates, groups := arrange(pool)
 	s := newScanner(query)
 	counts := make([]int, len(pool)*len(query.terms))
@@ -171,7 +170,7 @@ func (c *candidate) join(before []candidate) {
 }
 
 // ownFeatures sets the features that need no neighbour.
-func (c *candidate) ownFeatures(q query, names map[string]bool) {
+func (c *candidate) ownFeatures(q *Query, names map[string]bool) {
 	row := c.row
 	row[dense] = 2*c.Score - row[sparse]
 	row[speaker] = flag(names[c.Role] || c.head != "" && names[c.head])
@@ -183,7 +182,7 @@ func (c *candidate) ownFeatures(q query, names map[string]bool) {
 	row[exact] = flag(!q.courtesy && c.words == q.words && longterm.Normalize(c.Text) == q.normalized)
 	row[dated] = q.dates.share(c.Time)
 	row[content] = flag(len(q.terms) > 0)
-	row[age] = 1 - math.Exp2(-float64(max(0, q.Now.Sub(c.Time)))/float64(halfAge))
+	row[age] = 1 - math.Exp2(-float64(max(0, q.now.Sub(c.Time)))/float64(halfAge))
 }
 
 // neighbourFeatures sets the features of the messages around it.

@@ -14,9 +14,9 @@ import (
 // maxQueryBytes is how much of a query is read.
 const maxQueryBytes = 7500
 
-// query is what a query shows.
-type query struct {
-	Query
+// Query is what is asked, and what its words show. It may be used concurrently.
+type Query struct {
+	now time.Time
 	// terms are the words that are compared, each once. There are none if all words are of courtesy. Words is how many
 	// there are with the repeated ones.
 	terms      []string
@@ -44,22 +44,23 @@ var (
 		`|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?|answer))\b`)
 )
 
-func readQuery(q Query) query {
-	q.Text = truncate.Bytes(q.Text, maxQueryBytes)
-	out := query{
-		Query: q, normalized: longterm.Normalize(q.Text), names: capitalised(q.Text),
-		when: asksWhen.MatchString(q.Text), number: asksNumber.MatchString(q.Text), name: asksName.MatchString(q.Text),
-		asksUser: asksUser.MatchString(q.Text), asksAssistant: asksTold.MatchString(q.Text),
-		dates: readDates(q.Text, q.Now),
+// NewQuery reads a query that is asked at a time.
+func NewQuery(text string, now time.Time) *Query {
+	text = truncate.Bytes(text, maxQueryBytes)
+	q := &Query{
+		now: now, normalized: longterm.Normalize(text), names: capitalised(text),
+		when: asksWhen.MatchString(text), number: asksNumber.MatchString(text), name: asksName.MatchString(text),
+		asksUser: asksUser.MatchString(text), asksAssistant: asksTold.MatchString(text),
+		dates: readDates(text, now),
 	}
-	words := strings.FieldsFunc(strings.ToLower(q.Text), isSeparator)
-	out.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
-	if !out.courtesy {
-		out.terms = vector.Terms(q.Text)
-		out.words = len(out.terms)
-		out.terms = unique(out.terms)
+	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
+	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
+	if !q.courtesy {
+		q.terms = vector.Terms(text)
+		q.words = len(q.terms)
+		q.terms = unique(q.terms)
 	}
-	return out
+	return q
 }
 
 // capitalised returns the words with a capital first letter, in lower case.

@@ -33,13 +33,6 @@ type Candidate struct {
 	Score float64
 }
 
-// Query is what is asked.
-type Query struct {
-	Text string
-	// Now is the time of asking.
-	Now time.Time
-}
-
 // Result is the score of one record.
 type Result struct {
 	ID string
@@ -91,7 +84,7 @@ func (c *Contributions) UnmarshalJSON(text []byte) error {
 
 // Rank scores the records of a pool and returns them best first, each once. Those of equal score are ordered by time,
 // newest first, and then by id.
-func (w *Weights) Rank(q Query, pool []Candidate) []Result {
+func (w *Weights) Rank(q *Query, pool []Candidate) []Result {
 	matrix := Features(q, pool)
 	best := make(map[string]int, len(pool))
 	scores := make([]float64, len(pool))

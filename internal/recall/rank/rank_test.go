@@ -18,7 +18,7 @@ import (
 var now = time.Date(2026, 5, 20, 9, 0, 0, 0, time.UTC)
 
 // pools draws pools whose messages share words, sessions and places.
-func pools(t *rapid.T) (rank.Query, []rank.Candidate) {
+func pools(t *rapid.T) (*rank.Query, []rank.Candidate) {
 	word := rapid.SampledFrom(strings.Fields(
 		"Ann knee squat? hurts 12 yesterday Hey Ann! thanks, the Lisbon 膝 ’ Sam: May"))
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(word, 0, 9).Draw(t, "words"), " ") })
@@ -34,7 +34,7 @@ func pools(t *rapid.T) (rank.Query, []rank.Candidate) {
 	question := rapid.SampledFrom([]string{
 		"When did ", "How many ", "Who is ", "What did you say about ", "", "On 3 May ",
 	})
-	query := rank.Query{Text: question.Draw(t, "question") + text.Draw(t, "query"), Now: now}
+	query := rank.NewQuery(question.Draw(t, "question")+text.Draw(t, "query"), now)
 	return query, rapid.SliceOfN(candidate, 0, 30).Draw(t, "pool")
 }
 
@@ -112,7 +112,7 @@ func FuzzFeatures(f *testing.F) {
 			{ID: "b", Session: session, Seq: seq + 1, Role: "assistant", Text: text[:half], Time: now.Add(-time.Hour)},
 			{ID: "c", Session: session, Seq: seq + 1, Text: text[half:] + query},
 		}
-		matrix := rank.Features(rank.Query{Text: query, Now: now}, pool)
+		matrix := rank.Features(rank.NewQuery(query, now), pool)
 		for i := range pool {
 			for j, x := range matrix.Row(i) {
 				if math.IsNaN(x) || math.Abs(x) > 20 {
@@ -130,7 +130,7 @@ func feature(t *testing.T, name, query string, pool ...rank.Candidate) float64 {
 	if column < 0 {
 		t.Fatalf("no feature %s", name)
 	}
-	return rank.Features(rank.Query{Text: query, Now: now}, pool).Row(0)[column]
+	return rank.Features(rank.NewQuery(query, now), pool).Row(0)[column]
 }
 
 func TestFeatures(t *testing.T) {
@@ -286,7 +286,7 @@ func BenchmarkRank(b *testing.B) {
 	b.Run("rank", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			rank.Default().Rank(rank.Query{Text: "When did Ann swap the hip thrusts because of my back?", Now: now}, pool)
+			rank.Default().Rank(rank.NewQuery("When did Ann swap the hip thrusts because of my back?", now), pool)
 		}
 	})
 	b.Run("floor", func(b *testing.B) {

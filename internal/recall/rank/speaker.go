@@ -4,7 +4,7 @@ import "strings"
 
 // speakers returns the roles and the names at the head of texts whose words the query asks for: those that it names,
 // or that it means by "did I" and "did you".
-func speakers(q query, candidates []candidate) map[string]bool {
+func speakers(q *Query, candidates []candidate) map[string]bool {
 	asked := map[string]bool{}
 	if q.asksUser != q.asksAssistant {
 		asked["user"], asked["assistant"] = q.asksUser, q.asksAssistant

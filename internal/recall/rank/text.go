@@ -27,12 +27,12 @@ type text struct {
 
 // scanner reads texts for one query.
 type scanner struct {
-	query  query
+	query  *Query
 	finder *vector.Finder
 	kinds  bool // the query asks for words of time, numbers or names
 }
 
-func newScanner(q query) *scanner {
+func newScanner(q *Query) *scanner {
 	return &scanner{q, vector.NewFinder(q.terms), q.when || q.number || q.name}
 }
 

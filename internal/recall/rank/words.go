@@ -30,7 +30,7 @@ type wordScorer struct {
 	mean       float64 // length of a text
 }
 
-func newWordScorer(q query, candidates []candidate) *wordScorer {
+func newWordScorer(q *Query, candidates []candidate) *wordScorer {
 	s := &wordScorer{queryTerms: len(q.terms)}
 	containing := make([]float64, len(q.terms))
 	total := 0
