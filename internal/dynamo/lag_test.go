@@ -322,7 +322,7 @@ func TestPagesOfLongSession(t *testing.T) {
 	var c callCounter
 	s := openIntercepted(t, table, interceptor{call: c.call}, fixedClock())
 	newSession(t, s, alice, "coach_conversation", "s")
-	for range 20 {
+	for range 8 {
 		in := conversation.Append{SessionID: "s"}
 		for i := range 50 {
 			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(i)})
@@ -331,11 +331,11 @@ func TestPagesOfLongSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page, pages := conversation.Page{Limit: 200}, 0
+	page, pages := conversation.Page{Limit: 80}, 0
 	for {
 		c.take()
 		messages, next, err := s.Messages.Messages(t.Context(), alice, "s", page)
-		if err != nil || len(messages) != 200 {
+		if err != nil || len(messages) != 80 {
 			t.Fatalf("page %d: %d messages, %v", pages, len(messages), err)
 		}
 		if calls := c.take(); !slices.Equal(calls, []string{"BatchGetItem", "Query"}) {

@@ -50,13 +50,13 @@ func TestLiveMemoriesAreBoundedInBytes(t *testing.T) {
 			t.Fatalf("%d live memories take %d bytes, the safety fact among them: %v", len(snap.Memories), bytes, safe)
 		}
 	}
-	for range 12 {
+	for range 6 {
 		if _, err := create(largestMemory()); err != nil {
 			t.Fatal(err)
 		}
 		check()
 	}
-	for range 12 {
+	for range 6 {
 		small, err := create(longterm.Memory{Content: "x", Source: longterm.Seeded})
 		if err != nil {
 			t.Fatal(err)
