@@ -31,7 +31,10 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 	if err != nil {
 		return nil, err
 	}
-	options := recall.Options{Log: rt.Log, Models: Models(cfg)}
+	options := recall.Options{
+		Log: rt.Log, Version: cfg.OpenAI.Embedding().Version(), Models: Models(cfg),
+		SeveralIndexes: len(cfg.Pinecone.MoreIndexes) > 0,
+	}
 	if cfg.RecallWeights != "" {
 		text, err := os.ReadFile(cfg.RecallWeights)
 		if err != nil {

@@ -3,8 +3,11 @@ package recall
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +48,11 @@ type Search struct {
 	fields fieldFilter
 	// Access returns what the caller has read already; with nil the search reads it from the table.
 	Access func(ctx context.Context) (longterm.Access, error)
+	// Assumed, where set, is what the caller expects Access to return. With one index, the search asks it at once and
+	// uses the answer only if Access allows the very same query. Otherwise it asks again.
+	Assumed *longterm.Access
+	// Embedding, where set, is the vector of the text that Embed has made before.
+	Embedding *Embedding
 }
 
 // recordsSource names the time that reading the hits' records took.
@@ -98,27 +106,40 @@ func (s *Service) Search(ctx context.Context, user conversation.UserID, q Search
 // search is Search; it also returns what the search may see.
 func (s *Service) search(ctx context.Context, user conversation.UserID, q Search) (Found, visibility, error) {
 	found := Found{Timings: map[string]time.Duration{}}
+	text := s.readText(q)
 	var visible visibility
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		visible, err = s.visibility(groupCtx, user, q)
+		visible, err = s.visibility(groupCtx, user, q, text)
 		return err
 	})
 	var dense []float32
 	var embedded bool
+	var asked *indexQuery
 	if len(s.Models) == 0 { // else the user's index decides on the model
-		dense, embedded = s.embed(groupCtx, "", q.Text, &found)
+		if dense, embedded = s.queryVector(groupCtx, "", q, &found); embedded && q.Assumed != nil && !s.SeveralIndexes {
+			asked = s.ask(ctx, user, q.seen(*q.Assumed, text(), s.Now()), dense)
+			defer asked.stop()
+		}
 	}
 	if err := group.Wait(); err != nil {
 		return Found{}, visibility{}, err
 	}
 	if len(s.Models) > 0 && !visible.allowsNothing() {
-		dense, embedded = s.embed(ctx, visible.index, q.Text, &found)
+		dense, embedded = s.queryVector(ctx, visible.index, q, &found)
 	}
 	if !embedded || visible.allowsNothing() {
 		return found, visible, nil
 	}
-	matches, ok := s.nearest(ctx, user, visible.generation, visible.query(dense), &found)
+	if asked != nil && !asked.isOf(visible) {
+		asked.cancel()
+		asked = nil
+	}
+	if asked == nil {
+		asked = s.ask(ctx, user, visible, dense)
+		defer asked.stop()
+	}
+	matches, ok := s.answer(ctx, asked, &found)
 	if !ok {
 		return found, visible, nil
 	}
@@ -128,7 +149,9 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 
 // visibility reads what decides what a search may see: the user's preferences, and the context of the session that
 // asks. It reads the search's text, too, because the embedding takes longer.
-func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Search) (visibility, error) {
+func (s *Service) visibility(
+	ctx context.Context, user conversation.UserID, q Search, text func() searchText,
+) (visibility, error) {
 	var access longterm.Access
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -149,42 +172,28 @@ func (s *Service) visibility(ctx context.Context, user conversation.UserID, q Se
 	if err := group.Wait(); err != nil {
 		return visibility{}, err
 	}
+	return q.seen(access, text(), s.Now()), nil
+}
+
+// searchText is what a search reads of its text.
+type searchText struct {
+	sparse vector.Sparse
+	asked  *rank.Query
+}
+
+// readText returns a function that reads the search's text when it is first called.
+func (s *Service) readText(q Search) func() searchText {
+	return sync.OnceValue(func() searchText {
+		return searchText{vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)), rank.NewQuery(q.Text, s.Now())}
+	})
+}
+
+// seen is what a search may see with an access.
+func (q Search) seen(access longterm.Access, text searchText, now time.Time) visibility {
 	return visibility{
 		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index,
-		notMigrated: access.NotMigrated, now: s.Now(),
-		sparse: vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)), asked: rank.NewQuery(q.Text, s.Now()),
-	}, nil
-}
-
-// embed embeds the text of a search with the model of an index; ok is false when the embedding did not answer.
-func (s *Service) embed(ctx context.Context, index, text string, found *Found) (dense []float32, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, s.EmbedTimeout)
-	defer cancel()
-	started := time.Now()
-	model := s.Models.of(index, Model{Embedder: s.embedder})
-	vectors, err := model.Embed(ctx, []string{truncate.Bytes(text, maxQueryBytes)})
-	found.Timings[EmbeddingSource] = time.Since(started)
-	if err != nil {
-		s.degrade(ctx, found, EmbeddingSource, err)
-		return nil, false
+		notMigrated: access.NotMigrated, now: now, sparse: text.sparse, asked: text.asked,
 	}
-	return vectors[0], true
-}
-
-// nearest queries the index; ok is false when it did not answer.
-func (s *Service) nearest(
-	ctx context.Context, user conversation.UserID, generation int64, q vector.Query, found *Found,
-) (matches []vector.Match, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, s.IndexTimeout)
-	defer cancel()
-	started := time.Now()
-	matches, err := s.index.Query(ctx, user, generation, q)
-	found.Timings[IndexSource] = time.Since(started)
-	if err != nil {
-		s.degrade(ctx, found, IndexSource, err)
-		return nil, false
-	}
-	return matches, true
 }
 
 // resolve reads the records behind the matches, drops what may not be seen, and ranks the rest.
@@ -259,10 +268,18 @@ func (s *Service) degrade(ctx context.Context, found *Found, source string, err 
 	s.Log.WarnContext(ctx, "source degraded", "source", source, "error", err.Error())
 }
 
+// late adds the reason to the error of a call that its context ended.
+func late(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), err)
+}
+
 // reason describes an error to the user, without its cause.
 func reason(ctx context.Context, err error) string {
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return "did not answer in time"
 	case fault.Is(err, fault.RateLimited):
 		return "is asked too much at the moment"

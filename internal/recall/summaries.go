@@ -119,7 +119,7 @@ var moreSessions = Degradation{SessionsSource, "has more sessions than one query
 func (s *Service) newest(ctx context.Context, user conversation.UserID, search Search) (Summaries, error) {
 	var visible visibility
 	sessions, next, err := s.withRecentSessions(ctx, user, search, func(ctx context.Context) (err error) {
-		visible, err = s.visibility(ctx, user, search)
+		visible, err = s.visibility(ctx, user, search, s.readText(search))
 		return err
 	})
 	if err != nil {

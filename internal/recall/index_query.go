@@ -1,0 +1,60 @@
+package recall
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// indexQuery is a query of the index that is under way.
+type indexQuery struct {
+	// visible is what the query is limited to.
+	visible visibility
+	cancel  context.CancelFunc
+	// done is closed when the fields below are set.
+	done    chan struct{}
+	matches []vector.Match
+	err     error
+	took    time.Duration
+}
+
+// ask begins to query the index for what is visible. The caller stops the query when it no longer needs the answer.
+func (s *Service) ask(ctx context.Context, user conversation.UserID, visible visibility, dense []float32) *indexQuery {
+	ctx, cancel := context.WithTimeout(ctx, s.IndexTimeout)
+	q := &indexQuery{visible: visible, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(q.done)
+		started := time.Now()
+		var err error
+		q.matches, err = s.index.Query(ctx, user, visible.generation, visible.query(dense))
+		q.err, q.took = late(ctx, err), time.Since(started)
+	}()
+	return q
+}
+
+// stop ends the query and waits for its end.
+func (q *indexQuery) stop() {
+	q.cancel()
+	<-q.done
+}
+
+// isOf reports whether the query of what is visible would be the same: in the same namespace of the same index, with
+// the same filter. The rest of a query does not depend on the user's access.
+func (q *indexQuery) isOf(visible visibility) bool {
+	return q.visible.generation == visible.generation && q.visible.index == visible.index &&
+		reflect.DeepEqual(q.visible.filter(), visible.filter())
+}
+
+// answer waits for a query's matches; ok is false when the index did not answer.
+func (s *Service) answer(ctx context.Context, q *indexQuery, found *Found) (matches []vector.Match, ok bool) {
+	<-q.done
+	found.Timings[IndexSource] = q.took
+	if q.err != nil {
+		s.degrade(ctx, found, IndexSource, q.err)
+		return nil, false
+	}
+	return q.matches, true
+}
