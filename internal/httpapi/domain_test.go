@@ -60,6 +60,7 @@ func TestBuildPrompt(t *testing.T) {
 		`{}`: "context message sessionId",
 		required + `,"message":"x","budget":{"tokens":255}}`:              "budget.tokens",
 		required + `,"message":"x","skipSave":true}`:                      "skipSave",
+		required + `,"message":"x","ahead":{"generation":1}}`:             "ahead",
 		required + `,"message":"` + strings.Repeat("x", 256<<10+1) + `"}`: "message",
 		required + `,"message":"x","scoping":{"strategy":"first-n","maxMessages":0,"agentIds":["nobody"]}}`: "scoping." +
 			"agentIds[0] scoping.maxMessages scoping.strategy",

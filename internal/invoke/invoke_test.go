@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -14,6 +15,8 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // function is a fake Lambda service with one function, which returns result or err.
@@ -39,8 +42,12 @@ func (f *function) Invoke(
 func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
 	t.Parallel()
 	f := &function{result: prompt.Prompt{ID: "prm_1", System: "be kind"}}
+	ahead := &prompt.Ahead{
+		Embedding:  &recall.Embedding{Model: "small@2", Vector: vector.Dense{0.6, -0.8}, Took: 61 * time.Millisecond},
+		Generation: 3,
+	}
 	built, err := invoke.NewPrompts(f, "prompt").
-		Build(t.Context(), "ann", prompt.Request{Context: "workout_log", SkipSave: true})
+		Build(t.Context(), "ann", prompt.Request{Context: "workout_log", SkipSave: true, Ahead: ahead})
 	if err != nil || built.ID != "prm_1" || built.System != "be kind" {
 		t.Fatalf("got %+v, %v", built, err)
 	}
@@ -48,7 +55,8 @@ func TestBuildSendsTheRequestWithItsUser(t *testing.T) {
 	if err := invoke.Decode(f.got, &sent); err != nil {
 		t.Fatalf("the function cannot read %s: %v", f.got, err)
 	}
-	if sent.UserID != "ann" || !sent.SkipSave || sent.Context != "workout_log" {
+	if sent.UserID != "ann" || !sent.SkipSave || sent.Context != "workout_log" ||
+		!cmp.Equal(ahead, sent.Ahead) {
 		t.Errorf("sent %s", f.got)
 	}
 }
@@ -95,6 +103,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 	tests := []struct{ name, payload, field string }{
 		{"unknown field", `{"userId":"ann","mood":"x"}`, "mood"},
 		{"wrong kind", `{"userId":"ann","context":7}`, "context"},
+		{"a vector of numbers", `{"userId":"ann","ahead":{"embedding":{"vector":[1]}}}`, "ahead.embedding.vector"},
 		{"nested unknown field", `{"userId":"ann","budget":{"chars":1}}`, "budget.chars"},
 		{"another case", `{"USERID":"ann"}`, "USERID"},
 		{"nested, another case", `{"userId":"ann","budget":{"Tokens":256}}`, "budget.Tokens"},

@@ -112,7 +112,7 @@ func (s *Service) gather(ctx context.Context, user conversation.UserID, o checke
 		return err
 	})
 	// The goroutine that starts last runs first.
-	g.readOptional(chains, chainCtx, sourceSearch, s.Deadlines.Search, g.search)
+	g.readOptional(chains, chainCtx, sourceSearch, g.searchLimit(), g.search)
 	err := chains.Wait()
 	if err == nil && sel == nil { // the search's hits stand in for the list of sessions
 		sel, err = historyReader{g}.readHistory(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // Budget limits a prompt. Tokens is at least MinBudget.
@@ -64,8 +65,20 @@ type Request struct {
 	// Scoping replaces the recipe's and the agent's scoping of the session's messages; nil leaves it as it is.
 	Scoping *Scoping `json:"scoping,omitempty"`
 
-	// SkipSave leaves saving the prompt to the caller, who encodes it with NewStoredPrompt. HTTP callers can't set it.
-	SkipSave bool `json:"-"`
+	// SkipSave leaves saving the prompt to the caller, who encodes it with NewStoredPrompt. Ahead is what the caller
+	// knows already; nil is nothing. HTTP callers can't set them.
+	SkipSave bool   `json:"-"`
+	Ahead    *Ahead `json:"-"`
+}
+
+// Ahead is what the caller of a prompt knows before it is built, so that the search need not wait for it. Nothing of it
+// decides what the prompt may tell.
+type Ahead struct {
+	// Embedding is that of SearchText. With nil the search embeds the message.
+	Embedding *recall.Embedding `json:"embedding,omitempty"`
+	// Generation is the user's generation as the caller's session has it. The search asks the index with it, and with the
+	// preferences that most users have, and asks again if the user's records say otherwise.
+	Generation int64 `json:"generation"`
 }
 
 // Invocation is a direct invocation of the prompt function: the request and its user. The coach function sets
@@ -73,6 +86,7 @@ type Request struct {
 type Invocation struct {
 	UserID   conversation.UserID `json:"userId"`
 	SkipSave bool                `json:"skipSave,omitempty"`
+	Ahead    *Ahead              `json:"ahead,omitempty"`
 	Request
 }
 

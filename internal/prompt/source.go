@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -59,10 +60,15 @@ func (g *gatherer) readLongTerm(ctx context.Context) error {
 }
 
 func (g *gatherer) search(ctx context.Context) error {
-	found, err := g.Search.Search(ctx, g.user, recall.Search{
+	q := recall.Search{
 		Text: queryText(g.Message), RecordTypes: g.recipe.Reads.Records, Limit: g.recipe.Reads.Hits,
 		Ranked: true, Context: g.Context, SessionID: g.SessionID, CoachID: g.CoachID, Access: g.access,
-	})
+	}
+	if g.Ahead != nil {
+		q.Embedding = g.Ahead.Embedding
+		q.Assumed = &longterm.Access{Preferences: longterm.DefaultPreferences(), Generation: g.Ahead.Generation}
+	}
+	found, err := g.Search.Search(ctx, g.user, q)
 	if err != nil {
 		return err
 	}
@@ -79,6 +85,24 @@ func (g *gatherer) search(ctx context.Context) error {
 		missing = append(missing, d.Source)
 	}
 	return missing
+}
+
+// SearchText is the text that a recipe's prompt searches for: a part of the message. It is empty for a recipe that
+// does not search.
+func SearchText(recipe, message string) string {
+	if r, ok := findRecipe(recipe); !ok || r.Reads.Hits == 0 {
+		return ""
+	}
+	return queryText(message)
+}
+
+// searchLimit is how long the search may take: its deadline without the time that its embedding has taken before.
+func (g *gatherer) searchLimit() time.Duration {
+	limit := g.Deadlines.Search
+	if g.Ahead != nil && g.Ahead.Embedding != nil {
+		limit -= max(0, g.Ahead.Embedding.Took)
+	}
+	return limit
 }
 
 // queryText is the part of a message that the search uses.

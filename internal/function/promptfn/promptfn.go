@@ -75,7 +75,7 @@ func direct(service *prompt.Service) function.Payload {
 		if err := in.UserID.Validate(); err != nil {
 			return nil, err
 		}
-		in.Request.SkipSave = in.SkipSave
+		in.Request.SkipSave, in.Request.Ahead = in.SkipSave, in.Ahead
 		return service.Build(ctx, in.UserID, in.Request)
 	}
 }
