@@ -67,6 +67,12 @@ type Recaller interface {
 	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
 }
 
+// Embedder embeds the text that a prompt searches for.
+type Embedder interface {
+	// Embed returns nil where only the search can know the model.
+	Embed(ctx context.Context, text string) *recall.Embedding
+}
+
 // Counter counts a text's tokens.
 type Counter interface {
 	Count(text string) int
@@ -78,6 +84,7 @@ type Deps struct {
 	Prompts Prompter
 	Model   Streamer
 	Recall  Recaller
+	Embed   Embedder
 	Archive prompt.Archive
 	Tokens  Counter
 	Now     func() time.Time
@@ -102,6 +109,9 @@ const (
 	// reserve is the time before the invocation's deadline that is left for storing the answer. It also limits the storing
 	// of the manifest.
 	reserve = 5 * time.Second
+	// embedTimeout limits the embedding of the user's message, from the time of the request. It is as long as the prompt
+	// function would wait for its search.
+	embedTimeout = 1500 * time.Millisecond
 )
 
 // Longest is how long a turn with that timeout of the model may take from the storing of the user's message to its end.

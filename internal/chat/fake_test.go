@@ -32,12 +32,19 @@ type fake struct {
 	asked                []llm.Request
 	found                recall.Messages
 	searched             []recall.MessageQuery
+	built                []prompt.Request
+	// begin and embed, where set, stand for BeginTurn and Embed.
+	begin func() (conversation.Turn, error)
+	embed func(ctx context.Context, text string) *recall.Embedding
 }
 
 func (f *fake) BeginTurn(
 	_ context.Context, _ conversation.UserID, in conversation.Append, _ time.Duration,
 ) (conversation.Turn, error) {
 	f.begun = in
+	if f.begin != nil {
+		return f.begin()
+	}
 	return f.turn, nil
 }
 
@@ -63,7 +70,8 @@ func (f *fake) FinishTurn(
 	return conversation.Message{ID: "msg_answer"}, f.finishErr
 }
 
-func (f *fake) Build(context.Context, conversation.UserID, prompt.Request) (prompt.Prompt, error) {
+func (f *fake) Build(_ context.Context, _ conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
+	f.built = append(f.built, r)
 	return prompt.Prompt{
 		ID: "prm_1", System: "be kind", Messages: []prompt.Message{{Role: "user", Content: "hello"}},
 		Tools: []llm.Tool{{Name: "search_conversations"}}, Tokens: prompt.Tokens{Total: 100},
@@ -78,6 +86,13 @@ func (f *fake) Stream(ctx context.Context, r llm.Request, emit func(string) erro
 func (f *fake) Messages(_ context.Context, _ conversation.UserID, q recall.MessageQuery) (recall.Messages, error) {
 	f.searched = append(f.searched, q)
 	return f.found, nil
+}
+
+func (f *fake) Embed(ctx context.Context, text string) *recall.Embedding {
+	if f.embed != nil {
+		return f.embed(ctx, text)
+	}
+	return nil
 }
 
 func (f *fake) SavePrompt(_ context.Context, _ conversation.UserID, k prompt.StoredPrompt) error {
@@ -119,7 +134,7 @@ func newFake() *fake {
 
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
-		Turns: f, Prompts: f, Model: f, Recall: f, Archive: f, Tokens: f, Now: time.Now, Timeout: time.Minute,
+		Turns: f, Prompts: f, Model: f, Recall: f, Embed: f, Archive: f, Tokens: f, Now: time.Now, Timeout: time.Minute,
 		Retention: time.Hour,
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // Answer is the stream of one turn's events. Replayed is true when an earlier call with the same idempotency key
@@ -36,6 +37,8 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 	if err := prompt.CheckTurn(r.Recipe, r.AgentID, question.Messages[0].Tokens); err != nil {
 		return Answer{}, err
 	}
+	embedding := s.embed(ctx, r)
+	defer embedding.stop()
 	taken := time.Now()
 	turn, err := s.Turns.BeginTurn(ctx, user, question, leaseTime)
 	if err != nil {
@@ -45,7 +48,7 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 		return Answer{Events: replay(turn), Replayed: true}, nil
 	}
 	lease := s.keepLease(ctx, user, turn, taken)
-	p, err := s.build(ctx, lease, r)
+	p, err := s.build(ctx, lease, r, embedding)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -54,11 +57,11 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 }
 
 // build has the prompt built. When it can't be built, it gives the turn's lease back.
-func (s *Service) build(ctx context.Context, l *turnLease, r Request) (prompt.Prompt, error) {
+func (s *Service) build(ctx context.Context, l *turnLease, r Request, e *embedding) (prompt.Prompt, error) {
 	building, cancel := context.WithTimeout(l.held, buildTimeout)
 	defer cancel()
 	//nolint:contextcheck // the prompt is built even when the client goes away
-	p, err := s.Prompts.Build(building, l.user, promptRequest(l.turn, r))
+	p, err := s.Prompts.Build(building, l.user, promptRequest(l.turn, r, e.wait()))
 	if err != nil {
 		l.release(ctx)
 	}
@@ -79,10 +82,11 @@ func (s *Service) message(r Request) conversation.Append {
 	}
 }
 
-func promptRequest(turn conversation.Turn, r Request) prompt.Request {
+func promptRequest(turn conversation.Turn, r Request, e *recall.Embedding) prompt.Request {
 	return prompt.Request{
 		Recipe: r.Recipe, Context: turn.Session.Context, SessionID: turn.Session.ID, CoachID: turn.Session.CoachID,
 		AgentID: r.AgentID, Message: r.Message, MessageID: turn.Message.ID, SkipSave: true,
+		Ahead: &prompt.Ahead{Embedding: e, Generation: turn.Session.Generation},
 	}
 }
 

@@ -77,8 +77,7 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 	prompts := invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction)
 	return chat.New(chat.Deps{
 		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
-		Archive: dynamo.NewPromptStore(db),
-		Tokens:  tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
+		Embed: recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Report: function.Report(rt.Log),
 	}), nil
