@@ -18,7 +18,7 @@ const (
 	startOverEmpty       = 3
 	startWaves           = 1
 	turnCalls            = 13
-	turnDepth            = 6
+	turnDepth            = 5
 	callsBehindTurn      = 6
 )
 

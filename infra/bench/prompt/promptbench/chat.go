@@ -42,6 +42,8 @@ type Chat struct {
 	Steps []Step `json:"steps"`
 	// Followers are the calls behind the turns.
 	Followers []Follower `json:"followers"`
+	// FirstToken is the time to the first token.
+	FirstToken FirstToken `json:"firstToken"`
 }
 
 // Step is one call of a turn.
@@ -79,9 +81,9 @@ const (
 
 // measureChat plays turns of one session on the local stack, whose functions reach their services over links.
 func measureChat(
-	ctx context.Context, endpoint, table string, turns int, progress func(string),
+	ctx context.Context, endpoint, table string, turns int, atFirst Latencies, progress func(string),
 ) (c Chat, err error) {
-	latency := Latencies{DynamoDB: chatLatency, Embedding: chatLatency, Pinecone: chatLatency}
+	latency := Latencies{DynamoDB: chatLatency, Embedding: chatLatency, Pinecone: chatLatency, Model: modelLatency}
 	services, err := startServices(ctx, endpoint, table, latency)
 	if err != nil {
 		return c, err
@@ -93,42 +95,47 @@ func measureChat(
 	if err != nil {
 		return c, err
 	}
-	running, err := services.startStack(ctx)
+	running, err := services.startStack(ctx, atFirst)
 	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, running.Stop()) }()
+	session, err := services.openSession(ctx, running, h.user)
+	if err != nil {
+		return c, err
+	}
+	services.instant.Store(false)
 	progress("playing turns of a chat")
-	played, err := services.play(ctx, running, h.user, turns)
+	played, err := session.play(ctx, 0, turns+1)
 	if err != nil {
 		return c, err
 	}
 	c = countCalls(played[0], played[1:])
+	progress("measuring the time to the first token")
+	services.first.Store(true)
+	if played, err = session.play(ctx, turns+1, turns); err != nil {
+		return c, err
+	}
+	c.FirstToken = firstToken(played, atFirst)
 	instances := running.Info().Instances
 	c.Instances = min(instances[summarizeFunction], instances[rememberFunction])
 	return c, nil
 }
 
-// play plays a session's first turn and then that many more.
-func (s *services) play(
-	ctx context.Context, running *stack.Stack, user conversation.UserID, turns int,
-) ([]turn, error) {
-	session, err := s.openSession(ctx, running, user)
-	if err != nil {
-		return nil, err
-	}
-	s.instant.Store(false)
-	played := make([]turn, turns+1)
-	for n := range played {
-		if played[n], err = session.turn(ctx, n); err != nil {
-			return nil, fmt.Errorf("play turn %d: %w", n, err)
+// play plays turns of the session, beginning with the turn of a number.
+func (c *chatSession) play(ctx context.Context, from, turns int) ([]turn, error) {
+	played := make([]turn, turns)
+	for i := range played {
+		var err error
+		if played[i], err = c.turn(ctx, from+i); err != nil {
+			return nil, fmt.Errorf("play turn %d: %w", from+i, err)
 		}
 	}
 	return played, nil
 }
 
 // startStack starts the stack on these services. Its sweep never runs: it comes by the clock, not by turns.
-func (s *services) startStack(ctx context.Context) (*stack.Stack, error) {
+func (s *services) startStack(ctx context.Context, atFirst Latencies) (*stack.Stack, error) {
 	cfg, err := stack.Parse(map[string]string{
 		"PORT": "0", "TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": s.endpoint, "PINECONE_INDEX_HOST": s.indexHost,
 		"OPENAI_BASE_URL": s.modelURL, "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(dimensions), "KEEP_PROMPT_TEXT": "false",
@@ -140,10 +147,10 @@ func (s *services) startStack(ctx context.Context) (*stack.Stack, error) {
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New),
 		"migrate":         stack.Of(migratefn.New),
-		coachFunction:     s.linked(coachFunction, stack.Of(coachfn.New)),
-		promptFunction:    s.linked(promptFunction, stack.Of(promptfn.New)),
-		summarizeFunction: s.linked(summarizeFunction, stack.Of(summarizefn.New)),
-		rememberFunction:  s.linked(rememberFunction, stack.Of(rememberfn.New)),
+		coachFunction:     s.linked(coachFunction, atFirst, stack.Of(coachfn.New)),
+		promptFunction:    s.linked(promptFunction, atFirst, stack.Of(promptfn.New)),
+		summarizeFunction: s.linked(summarizeFunction, atFirst, stack.Of(summarizefn.New)),
+		rememberFunction:  s.linked(rememberFunction, atFirst, stack.Of(rememberfn.New)),
 	}
 	return stack.Start(ctx, cfg)
 }
@@ -184,28 +191,39 @@ func (c *chatSession) settle(ctx context.Context) error {
 	return nil
 }
 
-// turn is the remote calls of one turn.
-type turn []call
+// turn is the remote calls of one turn, and the time from its request to the first token.
+type turn struct {
+	calls
+	first time.Duration
+}
+
+type calls []call
 
 // turn sends a message, reads the answer to its end, and waits for what follows.
 func (c *chatSession) turn(ctx context.Context, n int) (turn, error) {
 	c.drain()
+	var t turn
 	var last client.Event
+	began := time.Now()
 	message := map[string]any{"sessionId": c.id, "message": sampleText(n)}
 	err := c.api.Chat(ctx, message, func(e client.Event) error {
+		if e.Name == "token" && t.first == 0 {
+			t.first = time.Since(began)
+		}
 		last = e
 		return nil
 	}, client.Key("turn-"+strconv.Itoa(n)))
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	if last.Name != "done" {
-		return nil, fmt.Errorf("the answer ends with %q: %s", last.Name, last.Data)
+		return t, fmt.Errorf("the answer ends with %q: %s", last.Name, last.Data)
 	}
 	if err := c.settle(ctx); err != nil {
-		return nil, err
+		return t, err
 	}
-	return c.drain(), nil
+	t.calls = c.drain()
+	return t, nil
 }
 
 // countCalls counts the calls of a session's turns.
@@ -236,18 +254,18 @@ func countCalls(first turn, turns []turn) Chat {
 }
 
 // steps returns the calls until the answer was done.
-func (t turn) steps() []call { return slices.DeleteFunc(slices.Clone(t), call.follows) }
+func (all calls) steps() []call { return slices.DeleteFunc(slices.Clone(all), call.follows) }
 
 // followers returns the calls behind the answer.
-func (t turn) followers() []call {
-	return slices.DeleteFunc(slices.Clone(t), func(c call) bool { return !c.follows() })
+func (all calls) followers() []call {
+	return slices.DeleteFunc(slices.Clone(all), func(c call) bool { return !c.follows() })
 }
 
 func (c call) follows() bool { return c.function != coachFunction && c.function != promptFunction }
 
 // depth returns the depth of the call that brings the first token: the coach function's last call of the chat model.
-func (t turn) depth() (deep int) {
-	for _, s := range stepsOf(t.steps()) {
+func (all calls) depth() (deep int) {
+	for _, s := range stepsOf(all.steps()) {
 		if s.Function == coachFunction && asksModel(s.Call) {
 			deep = s.Depth
 		}

@@ -29,11 +29,16 @@ type Latencies struct {
 	DynamoDB  time.Duration `json:"dynamodbNs"`
 	Embedding time.Duration `json:"embeddingNs"`
 	Pinecone  time.Duration `json:"pineconeNs"`
+	// Lambda is what an invocation takes besides the function's own time, Model how long the chat model takes to its
+	// first token.
+	Lambda time.Duration `json:"lambdaNs"`
+	Model  time.Duration `json:"modelNs"`
 }
 
 // Typical are latencies that the services have within one region.
 var Typical = Latencies{
 	DynamoDB: 5 * time.Millisecond, Embedding: 60 * time.Millisecond, Pinecone: 30 * time.Millisecond,
+	Lambda: 10 * time.Millisecond, Model: 300 * time.Millisecond,
 }
 
 // link is the connection to one service. It holds each answer back until the service's latency has passed since the
@@ -41,6 +46,9 @@ var Typical = Latencies{
 type link struct {
 	*callLog
 	latency time.Duration
+	// atFirst replaces latency while first is true: while the time to the first token is measured.
+	atFirst time.Duration
+	first   *atomic.Bool
 	// instant, while it is true, holds no answer back.
 	instant *atomic.Bool
 	// function and service name the link's ends where there are several links.
@@ -54,9 +62,16 @@ func (l link) finish(began time.Time, name string) {
 }
 
 func (l link) wait(began time.Time) {
-	if !l.instant.Load() {
-		time.Sleep(time.Until(began.Add(l.latency)))
+	if latency := l.current(); !l.instant.Load() {
+		time.Sleep(time.Until(began.Add(latency)))
 	}
+}
+
+func (l link) current() time.Duration {
+	if l.first.Load() {
+		return l.atFirst
+	}
+	return l.latency
 }
 
 // transport is a link over HTTP. It reads an answer to its end before it returns it, so that the time to decode it is
@@ -69,6 +84,9 @@ type transport struct {
 // RoundTrip makes the request and records it.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := time.Now()
+	if t.service == toLambda {
+		t.wait(began) // before the function begins
+	}
 	response, err := t.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -147,22 +165,23 @@ const (
 )
 
 // linked returns a constructor of a function that reaches each of its services through a link of its own, which records
-// the function's calls. The link ends in a proxy, so that the function's clients are as in production.
-func (s *services) linked(name string, build stack.Constructor) stack.Constructor {
+// the function's calls. The link ends in a proxy, so that the function's clients are as in production. The latencies
+// are the services' own, and atFirst while the time to the first token is measured.
+func (s *services) linked(name string, atFirst Latencies, build stack.Constructor) stack.Constructor {
 	return func(ctx context.Context, cfg config.Config, rt function.Runtime) (any, error) {
 		for _, to := range []struct {
-			service string
-			latency time.Duration
-			address *string
+			service          string
+			latency, atFirst time.Duration
+			address          *string
 		}{
-			{toDynamoDB, s.latency.DynamoDB, &cfg.DynamoDBEndpoint},
-			{toOpenAI, modelLatency, &cfg.OpenAI.BaseURL},
-			{toOpenAI, s.latency.Embedding, &cfg.OpenAI.EmbeddingBaseURL},
-			{toPinecone, s.latency.Pinecone, &cfg.Pinecone.IndexHost},
-			{toLambda, 0, &cfg.LambdaEndpoint}, // the invoked function has latencies of its own
+			{toDynamoDB, s.latency.DynamoDB, atFirst.DynamoDB, &cfg.DynamoDBEndpoint},
+			{toOpenAI, s.latency.Model, atFirst.Model, &cfg.OpenAI.BaseURL},
+			{toOpenAI, s.latency.Embedding, atFirst.Embedding, &cfg.OpenAI.EmbeddingBaseURL},
+			{toPinecone, s.latency.Pinecone, atFirst.Pinecone, &cfg.Pinecone.IndexHost},
+			{toLambda, s.latency.Lambda, atFirst.Lambda, &cfg.LambdaEndpoint},
 		} {
 			l := s.link(to.latency)
-			l.function, l.service = name, to.service
+			l.function, l.service, l.atFirst = name, to.service, to.atFirst
 			address, err := s.serveProxy(ctx, l, *to.address)
 			if err != nil {
 				return nil, err

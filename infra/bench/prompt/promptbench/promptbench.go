@@ -62,7 +62,7 @@ func Run(ctx context.Context, endpoint, table string, s Settings, progress func(
 		}
 	}
 	if s.Turns > 0 {
-		if r.Chat, err = measureChat(ctx, endpoint, table+"-chat", s.Turns, progress); err != nil {
+		if r.Chat, err = measureChat(ctx, endpoint, table+"-chat", s.Turns, s.Latency, progress); err != nil {
 			return r, err
 		}
 	}

@@ -22,7 +22,8 @@ func newTable(title string, header ...string) titledTable {
 func (r Result) tables() []titledTable {
 	tables := []titledTable{r.wallTable(), r.cpuTable(), r.memoryTable(), r.growthTable()}
 	if r.Chat.Turns > 0 {
-		tables = append(tables, r.Chat.serviceTable(), r.Chat.stepTable(), r.Chat.followerTable())
+		tables = append(tables, r.Chat.serviceTable(), r.Chat.stepTable(), r.Chat.followerTable(),
+			r.Chat.firstTokenTable())
 	}
 	if len(r.Starts.Functions) > 0 {
 		tables = append(tables, r.Starts.table())
@@ -106,6 +107,14 @@ func (c Chat) followerTable() titledTable {
 	return t
 }
 
+func (c Chat) firstTokenTable() titledTable {
+	f := c.FirstToken
+	t := newTable("The time to a turn's first token over the model's own",
+		"turns", "critical path, ms", "time, ms", "ratio p50", "ratio p99")
+	t.Add(strconv.Itoa(c.Turns), ms(f.Critical), ms(f.Median), ratio(f.RatioMedian), ratio(f.RatioP99))
+	return t
+}
+
 func (s Starts) table() titledTable {
 	t := newTable("From the start of a function's process to its first request for an invocation",
 		"function", "binary, KB", "median, ms", "least, ms", "over the empty one", "remote calls", "deep")
@@ -146,7 +155,7 @@ func (r Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Prompts\n\nMeasured on %s by `make bench-prompt`: %s; DynamoDB Local, the local Pinecone and the "+
 		"offline model; %d repeats, %d starts.\n\n", r.Date, r.Machine, r.Settings.Repeats, r.Settings.Starts)
-	fmt.Fprintf(&b, explanation, l.DynamoDB, l.Embedding, l.Pinecone, chatLatency, modelLatency)
+	fmt.Fprintf(&b, explanation, l.DynamoDB, l.Embedding, l.Pinecone, l.Lambda, l.Model, chatLatency, modelLatency)
 	for _, t := range r.tables() {
 		fmt.Fprintf(&b, "\n**%s**\n\n%s", t.title, t.Markdown())
 	}
@@ -155,7 +164,7 @@ func (r Result) Markdown() string {
 
 const explanation = `Every bar is a count or a ratio to a floor of the same run.
 Times in milliseconds depend on the machine and are no bar. No service answers before its latency has passed:
-DynamoDB %s, the embedding %s, Pinecone %s. The user of the first three tables has 480 messages of about 250 characters
+DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat model %s. The user of the first three tables has 480 messages of about 250 characters
 today. Prompts are built as in a chat, where the coach function saves the manifest while the model generates.
 
 - **Critical path**: the slowest chain of remote calls of the same prompt, from each request's first byte to its
@@ -179,6 +188,10 @@ today. Prompts are built as in a chat, where the coach function saves the manife
   message before the answer is there: the model takes %s. Each of them has several instances, which share nothing and
   get their batches in turn. The functions are warm. A session's first turn counts for
   itself: the coach function reads the session's record before it. The sweep is left out: it comes by the clock.
+- **The time to the first token** is from the request of the same chat to its first event with text, without the chat
+  model's own time. Its floor is the critical path: the slowest chain of the coach function's calls before it invokes the
+  prompt function, the invocation, and the slowest chain of the prompt function's calls. The local gateway, both
+  functions and the encoding of everything between them run on this machine's cores beside the local services.
 - **Starts** are those of the binaries that Lambda gets, built for this machine. Their floor is **an empty function**
   with clients of DynamoDB, Pinecone and OpenAI. The **vocabulary** is what the same empty function takes longer when
   it builds the tokenizer's vocabulary; only prompt does so at start. Secrets are in the environment, so the one call

@@ -38,9 +38,9 @@ const dimensions = 32
 // services are what prompts are built from, each behind a link.
 type services struct {
 	*callLog
-	// instant makes every link answer at once.
-	instant *atomic.Bool
-	client  *dynamodb.Client
+	// instant makes every link answer at once, first makes those of the functions answer as atFirst says.
+	instant, first *atomic.Bool
+	client         *dynamodb.Client
 	// meter counts the client's calls; every write goes through it.
 	meter    *meter.Meter
 	endpoint string
@@ -60,7 +60,8 @@ type services struct {
 // startServices starts the local services and creates the table on the DynamoDB engine at the endpoint.
 func startServices(ctx context.Context, endpoint, table string, l Latencies) (*services, error) {
 	s := &services{
-		callLog: &callLog{}, instant: &atomic.Bool{}, endpoint: endpoint, table: table, latency: l, tokens: token.New(),
+		callLog: &callLog{}, instant: &atomic.Bool{}, first: &atomic.Bool{}, endpoint: endpoint, table: table, latency: l,
+		tokens: token.New(),
 	}
 	s.client = s.dynamoClient(s.transport(l.DynamoDB))
 	s.instant.Store(true)
@@ -109,7 +110,7 @@ func (s *services) dynamoClient(t http.RoundTripper, options ...func(*dynamodb.O
 }
 
 func (s *services) link(latency time.Duration) link {
-	return link{callLog: s.callLog, latency: latency, instant: s.instant}
+	return link{callLog: s.callLog, latency: latency, atFirst: latency, first: s.first, instant: s.instant}
 }
 
 // transport keeps as many idle connections as a function does.

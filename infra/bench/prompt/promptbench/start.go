@@ -176,7 +176,7 @@ func newRuntimeAPI(ctx context.Context) (*runtimeAPI, error) {
 		return nil, err
 	}
 	a := &runtimeAPI{
-		link:    link{callLog: &callLog{}, latency: chatLatency, instant: &atomic.Bool{}},
+		link:    link{callLog: &callLog{}, latency: chatLatency, first: &atomic.Bool{}, instant: &atomic.Bool{}},
 		address: listener.Addr().String(), ready: make(chan error, 1), served: make(chan error, 1),
 	}
 	a.instant.Store(true)
