@@ -32,7 +32,8 @@ func TestDenseCrossesAsText(t *testing.T) {
 func TestDenseRefusesWhatIsNoVector(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"no base64": `"?"`, "half a value": `"AAA="`, "not a number": `"AADAfw=="`, "infinite": `"AACAfw=="`, "numbers": `[1]`,
+		"no base64": `"?"`, "half a value": `"AAA="`, "not a number": `"AADAfw=="`, "infinite": `"AACAfw=="`,
+		"numbers": `[1]`,
 	} {
 		var got vector.Dense
 		if err := json.Unmarshal([]byte(text), &got); err == nil {
