@@ -43,7 +43,8 @@ func TestTheSearchHasTheTimeThatItsEmbeddingLeft(t *testing.T) {
 		d := w.deps(now)
 		d.Deadlines.Search = 1500 * time.Millisecond
 		for took, want := range map[time.Duration]time.Duration{
-			0: 1500 * time.Millisecond, time.Second: 500 * time.Millisecond, 2 * time.Second: 0, -time.Hour: 1500 * time.Millisecond,
+			0: 1500 * time.Millisecond, time.Second: 500 * time.Millisecond, 2 * time.Second: 0,
+			-time.Hour: 1500 * time.Millisecond,
 		} {
 			r.Ahead = &prompt.Ahead{Embedding: &recall.Embedding{Took: took}}
 			began := time.Now()

@@ -6,8 +6,8 @@ import (
 	"github.com/throughline/throughline/infra/bench/report"
 )
 
-// FirstToken is the time from a turn's request to its first token, without the time that the chat model takes to it. Its
-// floor is the critical path of the remote calls before the model's. The times are medians.
+// FirstToken is the time from a turn's request to its first token, without the time that the chat model takes to it.
+// Its floor is the critical path of the remote calls before the model's. The times are medians.
 type FirstToken struct {
 	Critical time.Duration `json:"criticalNs"`
 	Median   time.Duration `json:"medianNs"`

@@ -164,7 +164,8 @@ func (r Result) Markdown() string {
 
 const explanation = `Every bar is a count or a ratio to a floor of the same run.
 Times in milliseconds depend on the machine and are no bar. No service answers before its latency has passed:
-DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat model %s. The user of the first three tables has 480 messages of about 250 characters
+DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat model %s.
+The user of the first three tables has 480 messages of about 250 characters
 today. Prompts are built as in a chat, where the coach function saves the manifest while the model generates.
 
 - **Critical path**: the slowest chain of remote calls of the same prompt, from each request's first byte to its
@@ -189,8 +190,8 @@ today. Prompts are built as in a chat, where the coach function saves the manife
   get their batches in turn. The functions are warm. A session's first turn counts for
   itself: the coach function reads the session's record before it. The sweep is left out: it comes by the clock.
 - **The time to the first token** is from the request of the same chat to its first event with text, without the chat
-  model's own time. Its floor is the critical path: the slowest chain of the coach function's calls before it invokes the
-  prompt function, the invocation, and the slowest chain of the prompt function's calls. The local gateway, both
+  model's own time. Its floor is the critical path: the slowest chain of the coach function's calls before it invokes
+  the prompt function, the invocation, and the slowest chain of the prompt function's calls. The local gateway, both
   functions and the encoding of everything between them run on this machine's cores beside the local services.
 - **Starts** are those of the binaries that Lambda gets, built for this machine. Their floor is **an empty function**
   with clients of DynamoDB, Pinecone and OpenAI. The **vocabulary** is what the same empty function takes longer when
