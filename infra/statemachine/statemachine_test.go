@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +18,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/infra/statemachine"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
@@ -120,6 +123,33 @@ func execute(t *testing.T, engine *statemachine.Engine, input any) statemachine.
 		t.Fatal(err)
 	}
 	return got
+}
+
+// TestSubstitutions compares the names that the definition leaves open with those that the template gives it.
+func TestSubstitutions(t *testing.T) {
+	t.Parallel()
+	tpl, err := template.Parse(throughline.Template, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var machine struct {
+		DefinitionURI           string `json:"DefinitionUri"`
+		DefinitionSubstitutions map[string]string
+	}
+	if err := json.Unmarshal(tpl.Resources["MigrateSegments"].Properties, &machine); err != nil {
+		t.Fatal(err)
+	}
+	if machine.DefinitionURI != "infra/statemachine/segments.asl.json" {
+		t.Errorf("the template's definition is %s", machine.DefinitionURI)
+	}
+	open := map[string]bool{}
+	for _, found := range regexp.MustCompile(`\$\{(.*?)\}`).FindAllSubmatch(statemachine.Segments, -1) {
+		open[string(found[1])] = true
+	}
+	want, got := slices.Sorted(maps.Keys(open)), slices.Sorted(maps.Keys(machine.DefinitionSubstitutions))
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		t.Errorf("the names in the definition and in the template (-definition +template)\n%s", diff)
+	}
 }
 
 // TestSegments executes the definition. One engine does it all, because it takes seconds to start.
