@@ -27,6 +27,10 @@ type mover struct {
 	byJob bool
 	// outgrown says that the array has no room for another message.
 	outgrown bool
+	// last are copies that are not written yet. They go with the transaction of the step.
+	last []item
+	// separate says that such a transaction has failed: the copies then have one of their own, which shows what is wrong.
+	separate bool
 	backoff  *backoff
 	work     migration.Work
 }
@@ -62,20 +66,27 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 			return err
 		}
 		t.check(generationKey(m.user), isGeneration(session.Generation))
+		copies := m.addLast(t, session)
 		failures, err := m.commit(ctx, t)
 		switch {
+		case copies > 0 && (failures != nil || isTooLarge(err)):
+			m.separate = true
+			continue
 		case isTooLarge(err) && session.Placement == conversation.Embedded && !m.outgrown:
 			to, m.outgrown = conversation.Shared, true // the array leaves no room for what dual adds to the record
+			continue
 		case isTooLarge(err):
 			return errTooLarge
 		case err != nil:
 			return err
-		case failures == nil && isLast:
-			return nil
 		case failures != nil:
 			if err := m.backoff.afterConflict(ctx); err != nil {
 				return failed(opMove, err)
 			}
+			continue
+		}
+		if m.work.Messages += copies; isLast {
+			return nil
 		}
 	}
 }
@@ -84,7 +95,11 @@ func (m *mover) commit(ctx context.Context, t *transaction) (*conditionFailures,
 	before := m.backoff.throttles
 	failures, err := m.db.commit(ctx, opMove, t, m.backoff)
 	m.work.Throttles += m.backoff.throttles - before
-	m.work.Writes += len(t.items)
+	for _, i := range t.items {
+		if i.ConditionCheck == nil {
+			m.work.Writes++
+		}
+	}
 	return failures, err
 }
 

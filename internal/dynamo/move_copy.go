@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// DynamoDB's limits of a transaction are 100 records and 4 MB. One place is for a condition.
-	maxCopies    = 99
+	// DynamoDB's limits of a transaction are 100 records and 4 MB. Three places are for the session, its parked array and
+	// the condition on the user's generation.
+	maxCopies    = 97
 	maxCopyBytes = 3 << 20
 )
 
@@ -94,44 +95,63 @@ func (m *mover) deleteCopies(ctx context.Context, s conversation.Session, gone [
 	return nil
 }
 
-// writeCopies writes messages on condition that the user has not been erased, and that no other session has a message
-// of the same id.
+// writeCopies writes messages. The last ones, as many as one transaction takes, are left in m.last, so that a session
+// of few messages moves in one transaction.
 func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted map[key]item) error {
-	sk, _ := sessionSK(s.Context, s.ID)
-	free := notExists().Or(field(attrSourceID).Equal(value(stringAttr(sourceID(m.user, sk)))))
-	t, bytes := m.db.transaction(), 0
-	write := func() error {
-		if len(t.items) == 0 {
-			return nil
-		}
-		generationPlace := t.check(generationKey(m.user), isGeneration(s.Generation))
-		failures, err := m.commit(ctx, t)
-		if isTooLarge(err) {
-			return migration.Unmovable("a message fits no record of 400 KB")
-		}
-		if err != nil {
-			return err
-		}
-		if failures != nil {
-			if _, erased := failures.existing(generationPlace); erased {
-				return fault.Missing("session")
-			}
-			return migration.Unmovable("another session has a message of the same id")
-		}
-		m.work.Messages += len(t.items) - 1
-		t, bytes = m.db.transaction(), 0
-		return nil
-	}
+	bytes := 0
 	for _, it := range wanted {
 		size := it.size()
-		if len(t.items) == maxCopies || bytes+size > maxCopyBytes {
-			if err := write(); err != nil {
+		if len(m.last) == maxCopies || bytes+size > maxCopyBytes {
+			if err := m.writeLast(ctx, s); err != nil {
 				return err
 			}
+			bytes = 0
 		}
-		t.put(it, free)
+		m.last = append(m.last, it)
 		bytes += size
 		m.work.Bytes += size
 	}
-	return write()
+	if m.separate {
+		return m.writeLast(ctx, s)
+	}
+	return nil
+}
+
+// writeLast writes the messages in m.last in a transaction of their own, on condition that the user has not been
+// erased.
+func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
+	t := m.db.transaction()
+	copies := m.addLast(t, s)
+	if copies == 0 {
+		return nil
+	}
+	generationPlace := t.check(generationKey(m.user), isGeneration(s.Generation))
+	failures, err := m.commit(ctx, t)
+	if isTooLarge(err) {
+		return migration.Unmovable("a message fits no record of 400 KB")
+	}
+	if err != nil {
+		return err
+	}
+	if failures != nil {
+		if _, erased := failures.existing(generationPlace); erased {
+			return fault.Missing("session")
+		}
+		return migration.Unmovable("another session has a message of the same id")
+	}
+	m.work.Messages += copies
+	return nil
+}
+
+// addLast adds the messages in m.last to a transaction, on condition that no other session has a message of the same
+// id, and returns how many they are.
+func (m *mover) addLast(t *transaction, s conversation.Session) int {
+	sk, _ := sessionSK(s.Context, s.ID)
+	free := notExists().Or(field(attrSourceID).Equal(value(stringAttr(sourceID(m.user, sk)))))
+	n := len(m.last)
+	for _, it := range m.last {
+		t.put(it, free)
+	}
+	m.last = nil
+	return n
 }
