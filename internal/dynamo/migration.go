@@ -34,15 +34,6 @@ func NewMigrationStore(db *DB, client ScanAPI) *MigrationStore {
 	return &MigrationStore{NewStageStore(db), client}
 }
 
-// Items returns DynamoDB's count of the table's records, which is up to six hours old.
-func (s *MigrationStore) Items(ctx context.Context) (int, error) {
-	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(s.db.table)})
-	if err != nil {
-		return 0, failed("count records", err)
-	}
-	return int(aws.ToInt64(out.Table.ItemCount)), nil
-}
-
 // Scan reads a part of a segment, consistently: sessions of all placements, or for a cleanup the parked arrays.
 func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment migration.Segment, after string,
 ) (migration.Page, error) {
@@ -55,6 +46,7 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 		TableName: aws.String(s.db.table), ConsistentRead: aws.Bool(true), FilterExpression: e.Filter(),
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		Segment: aws.Int32(int32(segment.Number)), TotalSegments: aws.Int32(int32(segment.Total)),
+		ReturnConsumedCapacity: byIndex,
 	}
 	if after != "" {
 		k, err := parsePosition(after)
@@ -67,7 +59,10 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 	if err != nil {
 		return migration.Page{}, failed(op, err)
 	}
-	page := migration.Page{Items: int(out.ScannedCount)}
+	page := migration.Page{Items: int(out.ScannedCount), Units: migration.Units{}}
+	for _, r := range consumed(out.ConsumedCapacity) {
+		page.Units.Add(unitsOf(false, r))
+	}
 	for _, it := range out.Items {
 		page.Records = append(page.Records, recordOf(it))
 	}
@@ -174,31 +169,34 @@ func (s *MigrationStore) Runs(ctx context.Context, a migration.Action) ([]migrat
 
 // Do carries out an action for one record.
 func (s *MigrationStore) Do(ctx context.Context, a migration.Action, r migration.Record, to conversation.Placement,
-) (migration.Work, error) {
+) (work migration.Work, err error) {
+	db, meter := metered(s.db)
 	switch a {
 	case migration.Verify:
-		v := verifier{s.db, r.User, r.SessionID}
-		n, err := v.verify(ctx)
-		return migration.Work{Messages: n}, err
+		v := verifier{db, r.User, r.SessionID}
+		work.Messages, err = v.verify(ctx)
 	case migration.Index:
-		return s.makeDue(ctx, r)
+		work, err = makeDue(ctx, db, r)
 	case migration.Cleanup:
-		k := key{partition(r.User), r.Key}
-		err := s.db.deleteItem(ctx, k, exists())
-		return migration.Work{Writes: 1}, failed("delete parked array", ignoreConditionFailed(err))
+		work.Writes = 1
+		err = db.deleteItem(ctx, key{partition(r.User), r.Key}, exists())
+		err = failed("delete parked array", ignoreConditionFailed(err))
+	default:
+		m := &mover{db: db, user: r.User, id: r.SessionID, byJob: true, backoff: db.backoff()}
+		err = m.move(ctx, to)
+		work = m.work
 	}
-	m := &mover{db: s.db, user: r.User, id: r.SessionID, byJob: true, backoff: s.db.backoff()}
-	err := m.move(ctx, to)
-	return m.work, err
+	work.Units = meter.used
+	return work, err
 }
 
 // makeDue lets the sweep work on a session that the job has moved.
-func (s *MigrationStore) makeDue(ctx context.Context, r migration.Record) (migration.Work, error) {
+func makeDue(ctx context.Context, db *DB, r migration.Record) (migration.Work, error) {
 	k := key{partition(r.User), r.Key}
-	u := setDueIfNone(expression.Remove(field(attrOrigin)), k, s.db.now())
+	u := setDueIfNone(expression.Remove(field(attrOrigin)), k, db.now())
 	cond := field(attrPlacement).In(value(stringAttr(string(conversation.Dual))),
 		value(stringAttr(string(conversation.Shared))))
-	_, err := s.db.updateItem(ctx, k, u, cond)
+	_, err := db.updateItem(ctx, k, u, cond)
 	if _, moved := conditionFailed(err); moved {
 		return migration.Work{}, nil
 	}

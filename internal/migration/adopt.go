@@ -25,6 +25,8 @@ type Work struct {
 	Messages, Bytes, Writes int
 	// Throttles counts the calls that the table throttled. Calls without an answer do not count.
 	Throttles int
+	// Units are the capacity units that all calls took.
+	Units Units
 }
 
 // Entry is a place of an array: an entry that is there, by its index, or a message to encode.

@@ -111,6 +111,9 @@ type Progress struct {
 	PerSecond  float64 `json:"messagesPerSecond"`
 	Percent    float64 `json:"percent"`
 	SecondLeft float64 `json:"secondsLeft"`
+	// WriteUnits and ReadUnits are the capacity units that were taken.
+	WriteUnits float64 `json:"writeUnits"`
+	ReadUnits  float64 `json:"readUnits"`
 }
 
 // Mismatch is a session that cannot be migrated or differs.
@@ -142,7 +145,7 @@ func (s *Service) Status(ctx context.Context) (Answer, error) {
 		all = append(all, runs...)
 	}
 	var sum Counts
-	items, err := s.Table.Items(ctx)
+	table, err := s.Table.Describe(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -158,12 +161,12 @@ func (s *Service) Status(ctx context.Context) (Answer, error) {
 		sum.add(run.Counts)
 		out.Done = out.Done && run.Done
 		if done++; !run.Done {
-			slowest = max(slowest, progressOf(run, items).SecondLeft)
+			slowest = max(slowest, progressOf(run, table.Items).SecondLeft)
 		}
 	}
 	out.Done = out.Done && done == last.Total
 	last.Counts, last.Done, last.Total = sum, out.Done, 1
-	out.Progress = progressOf(last, items)
+	out.Progress = progressOf(last, table.Items)
 	out.Progress.SecondLeft = slowest
 	return out, nil
 }
@@ -208,25 +211,21 @@ func answerOf(s State) Answer {
 }
 
 // answer returns what a run has come to.
-func (s *Service) answer(ctx context.Context, state State, w *worker) (Answer, error) {
-	items, err := s.Table.Items(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
+func (w *worker) answer(state State) Answer {
 	run := w.run
 	out := answerOf(state)
 	out.Segments = append(out.Segments, RunInfo{
 		run.Action, run.Segment, run.Done, run.Counts, conversation.FormatTime(run.UpdatedAt),
 	})
 	out.Mismatches = append(out.Mismatches, w.mismatches...)
-	out.Progress, out.Done = progressOf(run, items), run.Done
+	out.Progress, out.Done = progressOf(run, w.items), run.Done
 	if run.DryRun {
-		out.Forecast = forecast(run.Counts, w.pace.limit*float64(run.Total))
+		out.Forecast = forecast(run.Counts, w.pace)
 	}
 	if !run.Done {
 		out.Checkpoint = run.checkpoint()
 	}
-	return out, nil
+	return out
 }
 
 // progressOf returns the progress of a run in a table of that many records. The percentage is of the records when the
@@ -235,7 +234,7 @@ func progressOf(r Run, items int) Progress {
 	c := r.Counts
 	p := Progress{
 		Action: r.Action, Items: c.Items, Sessions: c.Sessions, Changed: c.Changed, Messages: c.Messages,
-		Problems: c.Problems, PerSecond: perSecond(c.Messages, c.Took),
+		Problems: c.Problems, PerSecond: perSecond(c.Messages, c.Took), WriteUnits: c.WriteUnits, ReadUnits: c.ReadUnits,
 	}
 	if share := float64(items) / float64(max(1, r.Total)); share > 0 {
 		p.Percent = min(99, 100*float64(c.Items)/share)

@@ -14,7 +14,7 @@ type Forecast struct {
 	Items      int     `json:"items"`
 	WriteUnits float64 `json:"writeUnits"`
 	ReadUnits  float64 `json:"readUnits"`
-	// Seconds is at the rate limit, or else at assumedRate messages a second, in all segments together.
+	// Seconds is at the segment's rate limit, or else at assumedRate, and within its part of the table's capacity.
 	Seconds float64 `json:"seconds"`
 	USD     float64 `json:"usd"`
 }
@@ -50,25 +50,25 @@ func forecastOf(r Record, to conversation.Placement) Counts {
 	return c
 }
 
-// pageUnits is what a consistent scan of a page costs, as far as its sessions tell.
-func pageUnits(p Page) int {
-	bytes := 0
-	for _, r := range p.Records {
-		bytes += r.Bytes
-	}
-	return units(bytes, readUnit)
-}
-
 func units(bytes, block int) int { return max(1, (bytes+block-1)/block) }
 
-// forecast returns the forecast of a dry run, at a rate in all segments together.
-func forecast(c Counts, rate float64) *Forecast {
+// tableWrites is the part of a backfill's write units that the table itself takes: a transaction writes a message there
+// at twice the price, and once into its index.
+const tableWrites = 2.0 / 3
+
+// forecast returns the forecast of a dry run of one segment.
+func forecast(c Counts, p *pace) *Forecast {
+	rate := p.limit
 	if rate == 0 {
 		rate = assumedRate
+	}
+	seconds := float64(c.Messages) / rate
+	if l, known := p.capacity[Kind{Write: true}]; known {
+		seconds = max(seconds, l.total(c.WriteUnits*tableWrites))
 	}
 	cents := 100 * (c.WriteUnits*USDPerMillionWrites + c.ReadUnits*USDPerMillionReads) / 1e6
 	return &Forecast{
 		Sessions: c.Changed, Messages: c.Messages, Items: c.Writes, WriteUnits: c.WriteUnits, ReadUnits: c.ReadUnits,
-		Seconds: math.Ceil(float64(c.Messages) / rate), USD: math.Ceil(cents) / 100,
+		Seconds: math.Ceil(seconds), USD: math.Ceil(cents) / 100,
 	}
 }

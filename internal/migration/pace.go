@@ -2,48 +2,76 @@ package migration
 
 import "time"
 
-// pace is how fast a run works: at most limit messages a second, and less after throttles. A session or record without
-// messages counts as one.
+// pace is how fast a run works: at most limit messages a second, within its part of the table's capacity, and more
+// slowly after throttles. A session or record without messages counts as one.
 type pace struct {
 	limit float64 // 0 for none
 	rate  float64 // 0 for as fast as it goes
+	// capacity is the run's part of the table's.
+	capacity Capacity
+	// worked is how long the run has been at work, its waits included.
+	worked time.Duration
+	// most is how many records are worked on at once.
+	most int
 }
-
-func newPace(limit float64) *pace { return &pace{limit: limit, rate: limit} }
 
 const (
 	paceBackoff  = 0.5
 	paceRecovery = 1.2
 	minRate      = 1
+
+	ratePerWorker = 100
 )
 
-// wait returns how long to wait after n messages that took a time. After a throttle the rate is halved; after each part
-// without one it grows again, so that it stays near what the table bears.
-func (p *pace) wait(n, throttles int, took time.Duration) time.Duration {
+// MaxWorkers is how many records of a segment are worked on at once at most.
+const MaxWorkers = 8
+
+func newPace(limit float64, part Capacity) *pace {
+	return &pace{limit: limit, rate: limit, capacity: part, most: MaxWorkers}
+}
+
+// wait returns how long to wait after a part of the work. After a throttle the rate is halved; after each part without
+// one it grows again, so that it stays near what the table bears.
+func (p *pace) wait(done Counts, used Units) time.Duration {
+	n := max(done.Messages, done.Changed)
 	switch {
-	case throttles > 0:
-		rate := float64(n) / max(took.Seconds(), 1e-3)
+	case done.Throttles > 0:
+		rate := float64(n) / max(done.Took.Seconds(), 1e-3)
 		if p.rate > 0 {
 			rate = min(rate, p.rate)
 		}
 		p.rate = max(minRate, rate*paceBackoff)
-	case p.rate > 0:
+	case p.rate > 0 && n > 0:
 		p.rate *= paceRecovery
 	}
 	if p.limit > 0 {
 		p.rate = min(p.rate, p.limit)
 	}
-	if p.rate == 0 {
-		return 0
+	seconds := p.capacity.seconds(used, p.worked)
+	p.setMost(seconds, done.Took)
+	if p.rate > 0 {
+		seconds = max(seconds, float64(n)/p.rate)
 	}
-	return max(0, time.Duration(float64(n)/p.rate*float64(time.Second))-took)
+	wait := max(0, time.Duration(seconds*float64(time.Second))-done.Took)
+	p.worked += done.Took + wait
+	return wait
+}
+
+// setMost makes the parts smaller where the table's capacity makes the run wait for most of its time, so that it takes
+// the units evenly.
+func (p *pace) setMost(seconds float64, took time.Duration) {
+	switch {
+	case seconds > 2*took.Seconds():
+		p.most = max(1, p.most/2)
+	case seconds <= took.Seconds():
+		p.most = min(MaxWorkers, 2*p.most)
+	}
 }
 
 // workers is how many records are worked on at once: fewer where the limit is low, because the wait comes after them.
 func (p *pace) workers() int {
-	const most, perWorker = 8, 100
 	if p.rate == 0 {
-		return most
+		return p.most
 	}
-	return max(1, min(most, int(p.rate/perWorker)))
+	return max(1, min(p.most, int(p.rate/ratePerWorker)))
 }

@@ -58,7 +58,15 @@ type Page struct {
 	Records []Record
 	// Items is how many records were read, those of other kinds included.
 	Items int
+	Units Units
 	After string
+}
+
+// Description is what the database says of the table.
+type Description struct {
+	// Items is how many records the table has, as far as it is known.
+	Items    int
+	Capacity Capacity
 }
 
 // Table is what a run needs of the table. Its methods are safe for concurrent use.
@@ -68,8 +76,7 @@ type Table interface {
 	// Runs returns the runs of an action, as SaveRun stored them.
 	Runs(ctx context.Context, a Action) ([]Run, error)
 	SaveRun(ctx context.Context, r Run) error
-	// Items returns how many records the table has, as far as it is known.
-	Items(ctx context.Context) (int, error)
+	Describe(ctx context.Context) (Description, error)
 	// Scan reads a part of a segment. PositionOf returns where a scan starts that goes on after a record.
 	Scan(ctx context.Context, a Action, s Segment, after string) (Page, error)
 	PositionOf(r Record) string
@@ -106,7 +113,7 @@ type Counts struct {
 	// Problems counts the records that are listed as mismatches.
 	Problems int           `json:"problems"`
 	Took     time.Duration `json:"took"`
-	// WriteUnits and ReadUnits are the forecast of a dry run.
+	// WriteUnits and ReadUnits are the capacity units that were taken, in a dry run those that a backfill would take.
 	WriteUnits float64 `json:"writeUnits,omitempty"`
 	ReadUnits  float64 `json:"readUnits,omitempty"`
 }

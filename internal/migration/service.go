@@ -44,7 +44,12 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	w := &worker{Service: s, state: state, pace: newPace(r.RateLimit), ends: s.end(ctx)}
+	table, err := s.Table.Describe(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	pace := newPace(r.RateLimit, table.Capacity.ofSegment(r.TotalSegments))
+	w := &worker{Service: s, state: state, items: table.Items, pace: pace, ends: s.end(ctx)}
 	if w.run, err = s.resume(ctx, state, a, r); err != nil {
 		return Answer{}, err
 	}
@@ -55,7 +60,7 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return s.answer(ctx, state, w)
+	return w.answer(state), nil
 }
 
 // check returns a Conflict error that says what is missing for an action.
@@ -181,6 +186,7 @@ func (s *Service) complete(ctx context.Context, a Action, segment Segment) (Stat
 type worker struct {
 	*Service
 	state      State
+	items      int // of the table
 	run        Run
 	pace       *pace
 	ends       time.Time
@@ -190,8 +196,12 @@ type worker struct {
 // work goes through the rest of the segment, page by page. Where it stands is stored after each page and at the end.
 func (w *worker) work(ctx context.Context) error {
 	for !w.run.Done {
+		began := w.Now()
 		page, err := w.Table.Scan(ctx, w.run.Action, w.run.Segment, w.run.After)
 		if err != nil {
+			return err
+		}
+		if err := w.rest(ctx, Counts{Took: w.Now().Sub(began)}, page.Units); err != nil {
 			return err
 		}
 		left, err := w.page(ctx, page)
@@ -215,19 +225,15 @@ func (w *worker) save(ctx context.Context) error {
 
 // page works on a page, a few records at once. left is set where the time was over before its end.
 func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
-	w.run.Counts.ReadUnits += float64(pageUnits(page))
 	for records := page.Records; len(records) > 0; {
 		n := min(len(records), w.pace.workers())
 		began := w.Now()
-		done, err := w.some(ctx, records[:n])
+		done, used, err := w.some(ctx, records[:n])
 		if err != nil {
 			return false, err
 		}
-		took := w.Now().Sub(began)
-		wait := w.pace.wait(max(done.Messages, done.Changed), done.Throttles, took)
-		done.Took = took + wait
-		w.run.Counts.add(done)
-		if err := w.Sleep(ctx, wait); err != nil {
+		done.Took = w.Now().Sub(began)
+		if err := w.rest(ctx, done, used); err != nil {
 			return false, err
 		}
 		last := records[n-1]
@@ -241,11 +247,24 @@ func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
 	return w.isOver(), nil
 }
 
+// rest counts a part of the work and waits after it, at most until the run has to hand over.
+func (w *worker) rest(ctx context.Context, done Counts, used Units) error {
+	wait := w.pace.wait(done, used)
+	if !w.ends.IsZero() {
+		wait = min(wait, max(0, w.ends.Sub(w.Now())+1))
+	}
+	done.Took += wait
+	done.ReadUnits += used.total(false)
+	done.WriteUnits += used.total(true)
+	w.run.Counts.add(done)
+	return w.Sleep(ctx, wait)
+}
+
 func (w *worker) isOver() bool { return !w.ends.IsZero() && w.Now().After(w.ends) }
 
 // some works on the records of several users at once. Those of one user follow each other, because every transaction of
 // a move has a condition on the user's generation, and DynamoDB refuses transactions that meet at one record.
-func (w *worker) some(ctx context.Context, records []Record) (Counts, error) {
+func (w *worker) some(ctx context.Context, records []Record) (done Counts, used Units, err error) {
 	results := make([]result, len(records))
 	ofUser := map[conversation.UserID][]int{}
 	for i, r := range records {
@@ -257,9 +276,10 @@ func (w *worker) some(ctx context.Context, records []Record) (Counts, error) {
 			results[i] = w.one(ctx, records[i])
 		}
 	})
-	var done Counts
+	used = Units{}
 	for i, r := range results {
 		done.add(r.counts)
+		used.Add(r.used)
 		if r.reason != "" {
 			done.Problems++
 			m := Mismatch{UserID: records[i].User, SessionID: records[i].SessionID, Reason: r.reason}
@@ -271,15 +291,16 @@ func (w *worker) some(ctx context.Context, records []Record) (Counts, error) {
 	}
 	for i, r := range results {
 		if r.err != nil {
-			return done, fmt.Errorf("%s of %s: %w", w.run.Action, records[i].Key, r.err)
+			return done, used, fmt.Errorf("%s of %s: %w", w.run.Action, records[i].Key, r.err)
 		}
 	}
-	return done, nil
+	return done, used, nil
 }
 
 // result is what the work on one record has come to. reason says what is wrong with the record.
 type result struct {
 	counts Counts
+	used   Units
 	reason string
 	err    error
 }
@@ -298,6 +319,7 @@ func (w *worker) one(ctx context.Context, r Record) result {
 		return out
 	}
 	work, err := w.Table.Do(ctx, w.run.Action, r, to)
+	out.used = work.Units
 	out.counts.add(Counts{Messages: work.Messages, Writes: work.Writes, Throttles: work.Throttles})
 	if work.Writes > 0 {
 		out.counts.Changed = 1

@@ -31,6 +31,9 @@ type fakeTable struct {
 	slept          time.Duration
 	// differs is what verify finds.
 	differs error
+	// capacity is what the table takes, and scanned and written the units that a page and each record take.
+	capacity         migration.Capacity
+	scanned, written migration.Units
 }
 
 var errKilled = errors.New("killed")
@@ -79,11 +82,13 @@ func (f *fakeTable) SaveRun(_ context.Context, r migration.Run) error {
 	return nil
 }
 
-func (f *fakeTable) Items(context.Context) (int, error) { return len(f.records), nil }
+func (f *fakeTable) Describe(context.Context) (migration.Description, error) {
+	return migration.Description{Items: len(f.records), Capacity: f.capacity}, nil
+}
 
 func (f *fakeTable) Scan(_ context.Context, _ migration.Action, s migration.Segment, after string,
 ) (migration.Page, error) {
-	var page migration.Page
+	page := migration.Page{Units: f.scanned}
 	for i, r := range f.records {
 		if i%s.Total != s.Number || r.Key <= after {
 			continue
@@ -109,7 +114,7 @@ func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record
 	if a == migration.Verify {
 		return migration.Work{Messages: r.Messages}, f.differs
 	}
-	work := migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles}
+	work := migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles, Units: f.written}
 	if len(f.done) <= f.throttledUntil {
 		work.Throttles++
 	}
@@ -223,6 +228,94 @@ func TestRunRecovers(t *testing.T) {
 	want += 8 * 250 * time.Millisecond
 	if diff := f.slept - want; diff.Abs() > time.Millisecond {
 		t.Errorf("slept %v, want %v", f.slept, want)
+	}
+}
+
+// TestRunKeepsToTheCapacity checks that the segments take half of what the table or an index has, by what takes
+// longest.
+func TestRunKeepsToTheCapacity(t *testing.T) {
+	t.Parallel()
+	writes, indexWrites := migration.Kind{Write: true}, migration.Kind{Index: "x", Write: true}
+	for name, c := range map[string]struct {
+		capacity         migration.Capacity
+		scanned, written migration.Units
+		segments         int
+		want             time.Duration
+	}{
+		"writes":   {migration.Capacity{writes: {Units: 20}}, nil, migration.Units{writes: 30}, 1, 8 * 2 * time.Second},
+		"segments": {migration.Capacity{writes: {Units: 20}}, nil, migration.Units{writes: 30}, 2, 4 * 5 * time.Second},
+		"an index": {
+			migration.Capacity{writes: {Units: 20}, indexWrites: {Units: 4}},
+			nil,
+			migration.Units{writes: 30, indexWrites: 15},
+			1, 8 * 6500 * time.Millisecond,
+		},
+		"reads": {migration.Capacity{{}: {Units: 8}}, migration.Units{{}: 40}, nil, 1, 2 * 10 * time.Second},
+		"room":  {migration.Capacity{writes: {Units: 60}}, nil, migration.Units{writes: 30}, 1, 0},
+		"no known limit": {
+			migration.Capacity{{}: {Units: 1}}, nil, migration.Units{writes: 30}, 1, 0,
+		},
+	} {
+		f := newFakeTable(8)
+		f.capacity, f.scanned, f.written = c.capacity, c.scanned, c.written
+		out, err := f.service().Run(t.Context(), backfill(0, c.segments, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.slept != c.want {
+			t.Errorf("%s: slept %v, want %v", name, f.slept, c.want)
+		}
+		if want := float64(len(f.done)) * (c.written[writes] + c.written[indexWrites]); out.Progress.WriteUnits != want {
+			t.Errorf("%s: it took %v write units, want %v", name, out.Progress.WriteUnits, want)
+		}
+	}
+}
+
+// TestForecastOfTime compares the time of a dry run with that of a run, in a table with a limit, in one that grows with
+// its use, and with a limit of messages.
+func TestForecastOfTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit migration.Limit
+		rate  float64
+	}{
+		"provisioned": {migration.Limit{Units: 8}, slow},
+		"on demand":   {migration.Limit{Units: 8, Grows: true}, slow},
+		"rate":        {migration.Limit{Units: 800}, 2},
+	} {
+		f := newFakeTable(400)
+		f.capacity = migration.Capacity{{Write: true}: c.limit}
+		r := backfill(0, 1, "")
+		r.RateLimit, r.DryRun = c.rate, true
+		plan, err := f.service().Run(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		each := plan.Forecast.WriteUnits / float64(len(f.records))
+		f.written = migration.Units{{Write: true}: each * 2 / 3, {Index: "x", Write: true}: each / 3}
+		began := f.now
+		r.DryRun = false
+		if _, err := f.service().Run(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		took := f.now.Sub(began).Seconds()
+		if ratio := plan.Forecast.Seconds / took; ratio < 0.98 || ratio > 1.02 {
+			t.Errorf("%s: forecast %v s, took %v s", name, plan.Forecast.Seconds, took)
+		}
+	}
+}
+
+// TestRunHandsOverInTime checks that a run does not wait past the time at which it has to hand over.
+func TestRunHandsOverInTime(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(4)
+	f.now = time.Now()
+	f.capacity, f.written = migration.Capacity{{Write: true}: {Units: 2}}, migration.Units{{Write: true}: 1e6}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	out, err := f.service().Run(ctx, backfill(0, 1, ""))
+	if err != nil || out.Done || len(f.done) != 1 || f.slept > 10*time.Minute-migration.Reserve {
+		t.Errorf("got %+v, %v, slept %v", out.Progress, err, f.slept)
 	}
 }
 
