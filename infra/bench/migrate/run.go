@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/migratefn"
+	"github.com/throughline/throughline/internal/migration"
 )
 
 // tables makes the tables of the benchmark, each filled by the app.
@@ -74,7 +76,7 @@ func (r *result) measureSpeed(ctx context.Context, endpoint string, app legacy.T
 	if err != nil {
 		return err
 	}
-	records, n, bytes, err := b.messages(ctx, name)
+	records, n, bytes, err := b.moved(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (r *result) measureSpeed(ctx context.Context, endpoint string, app legacy.T
 	if err := b.fill(ctx, bare); err != nil {
 		return err
 	}
-	took, err := b.bare(ctx, bare, segments, records)
+	took, err := b.bare(ctx, bare, segments, records, inBatches)
 	if err != nil {
 		return err
 	}
@@ -103,9 +105,10 @@ func (b tables) drop(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// messages returns the records of the messages of a table by their sessions.
-func (b tables) messages(ctx context.Context, name string) (of map[string][]capacity.Item, n, bytes int, err error) {
+// moved returns what a backfill has written: the records of each session's messages, and last the session's own.
+func (b tables) moved(ctx context.Context, name string) (of map[string][]capacity.Item, n, bytes int, err error) {
 	of = map[string][]capacity.Item{}
+	var sessions []capacity.Item
 	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: &name})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -113,13 +116,24 @@ func (b tables) messages(ctx context.Context, name string) (of map[string][]capa
 			return nil, 0, 0, err
 		}
 		for _, it := range page.Items {
-			if strings.HasPrefix(text(it, "sk"), "msg#") {
+			switch {
+			case strings.HasPrefix(text(it, "sk"), "msg#"):
 				of[text(it, "sourceId")] = append(of[text(it, "sourceId")], it)
 				n, bytes = n+1, bytes+capacity.Size(it)
+			case text(it, "placement") != "":
+				sessions = append(sessions, it)
 			}
 		}
 	}
+	for _, it := range sessions {
+		of[source(it)] = append(of[source(it)], it)
+	}
 	return of, n, bytes, nil
+}
+
+// source returns the source id of a session's messages.
+func source(session capacity.Item) string {
+	return strings.TrimPrefix(text(session, "pk"), "user#") + "#" + text(session, "sk")
 }
 
 func text(it capacity.Item, name string) string {
@@ -129,43 +143,70 @@ func text(it capacity.Item, name string) string {
 	return ""
 }
 
-// bare scans a table in segments and writes the records of each session that it meets.
+// bare scans a table in segments and writes the records of each session that it meets, of as many sessions at once as a
+// backfill does.
 func (b tables) bare(
-	ctx context.Context, name string, segments int, records map[string][]capacity.Item,
+	ctx context.Context, name string, segments int, records map[string][]capacity.Item, write writer,
 ) (time.Duration, error) {
 	start := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range segments {
 		group.Go(func() error {
+			workers, ctx := errgroup.WithContext(ctx)
+			workers.SetLimit(migration.MaxWorkers)
 			pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{
 				TableName: &name, Segment: aws.Int32(int32(n)), TotalSegments: aws.Int32(int32(segments)),
 			})
 			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)
 				if err != nil {
-					return err
+					return errors.Join(err, workers.Wait())
 				}
 				for _, it := range page.Items {
-					source := strings.TrimPrefix(text(it, "pk"), "user#") + "#" + text(it, "sk")
-					if err := b.write(ctx, name, records[source]); err != nil {
-						return err
-					}
+					workers.Go(func() error { return write(ctx, b.client, name, records[source(it)]) })
 				}
 			}
-			return nil
+			return workers.Wait()
 		})
 	}
 	err := group.Wait()
 	return time.Since(start), err
 }
 
-func (b tables) write(ctx context.Context, name string, items []capacity.Item) error {
-	for len(items) > 0 {
-		n := min(legacy.BatchItems, len(items))
-		if err := legacy.Write(ctx, b.client, name, items[:n]); err != nil {
+// writer writes the records of one session.
+type writer func(ctx context.Context, client *dynamodb.Client, name string, records []capacity.Item) error
+
+// inBatches writes in batches, which have no conditions and may be carried out in part.
+func inBatches(ctx context.Context, client *dynamodb.Client, name string, records []capacity.Item) error {
+	for batch := range slices.Chunk(records, legacy.BatchItems) {
+		if err := legacy.Write(ctx, client, name, batch); err != nil {
 			return err
 		}
-		items = items[n:]
+	}
+	return nil
+}
+
+// inTransactions writes in the transactions of a backfill: each with a condition for every message and one on the
+// user's generation, and in the last one the session.
+func inTransactions(ctx context.Context, client *dynamodb.Client, name string, records []capacity.Item) error {
+	for batch := range slices.Chunk(records, perTransaction+1) {
+		var puts []types.TransactWriteItem
+		for _, it := range batch {
+			put := &types.Put{TableName: &name, Item: it}
+			if strings.HasPrefix(text(it, "sk"), "msg#") {
+				put.ConditionExpression = aws.String("attribute_not_exists(pk)")
+			}
+			puts = append(puts, types.TransactWriteItem{Put: put})
+		}
+		puts = append(puts, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: &name, ConditionExpression: aws.String("attribute_not_exists(generation)"),
+			Key: capacity.Item{
+				"pk": batch[0]["pk"], "sk": &types.AttributeValueMemberS{Value: "control#generation"},
+			},
+		}})
+		if _, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -202,7 +243,7 @@ func (r *result) measureUnits(ctx context.Context, endpoint string, app legacy.T
 		}
 		units[i] = counted.take()
 	}
-	records, n, _, err := b.messages(ctx, name)
+	records, n, _, err := b.moved(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -228,7 +269,7 @@ func bareCosts(t capacity.Table, records map[string][]capacity.Item) (units floa
 }
 
 // perTransaction is how many messages are copied in a transaction (docs/adr/0023).
-const perTransaction = 99
+const perTransaction = 97
 
 // counter adds up units.
 type counter struct {
