@@ -93,6 +93,8 @@ type Deps struct {
 	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept.
 	StoreText bool
 	Retention time.Duration
+	// Observe, if set, is called with what each generated answer took, for metrics.
+	Observe func(ctx context.Context, u llm.Usage)
 	// Report is called with failures that the client does not see, such as a manifest that could not be stored.
 	Report func(ctx context.Context, op string, err error)
 }

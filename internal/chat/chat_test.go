@@ -27,13 +27,17 @@ func TestATurn(t *testing.T) {
 	}
 	want := chat.Done{
 		MessageID: "msg_answer", FinishReason: "stop",
-		Usage: llm.Usage{PromptTokens: 5, CompletionTokens: 3, TotalTokens: 8},
+		Usage: llm.Usage{PromptTokens: 5, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 8},
 	}
 	if diff := cmp.Diff(any(want), last); diff != "" {
 		t.Errorf("done (-want +got):\n%s", diff)
 	}
 	if len(f.finished) != 1 || f.finished[0].Content != text || f.finished[0].Metadata["interrupted"] != nil {
 		t.Errorf("stored %+v, want %q once and whole", f.finished, text)
+	}
+	stored := map[string]any{"promptTokens": 5, "cachedTokens": 4, "completionTokens": 3, "totalTokens": 8}
+	if diff := cmp.Diff(stored, f.finished[0].Metadata["usage"]); diff != "" || f.used != want.Usage {
+		t.Errorf("observed %+v, stored (-want +got):\n%s", f.used, diff)
 	}
 	if len(f.saved) != 1 || f.saved[0].ID != "prm_1" || f.saved[0].Generation != 3 {
 		t.Errorf("saved prompts %+v, want prm_1 of generation 3", f.saved)

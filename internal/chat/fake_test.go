@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type fake struct {
 	begun    conversation.Append
 	finished []conversation.NewMessage
 	spent    int
+	used     llm.Usage
 	renewed  []time.Duration
 	saved    []prompt.StoredPrompt
 	reported []string
@@ -33,6 +35,9 @@ type fake struct {
 	found                recall.Messages
 	searched             []recall.MessageQuery
 	built                []prompt.Request
+	// history stands in the prompt before the current message, in the recipe, unified by default.
+	history []prompt.Message
+	recipe  string
 	// begin and embed, where set, stand for BeginTurn and Embed.
 	begin func() (conversation.Turn, error)
 	embed func(ctx context.Context, text string) *recall.Embedding
@@ -73,8 +78,9 @@ func (f *fake) FinishTurn(
 func (f *fake) Build(_ context.Context, _ conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
 	f.built = append(f.built, r)
 	return prompt.Prompt{
-		ID: "prm_1", System: "be kind", Messages: []prompt.Message{{Role: "user", Content: "hello"}},
-		Tools: []llm.Tool{{Name: "search_conversations"}}, Tokens: prompt.Tokens{Total: 100},
+		ID: "prm_1", Recipe: cmp.Or(f.recipe, prompt.Unified), System: "be kind",
+		Messages: append(slices.Clone(f.history), prompt.Message{Role: "user", Content: "hello"}),
+		Tools:    []llm.Tool{{Name: "search_conversations"}}, Tokens: prompt.Tokens{Total: 100},
 	}, f.promptErr
 }
 
@@ -126,7 +132,7 @@ func newFake() *fake {
 					return llm.Completion{}, err
 				}
 			}
-			usage := llm.Usage{PromptTokens: 5, CompletionTokens: 3, TotalTokens: 8}
+			usage := llm.Usage{PromptTokens: 5, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 8}
 			return llm.Completion{FinishReason: "stop", Usage: usage}, nil
 		},
 	}
@@ -135,7 +141,7 @@ func newFake() *fake {
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
 		Turns: f, Prompts: f, Model: f, Recall: f, Embed: f, Archive: f, Tokens: f, Now: time.Now, Timeout: time.Minute,
-		Retention: time.Hour,
+		Retention: time.Hour, Observe: func(_ context.Context, u llm.Usage) { f.used = f.used.Add(u) },
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

@@ -43,7 +43,8 @@ func text(v any) string {
 // usageMap and usageOf convert token counts to metadata and back. The store returns numbers in a type of its own.
 func usageMap(u llm.Usage) map[string]any {
 	return map[string]any{
-		"promptTokens": u.PromptTokens, "completionTokens": u.CompletionTokens, "totalTokens": u.TotalTokens,
+		"promptTokens": u.PromptTokens, "cachedTokens": u.CachedTokens,
+		"completionTokens": u.CompletionTokens, "totalTokens": u.TotalTokens,
 	}
 }
 

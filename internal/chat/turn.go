@@ -165,6 +165,9 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 		g.release(ctx)
 		return Done{}, cmp.Or(failure, errNoAnswer)
 	}
+	if g.Observe != nil {
+		g.Observe(ctx, c.Usage)
+	}
 	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
 	metadata := map[string]any{metaPrompt: g.prompt.ID}
 	if failure != nil {

@@ -3,6 +3,8 @@ package function
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -23,6 +25,51 @@ func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error
 		defer end()
 		return h(ctx, in)
 	}
+}
+
+// stream is a handler of the function URL, whose answer goes on after it has returned.
+type stream = func(
+	context.Context, *events.LambdaFunctionURLRequest,
+) (*events.LambdaFunctionURLStreamingResponse, error)
+
+// MeasuredStream wraps a handler so that each invocation writes one line of metrics at the end of its answer's stream.
+func MeasuredStream(r *metric.Recorder, h stream) stream {
+	return func(
+		ctx context.Context, in *events.LambdaFunctionURLRequest,
+	) (*events.LambdaFunctionURLStreamingResponse, error) {
+		ctx, end := r.Begin(ctx, RequestID(ctx))
+		out, err := h(ctx, in)
+		if err != nil || out.Body == nil {
+			end()
+			return out, err
+		}
+		out.Body = &measuredBody{out.Body, sync.OnceFunc(end)}
+		return out, nil
+	}
+}
+
+// measuredBody calls end when there is nothing more to read, or when it is closed before.
+type measuredBody struct {
+	io.Reader
+	end func()
+}
+
+// Read implements io.Reader.
+func (b *measuredBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil {
+		b.end()
+	}
+	return n, err
+}
+
+// Close closes the body where it can be closed.
+func (b *measuredBody) Close() error {
+	b.end()
+	if c, ok := b.Reader.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // Direct passes direct invocations to a handler. Its errors become Lambda function errors.

@@ -58,7 +58,8 @@ event: token
 data: {"text":"Three sets"}
 
 event: done
-data: {"messageId":"msg_2","usage":{"promptTokens":812,"completionTokens":3,"totalTokens":815},"finishReason":"stop"}
+data: {"messageId":"msg_2","usage":{"promptTokens":3812,"cachedTokens":2944,` +
+	`"completionTokens":3,"totalTokens":3815},"finishReason":"stop"}
 
 `
 

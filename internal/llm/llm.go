@@ -16,6 +16,8 @@ type Message struct {
 	// ToolCalls are the calls that an assistant message asks for. ToolCallID is the call that a tool message answers.
 	ToolCalls  []ToolCall
 	ToolCallID string
+	// Reusable says that a later request with the same CacheKey is likely to begin with the same messages up to here.
+	Reusable bool
 }
 
 // Tool is a function the model may ask for; Parameters is its JSON schema.
@@ -48,6 +50,9 @@ type Request struct {
 	Tools     []Tool
 	// User is what EndUser returns, for the vendor's abuse monitoring.
 	User string
+	// CacheKey is what SessionKey returns. Requests with one key meet the same prompt cache of the vendor. It is empty for
+	// requests that have no beginning in common.
+	CacheKey string
 }
 
 // EndUser returns a hash of a user's id: the vendor can tell users apart and does not learn their ids.
@@ -56,9 +61,14 @@ func EndUser(id string) string {
 	return hex.EncodeToString(hash[:16])
 }
 
-// Usage counts tokens as the vendor bills them.
+// SessionKey returns a hash of a user's session, which tells the vendor neither.
+func SessionKey(user, session string) string { return EndUser(user + "\x00" + session) }
+
+// Usage counts tokens as the vendor bills them. CachedTokens are those of the prompt tokens that came from the vendor's
+// prompt cache.
 type Usage struct {
 	PromptTokens     int `json:"promptTokens"`
+	CachedTokens     int `json:"cachedTokens"`
 	CompletionTokens int `json:"completionTokens"`
 	TotalTokens      int `json:"totalTokens"`
 }
@@ -67,6 +77,7 @@ type Usage struct {
 func (u Usage) Add(other Usage) Usage {
 	return Usage{
 		PromptTokens:     u.PromptTokens + other.PromptTokens,
+		CachedTokens:     u.CachedTokens + other.CachedTokens,
 		CompletionTokens: u.CompletionTokens + other.CompletionTokens,
 		TotalTokens:      u.TotalTokens + other.TotalTokens,
 	}

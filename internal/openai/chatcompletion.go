@@ -70,7 +70,11 @@ func chatCompletion(answer openai.ChatCompletionResponse) (llm.Completion, error
 }
 
 func chatUsage(u openai.Usage) llm.Usage {
-	return llm.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+	out := llm.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+	if u.PromptTokensDetails != nil {
+		out.CachedTokens = u.PromptTokensDetails.CachedTokens
+	}
+	return out
 }
 
 // addChunk adds a chunk of a streamed chat completion and returns the text in it.

@@ -42,6 +42,9 @@ type family struct {
 	reasons bool
 	// efforts are the reasoning efforts that the models accept, least first. Without any, no effort is sent.
 	efforts []string
+	// breakpoints is true for models whose prompts are cached only as far as the breakpoints in a request. Earlier ones
+	// refuse breakpoints, and reuse any beginning of a prompt ("Prompt caching", summary of model differences).
+	breakpoints bool
 	// anyEffort is true for models that are not known. They get the configured effort unchanged, and none by default.
 	anyEffort bool
 }
@@ -82,10 +85,12 @@ var families = []family{
 	{
 		name: "GPT-6 that always reasons", models: regexp.MustCompile(`^gpt-6(-astra|\.\d)`),
 		elsewhere: responses, reasons: true, efforts: []string{"low", "medium", "high", "xhigh", "max"},
+		breakpoints: true,
 	},
 	{
 		name: "GPT-6 and GPT-5.6", models: regexp.MustCompile(`^gpt-(6|5\.[6-9])`),
 		elsewhere: responses, reasons: true, efforts: []string{"none", "low", "medium", "high", "xhigh", "max"},
+		breakpoints: true,
 	},
 	{
 		name: "models of ChatGPT", models: regexp.MustCompile(`chat-latest$|^chatgpt-`),
@@ -201,12 +206,16 @@ type plan struct {
 	// tokens limits the answer with its reasoning. 0 sets no limit.
 	tokens int
 	room   int
+	// breakpoints says that the request marks what may be cached.
+	breakpoints bool
 }
 
 func (c *Client) plan(r llm.Request) plan {
 	model := cmp.Or(r.Model, c.chatModel)
 	f := familyOf(model, c.own)
-	p := plan{api: f.elsewhere, limit: f.limit, model: model, effort: f.effort(c.effort)}
+	p := plan{
+		api: f.elsewhere, limit: f.limit, model: model, effort: f.effort(c.effort), breakpoints: f.breakpoints,
+	}
 	if c.own {
 		p.api = responses
 	}

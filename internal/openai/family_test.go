@@ -61,7 +61,7 @@ const (
 // askWithTool is a request with everything that depends on the family.
 func askWithTool(model string) llm.Request {
 	return llm.Request{
-		Model: model, MaxTokens: 400, User: "hash",
+		Model: model, MaxTokens: 400, User: "hash", CacheKey: "session",
 		Messages: []llm.Message{{Role: "system", Content: "be short"}, {Role: "user", Content: "hello"}},
 		Tools: []llm.Tool{{
 			Name: "search", Description: "Searches.", Parameters: json.RawMessage(`{"type":"object"}`),

@@ -52,7 +52,7 @@ func sendError(w http.ResponseWriter, status int, kind, code string) {
 
 const plainAnswer = `{"id":"x","object":"chat.completion","model":"answering-model","choices":[{"index":0,
 	"message":{"role":"assistant","content":"{\"summary\":\"short\"}"},"finish_reason":"stop"}],
-	"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}`
+	"usage":{"prompt_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens":3,"total_tokens":10}}`
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestComplete(t *testing.T) {
 	}
 	want := llm.Completion{
 		Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
-		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10},
+		Usage: llm.Usage{PromptTokens: 7, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 10},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("completion (-want +got)\n%s", diff)

@@ -12,12 +12,15 @@ import (
 )
 
 // newResponse is a request of the Responses API. The service stores nothing of it, so each request has the whole
-// conversation. The prompt cache is the user's own: requests with one key meet the same cache.
+// conversation.
 func newResponse(p plan, r llm.Request) openai.CreateResponseRequest {
 	stored := false
 	out := openai.CreateResponseRequest{
-		Model: p.model, Input: inputItems(r.Messages), MaxOutputTokens: p.tokens, Store: &stored,
-		SafetyIdentifier: r.User, PromptCacheKey: r.User,
+		Model: p.model, Input: inputItems(r.Messages, p.breakpoints), MaxOutputTokens: p.tokens, Store: &stored,
+		SafetyIdentifier: r.User, PromptCacheKey: r.CacheKey,
+	}
+	if p.breakpoints {
+		out.PromptCacheOptions = &openai.ResponsePromptCacheOptions{Mode: explicit}
 	}
 	if p.effort != "" {
 		out.Reasoning = &openai.ResponseReasoning{Effort: p.effort}
@@ -36,6 +39,11 @@ func newResponse(p plan, r llm.Request) openai.CreateResponseRequest {
 	return out
 }
 
+// explicit is the mode in which the service caches a prompt as far as its breakpoints, and nothing else. By itself it
+// would cache each prompt to its end, which no other prompt begins with, and writing a token to the cache costs a
+// quarter more than reading it as input.
+const explicit = "explicit"
+
 // functionCall is a call of a tool as an item of the input. Without the item's id, the service does not look for the
 // reasoning that led to it, which was not stored.
 type functionCall struct {
@@ -45,8 +53,10 @@ type functionCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// inputItems are messages as the input of a response: calls of tools and their results are items of their own.
-func inputItems(messages []llm.Message) []any {
+// inputItems are messages as the input of a response: calls of tools and their results are items of their own. With
+// breakpoints, the service may reuse a prompt up to the end of each reusable message. It takes no breakpoint in what
+// the assistant said.
+func inputItems(messages []llm.Message, breakpoints bool) []any {
 	items := make([]any, 0, len(messages))
 	for _, m := range messages {
 		if m.ToolCallID != "" {
@@ -56,7 +66,14 @@ func inputItems(messages []llm.Message) []any {
 			continue
 		}
 		if m.Content != "" || len(m.ToolCalls) == 0 {
-			items = append(items, openai.ResponseInputMessage{Role: m.Role, Content: m.Content})
+			item := openai.ResponseInputMessage{Role: m.Role, Content: m.Content}
+			if breakpoints && m.Reusable && m.Role != "assistant" {
+				item.Content = []openai.ResponseInputText{{
+					Type: "input_text", Text: m.Content,
+					PromptCacheBreakpoint: &openai.ResponsePromptCacheBreakpoint{Mode: explicit},
+				}}
+			}
+			items = append(items, item)
 		}
 		for _, call := range m.ToolCalls {
 			items = append(items, functionCall{"function_call", call.ID, call.Name, call.Arguments})
@@ -113,6 +130,9 @@ func (r *received) finish(answer openai.CreateResponseResponse) {
 	if u := answer.Usage; u != nil {
 		r.out.Usage = llm.Usage{
 			PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
+		}
+		if u.InputTokensDetails != nil {
+			r.out.Usage.CachedTokens = u.InputTokensDetails.CachedTokens
 		}
 	}
 	switch {

@@ -21,7 +21,8 @@ const plainResponse = `{"id":"resp_1","object":"response","created_at":1,"status
 	{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"hidden"}]},
 	{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[
 	{"type":"output_text","text":"{\"summary\":\"short\"}","annotations":[]}]}],
-	"usage":{"input_tokens":7,"output_tokens":3,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":10}}`
+	"usage":{"input_tokens":7,"input_tokens_details":{"cached_tokens":4},"output_tokens":3,
+	"output_tokens_details":{"reasoning_tokens":2},"total_tokens":10}}`
 
 // call is a call of the search tool.
 func call(arguments string) llm.ToolCall {
@@ -41,14 +42,16 @@ func TestResponse(t *testing.T) {
 	}
 	want := llm.Completion{
 		Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
-		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10},
+		Usage: llm.Usage{PromptTokens: 7, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 10},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("completion (-want +got)\n%s", diff)
 	}
 	wantSent := map[string]any{
 		"model": "gpt-6-luna", "max_output_tokens": 4400.0, "store": false,
-		"safety_identifier": "hash", "prompt_cache_key": "hash", "reasoning": map[string]any{"effort": "low"},
+		"safety_identifier": "hash", "prompt_cache_key": "session",
+		"prompt_cache_options": map[string]any{"mode": "explicit"},
+		"reasoning":            map[string]any{"effort": "low"},
 		"input": []any{
 			map[string]any{"role": "system", "content": "be short"},
 			map[string]any{"role": "user", "content": "hello"},

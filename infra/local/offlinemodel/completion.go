@@ -31,6 +31,9 @@ type usage struct {
 	Details          struct {
 		ReasoningTokens int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+	PromptDetails struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
 }
 
 // completion holds the fields that whole answers and stream chunks share.
@@ -111,6 +114,7 @@ func (s *server) answer(request *chatRequest) (answer, error) {
 		a.finish, said = finishToolCalls, a.call.Function.Name+a.call.Function.Arguments
 	}
 	a.usage.PromptTokens = s.promptTokens(request)
+	a.usage.PromptDetails.CachedTokens = s.cache.use(request, s.tokens.chat.Count)
 	reasoning := min(reasoningTokens[request.effort], request.limit())
 	kept, count, cut, err := s.tokens.cut(said, request.limit()-reasoning)
 	if err != nil {

@@ -14,17 +14,19 @@ type family struct {
 	// responsesOnly is true for models that are not served as chat completions, toolsInResponses for models that take
 	// tools in chat completions only while they do not reason.
 	responsesOnly, toolsInResponses bool
+	// breakpoints is true for models whose prompts are cached as far as breakpoints, and not elsewhere.
+	breakpoints bool
 }
 
 // families are OpenAI's models, the more specific names first. A model of another name is one of an OpenAI-compatible
 // server: it takes what it is sent.
 var families = []family{
 	{
-		models: regexp.MustCompile(`^gpt-6(-astra|\.\d)`), toolsInResponses: true,
+		models: regexp.MustCompile(`^gpt-6(-astra|\.\d)`), toolsInResponses: true, breakpoints: true,
 		efforts: []string{"medium", "low", "high", "xhigh", "max"},
 	},
 	{
-		models: regexp.MustCompile(`^gpt-(6|5\.6)`), toolsInResponses: true,
+		models: regexp.MustCompile(`^gpt-(6|5\.6)`), toolsInResponses: true, breakpoints: true,
 		efforts: []string{"medium", "none", "low", "high", "xhigh", "max"},
 	},
 	{models: regexp.MustCompile(`^(gpt-5(\.\d)?|o\d)-pro`), responsesOnly: true, efforts: []string{"high"}},
@@ -62,6 +64,9 @@ type settings struct {
 	TopP             *float64 `json:"top_p"`
 	PresencePenalty  *float64 `json:"presence_penalty"`
 	FrequencyPenalty *float64 `json:"frequency_penalty"`
+
+	PromptCacheKey     string        `json:"prompt_cache_key"`
+	PromptCacheOptions *cacheOptions `json:"prompt_cache_options"`
 }
 
 // effort checks an effort that a request asks for, at the field that has it, and returns the one that the model takes.

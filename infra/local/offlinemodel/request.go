@@ -54,6 +54,8 @@ func (m chatMessage) text() string { return m.Content.text }
 type messageContent struct {
 	present bool
 	text    string
+	// breakpoint says that a part ends what may be cached. It counts for the whole message.
+	breakpoint bool
 }
 
 // UnmarshalJSON reads both forms of content.
@@ -66,7 +68,8 @@ func (c *messageContent) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var parts []struct {
-		Text string `json:"text"`
+		Text       string        `json:"text"`
+		Breakpoint *cacheOptions `json:"prompt_cache_breakpoint"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return fmt.Errorf("read message content: %w", err)
@@ -74,6 +77,7 @@ func (c *messageContent) UnmarshalJSON(data []byte) error {
 	texts := make([]string, len(parts))
 	for i, part := range parts {
 		texts[i] = part.Text
+		c.breakpoint = c.breakpoint || part.Breakpoint != nil
 	}
 	c.text = strings.Join(texts, "\n")
 	return nil
@@ -171,6 +175,9 @@ func (r *chatRequest) validate() error {
 		return err
 	}
 	if err := r.validateTools(); err != nil {
+		return err
+	}
+	if err := r.validateCache(); err != nil {
 		return err
 	}
 	return r.validateFormat()

@@ -205,7 +205,7 @@ func (a answer) finishResponse(head map[string]any) map[string]any {
 	head["usage"] = map[string]any{
 		"input_tokens": a.usage.PromptTokens, "output_tokens": a.usage.CompletionTokens,
 		"total_tokens":          a.usage.TotalTokens,
-		"input_tokens_details":  map[string]any{"cached_tokens": 0},
+		"input_tokens_details":  map[string]any{"cached_tokens": a.usage.PromptDetails.CachedTokens},
 		"output_tokens_details": map[string]any{"reasoning_tokens": a.usage.Details.ReasoningTokens},
 	}
 	return head

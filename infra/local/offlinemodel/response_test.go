@@ -137,8 +137,14 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		input           = `,"input":"hi"`
 		call            = `"type":"function_call","call_id":"c"`
 		result          = `"type":"function_call_output","call_id":"c"`
+		cache           = `"prompt_cache_options":{"mode":`
 		chatTool        = `,"tools":[{"type":"function","function":{"name":"f"}}]`
 	)
+	key64 := strings.Repeat("k", 64)
+	marked := func(role string) string {
+		return `,"input":[{"role":"` + role + `","content":[{"type":"input_text","text":"hi",` +
+			`"prompt_cache_breakpoint":{"mode":"explicit"}}]},{"role":"user","content":"hi"}]`
+	}
 	for name, tt := range map[string]struct {
 		path, body string
 		status     int
@@ -169,6 +175,13 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		"response, item":         {responses, `"model":"gpt-6-sol","input":[{"type":"file_ref"}]`, 400, "file_ref"},
 		"response, no result":    {responses, `"model":"gpt-6-sol","input":[{` + call + `}]`, 400, "No tool output"},
 		"response, no call":      {responses, `"model":"gpt-6-sol","input":[{` + result + `}]`, 400, "No tool call"},
+		"cache key":              {responses, `"model":"gpt-6-sol","prompt_cache_key":"` + key64 + `"` + input, 200, ""},
+		"long cache key":         {responses, `"model":"gpt-4o","prompt_cache_key":"x` + key64 + `"` + input, 400, "long"},
+		"cache mode":             {responses, `"model":"gpt-6-sol",` + cache + `"none"}` + input, 400, "mode"},
+		"cache options, GPT-5.5": {responses, `"model":"gpt-5.5",` + cache + `"explicit"}` + input, 400, "options"},
+		"breakpoint":             {responses, `"model":"gpt-6-sol"` + marked("user"), 200, ""},
+		"breakpoint of GPT-5.5":  {responses, `"model":"gpt-5.5"` + marked("user"), 400, "breakpoint"},
+		"breakpoint in answers":  {responses, `"model":"gpt-6-sol"` + marked("assistant"), 400, "breakpoint"},
 		"response, chat tool":    {responses, `"model":"gpt-6-sol"` + input + chatTool, 400, "tools"},
 	} {
 		t.Run(name, func(t *testing.T) {

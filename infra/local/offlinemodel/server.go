@@ -2,7 +2,8 @@
 // and the list of models, with no key, no network and no weights. The product calls it as it calls the real service, so
 // it refuses what the service refuses of each model, with the same errors.
 //
-// It is deterministic: the same request gets the same answer, apart from the time of its creation. Embeddings place
+// It is deterministic: the same request gets the same answer, apart from the time of its creation, and from the cached
+// tokens of requests that have a cache key. Embeddings place
 // texts by their words, word forms and small fields of meaning. Chat answers quote the parts of the prompt that they
 // use, so that a person sees the memory work. Summaries retell the weightiest statements of the request in the third
 // person by rules of grammar, and keep what the user still has to do. Extractions find facts, promises and what is done
@@ -42,8 +43,9 @@ type Options struct {
 	ChunkDelay time.Duration
 }
 
-// server serves the endpoint. Its fields are read-only.
+// server serves the endpoint. Its fields are read-only but the cache, which has its own lock.
 type server struct {
+	cache     promptCache
 	options   Options
 	embedder  *Embedder
 	composer  *composer

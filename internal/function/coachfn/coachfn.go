@@ -16,6 +16,8 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/token"
@@ -54,7 +56,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	return function.Measured(rt.Recorder("coach"), lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
+	return function.MeasuredStream(rt.Recorder("coach"), lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
 		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
 		Chat: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(db),
 	}))), nil
@@ -79,6 +81,13 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Embed: recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
-		Report: function.Report(rt.Log),
+		Observe: observe, Report: function.Report(rt.Log),
 	}), nil
+}
+
+// observe adds the metrics of an answer: the tokens that the vendor counted, and how many of the prompt's were cached.
+func observe(ctx context.Context, u llm.Usage) {
+	metric.Add(ctx, "ModelPromptTokens", float64(u.PromptTokens), metric.Count)
+	metric.Add(ctx, "ModelCachedTokens", float64(u.CachedTokens), metric.Count)
+	metric.Add(ctx, "ModelAnswerTokens", float64(u.CompletionTokens), metric.Count)
 }

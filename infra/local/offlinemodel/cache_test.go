@@ -1,0 +1,144 @@
+package offlinemodel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// squats is a text of many tokens, which differ from number to number.
+func squats(number, words int) string {
+	var b strings.Builder
+	for i := range words {
+		fmt.Fprintf(&b, "%d squats of %d. ", i, number)
+	}
+	return b.String()
+}
+
+// part is a text of a message, with a breakpoint behind it or without.
+func part(text string, breakpoint bool) []openai.ResponseInputText {
+	p := openai.ResponseInputText{Type: "input_text", Text: text}
+	if breakpoint {
+		p.PromptCacheBreakpoint = &openai.ResponsePromptCacheBreakpoint{Mode: "explicit"}
+	}
+	return []openai.ResponseInputText{p}
+}
+
+// turnOf is a request of a session: the system text, a message of the user with its answer, what changes each turn, and
+// the current message.
+func turnOf(model, key, system, changing string, breakpoints bool) openai.CreateResponseRequest {
+	r := openai.CreateResponseRequest{Model: model, PromptCacheKey: key, Input: []any{
+		openai.ResponseInputMessage{Role: "system", Content: part(system, breakpoints)},
+		openai.ResponseInputMessage{Role: "user", Content: part(squats(1, 100), breakpoints)},
+		openai.ResponseInputMessage{Role: "assistant", Content: "Well done."},
+		openai.ResponseInputMessage{Role: "system", Content: changing},
+		openai.ResponseInputMessage{Role: "user", Content: "And now?"},
+	}}
+	if breakpoints {
+		r.PromptCacheOptions = &openai.ResponsePromptCacheOptions{Mode: "explicit"}
+	}
+	return r
+}
+
+// TestCachedTokens asks two requests, one after the other, and looks at what the second one gets from the cache.
+func TestCachedTokens(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	const before, now = "gpt-5.5", "gpt-6-luna"
+	system := squats(0, 250)
+	for i, tt := range []struct {
+		name, first, second string
+		model               string
+		system              string
+		breakpoints         bool
+		// least and most are the bounds of the cached tokens of the second request, and step what divides them.
+		least, most, step int
+	}{
+		{"without breakpoints", "k", "k", before, system, false, 2200, 3000, 128},
+		{"breakpoints", "k", "k", now, system, true, 2200, 3000, 1},
+		{"breakpoints, another system text", "k", "k", now, squats(7, 250), true, 0, 0, 1},
+		{"no breakpoints where they are needed", "k", "k", now, system, false, 0, 0, 1},
+		{"another key", "k", "l", now, system, true, 0, 0, 1},
+		{"no key", "", "", before, system, false, 0, 0, 1},
+		{"short", "k", "k", before, "be kind", false, 0, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			key := func(name string) string {
+				if name == "" {
+					return ""
+				}
+				return fmt.Sprint(name, i)
+			}
+			first := turnOf(tt.model, key(tt.first), system, "It is 9:00.", tt.breakpoints)
+			if tt.system == "be kind" {
+				first = turnOf(tt.model, key(tt.first), tt.system, "It is 9:00.", tt.breakpoints)
+				first.Input = first.Input.([]any)[:1]
+			}
+			second := turnOf(tt.model, key(tt.second), tt.system, "It is 9:05.", tt.breakpoints)
+			for n, request := range []openai.CreateResponseRequest{first, second, second} {
+				got, err := client.CreateResponse(t.Context(), request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cached := got.Usage.InputTokensDetails.CachedTokens
+				if n == 0 && cached != 0 {
+					t.Errorf("the first request has %d cached tokens", cached)
+				}
+				if n == 1 && (cached < tt.least || cached > tt.most || cached%tt.step != 0 || cached > got.Usage.InputTokens) {
+					t.Errorf("%d of %d tokens are cached", cached, got.Usage.InputTokens)
+				}
+			}
+		})
+	}
+}
+
+func TestCachedTokensOfACompletion(t *testing.T) {
+	t.Parallel()
+	_, server := newClient(t)
+	body, err := json.Marshal(map[string]any{
+		"model": "gpt-4o-mini", "prompt_cache_key": "k",
+		"stream": true, "stream_options": map[string]any{"include_usage": true},
+		"messages": []any{map[string]any{"role": "user", "content": squats(0, 250)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []string{`"cached_tokens":0`, `"cached_tokens":1`} {
+		if status, answer := send(t, server, "/v1/chat/completions", string(body)); status != 200 ||
+			!strings.Contains(string(answer), want) {
+			t.Errorf("answer %d: %d %s", n, status, answer)
+		}
+	}
+}
+
+// TestTheCacheForgets fills it with other prompts of one key, and with other keys.
+func TestTheCacheForgets(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	cached := func(key string, number int) int {
+		got, err := client.CreateResponse(t.Context(), openai.CreateResponseRequest{
+			Model: "gpt-5.5", PromptCacheKey: key, Input: squats(number, 130), MaxOutputTokens: 16,
+			Reasoning: &openai.ResponseReasoning{Effort: "none"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Usage.InputTokensDetails.CachedTokens
+	}
+	for number := range 5 {
+		cached("k", number)
+	}
+	if kept, forgotten := cached("k", 4), cached("k", 0); kept == 0 || forgotten != 0 {
+		t.Errorf("%d tokens of the last prompt, %d of the first", kept, forgotten)
+	}
+	for n := range 256 {
+		cached(fmt.Sprint("k", n), n)
+	}
+	if n := cached("k", 0); n != 0 {
+		t.Errorf("%d tokens after as many keys as are kept", n)
+	}
+}
