@@ -50,8 +50,17 @@ func document() *huma.OpenAPI {
 			Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + ".",
 		},
 	}
+	describeFeatures(doc)
 	removeUnused(doc)
 	return doc
+}
+
+// describeFeatures corrects the schema of an item's features. They are a list in the code and an object in JSON.
+func describeFeatures(doc *huma.OpenAPI) {
+	doc.Components.Schemas.Map()["PromptItem"].Properties["features"] = &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeNumber, Format: "double"},
+		Description: "The parts of the score by name. With the intercept they add up to the logarithm of its odds.",
+	}
 }
 
 // removeUnused removes the schemas that nothing refers to: huma's own error model, and schemas that allowNulls copied.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/throughline/throughline/infra/console"
 	"github.com/throughline/throughline/infra/local/devapi"
 	"github.com/throughline/throughline/infra/local/gateway"
 	"github.com/throughline/throughline/internal/fault"
@@ -22,15 +23,16 @@ const (
 	maxSettleTime     = 10 * time.Minute
 )
 
-// routes serves what only the local stack has: health, the issuer, and the routes under /dev.
+// routes serves what only the local stack has: the console, health, the issuer, and the routes under /dev.
 type routes struct {
-	stack  *Stack
-	faults *faultControl
-	mux    *http.ServeMux
+	stack   *Stack
+	faults  *faultControl
+	console *console.Console
+	mux     *http.ServeMux
 }
 
-func newRoutes(s *Stack) *routes {
-	rt := &routes{stack: s, faults: &faultControl{services: s.services}, mux: http.NewServeMux()}
+func newRoutes(s *Stack, page *console.Console) *routes {
+	rt := &routes{stack: s, faults: &faultControl{services: s.services}, console: page, mux: http.NewServeMux()}
 	s.issuer.Register(rt.mux)
 	rt.mux.HandleFunc("GET /healthz", rt.ready(rt.serveHealth))
 	rt.mux.HandleFunc("GET /dev/info", rt.ready(rt.serveInfo))
@@ -47,6 +49,7 @@ func newRoutes(s *Stack) *routes {
 func (rt *routes) handler() http.Handler {
 	dev := localOnly(http.HandlerFunc(rt.serveOwn))
 	public := gateway.CORS(rt.stack.template.CORS, dev)
+	page := localOnly(rt.console)
 	api := rt.ready(func(w http.ResponseWriter, r *http.Request) { rt.stack.gateway.Load().ServeHTTP(w, r) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = gateway.Identify(w, r)
@@ -55,6 +58,8 @@ func (rt *routes) handler() http.Handler {
 			dev.ServeHTTP(w, r)
 		case path == "/healthz" || strings.HasPrefix(path, "/.well-known/"):
 			public.ServeHTTP(w, r)
+		case rt.console.Has(path):
+			page.ServeHTTP(w, r)
 		default:
 			api(w, r)
 		}

@@ -45,7 +45,7 @@ type services struct {
 	cfg        Config
 	logger     *slog.Logger
 	supervisor *supervisor
-	console    *console
+	printer    *printer
 
 	dynamodb, pinecone, openai, embedding service
 
@@ -75,11 +75,11 @@ func (s *services) start(ctx context.Context) error {
 		return err
 	}
 	s.connect()
-	s.console.print("dynamodb", s.dynamodb.direct, s.dynamodb.about)
-	s.console.print("pinecone", s.pinecone.direct, s.pinecone.about)
-	s.console.print("openai", s.openai.direct, s.openai.about)
+	s.printer.print("dynamodb", s.dynamodb.direct, s.dynamodb.about)
+	s.printer.print("pinecone", s.pinecone.direct, s.pinecone.about)
+	s.printer.print("openai", s.openai.direct, s.openai.about)
 	if s.cfg.EmbeddingBaseURL != "" {
-		s.console.print("embeddings", s.embedding.direct, "named by OPENAI_EMBEDDING_BASE_URL")
+		s.printer.print("embeddings", s.embedding.direct, "named by OPENAI_EMBEDDING_BASE_URL")
 	}
 	if s.engine != nil {
 		s.supervisor.run(s.watchEngine)
@@ -109,7 +109,7 @@ func (s *services) startDynamoDB(ctx context.Context) error {
 	endpoint, about := s.cfg.DynamoDBEndpoint, "named by AWS_ENDPOINT_URL_DYNAMODB"
 	if endpoint == "" {
 		if !dynamodblocal.Installed() {
-			s.console.print("dynamodb", "", "installing DynamoDB Local, once")
+			s.printer.print("dynamodb", "", "installing DynamoDB Local, once")
 		}
 		options := dynamodblocal.Options{Port: s.cfg.DynamoDBPort, DataDir: s.cfg.dataPath("dynamodb")}
 		engine, err := dynamodblocal.Start(ctx, options)
@@ -261,7 +261,7 @@ func (s *services) startMoreIndexes(ctx context.Context) error {
 			}
 			s.serveIndex(func() error { return index.Serve(l) })
 			more[name] = address(l)
-			s.console.print("pinecone "+name, more[name], fmt.Sprintf("a further index of %d dimensions", dimension))
+			s.printer.print("pinecone "+name, more[name], fmt.Sprintf("a further index of %d dimensions", dimension))
 		}
 		pairs = append(pairs, name+"="+more[name])
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/console"
 	"github.com/throughline/throughline/infra/local/gateway"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/lambdaapi"
@@ -36,7 +37,7 @@ type Stack struct {
 	logger     *slog.Logger
 	template   *template.Template
 	supervisor *supervisor
-	console    *console
+	printer    *printer
 	services   *services
 	triggers   *triggers
 	runtime    *lambdaapi.Runtime
@@ -69,12 +70,12 @@ func newStack(cfg Config) *Stack {
 		cfg.Out = io.Discard
 	}
 	s := &Stack{
-		cfg: cfg, logger: cfg.Logger, supervisor: newSupervisor(), console: &console{out: cfg.Out},
+		cfg: cfg, logger: cfg.Logger, supervisor: newSupervisor(), printer: &printer{out: cfg.Out},
 		runtime: lambdaapi.NewRuntime(cfg.Logger),
 	}
-	s.services = &services{cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, console: s.console}
+	s.services = &services{cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, printer: s.printer}
 	s.triggers = &triggers{
-		cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, console: s.console, services: s.services,
+		cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, printer: s.printer, services: s.services,
 		runtime: s.runtime,
 	}
 	s.stop = sync.OnceValue(s.shutDown)
@@ -89,6 +90,10 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.openDataDir(); err != nil {
 		return err
 	}
+	page, err := console.New()
+	if err != nil {
+		return fmt.Errorf("read console: %w", err)
+	}
 	// The API's port comes first: if it is taken, nothing else has to start.
 	api, err := listen(ctx, "PORT", s.cfg.Port)
 	if err != nil {
@@ -98,7 +103,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.issuer, err = issuer.New(s.url, s.cfg.dataPath("issuer.pem"), time.Now); err != nil {
 		return errors.Join(err, api.Close())
 	}
-	s.supervisor.serve(api, newRoutes(s).handler())
+	s.supervisor.serve(api, newRoutes(s, page).handler())
 	lambda, err := listen(ctx, "LAMBDA_PORT", s.cfg.LambdaPort)
 	if err != nil {
 		return err
@@ -108,7 +113,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.services.start(ctx); err != nil {
 		return err
 	}
-	s.console.print("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))
+	s.printer.print("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))
 	if err := s.startFunctions(ctx); err != nil {
 		return err
 	}
@@ -169,7 +174,7 @@ func (s *Stack) openAPI() error {
 		Functions: s.template.Functions, URLPaths: paths, CORS: s.template.CORS, Verifier: verifier, Invoker: s.runtime,
 		Logger: s.logger, Now: time.Now,
 	}))
-	s.console.print("api", s.url, "HTTP API, chat stream, tokens at /dev/tokens")
+	s.printer.print("api", s.url, "HTTP API, chat stream, console, tokens at /dev/tokens")
 	return nil
 }
 
@@ -237,14 +242,14 @@ func (s *Stack) shutDown() error {
 	return err
 }
 
-// console prints a line for each service.
-type console struct {
+// printer prints a line for each service.
+type printer struct {
 	mu  sync.Mutex
 	out io.Writer
 }
 
-func (c *console) print(name, url, about string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	fmt.Fprintf(c.out, "%-10s %-28s %s\n", name, url, about)
+func (p *printer) print(name, url, about string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "%-10s %-28s %s\n", name, url, about)
 }

@@ -36,7 +36,7 @@ type triggers struct {
 	cfg        Config
 	logger     *slog.Logger
 	supervisor *supervisor
-	console    *console
+	printer    *printer
 	services   *services
 	runtime    *lambdaapi.Runtime
 
@@ -84,7 +84,7 @@ func (t *triggers) startPoller(f template.Function, mapping template.Stream, che
 		}
 		return nil
 	})
-	t.console.print("stream", "", fmt.Sprintf("%s -> %s, batches of %d", t.cfg.TableName, f.Name, mapping.BatchSize))
+	t.printer.print("stream", "", fmt.Sprintf("%s -> %s, batches of %d", t.cfg.TableName, f.Name, mapping.BatchSize))
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
 			}
 		}
 	})
-	t.console.print("schedule", "", fmt.Sprintf("%s -> %s, every %s", timer.Name, f.Name, every))
+	t.printer.print("schedule", "", fmt.Sprintf("%s -> %s, every %s", timer.Name, f.Name, every))
 }
 
 // fire invokes a scheduled function once and waits for it. The runtime logs the function's own errors.

@@ -1,0 +1,98 @@
+package console_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/infra/console"
+)
+
+// maxSize is the most that a visitor loads, compressed, in bytes.
+const maxSize = 200 << 10
+
+// get requests a path as a browser does, and returns the answer with its plain body and its size on the wire.
+func get(t *testing.T, method, path string) (answer *http.Response, body string, size int) {
+	t.Helper()
+	c, err := console.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	r.Header.Set("Accept-Encoding", "gzip, br")
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	answer = w.Result()
+	size = w.Body.Len()
+	if answer.Header.Get("Content-Encoding") != "gzip" || size == 0 {
+		return answer, w.Body.String(), size
+	}
+	plain, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text), size
+}
+
+// TestPageIsStrictAndSmall follows the page to its assets.
+func TestPageIsStrictAndSmall(t *testing.T) {
+	t.Parallel()
+	answer, page, total := get(t, http.MethodGet, "/")
+	if got := answer.Header.Get("Cache-Control"); got != "no-cache" {
+		t.Errorf("the page has Cache-Control %q, want no-cache", got)
+	}
+	policy := answer.Header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %q", policy)
+	}
+	if strings.Contains(page, "<style") || regexp.MustCompile(`<script[^>]*>[^<]`).MatchString(page) {
+		t.Error("the page has inline code")
+	}
+	assets := regexp.MustCompile(`(?:href|src)="(assets/[^"]+)"`).FindAllStringSubmatch(page, -1)
+	if len(assets) != 2 {
+		t.Fatalf("the page loads %d assets, want a script and a style", len(assets))
+	}
+	for _, asset := range assets {
+		answer, body, size := get(t, http.MethodGet, "/"+asset[1])
+		if !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s may not be kept", asset[1])
+		}
+		if strings.Contains(body, "//# sourceMappingURL") {
+			t.Errorf("%s names a source map, which is not there", asset[1])
+		}
+		total += size
+	}
+	if total > maxSize {
+		t.Errorf("a visitor loads %d bytes, want at most %d", total, maxSize)
+	}
+}
+
+func TestOtherMethodsAndPaths(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		method, path string
+		status       int
+	}{
+		{http.MethodGet, "/config.json", http.StatusOK},
+		{http.MethodHead, "/", http.StatusOK},
+		{http.MethodPost, "/", http.StatusMethodNotAllowed},
+		{http.MethodGet, "/assets/", http.StatusNotFound},
+		{http.MethodGet, "/v1/sessions", http.StatusNotFound},
+	} {
+		answer, body, _ := get(t, test.method, test.path)
+		if answer.StatusCode != test.status {
+			t.Errorf("%s %s answers %d, want %d", test.method, test.path, answer.StatusCode, test.status)
+		}
+		if test.method == http.MethodHead && body != "" {
+			t.Errorf("%s %s has a body", test.method, test.path)
+		}
+	}
+}

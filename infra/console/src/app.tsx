@@ -1,0 +1,92 @@
+// The frame around the screens: where one is, and as whom.
+import { useEffect } from 'preact/hooks';
+import { Chats } from './chats/chats';
+import { isLocal } from './config';
+import { Health } from './health/health';
+import { MemoryScreen } from './memory/memory';
+import { Empty } from './parts/state';
+import { PromptScreen } from './prompt/prompt';
+import { Prompts } from './prompt/prompts';
+import { link, route } from './route';
+import { Settings } from './settings/settings';
+import { knownUsers, rememberUser } from './sign-in';
+import { playing, playStory, storyError } from './story';
+import { SessionScreen } from './timeline/session';
+import { Timeline } from './timeline/timeline';
+import { Welcome } from './welcome';
+import { UserSwitch } from './user-switch';
+
+const screens: Record<string, () => preact.JSX.Element> = {
+  '': Welcome,
+  chats: Chats,
+  prompts: Prompts,
+  prompt: PromptScreen,
+  timeline: Timeline,
+  session: SessionScreen,
+  memory: MemoryScreen,
+  settings: Settings,
+  health: Health,
+};
+
+const places = [
+  ['chats', 'Chats'],
+  ['timeline', 'Timeline'],
+  ['memory', 'Memory'],
+  ['settings', 'Settings'],
+  ['health', 'Health'],
+] as const;
+
+export function App() {
+  const { user, screen } = route.value;
+  useEffect(() => {
+    if (user) rememberUser(user);
+    else if (isLocal() && knownUsers().length === 0) void playStory();
+  }, [user]);
+  const Screen = screens[user ? screen : ''] ?? NoScreen;
+  return (
+    <>
+      <header class="top">
+        <a class="brand" href="#/" aria-label="Throughline, start">
+          Throughline
+        </a>
+        {user && <Places screen={screen} />}
+        <span class="grow" />
+        {isLocal() && (
+          <button type="button" class="quiet story" disabled={playing.value !== undefined} onClick={() => void playStory()}>
+            {playing.value ? 'Playing' : 'Play the story'}
+          </button>
+        )}
+        <UserSwitch />
+      </header>
+      {storyError.value && (
+        <p class="banner" role="alert">
+          The story stopped. {storyError.value}
+        </p>
+      )}
+      <Screen key={user} />
+    </>
+  );
+}
+
+function Places({ screen }: { screen: string }) {
+  const at: Record<string, string> = { session: 'timeline', prompt: 'chats', prompts: 'chats' };
+  return (
+    <nav aria-label="Screens">
+      {places.map(([name, label]) => (
+        <a key={name} href={link(name)} aria-current={(at[screen] ?? screen) === name ? 'page' : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function NoScreen() {
+  return (
+    <main class="page-body">
+      <Empty title="There is no such screen">
+        <a href={link('chats')}>Go to the chats</a>
+      </Empty>
+    </main>
+  );
+}

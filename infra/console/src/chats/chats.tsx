@@ -1,0 +1,71 @@
+// Two chats side by side, and the tide of events.
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import * as api from '../api/calls';
+import type { Session } from '../api/types';
+import { useLoad } from '../parts/load';
+import { Failure } from '../parts/state';
+import { route, setQuery } from '../route';
+import { playing } from '../story';
+import { chatOf } from './chat-state';
+import { Pane } from './pane';
+import { tideOf } from './tide';
+import { TideView } from './tide-view';
+
+type Side = 'left' | 'right';
+
+export function Chats() {
+  const { user, query } = route.value;
+  const tide = tideOf(user);
+  const sessions = useLoad(api.listSessions, [user]);
+  const traced = useSignal<string[]>([]);
+  const shown = useSignal<Side | 'tide'>('left');
+  useFirstSessions(sessions.data);
+  useEffect(() => {
+    if (playing.value) shown.value = playing.value;
+  }, [playing.value]);
+  const pane = (side: Side) => {
+    const id = query[side];
+    return (
+      <Pane
+        key={side}
+        side={side}
+        chat={id ? chatOf(id, tide) : undefined}
+        sessions={sessions.data ?? []}
+        traced={traced.value}
+        onTrace={(ids) => (traced.value = ids)}
+        onPick={(session) => setQuery({ [side]: session })}
+        onCreated={(session) => {
+          sessions.set([session, ...(sessions.data ?? [])]);
+          setQuery({ [side]: session.sessionId });
+        }}
+      />
+    );
+  };
+  return (
+    <main class={`chats show-${shown.value}`}>
+      <h1 class="hidden">Chats</h1>
+      <nav class="tabs" aria-label="Parts of this screen">
+        {(['left', 'right', 'tide'] as const).map((part) => (
+          <button key={part} type="button" aria-pressed={shown.value === part} onClick={() => (shown.value = part)}>
+            {part === 'tide' ? 'Events' : part === 'left' ? 'Left chat' : 'Right chat'}
+          </button>
+        ))}
+      </nav>
+      {sessions.error !== undefined && <Failure error={sessions.error} retry={() => void sessions.reload()} />}
+      {pane('left')}
+      {pane('right')}
+      <TideView tide={tide} />
+    </main>
+  );
+}
+
+/** Where the address names no session, the two that were used last are shown. */
+function useFirstSessions(sessions: Session[] | undefined): void {
+  useEffect(() => {
+    const { left, right } = route.peek().query;
+    if (!sessions || left || right || sessions.length === 0) return;
+    const [first, second] = sessions;
+    setQuery({ left: (second ?? first)!.sessionId, right: second ? first!.sessionId : undefined });
+  }, [sessions]);
+}

@@ -1,0 +1,146 @@
+// One of the two chats: its session, its messages, and the field for the next one.
+import { useSignal } from '@preact/signals';
+import type { Message, Session } from '../api/types';
+import { contextLabel, errorText } from '../format';
+import { MessageList } from '../messages/list';
+import { MessageView } from '../messages/message';
+import { Empty, Failure } from '../parts/state';
+import { link } from '../route';
+import { AnswerSource } from './answer-source';
+import type { Chat } from './chat-state';
+import { Composer } from './composer';
+import { NewSession } from './new-session';
+
+export interface PaneProps {
+  side: 'left' | 'right';
+  chat?: Chat;
+  sessions: Session[];
+  traced: string[];
+  onTrace(sessions: string[]): void;
+  onPick(session: string): void;
+  onCreated(session: Session): void;
+}
+
+export function Pane(props: PaneProps) {
+  const { side, chat, sessions, traced } = props;
+  const making = useSignal(false);
+  const session = chat?.session.value;
+  const isTraced = chat !== undefined && traced.includes(chat.id);
+  return (
+    <section class={`pane ${side}${isTraced ? ' traced' : ''}`} aria-label={`${side === 'left' ? 'Left' : 'Right'} chat`}>
+      <header>
+        <label>
+          <span class="hidden">Session of the {side} chat</span>
+          <select value={chat?.id ?? ''} onChange={(e) => props.onPick(e.currentTarget.value)}>
+            <option value="">Choose a session</option>
+            {chat && !sessions.some((s) => s.sessionId === chat.id) && <option value={chat.id}>{chat.id}</option>}
+            {sessions.map((s) => (
+              <option key={s.sessionId} value={s.sessionId}>
+                {contextLabel(s.context)} · {s.title ?? s.sessionId}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" class="quiet" onClick={() => (making.value = true)}>
+          New
+        </button>
+        {session && chat && <Actions chat={chat} session={session} />}
+      </header>
+      {chat ? <Conversation {...props} chat={chat} /> : <NoSession onNew={() => (making.value = true)} />}
+      {making.value && (
+        <NewSession
+          onClose={() => (making.value = false)}
+          onCreated={(created) => {
+            making.value = false;
+            props.onCreated(created);
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function NoSession({ onNew }: { onNew(): void }) {
+  return (
+    <div class="messages">
+      <Empty title="No session here">Choose one above, or start another.</Empty>
+      <p class="center">
+        <button type="button" onClick={onNew}>
+          New session
+        </button>
+      </p>
+    </div>
+  );
+}
+
+function Actions({ chat, session }: { chat: Chat; session: Session }) {
+  const failed = useSignal('');
+  const act = (work: () => Promise<void>) => () => {
+    failed.value = '';
+    work().catch((error: unknown) => (failed.value = errorText(error)));
+  };
+  const completed = session.status !== 'active';
+  return (
+    <span class="actions">
+      {failed.value && <span class="warning">{failed.value}</span>}
+      <button type="button" class="quiet" title="The user goes to another screen" onClick={act(() => chat.leave())}>
+        Leave
+      </button>
+      <button type="button" class="quiet" onClick={act(() => chat.setStatus(completed ? 'active' : 'completed'))}>
+        {completed ? 'Open again' : 'Close'}
+      </button>
+      <a href={link('session', session.sessionId)}>Details</a>
+    </span>
+  );
+}
+
+function Conversation({ chat, side, onTrace }: PaneProps & { chat: Chat }) {
+  if (chat.missing.value) {
+    return (
+      <div class="messages">
+        <Empty title="There is no such session">It may belong to another user, or it was deleted.</Empty>
+      </div>
+    );
+  }
+  const session = chat.session.value;
+  const row = (message: Message) => (
+    <MessageView key={message.messageId} message={message}>
+      {message.role === 'assistant' && (
+        <AnswerSource message={message} prompt={chat.prompts.value.get(message.messageId)} onTrace={onTrace} />
+      )}
+    </MessageView>
+  );
+  return (
+    <>
+      <MessageList store={chat.messages} label={`Messages of the ${side} chat`} render={row}>
+        {chat.error.value !== undefined && <Failure error={chat.error.value} retry={() => void chat.open()} />}
+        <Streaming chat={chat} />
+        {session?.messageCount === 0 && !chat.answer.value && chat.messages.pages.value.length === 0 && (
+          <Empty title={contextLabel(session.context)}>Say something.</Empty>
+        )}
+      </MessageList>
+      <Composer chat={chat} side={side} />
+    </>
+  );
+}
+
+/** The answer while it comes, and the message that is not stored yet. */
+function Streaming({ chat }: { chat: Chat }) {
+  const answer = chat.answer.value;
+  if (!answer) return null;
+  const now = new Date().toISOString();
+  return (
+    <>
+      {!answer.stored && (
+        <MessageView message={{ messageId: 'pending', role: 'user', content: answer.asked, timestamp: now }} />
+      )}
+      {(answer.text || answer.stored) && (
+        <MessageView message={{ messageId: 'streaming', role: 'assistant', content: answer.text || '…', timestamp: now }} />
+      )}
+      {answer.error !== undefined && (
+        <Failure error={answer.error} retry={answer.stored ? undefined : () => void chat.send()} />
+      )}
+      {answer.error !== undefined && answer.stored && <p class="soft note">The message is stored. Only the answer is missing.</p>}
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+// Whether the stack is well: its services, its background work, what it has set aside, and what the last prompts lacked.
+import * as api from '../api/calls';
+import { sendOpen } from '../api/client';
+import type { Message, PromptRecord } from '../api/types';
+import { isLocal } from '../config';
+import { age, count, errorText } from '../format';
+import { useLoad } from '../parts/load';
+import { Empty, Failure, Loading } from '../parts/state';
+import { link, route } from '../route';
+import { Faults } from './faults';
+
+export function Health() {
+  return (
+    <main class="page-body health">
+      <h1>Health</h1>
+      {isLocal() && <Stack />}
+      <Turns />
+      {isLocal() && <Faults />}
+    </main>
+  );
+}
+
+interface Settled {
+  settled: boolean;
+  records: number;
+  pending: number;
+}
+
+interface DeadLetter {
+  function?: string;
+  reason?: string;
+  [field: string]: unknown;
+}
+
+interface Info {
+  functions: Record<string, string>;
+  instances: Record<string, number>;
+}
+
+async function loadStack() {
+  const [healthy, info, letters, work] = await Promise.all([
+    sendOpen('/healthz').then(() => '', errorText),
+    sendOpen<Info>('/dev/info'),
+    sendOpen<{ items: DeadLetter[] }>('/dev/dead-letters'),
+    sendOpen<Settled>('/dev/settle', { timeoutMs: 0 }),
+  ]);
+  return { healthy, info, letters: letters.items, work };
+}
+
+function Stack() {
+  const { data, error, reload } = useLoad(loadStack, []);
+  if (error !== undefined) return <Failure error={error} retry={() => void reload()} />;
+  if (!data) return <Loading lines={5} />;
+  return (
+    <section>
+      <h2>Stack</h2>
+      <dl class="figures">
+        <Figure label="Services" value={data.healthy || 'all answer'} bad={data.healthy !== ''} />
+        <Figure label="Work that waits" value={count(data.work.pending)} />
+        <Figure label="Stream records handled" value={count(data.work.records)} />
+        <Figure label="Dead letters" value={count(data.letters.length)} bad={data.letters.length > 0} />
+      </dl>
+      <button type="button" onClick={() => void reload()}>
+        Look again
+      </button>
+      {data.letters.length > 0 && <pre tabIndex={0}>{data.letters.map((l) => JSON.stringify(l)).join('\n')}</pre>}
+      <h3>Functions</h3>
+      <ul class="plain">
+        {Object.entries(data.info.instances).map(([name, n]) => (
+          <li key={name}>
+            {name} <span class="soft">{n === 1 ? '1 instance' : `${n} instances`}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const Figure = ({ label, value, bad }: { label: string; value: string; bad?: boolean }) => (
+  <div class={bad ? 'bad' : ''}>
+    <dt>{label}</dt>
+    <dd>{value}</dd>
+  </div>
+);
+
+interface Turn {
+  message: Message;
+  prompt?: PromptRecord;
+}
+
+/** The last answers over all sessions, with their prompts. */
+async function loadTurns(): Promise<Turn[]> {
+  const page = await api.listTimeline({ limit: 40 });
+  const answers = page.items.filter((m) => typeof m.metadata?.promptId === 'string').slice(0, 12);
+  return Promise.all(
+    answers.map(async (message) => ({ message, prompt: await api.getPrompt(message.metadata!.promptId as unknown as string) })),
+  );
+}
+
+function Turns() {
+  const { data, error, reload } = useLoad(loadTurns, [route.value.user]);
+  return (
+    <section>
+      <h2>Last turns of this user</h2>
+      {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={5} />}
+      {data?.length === 0 && <Empty title="No turns yet">Each answer is listed here with what it used.</Empty>}
+      {data && data.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Last turns">
+          <table>
+            <thead>
+              <tr>
+                <th>When</th>
+                <th class="number">Prompt</th>
+                <th class="number">In</th>
+                <th class="number">Out</th>
+                <th>Slowest source</th>
+                <th>Without</th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.map((turn) => (
+                <TurnRow key={turn.message.messageId} turn={turn} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function TurnRow({ turn: { message, prompt } }: { turn: Turn }) {
+  const usage = message.metadata?.usage as unknown as { promptTokens?: number; completionTokens?: number } | undefined;
+  const timings = Object.entries((prompt?.manifest?.timings ?? {}) as Record<string, number>);
+  const slowest = timings.sort(([, a], [, b]) => b - a)[0];
+  return (
+    <tr>
+      <td>
+        <a href={link('prompt', message.metadata!.promptId as unknown as string)}>{age(message.timestamp)}</a>
+      </td>
+      <td class="number">{prompt ? `${count(prompt.tokens.total)} of ${count(prompt.tokens.budget)}` : 'not kept'}</td>
+      <td class="number">{usage?.promptTokens === undefined ? '' : count(usage.promptTokens)}</td>
+      <td class="number">{usage?.completionTokens === undefined ? '' : count(usage.completionTokens)}</td>
+      <td>{slowest ? `${slowest[0].replaceAll('_', ' ')}, ${slowest[1].toFixed(1)} ms` : ''}</td>
+      <td class="warning">{prompt?.manifest?.degraded.map((d) => `${d.source}: ${d.reason}`).join(', ')}</td>
+    </tr>
+  );
+}

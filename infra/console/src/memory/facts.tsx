@@ -1,0 +1,163 @@
+// Facts by type, with the messages that they come from and the facts that they have replaced.
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import * as api from '../api/calls';
+import type { Memory, NewMemory } from '../api/types';
+import { age, fullTime } from '../format';
+import { MessageLink } from '../messages/link';
+import { Confirm } from '../parts/confirm';
+import { Empty, Failure } from '../parts/state';
+
+const types = { PROFILE: 'About the user', PEOPLE: 'People', PROJECT: 'Projects' } as const;
+type Changed = () => Promise<void>;
+
+export function Facts({ memories, changed, marked }: { memories: Memory[]; changed: Changed; marked?: string }) {
+  const live = memories.filter((m) => !m.supersededBy && !m.validUntil);
+  return (
+    <section class="facts">
+      <h2>Facts</h2>
+      <AddFact changed={changed} />
+      {memories.length === 0 && <Empty title="Nothing yet">Facts come from what the user says, once a session rests.</Empty>}
+      {Object.entries(types).map(([type, label]) => {
+        const rows = live.filter((m) => m.type === type).sort((a, b) => Number(b.pinned) - Number(a.pinned));
+        return rows.length === 0 ? null : (
+          <section key={type}>
+            <h3>{label}</h3>
+            <ul class="records">
+              {rows.map((m) => (
+                <Fact key={m.id} memory={m} all={memories} changed={changed} marked={marked === m.id} />
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+      <Past memories={memories} live={live} changed={changed} marked={marked} />
+    </section>
+  );
+}
+
+interface FactProps {
+  memory: Memory;
+  all: Memory[];
+  changed: Changed;
+  marked: boolean;
+}
+
+function Fact({ memory, all, changed, marked }: FactProps) {
+  const editing = useSignal(false);
+  const element = useRef<HTMLLIElement>(null);
+  const replaced = all.filter((m) => m.supersededBy === memory.id);
+  useEffect(() => {
+    if (marked) element.current?.scrollIntoView({ block: 'center' });
+  }, [marked]);
+  const past = Boolean(memory.supersededBy ?? memory.validUntil);
+  return (
+    <li ref={element} class={`${marked ? 'marked' : ''}${past ? ' past' : ''}`}>
+      {editing.value ? <EditFact memory={memory} done={() => (editing.value = false)} changed={changed} /> : <p>{memory.content}</p>}
+      {replaced.map((m) => (
+        <p key={m.id} class="replaced">
+          before: <s>{m.content}</s>
+        </p>
+      ))}
+      <footer>
+        {memory.pinned && <span class="pinned">in every prompt</span>}
+        <span>{memory.source === 'seeded' ? 'set by hand' : `heard${memory.confidence ? `, ${Math.round(memory.confidence * 100)}% sure` : ''}`}</span>
+        {memory.createdAt && <time title={fullTime(memory.createdAt)}>{age(memory.createdAt)}</time>}
+        {memory.messageIds?.map((id, i) => (
+          <MessageLink key={id} id={id} label={memory.messageIds!.length > 1 ? `evidence ${i + 1}` : 'evidence'} />
+        ))}
+        {memory.validUntil && <span>until {fullTime(memory.validUntil)}</span>}
+        <span class="grow" />
+        {!past && (
+          <>
+            <Pin memory={memory} changed={changed} />
+            <button type="button" class="quiet" onClick={() => (editing.value = !editing.value)}>
+              Edit
+            </button>
+          </>
+        )}
+        <Confirm label="Delete" act={() => api.deleteMemory(memory.id).then(changed)} />
+      </footer>
+    </li>
+  );
+}
+
+function Pin({ memory, changed }: { memory: Memory; changed: Changed }) {
+  const change = () => api.changeMemory(memory.id, { pinned: !memory.pinned }).then(changed, changed);
+  return (
+    <button type="button" class="quiet" aria-pressed={memory.pinned} onClick={() => void change()}>
+      {memory.pinned ? 'Unpin' : 'Pin'}
+    </button>
+  );
+}
+
+function EditFact({ memory, done, changed }: { memory: Memory; done(): void; changed: Changed }) {
+  const error = useSignal<unknown>(undefined);
+  const save = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const content = String(new FormData(event.currentTarget as HTMLFormElement).get('content'));
+    try {
+      await api.changeMemory(memory.id, { content });
+      await changed();
+      done();
+    } catch (failure) {
+      error.value = failure;
+    }
+  };
+  return (
+    <form class="inline" onSubmit={(e) => void save(e)}>
+      <textarea name="content" aria-label="Fact" required defaultValue={memory.content} rows={2} />
+      <button type="submit" class="primary">
+        Save
+      </button>
+      {error.value !== undefined && <Failure error={error.value} />}
+    </form>
+  );
+}
+
+function AddFact({ changed }: { changed: Changed }) {
+  const error = useSignal<unknown>(undefined);
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const values = new FormData(form);
+    try {
+      await api.createMemory({ type: String(values.get('type')) as NewMemory['type'], content: String(values.get('content')) });
+      form.reset();
+      error.value = undefined;
+      await changed();
+    } catch (failure) {
+      error.value = failure;
+    }
+  };
+  return (
+    <form class="inline" onSubmit={(e) => void add(e)}>
+      <select name="type" aria-label="Type of the new fact">
+        {Object.entries(types).map(([type, label]) => (
+          <option key={type} value={type}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <input name="content" required aria-label="New fact" placeholder="Add a fact" />
+      <button type="submit">Add</button>
+      {error.value !== undefined && <Failure error={error.value} />}
+    </form>
+  );
+}
+
+/** Facts that hold no longer. They stay out of prompts. */
+function Past({ memories, live, changed, marked }: { memories: Memory[]; live: Memory[]; changed: Changed; marked?: string }) {
+  const past = memories.filter((m) => !live.includes(m));
+  if (past.length === 0) return null;
+  return (
+    <details open={past.some((m) => m.id === marked)}>
+      <summary>No longer true ({past.length})</summary>
+      <ul class="records">
+        {past.map((m) => (
+          <Fact key={m.id} memory={m} all={[]} changed={changed} marked={marked === m.id} />
+        ))}
+      </ul>
+    </details>
+  );
+}

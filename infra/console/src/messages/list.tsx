@@ -1,0 +1,124 @@
+// A list of messages of any length. The browser holds the pages near the window; the others are empty boxes of the same
+// height.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Message } from '../api/types';
+import { Failure, Loading } from '../parts/state';
+import type { MessageStore } from './store';
+
+interface Props {
+  store: MessageStore;
+  label: string;
+  render(message: Message): ComponentChildren;
+  /** What stands below the messages, such as an answer that streams. */
+  children?: ComponentChildren;
+  /** The message to show. Without one the list shows its end, and stays there while it grows. */
+  target?: string;
+}
+
+export function MessageList({ store, label, render, children, target }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const pages = store.pages.value;
+  useScroll(box, inner, pages, target);
+  return (
+    <div class="messages" ref={box} tabIndex={0} role="log" aria-label={label}>
+      <div class="inner" ref={inner}>
+        {store.more.value && <Earlier load={() => store.load()} box={box} />}
+        {!store.loaded.value && !store.error.value && <Loading lines={4} />}
+        {pages.map((page) => (
+          <PageView key={page[0]?.messageId} page={page} render={render} box={box} />
+        ))}
+        {store.error.value !== undefined && <Failure error={store.error.value} retry={() => void store.load()} />}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+type Box = { current: HTMLElement | null };
+
+/** Loads older messages while it is near the window. */
+function Earlier({ load, box }: { load(): Promise<void>; box: Box }) {
+  const element = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const button = element.current!;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (!entry?.isIntersecting) return;
+        observer.unobserve(button);
+        void load().then(() => observer.observe(button)); // it may still be near
+      },
+      { root: box.current, rootMargin: '600px' },
+    );
+    observer.observe(button);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <button type="button" class="earlier quiet" ref={element} onClick={() => void load()}>
+      Earlier messages
+    </button>
+  );
+}
+
+interface PageProps {
+  page: Message[];
+  render(message: Message): ComponentChildren;
+  box: Box;
+}
+
+/** One page. When it is far from the window, it is a box of the height that it had. */
+function PageView({ page, render, box }: PageProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const [height, setHeight] = useState<number | undefined>(undefined);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      ([entry]) => setHeight(entry!.isIntersecting ? undefined : entry!.boundingClientRect.height),
+      { root: box.current, rootMargin: '1500px' },
+    );
+    observer.observe(element.current!);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div class="page" ref={element} style={{ height: height === undefined ? 'auto' : `${height}px` }}>
+      {height === undefined && page.map(render)}
+    </div>
+  );
+}
+
+/** Keeps the window where the reader expects it: at the end, at the target, or at the same message as before. */
+function useScroll(box: Box, inner: Box, pages: Message[][], target?: string): void {
+  const shown = useRef('');
+  const before = useRef({ first: '', height: 0 });
+  const atEnd = useRef(!target);
+  useEffect(() => {
+    const element = box.current!;
+    const note = () => {
+      atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+    };
+    const grown = new ResizeObserver(() => {
+      if (atEnd.current) element.scrollTop = element.scrollHeight;
+    });
+    element.addEventListener('scroll', note, { passive: true });
+    grown.observe(inner.current!);
+    return () => {
+      element.removeEventListener('scroll', note);
+      grown.disconnect();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const first = pages[0]?.[0]?.messageId ?? '';
+    const row = target && shown.current !== target ? element.querySelector(`[data-message="${CSS.escape(target)}"]`) : null;
+    if (row) {
+      shown.current = target!;
+      atEnd.current = false;
+      row.scrollIntoView({ block: 'center' });
+    } else if (before.current.first && first !== before.current.first && !atEnd.current) {
+      element.scrollTop += element.scrollHeight - before.current.height;
+    } else if (atEnd.current) {
+      element.scrollTop = element.scrollHeight;
+    }
+    before.current = { first, height: element.scrollHeight };
+  }, [pages, target]);
+}

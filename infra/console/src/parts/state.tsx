@@ -1,0 +1,54 @@
+// What a screen shows in place of data: an error, nothing yet, or that it is loading.
+import type { ComponentChildren } from 'preact';
+import { ApiError, Unreachable } from '../api/client';
+import { errorText } from '../format';
+import { SignedOut } from '../sign-in';
+
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const help = helpFor(error);
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>{titleOf(error)}</strong> {errorText(error)}
+      </p>
+      {help && <p class="soft">{help}</p>}
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function titleOf(error: unknown): string {
+  if (error instanceof ApiError) return `${error.problem.title}.`;
+  if (error instanceof SignedOut) return 'Sign in again.';
+  return error instanceof Unreachable ? 'No answer.' : 'Something went wrong.';
+}
+
+function helpFor(error: unknown): string {
+  if (error instanceof Unreachable) return 'Is it still running? On this machine, make run starts it.';
+  if (error instanceof ApiError && error.retryAfter > 0) return `It asks to wait ${error.retryAfter} s.`;
+  return '';
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children && <p>{children}</p>}
+    </div>
+  );
+}
+
+/** Grey lines in the place of what is loading. They show only after a moment, so that fast answers do not flicker. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  return (
+    <div class="loading" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, i) => (
+        <span key={i} />
+      ))}
+    </div>
+  );
+}

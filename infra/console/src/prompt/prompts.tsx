@@ -1,0 +1,33 @@
+// The prompts of one session, the newest first.
+import * as api from '../api/calls';
+import { age, count } from '../format';
+import { useLoad } from '../parts/load';
+import { Empty, Failure, Loading } from '../parts/state';
+import { link, route } from '../route';
+import { Bar, usage } from './bar';
+
+export function Prompts() {
+  const session = route.value.query.session ?? '';
+  const { data, error, reload } = useLoad(() => api.listPrompts(session), [session]);
+  return (
+    <main class="page-body">
+      <h1>Prompts of {session}</h1>
+      <p>
+        <a href={link('session', session)}>The session</a>
+      </p>
+      {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={6} />}
+      {data?.items.length === 0 && <Empty title="No prompts">Each answer has one, for a week.</Empty>}
+      <ol class="prompts">
+        {data?.items.map((p) => (
+          <li key={p.promptId}>
+            <a href={link('prompt', p.promptId)}>{age(p.createdAt)}</a>
+            <span>{p.recipe}</span>
+            <Bar blocks={p.manifest?.blocks ?? []} of={p.tokens.budget} label={`${count(p.tokens.total)} tokens`} />
+            <span class="number">{usage(p)}</span>
+          </li>
+        ))}
+      </ol>
+    </main>
+  );
+}

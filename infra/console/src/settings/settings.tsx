@@ -1,0 +1,22 @@
+// What the user has chosen, what is exported, and how everything is erased.
+import { isLocal } from '../config';
+import { route } from '../route';
+import { Coaches } from './coaches';
+import { Erase } from './erase';
+import { Export } from './export';
+import { Import } from './import';
+import { PreferencesForm } from './preferences';
+
+export function Settings() {
+  const { user } = route.value;
+  return (
+    <main class="page-body settings">
+      <h1>Settings</h1>
+      <PreferencesForm />
+      <Coaches />
+      <Export />
+      {isLocal() && <Import />}
+      <Erase user={user} />
+    </main>
+  );
+}

@@ -1,0 +1,82 @@
+// The example of unified-conversation-context: a user swaps an exercise in the program designer, asks the coach about
+// tomorrow, and goes back. The story is played through the API, as the user of an app would.
+import { signal } from '@preact/signals';
+import * as api from './api/calls';
+import type { ContextName } from './api/types';
+import { chatOf, type Chat } from './chats/chat-state';
+import { tideOf } from './chats/tide';
+import { errorText } from './format';
+import { go, link, route } from './route';
+import { rememberUser } from './sign-in';
+
+interface Act {
+  side: 'left' | 'right';
+  says: string;
+}
+
+const acts: Act[] = [
+  {
+    side: 'left',
+    says:
+      'I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. ' +
+      'I only have bands at home.',
+  },
+  { side: 'right', says: "What should I do in tomorrow's session? My glutes are sore, so keep it to three sets." },
+  { side: 'left', says: 'Before we go on: what did my coach and I agree about tomorrow?' },
+];
+
+/** The side on which the story is going on. */
+export const playing = signal<'left' | 'right' | undefined>(undefined);
+export const storyError = signal('');
+
+/** Makes a user and plays the story in two new sessions. */
+export async function playStory(): Promise<void> {
+  if (playing.value) return;
+  const run = Date.now().toString(36);
+  const user = `demo-${run}`;
+  const sessions = { left: `designer-${run}`, right: `coach-${run}` };
+  storyError.value = '';
+  playing.value = 'left';
+  try {
+    rememberUser(user);
+    route.value = { ...route.value, user };
+    await api.putProfile({ name: 'Sam', about: 'Trains at home, three evenings a week.' });
+    await start(sessions.left, 'program_designer', 'Deadlift Prep');
+    await start(sessions.right, 'coach_conversation', 'Tomorrow');
+    go(link('chats', '', sessions, user));
+    for (const act of acts) await play(act, chatOf(sessions[act.side], tideOf(user)));
+  } catch (error) {
+    storyError.value = errorText(error);
+  } finally {
+    playing.value = undefined;
+  }
+}
+
+const start = (sessionId: string, context: ContextName, title: string) =>
+  api.createSession({ sessionId, context, coachId: 'coach', title });
+
+async function play(act: Act, chat: Chat): Promise<void> {
+  playing.value = act.side;
+  await waitFor(() => chat.session.value !== undefined);
+  await type(chat, act.says);
+  await chat.send();
+  await pause(1600);
+}
+
+/** Types a text in about a second and a half, so that one sees who says it and where. */
+async function type(chat: Chat, text: string): Promise<void> {
+  const step = matchMedia('(prefers-reduced-motion: reduce)').matches ? text.length : Math.ceil(text.length / 40);
+  for (let end = 0; end < text.length; end += step) {
+    chat.draft.value = text.slice(0, end + step);
+    await pause(35);
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+async function waitFor(holds: () => boolean): Promise<void> {
+  for (let tries = 0; !holds(); tries++) {
+    if (tries > 200) throw new Error('The session did not open.');
+    await pause(50);
+  }
+}

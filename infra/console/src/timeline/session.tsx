@@ -1,0 +1,80 @@
+// One session of any length, with its summary. An address with a message opens it there.
+import { useMemo } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
+import * as api from '../api/calls';
+import type { Message, Session } from '../api/types';
+import { age, contextLabel, plural } from '../format';
+import { MessageList } from '../messages/list';
+import { MessageView } from '../messages/message';
+import { MessageStore } from '../messages/store';
+import { Confirm } from '../parts/confirm';
+import { useLoad } from '../parts/load';
+import { Empty, Failure, Loading } from '../parts/state';
+import { go, link, route } from '../route';
+import { SummaryKind } from './timeline';
+
+export function SessionScreen() {
+  const { id, query, user } = route.value;
+  const session = useLoad(() => api.getSession(id), [id, user]);
+  const store = useMemo(() => new MessageStore(id), [id, user]);
+  useEffect(() => {
+    void (query.message ? store.loadTo(query.message) : store.load());
+  }, [store, query.message]);
+  const row = (m: Message) => (
+    <MessageView key={m.messageId} message={m} marked={m.messageId === query.message}>
+      <footer class="row-actions">
+        {typeof m.metadata?.promptId === 'string' && <a href={link('prompt', m.metadata.promptId)}>Why this answer</a>}
+        <Confirm label="Delete" act={() => api.deleteMessage(id, m.messageId).then(() => store.remove(m.messageId))} />
+      </footer>
+    </MessageView>
+  );
+  if (session.error !== undefined) return <Failed error={session.error} retry={session.reload} />;
+  if (!('data' in session)) return <main class="page-body"><Loading lines={8} /></main>;
+  if (!session.data) {
+    return (
+      <main class="page-body">
+        <Empty title="There is no such session">It may belong to another user, or it was deleted.</Empty>
+      </main>
+    );
+  }
+  return (
+    <main class="session">
+      <About session={session.data} />
+      <MessageList store={store} label="Messages" render={row} target={query.message} />
+    </main>
+  );
+}
+
+const Failed = ({ error, retry }: { error: unknown; retry(): Promise<void> }) => (
+  <main class="page-body">
+    <Failure error={error} retry={() => void retry()} />
+  </main>
+);
+
+function About({ session }: { session: Session }) {
+  const remove = () => api.deleteSession(session.sessionId).then(() => go(link('timeline')));
+  return (
+    <header class="about">
+      <h1>{session.title ?? session.sessionId}</h1>
+      <p class="facts-line">
+        <span class="context">{contextLabel(session.context)}</span>
+        <span>with {session.coachId}</span>
+        <span>{session.status}</span>
+        <span>{plural(session.messageCount, 'message')}</span>
+        {session.lastMessageAt && <span>{age(session.lastMessageAt)}</span>}
+      </p>
+      {session.summary ? (
+        <p class="summary">
+          {session.summary.text} <span class="soft">({<SummaryKind session={session} />})</span>
+        </p>
+      ) : (
+        <p class="soft">No summary yet. It follows when the user leaves or the session rests.</p>
+      )}
+      <p class="facts-line">
+        <a href={link('chats', '', { left: session.sessionId })}>Go on chatting</a>
+        <a href={link('prompts', '', { session: session.sessionId })}>Prompts</a>
+        <Confirm label="Delete the session" sure="Delete it with all that was drawn from it?" act={remove} />
+      </p>
+    </header>
+  );
+}

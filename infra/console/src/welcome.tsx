@@ -1,0 +1,19 @@
+// The start, for somebody who has been here before. Others see the story at once.
+import { go, link } from './route';
+import { playing, playStory } from './story';
+import { UserForm } from './user-switch';
+
+export function Welcome() {
+  if (playing.value) return <main class="welcome" aria-busy="true" />;
+  return (
+    <main class="welcome">
+      <h1>One memory across every conversation in an app</h1>
+      <p class="soft">Two screens of one app, the same user. What is said on one is known on the other.</p>
+      <button type="button" class="primary" onClick={() => void playStory()}>
+        Play the story
+      </button>
+      <h2>Or look at a user</h2>
+      <UserForm onChange={(user) => go(link('chats', '', {}, user))} />
+    </main>
+  );
+}
