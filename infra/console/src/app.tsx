@@ -1,7 +1,8 @@
 // The frame around the screens: where one is, and as whom.
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { Chats } from './chats/chats';
 import { isLocal } from './config';
+import { words } from './format';
 import { Health } from './health/health';
 import { MemoryScreen } from './memory/memory';
 import { Empty } from './parts/state';
@@ -38,7 +39,10 @@ const places = [
 
 export function App() {
   const { user, screen } = route.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
+    document.title = user && screen ? `${words(screen)} · Throughline` : 'Throughline';
+  }, [user, screen]);
+  useLayoutEffect(() => {
     if (user) rememberUser(user);
     else if (isLocal() && knownUsers().length === 0) void playStory();
   }, [user]);

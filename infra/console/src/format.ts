@@ -49,7 +49,7 @@ export function age(time: string, now = Date.now()): string {
 }
 
 /** A score or a part of one, short and of one width. */
-export const score = (n: number) => (n !== 0 && Math.abs(n) < 0.001 ? n.toExponential(0) : n.toFixed(3));
+export const score = (n: number) => (n !== 0 && Math.abs(n) < 0.01 ? n.toFixed(5) : n.toFixed(3));
 
 export const itemKind = (item: Item) => words(item.kind);
 

@@ -60,17 +60,19 @@ async function play(act: Act, chat: Chat): Promise<void> {
   await waitFor(() => chat.session.value !== undefined);
   await type(chat, act.says);
   await chat.send();
-  await pause(1600);
+  await pause(still() ? 0 : 1600);
 }
 
 /** Types a text in about a second and a half, so that one sees who says it and where. */
 async function type(chat: Chat, text: string): Promise<void> {
-  const step = matchMedia('(prefers-reduced-motion: reduce)').matches ? text.length : Math.ceil(text.length / 40);
+  const step = still() ? text.length : Math.ceil(text.length / 40);
   for (let end = 0; end < text.length; end += step) {
     chat.draft.value = text.slice(0, end + step);
     await pause(35);
   }
 }
+
+const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

@@ -26,6 +26,13 @@ export function Bar({ blocks, of, label }: Props) {
   );
 }
 
+/** How much of a budget is used. */
+export const Level = ({ part, of }: { part: number; of: number }) => (
+  <div class="bar" aria-hidden="true">
+    <span class="here" style={{ width: `${Math.min(100, (100 * part) / of)}%` }} />
+  </div>
+);
+
 const order: Source[] = ['frame', 'here', 'memory'];
 
 export function Legend({ blocks }: { blocks: Block[] }) {

@@ -1,51 +1,65 @@
-// One block of a prompt with its items.
+// The blocks of a prompt with their items, as one table.
 import { useSignal } from '@preact/signals';
 import type { Block, Item, PromptRecord } from '../api/types';
 import { age, contextLabel, count, itemKind, score, words } from '../format';
+import { useLoad } from '../parts/load';
 import { link } from '../route';
+import { recordsOf, type Behind, type Records } from './behind';
 import { ItemDetail } from './item-detail';
 import { sourceOf } from './parts';
 
-export function BlockView({ block, prompt }: { block: Block; prompt: PromptRecord }) {
+export function Blocks({ blocks, prompt }: { blocks: Block[]; prompt: PromptRecord }) {
+  const records = useLoad(() => recordsOf(prompt), [prompt.promptId]);
   return (
-    <section class="block">
-      <header>
-        <i class={sourceOf(block)} />
-        <h2>{words(block.name)}</h2>
-        <span class="number">{count(block.tokens)} tokens</span>
-        {block.cap && <span class="soft">at most {block.cap}</span>}
-      </header>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`Items of ${words(block.name)}`}>
-        <table>
-          <thead>
-            <tr>
-              <th>Item</th>
-              <th>Source</th>
-              <th>Age</th>
-              <th class="number">Score</th>
-              <th class="number">Tokens</th>
-              <th>Decision</th>
-            </tr>
-          </thead>
-          <tbody>
-            {block.items.map((item, i) => (
-              <Row key={`${item.id}-${i}`} item={item} prompt={prompt} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <table class="blocks">
+      <thead>
+        <tr>
+          <th>Item</th>
+          <th>Source</th>
+          <th>Age</th>
+          <th class="number">Score</th>
+          <th class="number">Tokens</th>
+          <th>Decision</th>
+        </tr>
+      </thead>
+      {blocks.map((b) => (
+        <BlockRows key={b.name} block={b} prompt={prompt} records={records.data} />
+      ))}
+    </table>
   );
 }
 
-function Row({ item, prompt }: { item: Item; prompt: PromptRecord }) {
+interface BlockProps {
+  block: Block;
+  prompt: PromptRecord;
+  records?: Records;
+}
+
+function BlockRows({ block, prompt, records }: BlockProps) {
+  return (
+    <tbody>
+      <tr class="block">
+        <th colSpan={4} scope="rowgroup">
+          <i class={sourceOf(block)} /> {words(block.name)} {block.cap && <small>at most {block.cap}</small>}
+        </th>
+        <td class="number">{count(block.tokens)}</td>
+        <td />
+      </tr>
+      {block.items.map((item, i) => (
+        <Row key={`${item.id}-${i}`} item={item} prompt={prompt} behind={records?.get(item.id)} />
+      ))}
+    </tbody>
+  );
+}
+
+function Row({ item, prompt, behind }: { item: Item; prompt: PromptRecord; behind?: Behind }) {
   const open = useSignal(false);
   return (
     <>
-      <tr class={item.decision}>
+      <tr class={`item ${item.decision}`}>
         <td>
           <button type="button" class="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
-            {itemKind(item)}
+            <b>{itemKind(item)}</b> {behind && <span>{behind.text}</span>}
           </button>
         </td>
         <td>{item.sessionId ? <SessionLink item={item} /> : ''}</td>
@@ -53,13 +67,13 @@ function Row({ item, prompt }: { item: Item; prompt: PromptRecord }) {
         <td class="number">{item.score === undefined ? '' : score(item.score)}</td>
         <td class="number">{count(item.tokens)}</td>
         <td>
-          <span class={`decision ${item.decision}`}>{item.decision}</span> <span class="soft">{item.reason}</span>
+          <span class={`decision ${item.decision}`}>{item.decision}</span> <span class="soft">{item.reason.replaceAll('_', ' ')}</span>
         </td>
       </tr>
       {open.value && (
         <tr class="detail">
           <td colSpan={6}>
-            <ItemDetail item={item} />
+            <ItemDetail item={item} behind={behind} />
           </td>
         </tr>
       )}

@@ -1,6 +1,6 @@
 // Two prompts beside each other: what each block took, and which items only one of them has.
 import type { Item, PromptRecord } from '../api/types';
-import { count, itemKind, words } from '../format';
+import { count, itemKind, plural, words } from '../format';
 import { link, setQuery } from '../route';
 import { Bar, usage } from './bar';
 import { isIncluded } from './parts';
@@ -67,6 +67,8 @@ const blockOf = (p: PromptRecord, name: string) => p.manifest?.blocks.find((b) =
 
 const difference = (n: number) => (n === 0 ? '' : n > 0 ? `+${count(n)}` : `−${count(-n)}`);
 
+const pluralOf = (kind: string) => (kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : kind.endsWith('s') ? kind : `${kind}s`);
+
 /** The kinds of the items that went into one prompt and not into the other. */
 function only(items: Item[] = [], others: Item[] = []): string {
   const ids = new Set(others.filter(isIncluded).map((i) => i.id));
@@ -74,5 +76,5 @@ function only(items: Item[] = [], others: Item[] = []): string {
   for (const item of items.filter(isIncluded)) {
     if (!ids.has(item.id)) kinds.set(itemKind(item), (kinds.get(itemKind(item)) ?? 0) + 1);
   }
-  return [...kinds].map(([kind, n]) => `${n} ${kind.toLowerCase()}`).join(', ');
+  return [...kinds].map(([kind, n]) => plural(n, kind.toLowerCase(), pluralOf(kind.toLowerCase()))).join(', ');
 }

@@ -7,7 +7,7 @@ import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
 import { link, route } from '../route';
 import { Bar, Legend, usage } from './bar';
-import { BlockView } from './block';
+import { Blocks } from './block';
 import { Compare } from './compare';
 import { Rebuild } from './rebuild';
 import { Sent } from './sent';
@@ -116,9 +116,7 @@ function Inspect({ prompt }: { prompt: PromptRecord }) {
         <Sent prompt={prompt} />
       ) : (
         <>
-          {used.map((b) => (
-            <BlockView key={b.name} block={b} prompt={prompt} />
-          ))}
+          <Blocks blocks={used} prompt={prompt} />
           {empty.length > 0 && (
             <p class="soft">
               {plural(empty.length, 'block')} had nothing: {empty.map((b) => b.name.replaceAll('_', ' ')).join(', ')}.

@@ -1,20 +1,22 @@
 // The prompts of one session, the newest first.
 import * as api from '../api/calls';
-import { age, count } from '../format';
+import { age } from '../format';
 import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
 import { link, route } from '../route';
-import { Bar, usage } from './bar';
+import { Level, usage } from './bar';
 
 export function Prompts() {
   const session = route.value.query.session ?? '';
   const { data, error, reload } = useLoad(() => api.listPrompts(session), [session]);
   return (
     <main class="page-body">
-      <h1>Prompts of {session}</h1>
-      <p>
-        <a href={link('session', session)}>The session</a>
-      </p>
+      <h1>Prompts</h1>
+      {session && (
+        <p>
+          of <a href={link('session', session)}>{session}</a>
+        </p>
+      )}
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}
       {!data && error === undefined && <Loading lines={6} />}
       {data?.items.length === 0 && <Empty title="No prompts">Each answer has one, for a week.</Empty>}
@@ -23,7 +25,7 @@ export function Prompts() {
           <li key={p.promptId}>
             <a href={link('prompt', p.promptId)}>{age(p.createdAt)}</a>
             <span>{p.recipe}</span>
-            <Bar blocks={p.manifest?.blocks ?? []} of={p.tokens.budget} label={`${count(p.tokens.total)} tokens`} />
+            <Level part={p.tokens.total} of={p.tokens.budget} />
             <span class="number">{usage(p)}</span>
           </li>
         ))}

@@ -34,7 +34,7 @@ export function Rebuild({ prompt }: { prompt: PromptRecord }) {
       <form onSubmit={(e) => void build(e)}>
         <Choice name="recipe" label="Recipe" values={recipes} first={prompt.recipe} />
         <Choice name="agentId" label="Agent" values={agents} first="coach" />
-        <Choice name="strategy" label="Scoping" values={strategies} empty="as the recipe says" />
+        <Choice name="strategy" label="Scoping" values={strategies} empty="the usual one" />
         <label>
           Messages
           <input name="maxMessages" type="number" min={1} max={200} placeholder="by agent" />

@@ -12,11 +12,17 @@ export function Settings() {
   return (
     <main class="page-body settings">
       <h1>Settings</h1>
-      <PreferencesForm />
-      <Coaches />
-      <Export />
-      {isLocal() && <Import />}
-      <Erase user={user} />
+      <div class="columns">
+        <div>
+          <PreferencesForm />
+          <Coaches />
+        </div>
+        <div>
+          <Export />
+          {isLocal() && <Import />}
+          <Erase user={user} />
+        </div>
+      </div>
     </main>
   );
 }

@@ -1,6 +1,5 @@
 // One session of any length, with its summary. An address with a message opens it there.
-import { useMemo } from 'preact/hooks';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Message, Session } from '../api/types';
 import { age, contextLabel, plural } from '../format';
@@ -21,12 +20,7 @@ export function SessionScreen() {
     void (query.message ? store.loadTo(query.message) : store.load());
   }, [store, query.message]);
   const row = (m: Message) => (
-    <MessageView key={m.messageId} message={m} marked={m.messageId === query.message}>
-      <footer class="row-actions">
-        {typeof m.metadata?.promptId === 'string' && <a href={link('prompt', m.metadata.promptId)}>Why this answer</a>}
-        <Confirm label="Delete" act={() => api.deleteMessage(id, m.messageId).then(() => store.remove(m.messageId))} />
-      </footer>
-    </MessageView>
+    <MessageView key={m.messageId} message={m} marked={m.messageId === query.message} actions={<RowActions store={store} message={m} />} />
   );
   if (session.error !== undefined) return <Failed error={session.error} retry={session.reload} />;
   if (!('data' in session)) return <main class="page-body"><Loading lines={8} /></main>;
@@ -42,6 +36,16 @@ export function SessionScreen() {
       <About session={session.data} />
       <MessageList store={store} label="Messages" render={row} target={query.message} />
     </main>
+  );
+}
+
+function RowActions({ store, message }: { store: MessageStore; message: Message }) {
+  const { messageId, metadata } = message;
+  return (
+    <>
+      {typeof metadata?.promptId === 'string' && <a href={link('prompt', metadata.promptId)}>Why this answer</a>}
+      <Confirm label="Delete" act={() => api.deleteMessage(store.session, messageId).then(() => store.remove(messageId))} />
+    </>
   );
 }
 

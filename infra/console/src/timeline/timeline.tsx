@@ -22,15 +22,17 @@ export function Timeline() {
         ))}
       </div>
       <div class="columns">
-        <Line context={query.context} user={user} />
+        <Line context={query.context} user={user} titles={titlesOf(sessions.data)} />
         <Sessions sessions={sessions.data} error={sessions.error} context={query.context} />
       </div>
     </main>
   );
 }
 
+const titlesOf = (sessions: Session[] = []) => new Map(sessions.map((s) => [s.sessionId, s.title ?? s.sessionId]));
+
 /** The messages, newest first, a page at a time. */
-function Line({ context, user }: { context?: string; user: string }) {
+function Line({ context, user, titles }: { context?: string; user: string; titles: Map<string, string> }) {
   const items = useSignal<Message[] | undefined>(undefined);
   const cursor = useSignal<string | undefined>(undefined);
   const degraded = useSignal<Degradation[]>([]);
@@ -60,7 +62,11 @@ function Line({ context, user }: { context?: string; user: string }) {
       {error.value !== undefined && <Failure error={error.value} retry={() => void load(false)} />}
       {!items.value && error.value === undefined && <Loading lines={8} />}
       {items.value?.length === 0 && <Empty title="No messages">They appear as soon as they are stored.</Empty>}
-      <ol class="line">{items.value?.map((m, i) => <Row key={m.messageId} message={m} before={items.value![i - 1]} />)}</ol>
+      <ol class="line">
+        {items.value?.map((m, i) => (
+          <Row key={m.messageId} message={m} before={items.value![i - 1]} title={titles.get(m.sessionId)} />
+        ))}
+      </ol>
       {cursor.value && (
         <button type="button" onClick={() => void load(true)}>
           Earlier
@@ -71,7 +77,7 @@ function Line({ context, user }: { context?: string; user: string }) {
 }
 
 /** One message, under the name of its day and of its context where these change. */
-function Row({ message, before }: { message: Message; before?: Message }) {
+function Row({ message, before, title }: { message: Message; before?: Message; title?: string }) {
   const day = dayOf(message.timestamp);
   const newDay = !before || dayOf(before.timestamp) !== day;
   const newSession = newDay || before?.sessionId !== message.sessionId;
@@ -80,7 +86,8 @@ function Row({ message, before }: { message: Message; before?: Message }) {
       {newDay && <li class="day">{day}</li>}
       {newSession && (
         <li class="where">
-          <span class="context">{contextLabel(message.context)}</span> <a href={link('session', message.sessionId)}>{message.sessionId}</a>
+          <span class="context">{contextLabel(message.context)}</span>{' '}
+          <a href={link('session', message.sessionId)}>{title ?? message.sessionId}</a>
         </li>
       )}
       <li class={`entry ${message.role}`}>

@@ -1,0 +1,166 @@
+// Every screen: it opens by its address, reads well at both widths and in both themes, and does what it says.
+import AxeBuilder from 'axe-core';
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { launch, withPage } from './browser';
+import { stack } from './stack';
+
+let browser: Browser;
+let screens: Record<string, string>;
+before(async () => {
+  browser = await launch();
+  const api = await stack.as('ann');
+  await api.call('PUT', '/v1/profile', { name: 'Ann', about: 'Nurse with night shifts.' });
+  await api.open('intake', 'coach_conversation');
+  await api.say('intake', 'I live in Berlin. My left knee is injured. Remind me to buy a kettlebell.');
+  await api.call('PATCH', '/v1/sessions/intake', { status: 'completed' });
+  await stack.settle();
+  await api.open('designer', 'program_designer');
+  await api.say('designer', 'I moved, I live in Munich now. What about my knee?');
+  await api.call('POST', '/v1/sessions/designer/leave');
+  await api.call('POST', '/v1/goals', { title: 'Run a half marathon', goalType: 'target' });
+  await stack.settle();
+  const { items } = await api.call<{ items: { promptId: string }[] }>('GET', '/v1/prompts?sessionId=designer');
+  screens = {
+    start: '#/', chats: '#/ann/chats?left=intake&right=designer', timeline: '#/ann/timeline', session: '#/ann/session/intake',
+    memory: '#/ann/memory', settings: '#/ann/settings', health: '#/ann/health', prompts: '#/ann/prompts?session=designer',
+    prompt: `#/ann/prompt/${items[0]!.promptId}`, 'an empty user': '#/nobody/timeline', nothing: '#/ann/nowhere',
+  };
+});
+after(async () => {
+  await browser?.close();
+});
+
+const views = [{ width: 1440 }, { width: 360, dark: true }];
+
+for (const view of views) {
+  test(`no screen has a serious issue at ${view.width} px, ${view.dark ? 'dark' : 'light'}`, async () => {
+    await withPage(browser, `${stack.base}/#/ann/timeline`, view, async (page) => {
+      for (const [name, hash] of Object.entries(screens)) {
+        await page.goto(`${stack.base}/${hash}`);
+        await page.waitForFunction((title) => document.title.startsWith(title), titleOf(hash));
+        await page.waitForFunction(() => !document.querySelector('.loading') && document.querySelector('h1, .empty'));
+        await checkScreen(page, name);
+      }
+    });
+  });
+}
+
+/** The beginning of a screen's title. */
+function titleOf(hash: string): string {
+  const screen = hash.split(/[/?]/)[2] ?? '';
+  return screen.charAt(0).toUpperCase() + screen.slice(1) || 'Throughline';
+}
+
+async function checkScreen(page: Page, name: string): Promise<void> {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${name} is ${wide} px wider than the window`);
+  await page.evaluate(AxeBuilder.source);
+  const found = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(options: unknown): Promise<{ violations: Violation[] }> } };
+    return (await axe.run({ resultTypes: ['violations'] })).violations;
+  });
+  const serious = found.filter((v) => v.impact === 'serious' || v.impact === 'critical');
+  assert.deepEqual(serious.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`), []);
+}
+
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { target: string[] }[];
+}
+
+test('facts are pinned, edited and deleted, and lead to their evidence', async () => {
+  await withPage(browser, `${stack.base}/#/ann/memory`, {}, async (page) => {
+    await page.getByText('The user lives in Munich now.').waitFor();
+    await page.getByText('before: The user lives in Berlin.').waitFor();
+    await page.getByRole('textbox', { name: 'New fact' }).fill('Likes mornings.');
+    await page.getByRole('button', { name: 'Add' }).first().click();
+    const fact = page.getByRole('listitem').filter({ hasText: 'Likes mornings.' });
+    await fact.getByRole('button', { name: 'Pin' }).click();
+    await fact.getByText('in every prompt').waitFor();
+    await fact.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Fact', exact: true }).fill('Likes evenings.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const edited = page.getByRole('listitem').filter({ hasText: 'Likes evenings.' });
+    await edited.getByRole('button', { name: 'Delete' }).click();
+    await edited.getByRole('button', { name: 'Really?' }).click();
+    await edited.waitFor({ state: 'detached' });
+    await page.getByRole('listitem').filter({ hasText: 'left knee' }).getByRole('button', { name: 'evidence' }).click();
+    await page.locator('.message.marked', { hasText: 'My left knee is injured' }).waitFor();
+  });
+});
+
+test('the timeline is filtered by context, and the address keeps the filter', async () => {
+  await withPage(browser, `${stack.base}/#/ann/timeline`, {}, async (page) => {
+    const messages = page.getByRole('region', { name: 'Messages' });
+    await messages.getByText('I moved').first().waitFor();
+    await page.getByRole('button', { name: 'Coach', exact: true }).click();
+    await messages.getByText('I moved').first().waitFor({ state: 'detached' });
+    await page.reload();
+    await messages.getByText('I live in Berlin').first().waitFor();
+    assert.equal(await messages.getByText('I moved').count(), 0);
+  });
+});
+
+test('preferences are kept, everything is exported, and an erasure gives its receipt', async () => {
+  const api = await stack.as('leaver');
+  await api.open('only', 'coach_conversation');
+  await api.say('only', 'My name is Lee.');
+  await withPage(browser, `${stack.base}/#/leaver/settings`, {}, async (page) => {
+    const saved = page.waitForResponse((r) => r.url().endsWith('/v1/preferences') && r.request().method() === 'PUT');
+    await page.getByLabel('Remember facts').uncheck();
+    await saved;
+    await page.reload();
+    await page.getByRole('checkbox', { name: 'Remember facts', checked: false }).waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export as a file' }).click();
+    assert.equal((await download).suggestedFilename(), 'leaver.ndjson');
+    await page.getByText(/records exported/).waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Erase everything' }).isDisabled());
+    await page.getByLabel('Type the user id').fill('leaver');
+    await page.getByRole('button', { name: 'Erase everything' }).click();
+    await page.getByRole('heading', { name: /^Erased on/ }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: /^Erased on/ }).waitFor();
+    await page.goto(`${stack.base}/#/leaver/timeline`);
+    await page.getByText('No messages').waitFor();
+  });
+});
+
+test('a LoCoMo file is imported through the API', async () => {
+  const turn = (n: number, speaker: string, text: string) => ({ dia_id: `D1:${n}`, speaker, text });
+  const file = JSON.stringify([
+    {
+      sample_id: 'conv-1',
+      conversation: {
+        speaker_a: 'Mia', speaker_b: 'Tom', session_1_date_time: '1:56 pm on 8 May, 2023',
+        session_1: [turn(1, 'Mia', 'I adopted a dog called Rex.'), turn(2, 'Tom', 'How lovely!')],
+      },
+    },
+  ]);
+  await withPage(browser, `${stack.base}/#/ann/settings`, {}, async (page) => {
+    const input = page.locator('input[type=file]');
+    await input.setInputFiles({ name: 'broken.json', mimeType: 'application/json', buffer: Buffer.from('{}') });
+    await page.getByText('broken.json cannot be read.').waitFor();
+    await input.setInputFiles({ name: 'locomo.json', mimeType: 'application/json', buffer: Buffer.from(file) });
+    await page.getByRole('button', { name: 'Import conv-1' }).click();
+    await page.getByText('I adopted a dog called Rex.').waitFor();
+    assert.match(page.url(), /#\/conv-1\/timeline$/);
+    await page.getByText('8 May 2023').first().waitFor();
+  });
+});
+
+test('health names what is down', async () => {
+  await withPage(browser, `${stack.base}/#/ann/health`, {}, async (page) => {
+    await page.getByText('all answer').waitFor();
+    await page.getByLabel('pinecone is down').check();
+    const api = await stack.as('ann');
+    await api.say('designer', 'What about my plan?');
+    await page.reload();
+    await page.getByText(/pinecone/).first().waitFor();
+    await page.getByRole('region', { name: 'Last turns' }).getByText(/search|pinecone|recall/).first().waitFor();
+    await page.getByLabel('pinecone is down').uncheck();
+  });
+});

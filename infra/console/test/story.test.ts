@@ -1,0 +1,78 @@
+// The first visit: two screens share one memory, and each answer says why.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { launch, withPage } from './browser';
+import { stack } from './stack';
+
+let browser: Browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+});
+
+test('a first visitor sees the shared memory work, without a click', async () => {
+  await withPage(browser, `${stack.base}/`, { motion: true }, async (page) => {
+    const started = Date.now();
+    const right = page.getByRole('region', { name: 'Right chat' });
+    await right.getByText('From Program Designer').waitFor();
+    await page.getByRole('region', { name: 'Left chat' }).getByText('From Coach').waitFor();
+    assert.ok(Date.now() - started < 30_000, 'it took longer than 30 s');
+    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9);
+    assert.ok(paint < 1000, `the first paint took ${paint} ms`);
+
+    const tide = page.getByRole('complementary', { name: 'What happens to the memory' });
+    for (const event of ['stored', 'indexed', 'remembered', 'summarised']) await tide.getByText(event, { exact: true }).first().waitFor();
+  });
+});
+
+test('the story can be played again with one click', async () => {
+  await withPage(browser, `${stack.base}/#/somebody/memory`, {}, async (page) => {
+    await page.getByRole('button', { name: 'Play the story' }).click();
+    await page.getByRole('region', { name: 'Right chat' }).getByText('From Program Designer').waitFor();
+    await page.getByRole('button', { name: 'Play the story' }).waitFor();
+    assert.match(page.url(), /#\/demo-\w+\/chats\?left=designer-\w+&right=coach-\w+$/);
+    const address = page.url();
+    await page.getByRole('region', { name: 'Right chat' }).getByRole('link', { name: 'Why this answer' }).click();
+    await page.getByRole('button', { name: /^Session / }).first().waitFor();
+    await page.goto(address);
+    await page.reload();
+    await page.getByRole('region', { name: 'Right chat' }).getByText('From Program Designer').waitFor();
+  });
+});
+
+test('the inspector says what went in and why, and leads to the message', async () => {
+  const api = await stack.as('inspected');
+  await api.open('intake', 'coach_conversation');
+  await api.say('intake', 'My left knee is injured. I only have resistance bands at home.');
+  await api.call('POST', '/v1/sessions/intake/leave');
+  await stack.settle();
+  await api.open('plan', 'program_designer');
+  await api.say('plan', 'Which equipment do I have, and what about my knee?');
+  await withPage(browser, `${stack.base}/#/inspected/prompts?session=plan`, {}, async (page) => {
+    await page.getByRole('listitem').getByRole('link').first().click();
+    await page.getByRole('heading', { name: /of 4,000 tokens/ }).waitFor();
+    const item = page.getByRole('button', { name: /^Message My left knee/ });
+    await item.click();
+    await page.getByText('Parts of the score').waitFor();
+    await page.getByRole('button', { name: 'As sent' }).click();
+    await page.getByText('# RECENT ACTIVITY IN OTHER CONTEXTS').waitFor();
+    await page.getByRole('button', { name: 'What went in and why' }).click();
+
+    await page.getByLabel('Budget').fill('300');
+    await page.getByRole('button', { name: 'Build and compare' }).click();
+    await page.getByRole('heading', { name: 'Compared' }).waitFor();
+    await page.getByText(/of 300 tokens/).first().waitFor();
+    const compared = page.url();
+    await page.reload();
+    await page.getByText(/of 300 tokens/).first().waitFor();
+    assert.equal(page.url(), compared);
+    await page.getByRole('button', { name: 'Back to one prompt' }).click();
+
+    await page.getByRole('button', { name: /^Message My left knee/ }).click();
+    await page.getByRole('link', { name: 'Go to it' }).click();
+    await page.locator('.message.marked', { hasText: 'My left knee is injured' }).waitFor();
+  });
+});

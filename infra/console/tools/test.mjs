@@ -1,0 +1,59 @@
+// Runs the tests in Chromium against a stack of their own: node tools/test.mjs STACK [TALLY] [NAME]. STACK is the built
+// program of the local stack. The counts of passed and failed tests are added to TALLY. NAME selects test files.
+import { build } from 'esbuild';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+
+const root = path.join(import.meta.dirname, '..');
+const out = path.join(root, 'node_modules/.test');
+const [program, tally, name = ''] = process.argv.slice(2);
+if (!program) throw new Error('name the program of the local stack');
+
+rmSync(out, { recursive: true, force: true });
+const files = readdirSync(path.join(root, 'test')).filter((file) => file.endsWith('.test.ts') && file.includes(name));
+if (files.length === 0) throw new Error(`no test file has ${name} in its name`);
+await build({
+  absWorkingDir: root,
+  entryPoints: files.map((file) => `test/${file}`),
+  outdir: out,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  packages: 'external',
+});
+
+/** Starts the stack on a free port and returns its process, when it is ready. */
+async function startStack() {
+  const stack = spawn(path.resolve(program), { env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: stack.stdout })) {
+    const [, base] = /^ready\s+(\S+)/.exec(line) ?? [];
+    if (!base) continue;
+    process.env.BASE = base;
+    stack.stdout.resume();
+    return stack;
+  }
+  throw new Error('the stack ended before it was ready');
+}
+
+const stack = await startStack();
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const tests = run({
+  files: files.map((file) => path.join(out, file.replace('.ts', '.mjs'))),
+  concurrency: 1,
+  timeout: 300_000,
+});
+tests.on('test:pass', (event) => (event.skip || event.todo ? counts.skipped++ : counts.passed++));
+tests.on('test:fail', () => counts.failed++);
+tests.compose(new spec()).pipe(process.stdout);
+await once(tests, 'end');
+stack.kill('SIGTERM');
+await once(stack, 'exit');
+if (tally) appendFileSync(tally, `${counts.passed} ${counts.failed + counts.skipped}\n`);
+if (counts.passed === 0 || counts.failed + counts.skipped > 0) process.exitCode = 1;
