@@ -8,6 +8,9 @@ BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
 MODEL := $(CACHE)/embeddings
 
+CONSOLE := infra/console
+NODE_MODULES := $(CONSOLE)/node_modules/.package-lock.json
+
 # Everything is built with the same flags, so that the go command compiles each package once. Only the race detector
 # needs cgo.
 export CGO_ENABLED := 0
@@ -82,6 +85,25 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	@tools/need go java npm
 	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
+
+# dist is committed, so that make run needs no npm. Whoever changes the console or the API runs make console.
+.PHONY: console
+console: $(NODE_MODULES) ## Build the web console into infra/console/dist, with types from the OpenAPI document
+	@tools/need go node
+	@cd $(CONSOLE) && node tools/types.mjs && node_modules/.bin/tsc && node tools/build.mjs
+
+.PHONY: console-check
+console-check: $(NODE_MODULES) ## Check the console's types, and that what is committed is what its sources give
+	@tools/need go node
+	@cd $(CONSOLE) && node tools/types.mjs --check && node_modules/.bin/tsc && node_modules/.bin/tsc -p test
+	@cd $(CONSOLE) && node tools/build.mjs --out=node_modules/.dist && diff -r dist node_modules/.dist || \
+	  { echo "infra/console/dist is stale: run make console" >&2; exit 1; }
+
+.PHONY: console-test
+console-test: $(NODE_MODULES) ## Test the console in Chromium: make console-test [NAME=part of a file's name]
+	@tools/need go java node chromium
+	@go build -o bin/local ./infra/local
+	@cd $(CONSOLE) && node tools/test.mjs ../../bin/local "$(TALLY)" $(NAME)
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
@@ -256,6 +278,12 @@ $(BIN)/strict: $(wildcard tools/strict/*.go)
 	@tools/need go
 	@mkdir -p $(BIN)
 	@go -C tools build -o $@ ./strict
+
+$(NODE_MODULES): $(CONSOLE)/package.json $(CONSOLE)/package-lock.json
+	@tools/need node
+	@echo "installing the console's libraries and tools"
+	@cd $(CONSOLE) && npm ci --ignore-scripts --silent
+	@touch $@
 
 $(VENV)/.stamp: tools/requirements.txt
 	@tools/need python

@@ -2,6 +2,9 @@ module github.com/throughline/throughline
 
 go 1.26.0
 
+// Some npm packages bring Go files.
+ignore ./infra/console/node_modules
+
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/MicahParks/jwkset v0.11.3

@@ -24,6 +24,7 @@ func TestDependenciesAreReviewed(t *testing.T) {
 	for _, file := range requirementFiles(t) {
 		maps.Copy(pinned, requirements(t, strings.TrimSuffix(file, ".txt")+".in"))
 	}
+	maps.Copy(pinned, npmPackages(t))
 	engine := string(read(t, "../../infra/local/dynamodblocal/install.go"))
 	name := regexp.MustCompile(`packageName\s+= "(.+)"`).FindStringSubmatch(engine)
 	version := regexp.MustCompile(`packageVersion\s+= "(.+)"`).FindStringSubmatch(engine)
@@ -95,7 +96,7 @@ func modules(t *testing.T, dir string, which func(goMod) []string) map[string]st
 	return versions
 }
 
-// TestDependenciesArePinned expects a version and a hash for every Python package that is installed. go.sum has the
+// TestDependenciesArePinned expects a version and a hash for every package of Python and npm. go.sum has the
 // hashes of the Go modules, and infra/local/dynamodblocal that of the engine.
 func TestDependenciesArePinned(t *testing.T) {
 	t.Parallel()
@@ -112,6 +113,22 @@ func TestDependenciesArePinned(t *testing.T) {
 			}
 		}
 	}
+	var lock struct {
+		Packages map[string]struct{ Version, Integrity, Resolved string }
+	}
+	if err := json.Unmarshal(read(t, "../../infra/console/package-lock.json"), &lock); err != nil {
+		t.Fatal(err)
+	}
+	for name, version := range npmPackages(t) {
+		if locked := lock.Packages["node_modules/"+name]; locked.Version != version {
+			t.Errorf("package-lock.json has %s %q, and %q is required", name, locked.Version, version)
+		}
+	}
+	for name, locked := range lock.Packages {
+		if name != "" && (locked.Integrity == "" || locked.Resolved != "") {
+			t.Errorf("package-lock.json has no hash of %s, or the address of a registry", name)
+		}
+	}
 	// The tools that write the pins are pinned by version.
 	install := regexp.MustCompile(`pip3? install (--quiet (pip-tools|uv)==\S+\n|.*--require-hashes --no-deps )`)
 	installations := 0
@@ -126,6 +143,18 @@ func TestDependenciesArePinned(t *testing.T) {
 	if installations == 0 {
 		t.Error("no installation of Python packages is found")
 	}
+}
+
+// npmPackages returns the versions of the packages that the console names.
+func npmPackages(t *testing.T) map[string]string {
+	t.Helper()
+	var console struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal(read(t, "../../infra/console/package.json"), &console); err != nil {
+		t.Fatal(err)
+	}
+	versions := maps.Clone(console.Dependencies)
+	maps.Copy(versions, console.DevDependencies)
+	return versions
 }
 
 func requirementFiles(t *testing.T) []string {

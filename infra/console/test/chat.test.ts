@@ -182,7 +182,7 @@ async function scrollToTop(): Promise<{ rows: number; frames: [number, number] }
   const times = [await frame()];
   let rows = 0;
   while ((document.querySelector('.earlier') || box.scrollTop > 0) && times.length < 20_000) {
-    box.scrollTop -= 1500;
+    box.scrollTop -= 3000;
     times.push(await frame());
     rows = Math.max(rows, document.querySelectorAll('.message').length);
   }

@@ -67,16 +67,15 @@ function Fact({ memory, all, changed, marked }: FactProps) {
           <MessageLink key={id} id={id} label={memory.messageIds!.length > 1 ? `evidence ${i + 1}` : 'evidence'} />
         ))}
         {memory.validUntil && <span>until {fullTime(memory.validUntil)}</span>}
-        <span class="grow" />
-        {!past && (
-          <>
-            <Pin memory={memory} changed={changed} />
+        <span class="actions">
+          {!past && <Pin memory={memory} changed={changed} />}
+          {!past && (
             <button type="button" class="quiet" onClick={() => (editing.value = !editing.value)}>
               Edit
             </button>
-          </>
-        )}
-        <Confirm label="Delete" act={() => api.deleteMemory(memory.id).then(changed)} />
+          )}
+          <Confirm label="Delete" act={() => api.deleteMemory(memory.id).then(changed)} />
+        </span>
       </footer>
     </li>
   );

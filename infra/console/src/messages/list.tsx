@@ -27,7 +27,7 @@ export function MessageList({ store, label, render, children, target }: Props) {
         {store.more.value && <Earlier load={() => store.load()} box={box} />}
         {!store.loaded.value && !store.error.value && <Loading lines={4} />}
         {pages.map((page) => (
-          <PageView key={page[0]?.messageId} page={page} render={render} box={box} />
+          <PageView key={page[0]?.messageId} page={page} render={render} box={box} passed={store.isPassed(page)} />
         ))}
         {store.error.value !== undefined && <Failure error={store.error.value} retry={() => void store.load()} />}
         {children}
@@ -61,16 +61,20 @@ function Earlier({ load, box }: { load(): Promise<void>; box: Box }) {
   );
 }
 
+/** The height of a message of two lines, in pixels. */
+const usualHeight = 85;
+
 interface PageProps {
   page: Message[];
   render(message: Message): ComponentChildren;
   box: Box;
+  passed: boolean;
 }
 
-/** One page. When it is far from the window, it is a box of the height that it had. */
-function PageView({ page, render, box }: PageProps) {
+/** One page. When it is far from the window, it is a box of the height that it had, or that it may have. */
+function PageView({ page, render, box, passed }: PageProps) {
   const element = useRef<HTMLDivElement>(null);
-  const [height, setHeight] = useState<number | undefined>(undefined);
+  const [height, setHeight] = useState(passed ? page.length * usualHeight : undefined);
   useEffect(() => {
     const observer = new IntersectionObserver(
       ([entry]) => setHeight(entry!.isIntersecting ? undefined : entry!.boundingClientRect.height),

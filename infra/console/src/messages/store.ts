@@ -4,6 +4,7 @@ import * as api from '../api/calls';
 import type { Message } from '../api/types';
 
 const pageSize = 100;
+const largePage = 200; // the most that one call gives
 
 export class MessageStore {
   /** Pages in the order of time. A page never changes but the last one, which takes the new messages. */
@@ -14,6 +15,7 @@ export class MessageStore {
   readonly more = signal(false);
   #cursor: string | undefined;
   #loading: Promise<void> | undefined;
+  readonly #passed = new WeakSet<Message[]>();
 
   constructor(readonly session: string) {}
 
@@ -27,26 +29,45 @@ export class MessageStore {
 
   async #load(): Promise<void> {
     try {
-      const page = await api.listMessages(this.session, { order: 'desc', limit: pageSize, cursor: this.#cursor });
-      this.#cursor = page.nextCursor;
-      this.error.value = undefined;
-      if (page.items.length > 0) this.pages.value = [page.items.reverse(), ...this.pages.value];
-      this.more.value = Boolean(page.nextCursor);
-      this.loaded.value = true;
+      this.#show([await this.#fetch(pageSize)]);
     } catch (error) {
       this.error.value = error;
     }
   }
 
-  /** Loads older pages until one holds the message. */
-  async loadTo(messageId: string): Promise<boolean> {
-    if (!this.loaded.value) await this.load();
-    while (!this.#has(messageId)) {
-      if (!this.more.value || this.error.value) return false;
-      await this.load();
-    }
-    return true;
+  async #fetch(limit: number): Promise<Message[]> {
+    const page = await api.listMessages(this.session, { order: 'desc', limit, cursor: this.#cursor });
+    this.#cursor = page.nextCursor;
+    return page.items.reverse();
   }
+
+  /** Puts older pages, in the order of time, in front of the others. */
+  #show(older: Message[][]): void {
+    this.error.value = undefined;
+    this.pages.value = [...older.filter((page) => page.length > 0), ...this.pages.value];
+    this.more.value = this.#cursor !== undefined;
+    this.loaded.value = true;
+  }
+
+  /** Loads older pages until one holds the message, and shows them together. */
+  async loadTo(messageId: string): Promise<void> {
+    if (this.loaded.value && (this.#has(messageId) || !this.more.value)) return;
+    const older: Message[][] = [];
+    try {
+      do {
+        const page = await this.#fetch(largePage);
+        older.unshift(page);
+        if (page.some((m) => m.messageId === messageId)) break;
+        this.#passed.add(page);
+      } while (this.#cursor);
+      this.#show(older);
+    } catch (error) {
+      this.error.value = error;
+    }
+  }
+
+  /** Whether a page was loaded on the way to another one, and need not be drawn before it comes near the window. */
+  isPassed = (page: Message[]) => this.#passed.has(page);
 
   #has = (messageId: string) => this.pages.value.some((page) => page.some((m) => m.messageId === messageId));
 
