@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,7 +15,7 @@ import (
 
 func main() {
 	answer := httptest.NewRecorder()
-	request := httptest.NewRequest(http.MethodGet, "/openapi.json", http.NoBody)
+	request := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/openapi.json", http.NoBody)
 	base := httpapi.Base{Log: slog.New(slog.DiscardHandler)}
 	httpapi.Messages(httpapi.MessagesDeps{Base: base}).ServeHTTP(answer, request)
 	if answer.Code != http.StatusOK {
