@@ -19,7 +19,7 @@ export GOFLAGS     := -trimpath -buildvcs=false
 # Lambda binaries are built without RPC mode and the symbol table, too.
 LAMBDA_ENV := GOFLAGS="-tags=lambda.norpc -ldflags=-s $(GOFLAGS)"
 SAM        := SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
-TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml
+TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml infra/console/template.yaml
 
 ENV      ?= dev
 # Values that are yours go into a copy of samconfig.toml, which git ignores.
@@ -100,10 +100,10 @@ console-check: $(NODE_MODULES) ## Check the console's types, and that what is co
 	  { echo "infra/console/dist is stale: run make console" >&2; exit 1; }
 
 .PHONY: console-test
-console-test: $(NODE_MODULES) ## Test the console in Chromium: make console-test [NAME=part of a file's name]
+console-test: $(NODE_MODULES) ## Test the console in Chromium: make console-test [NAME=part of a test's name]
 	@tools/need go java node chromium
 	@go build -o bin/local ./infra/local
-	@cd $(CONSOLE) && node tools/test.mjs ../../bin/local "$(TALLY)" $(NAME)
+	@cd $(CONSOLE) && node tools/test.mjs ../../bin/local "$(TALLY)" "$(NAME)"
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]

@@ -10,12 +10,13 @@ import { PromptScreen } from './prompt/prompt';
 import { Prompts } from './prompt/prompts';
 import { link, route } from './route';
 import { Settings } from './settings/settings';
-import { knownUsers, rememberUser } from './sign-in';
+import { signedIn, signOut } from './sign-in';
 import { playing, playStory, storyError } from './story';
 import { SessionScreen } from './timeline/session';
 import { Timeline } from './timeline/timeline';
 import { Welcome } from './welcome';
 import { UserSwitch } from './user-switch';
+import { knownUsers, rememberUser } from './users';
 
 const screens: Record<string, () => preact.JSX.Element> = {
   '': Welcome,
@@ -43,24 +44,29 @@ export function App() {
     document.title = user && screen ? `${words(screen)} · Throughline` : 'Throughline';
   }, [user, screen]);
   useLayoutEffect(() => {
-    if (user) rememberUser(user);
+    if (user && isLocal()) rememberUser(user);
     else if (isLocal() && knownUsers().length === 0) void playStory();
   }, [user]);
-  const Screen = screens[user ? screen : ''] ?? NoScreen;
+  const Screen = screens[user && signedIn.value ? screen : ''] ?? NoScreen;
   return (
     <>
       <header class="top">
         <a class="brand" href="#/" aria-label="Throughline, start">
           Throughline
         </a>
-        {user && <Places screen={screen} />}
+        {user && signedIn.value && <Places screen={screen} />}
         <span class="grow" />
         {isLocal() && (
           <button type="button" class="quiet story" disabled={playing.value !== undefined} onClick={() => void playStory()}>
             {playing.value ? 'Playing' : 'Play the story'}
           </button>
         )}
-        <UserSwitch />
+        {isLocal() && <UserSwitch />}
+        {!isLocal() && signedIn.value && (
+          <button type="button" class="quiet" onClick={signOut}>
+            Sign out
+          </button>
+        )}
       </header>
       {storyError.value && (
         <p class="banner" role="alert">

@@ -44,6 +44,11 @@ export function go(address: string): void {
 /** Changes values of the current address without a new entry in the browser's history. */
 export function setQuery(change: Query): void {
   const { screen, id, query, user } = route.value;
-  history.replaceState(null, '', link(screen, id, { ...query, ...change }, user));
+  replace(link(screen, id, { ...query, ...change }, user));
+}
+
+/** Changes the address without a new entry in the browser's history. */
+export function replace(address: string): void {
+  history.replaceState(null, '', address);
   route.value = parse(location.hash);
 }

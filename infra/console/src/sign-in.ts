@@ -1,23 +1,8 @@
-// Who the page speaks for. On a local stack a token is made for any user; elsewhere users sign in at the stack's issuer.
-import { isLocal } from './config';
-
-const tokens = new Map<string, string>();
-
-/** Returns the user's token. With renew it gets a new one, after the API has refused the last. */
-export async function token(user: string, renew = false): Promise<string> {
-  const held = tokens.get(user);
-  if (held && !renew) return held;
-  if (!isLocal()) throw new SignedOut();
-  const answer = await fetch('/dev/tokens', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ userId: user }),
-  });
-  if (!answer.ok) throw new SignedOut();
-  const made = ((await answer.json()) as { token: string }).token;
-  tokens.set(user, made);
-  return made;
-}
+// Who the page speaks for. On a local stack a token is made for any user. Elsewhere users sign in at the stack's issuer
+// with the authorization code flow and PKCE (RFC 7636), and the page keeps their tokens in memory only.
+import { signal } from '@preact/signals';
+import { config, isLocal } from './config';
+import { replace } from './route';
 
 /** SignedOut is the error of a user who has to sign in again. */
 export class SignedOut extends Error {
@@ -26,24 +11,98 @@ export class SignedOut extends Error {
   }
 }
 
-const usersKey = 'throughline.users';
+/** Whether there is a user: always on a local stack, and after signing in elsewhere. */
+export const signedIn = signal(false);
 
-/** The users that this browser has used, the last one first. */
-export function knownUsers(): string[] {
-  try {
-    const list: unknown = JSON.parse(localStorage.getItem(usersKey) ?? '[]');
-    return Array.isArray(list) ? list.filter((name): name is string => typeof name === 'string') : [];
-  } catch {
-    return []; // storage is blocked or holds something else
-  }
+const localTokens = new Map<string, string>();
+let issued: { access: string; refresh?: string } | undefined;
+
+/** Returns the user's token. With renew it gets a new one, after the API has refused the last. */
+export async function token(user: string, renew = false): Promise<string> {
+  if (isLocal()) return localToken(user, renew);
+  if (renew && issued) await refresh(issued.refresh);
+  if (!issued) throw new SignedOut();
+  return issued.access;
 }
 
-export function rememberUser(user: string): void {
-  if (knownUsers()[0] === user) return;
-  const list = [user, ...knownUsers().filter((name) => name !== user)].slice(0, 12);
-  try {
-    localStorage.setItem(usersKey, JSON.stringify(list));
-  } catch {
-    // The list is a convenience only.
-  }
+async function localToken(user: string, renew: boolean): Promise<string> {
+  const held = localTokens.get(user);
+  if (held && !renew) return held;
+  const answer = await fetch('/dev/tokens', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ userId: user }),
+  });
+  if (!answer.ok) throw new SignedOut();
+  const made = ((await answer.json()) as { token: string }).token;
+  localTokens.set(user, made);
+  return made;
+}
+
+const pendingKey = 'throughline.sign-in';
+
+/** What the page has to know when the issuer sends the user back. */
+interface Pending {
+  state: string;
+  verifier: string;
+  hash: string;
+}
+
+const redirectUri = () => location.origin + location.pathname;
+
+/** Sends the user to the issuer. */
+export async function beginSignIn(): Promise<void> {
+  const pending: Pending = { state: random(), verifier: random(), hash: location.hash };
+  sessionStorage.setItem(pendingKey, JSON.stringify(pending));
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pending.verifier));
+  const { authorizeUrl, clientId, scope } = config.signIn;
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId!,
+    redirect_uri: redirectUri(),
+    scope: scope ?? 'openid throughline/user throughline/app',
+    state: pending.state,
+    code_challenge: base64url(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+  });
+  location.assign(`${authorizeUrl}?${query}`);
+}
+
+/** Ends a sign-in, where the issuer has sent the user back with a code. It is called once, when the page starts. */
+export async function finishSignIn(): Promise<void> {
+  signedIn.value = isLocal();
+  const { code, state } = Object.fromEntries(new URLSearchParams(location.search));
+  const pending = JSON.parse(sessionStorage.getItem(pendingKey) ?? 'null') as Pending | null;
+  if (isLocal() || !state) return;
+  sessionStorage.removeItem(pendingKey);
+  replace(location.pathname + (pending?.hash ?? ''));
+  if (!code || state !== pending?.state) throw new Error('The issuer refused, or the answer was to another request.');
+  await redeem({ grant_type: 'authorization_code', code, redirect_uri: redirectUri(), code_verifier: pending.verifier });
+}
+
+async function refresh(refreshToken: string | undefined): Promise<void> {
+  signOut();
+  if (refreshToken) await redeem({ grant_type: 'refresh_token', refresh_token: refreshToken });
+}
+
+export function signOut(): void {
+  issued = undefined;
+  signedIn.value = isLocal();
+}
+
+async function redeem(form: Record<string, string>): Promise<void> {
+  const body = new URLSearchParams({ ...form, client_id: config.signIn.clientId! });
+  const answer = await fetch(config.signIn.tokenUrl!, { method: 'POST', body });
+  if (!answer.ok) throw new SignedOut();
+  const tokens = (await answer.json()) as { access_token: string; refresh_token?: string };
+  issued = { access: tokens.access_token, refresh: tokens.refresh_token ?? form.refresh_token };
+  signedIn.value = true;
+}
+
+function random(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

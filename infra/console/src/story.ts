@@ -7,7 +7,7 @@ import { chatOf, type Chat } from './chats/chat-state';
 import { tideOf } from './chats/tide';
 import { errorText } from './format';
 import { go, link, route } from './route';
-import { rememberUser } from './sign-in';
+import { rememberUser } from './users';
 
 interface Act {
   side: 'left' | 'right';

@@ -1,14 +1,12 @@
 // Who the page speaks for. On a local stack it can be anybody.
 import { useSignal } from '@preact/signals';
-import { isLocal } from './config';
 import { Dialog } from './parts/dialog';
 import { go, link, route } from './route';
-import { knownUsers } from './sign-in';
+import { knownUsers } from './users';
 
 export function UserSwitch() {
   const open = useSignal(false);
   const { user, screen } = route.value;
-  if (!isLocal()) return null;
   const change = (name: string) => {
     open.value = false;
     const same = ['chats', 'timeline', 'memory', 'settings', 'health'].includes(screen) ? screen : 'chats';

@@ -1,9 +1,13 @@
 // The start, for somebody who has been here before. Others see the story at once.
+import { isLocal } from './config';
+import { SignInButton } from './parts/state';
 import { go, link } from './route';
+import { signedIn } from './sign-in';
 import { playing, playStory } from './story';
 import { UserForm } from './user-switch';
 
 export function Welcome() {
+  if (!isLocal()) return <SignIn />;
   if (playing.value) return <main class="welcome" aria-busy="true" />;
   return (
     <main class="welcome">
@@ -14,6 +18,16 @@ export function Welcome() {
       </button>
       <h2>Or look at a user</h2>
       <UserForm onChange={(user) => go(link('chats', '', {}, user))} />
+    </main>
+  );
+}
+
+/** The start on a stage that is not local. */
+function SignIn() {
+  return (
+    <main class="welcome">
+      <h1>One memory across every conversation in an app</h1>
+      {signedIn.value ? <a href={link('chats', '', {}, 'me')}>Go to the chats</a> : <SignInButton />}
     </main>
   );
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { ApiError, Unreachable } from '../api/client';
 import { errorText } from '../format';
-import { SignedOut } from '../sign-in';
+import { beginSignIn, SignedOut } from '../sign-in';
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const help = helpFor(error);
@@ -12,7 +12,8 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
         <strong>{titleOf(error)}</strong> {errorText(error)}
       </p>
       {help && <p class="soft">{help}</p>}
-      {retry && (
+      {error instanceof SignedOut && <SignInButton />}
+      {retry && !(error instanceof SignedOut) && (
         <button type="button" onClick={retry}>
           Try again
         </button>
@@ -20,6 +21,12 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
     </div>
   );
 }
+
+export const SignInButton = () => (
+  <button type="button" class="primary" onClick={() => void beginSignIn()}>
+    Sign in
+  </button>
+);
 
 function titleOf(error: unknown): string {
   if (error instanceof ApiError) return `${error.problem.title}.`;

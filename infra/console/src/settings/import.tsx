@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import * as api from '../api/calls';
 import { count, errorText } from '../format';
 import { go, link, route } from '../route';
-import { rememberUser } from '../sign-in';
+import { rememberUser } from '../users';
 import { parseLoCoMo, type Conversation } from './locomo';
 
 const perCall = 50;
