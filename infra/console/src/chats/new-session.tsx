@@ -56,7 +56,9 @@ export function NewSession({ onClose, onCreated }: Props) {
           ))}
         </datalist>
         <label>
-          Title <span class="soft">optional</span>
+          <span>
+            Title <span class="soft">optional</span>
+          </span>
           <input name="title" maxLength={200} />
         </label>
         {error.value !== undefined && <Failure error={error.value} />}
