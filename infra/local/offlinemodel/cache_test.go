@@ -119,9 +119,9 @@ func TestCachedTokensOfACompletion(t *testing.T) {
 func TestTheCacheForgets(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
-	cached := func(key string, number int) int {
+	cached := func(key string, number, words int) int {
 		got, err := client.CreateResponse(t.Context(), openai.CreateResponseRequest{
-			Model: "gpt-5.5", PromptCacheKey: key, Input: squats(number, 130), MaxOutputTokens: 16,
+			Model: "gpt-5.5", PromptCacheKey: key, Input: squats(number, words), MaxOutputTokens: 16,
 			Reasoning: &openai.ResponseReasoning{Effort: "none"},
 		})
 		if err != nil {
@@ -130,15 +130,15 @@ func TestTheCacheForgets(t *testing.T) {
 		return got.Usage.InputTokensDetails.CachedTokens
 	}
 	for number := range 5 {
-		cached("k", number)
+		cached("k", number, 130)
 	}
-	if kept, forgotten := cached("k", 4), cached("k", 0); kept == 0 || forgotten != 0 {
+	if kept, forgotten := cached("k", 4, 130), cached("k", 0, 130); kept == 0 || forgotten != 0 {
 		t.Errorf("%d tokens of the last prompt, %d of the first", kept, forgotten)
 	}
 	for n := range 256 {
-		cached(fmt.Sprint("k", n), n)
+		cached(fmt.Sprint("k", n), n, 1)
 	}
-	if n := cached("k", 0); n != 0 {
+	if n := cached("k", 0, 130); n != 0 {
 		t.Errorf("%d tokens after as many keys as are kept", n)
 	}
 }
