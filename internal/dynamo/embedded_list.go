@@ -2,67 +2,67 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
 )
 
-// readArrays returns the sessions that have an array, and makes readIndex skip them. When the user's stage is shared it
-// returns none: what has an array then is about to move, or is in the index.
-func (l *sessionList) readArrays(ctx context.Context) ([]sessionRow, error) {
-	state, err := l.db.migrationState(ctx)
-	if err != nil || state.Of(l.user) == migration.Shared {
-		return nil, err
+// isFromTable reports whether a page is read from the table alone. It is before the user's stage is shared, because the
+// index has no embedded sessions. A list that began so goes on so, because the index has another order.
+func (s *SessionStore) isFromTable(ctx context.Context, user conversation.UserID, after listCursor) (bool, error) {
+	if after.kind == tableRow {
+		return true, nil
 	}
+	state, err := s.db.migrationState(ctx)
+	return state.Of(user) != migration.Shared, err
+}
+
+// readTable lists all sessions of the user, consistently, by activity and key. A session that moves between two pages
+// keeps its place. After a page that was read from the index, the sessions of the cursor's quarter hour are listed again.
+func (l *sessionList) readTable(ctx context.Context, after listCursor) error {
 	current, err := l.db.readCurrent(ctx, "list sessions", l.user)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lists := make([]sessionList, len(conversation.Surfaces))
 	var g errgroup.Group
 	for i, surface := range conversation.Surfaces {
 		if l.filter.Context == "" || l.filter.Context == surface.Context {
-			lists[i] = sessionList{db: l.db, user: l.user, filter: l.filter, fresh: map[string]bool{}}
+			lists[i] = sessionList{db: l.db, user: l.user, filter: l.filter}
 			g.Go(func() error { return lists[i].readPrefix(ctx, surface.Prefix, current) })
 		}
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return err
 	}
-	var rows []sessionRow
 	for _, list := range lists {
-		for sk := range list.fresh {
-			l.fresh[sk] = true
+		for _, r := range list.rows {
+			isRepeated := after.kind != tableRow && r.activeAt == after.activeAt
+			if isRepeated || after.isBefore(r) {
+				l.rows = append(l.rows, r)
+			}
 		}
-		rows = append(rows, list.rows...)
 	}
-	return rows, nil
+	slices.SortFunc(l.rows, sessionRow.compare)
+	return nil
 }
 
-// readPrefix adds the sessions of a context that have an array. They are decoded one by one, because all arrays of a
-// user together may be large. current has the user's generation.
+// readPrefix adds the sessions of a context. They are decoded one by one, because all arrays of a user together may be
+// large. current has the user's generation.
 func (l *sessionList) readPrefix(ctx context.Context, prefix string, current recordSet) error {
-	shared := value(stringAttr(string(conversation.Shared)))
-	hasArray := expression.AttributeNotExists(field(attrPlacement)).Or(field(attrPlacement).NotEqual(shared))
-	q := query{where: withPrefix(l.user, prefix), filter: &hasArray}
 	generation := generationKey(l.user)
-	for it, err := range l.db.query(ctx, "list sessions", q) {
+	for it, err := range l.db.query(ctx, "list sessions", query{where: withPrefix(l.user, prefix)}) {
 		if err != nil {
 			return err
 		}
 		k := keyOf(it)
 		session, ok := recordSet{k: it, generation: current[generation]}.session(l.user, k)
-		if !ok {
-			continue
-		}
-		l.fresh[k.sk] = true
-		if l.matches(session) {
+		if ok && l.matches(session) {
 			active := conversation.FormatTime(session.ActiveAt())
-			size := it.size() - sizeOfArray(it)
-			l.rows = append(l.rows, sessionRow{active, k.sk, true, session, size})
+			l.rows = append(l.rows, sessionRow{active, k.sk, tableRow, session, it.size() - sizeOfArray(it)})
 		}
 	}
 	return nil

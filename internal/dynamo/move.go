@@ -35,8 +35,8 @@ type mover struct {
 	work     migration.Work
 }
 
-// move moves a session to a placement. One that cannot be moved stays where it is. outgrown says that the array has no
-// room for another message.
+// move moves a session to a placement, as long as the stage says so. One that cannot be moved stays where it is.
+// outgrown says that the array has no room for another message.
 func (db *DB) move(ctx context.Context, user conversation.UserID, sessionID string, to conversation.Placement,
 	outgrown bool,
 ) error {
@@ -65,7 +65,14 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 		if err != nil || t == nil {
 			return err
 		}
+		if isWanted, err := m.isWanted(ctx, to); err != nil || !isWanted { // copies may have taken long
+			return err
+		}
 		t.check(generationKey(m.user), isGeneration(session.Generation))
+		tombstonePlace := -1
+		if isAppsOwn(session) { // which the app may have put again
+			tombstonePlace = m.checkDeleted(t, session)
+		}
 		copies := m.addLast(t, session)
 		failures, err := m.commit(ctx, t)
 		switch {
@@ -80,6 +87,9 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 		case err != nil:
 			return err
 		case failures != nil:
+			if _, deleted := failures.existing(tombstonePlace); deleted {
+				return m.notYet(ctx)
+			}
 			if err := m.backoff.afterConflict(ctx); err != nil {
 				return failed(opMove, err)
 			}
@@ -89,6 +99,16 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 			return nil
 		}
 	}
+}
+
+// isWanted reports whether the user's stage still says that the session should have a placement. The job has read the
+// stage itself, and an array without room is left in every stage.
+func (m *mover) isWanted(ctx context.Context, to conversation.Placement) (bool, error) {
+	if m.byJob || m.outgrown {
+		return true, nil
+	}
+	state, err := m.db.migrationState(ctx)
+	return state.Of(m.user).Placement() == to, err
 }
 
 func (m *mover) commit(ctx context.Context, t *transaction) (*conditionFailures, error) {
@@ -261,9 +281,12 @@ func (m *mover) toEmbedded(it item, s conversation.Session) *transaction {
 			u = u.Remove(field(name))
 		}
 	}
-	if apps.has(attrEntityType) {
+	switch {
+	case apps.has(attrEntityType):
 		u = u.Set(field(attrEntityType), value(apps[attrEntityType]))
 		delete(apps, attrEntityType)
+	case !it.has(attrCreation): // the app's record had none
+		u = u.Remove(field(attrEntityType))
 	}
 	own[attrVersion] = intAttr(s.Version + 1)
 	u = setOrRemove(u, attrAppValues, apps.attribute(), len(apps) > 0).Set(field(attrOwn), value(own.attribute()))
@@ -292,6 +315,7 @@ func (m *mover) parkArray(t *transaction, u expression.UpdateBuilder, it item, s
 		parked[attrMessages] = &types.AttributeValueMemberL{Value: array}
 		parked[attrGeneration] = intAttr(s.Generation)
 		parked[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
+		parked.setString(attrDeletedSeqs, s.Deleted.String())
 		t.replace(parked)
 	}
 	if s.Entries >= 0 {

@@ -96,6 +96,40 @@ func TestAppWritesOldRecord(t *testing.T) {
 	}
 }
 
+// TestAppendAfterAnOldRecord has the app write an old record over that of a session, and a client append to it before the
+// job has seen it. No message is lost, and no two have one seq.
+func TestAppendAfterAnOldRecord(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string][]conversation.Placement{
+		"dual": {conversation.Dual}, "shared": {conversation.Shared},
+		"back in embedded": {conversation.Shared, conversation.Dual, conversation.Embedded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAppTable(t)
+			s := a.newArraySession(t, "u", 3, 5, way[0])
+			stores := dynamotest.Stores(a.db)
+			say := func(content string) {
+				t.Helper()
+				if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", content)); err != nil {
+					t.Fatal(err)
+				}
+				s.want = append(s.want, content)
+			}
+			say("one")
+			say("two")
+			for _, to := range way {
+				if _, err := a.db.Move(t.Context(), s.user, "c", to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a.newArraySession(t, "u", 3, 5) // as the app had it
+			say("three")
+			s.checkOnTheWay(t, a.db, conversation.Dual, conversation.Shared, conversation.Embedded, conversation.Shared)
+		})
+	}
+}
+
 // TestAppWritesLaterEntries has the app write an entry into an old record that is later than what was stored since. The
 // session stays in its array, with the reason, and nothing that is stored is deleted.
 func TestAppWritesLaterEntries(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// DynamoDB's limits of a transaction are 100 records and 4 MB. Three places are for the session, its parked array and
-	// the condition on the user's generation.
-	maxCopies    = 97
+	// DynamoDB's limits of a transaction are 100 records and 4 MB. Four places are for the session, its parked array and
+	// the conditions on the user's generation and the session's tombstone.
+	maxCopies    = 96
 	maxCopyBytes = 3 << 20
 )
 
@@ -95,6 +95,33 @@ func (m *mover) deleteCopies(ctx context.Context, s conversation.Session, gone [
 	return nil
 }
 
+// checkDeleted adds the condition that the session has no tombstone, and returns its place.
+func (m *mover) checkDeleted(t *transaction, s conversation.Session) int {
+	sk, _ := sessionSK(s.Context, s.ID)
+	return t.check(key{partition(m.user), sessionTombstoneSK(sk, s)}, notExists())
+}
+
+// notYet returns a NotFound error for a session that has been deleted. The app may have written its record again. Then
+// the deletion has to be over first, because it deletes all messages of the session's id and creation.
+func (m *mover) notYet(ctx context.Context) error {
+	if _, _, err := m.read(ctx); err != nil {
+		return err
+	}
+	return migration.Unmovable("a session of this id was deleted, and what it left is deleted once more later")
+}
+
+// hasStored reports whether the shared store has messages of a session.
+func (db *DB) hasStored(ctx context.Context, user conversation.UserID, s conversation.Session) (bool, error) {
+	q := (&mover{user: user}).stored(s)
+	q.page = 1
+	for it, err := range db.query(ctx, opMove, q) {
+		if err != nil || isMessageOf(it, s) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // writeCopies writes messages. The last ones, as many as one transaction takes, are left in m.last, so that a session
 // of few messages moves in one transaction.
 func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted map[key]item) error {
@@ -117,15 +144,16 @@ func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted 
 	return nil
 }
 
-// writeLast writes the messages in m.last in a transaction of their own, on condition that the user has not been
-// erased.
+// writeLast writes the messages in m.last in a transaction of their own, on condition that neither the user nor the
+// session has been deleted. The session's record may be large, and a check of it would cost as much as writing it. Its
+// deletion stores a tombstone in the same transaction, so the check is that there is none.
 func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 	t := m.db.transaction()
 	copies := m.addLast(t, s)
 	if copies == 0 {
 		return nil
 	}
-	generationPlace := t.check(generationKey(m.user), isGeneration(s.Generation))
+	generationPlace, tombstonePlace := t.check(generationKey(m.user), isGeneration(s.Generation)), m.checkDeleted(t, s)
 	failures, err := m.commit(ctx, t)
 	if isTooLarge(err) {
 		return migration.Unmovable("a message fits no record of 400 KB")
@@ -136,6 +164,9 @@ func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 	if failures != nil {
 		if _, erased := failures.existing(generationPlace); erased {
 			return fault.Missing("session")
+		}
+		if _, deleted := failures.existing(tombstonePlace); deleted {
+			return m.notYet(ctx)
 		}
 		return migration.Unmovable("another session has a message of the same id")
 	}

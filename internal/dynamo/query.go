@@ -16,8 +16,7 @@ import (
 type query struct {
 	index      string // empty for the table, which is read consistently
 	where      expression.KeyConditionBuilder
-	filter     *expression.ConditionBuilder // leaves records out that are read all the same
-	only       []string                     // attributes to read; empty for all
+	only       []string // attributes to read; empty for all
 	descending bool
 	// page is how many records one call asks for. 0 leaves it to DynamoDB's limit of 1 MiB.
 	page  int
@@ -67,16 +66,12 @@ func (q query) input(table string) (*dynamodb.QueryInput, error) {
 	if len(q.only) > 0 {
 		b = b.WithProjection(projection(q.only))
 	}
-	if q.filter != nil {
-		b = b.WithFilter(*q.filter)
-	}
 	e, err := b.Build()
 	if err != nil {
 		return nil, err
 	}
 	in := &dynamodb.QueryInput{
 		TableName: aws.String(table), KeyConditionExpression: e.KeyCondition(), ProjectionExpression: e.Projection(),
-		FilterExpression:         e.Filter(),
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ScanIndexForward: aws.Bool(!q.descending), ConsistentRead: aws.Bool(q.index == ""),
 	}

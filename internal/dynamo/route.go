@@ -36,11 +36,14 @@ func (a *appender) route(ctx context.Context, session conversation.Session) (rou
 			return route{}, err
 		}
 		to := state.Of(a.user).Placement()
-		switch {
-		case session.Placement == conversation.Embedded && to != conversation.Shared:
-			return a.fromArray(ctx, session, to)
-		case session.Placement == to && session.Entries == session.MessageCount:
+		isEmbedded := session.Placement == conversation.Embedded
+		if session.Placement == to && (isEmbedded || session.Entries == session.MessageCount) {
 			return route{session: session, to: to}, nil
+		}
+		if isEmbedded && to == conversation.Dual {
+			if r, ok, err := a.toDual(ctx, session); ok || err != nil {
+				return r, err
+			}
 		}
 		if session, err = a.move(ctx, to, false); err != nil {
 			return route{}, err
@@ -51,29 +54,28 @@ func (a *appender) route(ctx context.Context, session conversation.Session) (rou
 	}
 }
 
-// fromArray returns the way to an embedded session. To take it to dual, its record is read, because it may have
-// attributes of the app of the names that Throughline writes.
-func (a *appender) fromArray(ctx context.Context, session conversation.Session, to conversation.Placement,
-) (route, error) {
-	if to == conversation.Embedded {
-		return route{session: session, to: to}, nil
-	}
+// toDual returns the way to an embedded session that becomes dual with the append. Its record is read, because it may
+// have attributes of the app of the names that Throughline writes. It reports false for a session that has to be moved:
+// one with messages in the shared store, because the array may lack some of them.
+func (a *appender) toDual(ctx context.Context, session conversation.Session) (r route, ok bool, err error) {
 	sk, _ := sessionSK(session.Context, session.ID)
 	k := key{partition(a.user), sk}
 	records, err := a.db.readCurrent(ctx, "append messages", a.user, k)
 	if err != nil {
-		return route{}, err
+		return route{}, false, err
 	}
 	now, ok := records.session(a.user, k)
 	switch {
 	case !ok:
-		return route{}, fault.Missing("session")
+		return route{}, false, fault.Missing("session")
 	case now.Placement != conversation.Embedded:
-		return a.route(ctx, now)
+		r, err = a.route(ctx, now)
+		return r, err == nil, err
 	case len(decodeArray(now, records[k])) < now.Entries: // which nobody can move
-		return route{session: now, to: conversation.Embedded}, nil
+		return route{session: now, to: conversation.Embedded}, true, nil
 	}
-	return route{session: now, to: to, record: records[k]}, nil
+	stored, err := a.db.hasStored(ctx, a.user, now)
+	return route{session: now, to: conversation.Dual, record: records[k]}, err == nil && !stored, err
 }
 
 // move moves the session and returns it as it is then.

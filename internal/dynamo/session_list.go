@@ -13,8 +13,8 @@ import (
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag, so sessions that were created in the
-// last 15 minutes are read from the table, whether or not the index shows them. So are sessions with an array, before
-// the user's stage is shared: those that have not moved are not in the index.
+// last 15 minutes are read from the table, whether or not the index shows them. Before the user's stage is shared, all
+// are read from the table: those that have not moved are not in the index.
 func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter,
 	page conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
@@ -26,19 +26,17 @@ func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, f
 	l := sessionList{
 		db: s.db, user: user, filter: filter, limit: page.Limit, maxRows: page.Limit + 1, fresh: map[string]bool{},
 	}
-	fresh, err := l.readArrays(ctx)
+	isFromTable, err := s.isFromTable(ctx, user, cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	created, err := l.readFresh(ctx, cursor.freshSince)
-	if err != nil {
+	read := l.readRecent
+	if isFromTable {
+		read = l.readTable
+	}
+	if err := read(ctx, cursor); err != nil {
 		return nil, "", err
 	}
-	fresh = append(fresh, created...)
-	if err := l.readIndex(ctx, cursor.query(user, page.Limit+1)); err != nil {
-		return nil, "", err
-	}
-	l.merge(fresh, cursor)
 	return l.page(cursor.freshSince)
 }
 
@@ -176,7 +174,7 @@ type sessionList struct {
 // sessionRow is a session in a list, with what the list is sorted by.
 type sessionRow struct {
 	activeAt, sk string
-	fresh        bool
+	kind         rowKind
 	session      conversation.Session
 	bytes        int
 }
@@ -186,6 +184,19 @@ func (l *sessionList) matches(s conversation.Session) bool {
 		return false
 	}
 	return l.since.IsZero() || isTold(s) && !s.LastActiveAt().Before(l.since)
+}
+
+// readRecent lists the sessions of the index and those that are fresh.
+func (l *sessionList) readRecent(ctx context.Context, after listCursor) error {
+	fresh, err := l.readFresh(ctx, after.freshSince)
+	if err != nil {
+		return err
+	}
+	if err := l.readIndex(ctx, after.query(l.user, l.limit+1)); err != nil {
+		return err
+	}
+	l.merge(fresh, after)
+	return nil
 }
 
 // readIndex walks the index and reads the sessions' records in batches, until there are enough rows.
@@ -226,7 +237,11 @@ func (l *sessionList) readRecords(ctx context.Context, indexed []item) error {
 	for i, k := range keys {
 		if session, ok := records.session(l.user, k); ok && l.matches(session) {
 			size := records[k].size()
-			l.rows = append(l.rows, sessionRow{indexed[i].string(attrActiveAt), k.sk, l.fresh[k.sk], session, size})
+			kind := indexedRow
+			if l.fresh[k.sk] {
+				kind = freshRow
+			}
+			l.rows = append(l.rows, sessionRow{indexed[i].string(attrActiveAt), k.sk, kind, session, size})
 		}
 	}
 	return nil
@@ -291,19 +306,21 @@ type listCursor struct {
 	sessionRow
 }
 
-// The kinds of rows in a position.
+// rowKind is where a row was read: from the table because the session is fresh, from the index, or from the table with
+// all others.
+type rowKind string
+
 const (
-	freshRow   = "fresh"
-	indexedRow = "indexed"
+	freshRow   rowKind = "fresh"
+	indexedRow rowKind = "indexed"
+	tableRow   rowKind = "table"
 )
 
+var rowKinds = []rowKind{freshRow, indexedRow, tableRow}
+
 func (c listCursor) position() conversation.Position {
-	kind := indexedRow
-	if c.fresh {
-		kind = freshRow
-	}
 	return conversation.Position(strings.Join(
-		[]string{conversation.FormatTime(c.freshSince), kind, c.activeAt, c.sk}, "#"))
+		[]string{conversation.FormatTime(c.freshSince), string(c.kind), c.activeAt, c.sk}, "#"))
 }
 
 // listCursor parses a position. The empty one starts a new list.
@@ -319,10 +336,11 @@ func (s *SessionStore) listCursor(p conversation.Position) (listCursor, error) {
 	freshSince, freshOK := parseTime(f[0])
 	_, activeOK := parseTime(f[2])
 	_, _, sessionOK := parseSessionSK(f[3])
-	if !freshOK || !activeOK || !sessionOK || f[1] != freshRow && f[1] != indexedRow {
+	kind := rowKind(f[1])
+	if !freshOK || !activeOK || !sessionOK || !slices.Contains(rowKinds, kind) {
 		return listCursor{}, errPosition()
 	}
-	return listCursor{freshSince, sessionRow{activeAt: f[2], sk: f[3], fresh: f[1] == freshRow}}, nil
+	return listCursor{freshSince, sessionRow{activeAt: f[2], sk: f[3], kind: kind}}, nil
 }
 
 // query reads the index from the cursor on.
@@ -330,7 +348,7 @@ func (c listCursor) query(user conversation.UserID, page int) query {
 	q := query{index: Recent, where: inPartition(user), descending: true, page: page}
 	switch {
 	case c.sk == "":
-	case c.fresh: // no row of the index in this quarter hour has been listed
+	case c.kind == freshRow: // no row of the index in this quarter hour has been listed
 		q.where = q.where.And(expression.Key(attrActiveAt).LessThanEqual(value(stringAttr(c.activeAt))))
 	default:
 		q.after = key{partition(user), c.sk}.attributes()
@@ -339,7 +357,7 @@ func (c listCursor) query(user conversation.UserID, page int) query {
 	return q
 }
 
-// isBefore reports whether a fresh row comes after the cursor.
+// isBefore reports whether a row that the index has not ordered comes after the cursor.
 func (c listCursor) isBefore(r sessionRow) bool { return c.sk == "" || c.compare(r) < 0 }
 
 // compare orders rows as they are listed. Rows of the index in the same quarter hour compare equal, because the index
@@ -349,12 +367,12 @@ func (r sessionRow) compare(other sessionRow) int {
 		return c
 	}
 	switch {
-	case r.fresh && other.fresh:
-		return cmp.Compare(r.sk, other.sk)
-	case r.fresh:
+	case r.kind == indexedRow && other.kind == indexedRow:
+		return 0
+	case other.kind == indexedRow:
 		return -1
-	case other.fresh:
+	case r.kind == indexedRow:
 		return 1
 	}
-	return 0
+	return cmp.Compare(r.sk, other.sk)
 }
