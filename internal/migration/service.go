@@ -24,6 +24,9 @@ type Service struct {
 // Reserve is the time before a deadline at which a run hands over: the longest that one session takes.
 const Reserve = 30 * time.Second
 
+// stageCheck is how long a run uses the stage that it has read.
+const stageCheck = time.Second
+
 // maxMismatches bounds the list in an answer.
 const maxMismatches = 100
 
@@ -38,6 +41,9 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 	if err == nil && !r.DryRun {
 		err = check(a, state)
 	}
+	if err == nil && a == Cleanup {
+		state, err = s.closeWayBack(ctx, state)
+	}
 	if err == nil {
 		err = s.Sleep(ctx, state.Settled(s.Now()))
 	}
@@ -49,7 +55,7 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	pace := newPace(r.RateLimit, table.Capacity.ofSegment(r.TotalSegments))
-	w := &worker{Service: s, state: state, items: table.Items, pace: pace, ends: s.end(ctx)}
+	w := &worker{Service: s, state: state, stateAt: s.Now(), items: table.Items, pace: pace, ends: s.end(ctx)}
 	if w.run, err = s.resume(ctx, state, a, r); err != nil {
 		return Answer{}, err
 	}
@@ -61,43 +67,6 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	return w.answer(state), nil
-}
-
-// check returns a Conflict error that says what is missing for an action.
-func check(a Action, s State) error {
-	switch {
-	case a == Cleanup:
-		return s.CheckCleanup()
-	case a == Index && s.Backfilled == 0:
-		return fault.New(fault.Conflict, "nothing is in the shared store yet; run backfill first")
-	case a != Rollback && s.Stage == Embedded:
-		return fault.Newf(fault.Conflict, "the stage is embedded; advance to dual before %s", a)
-	}
-	return nil
-}
-
-// rollback changes the state, unless an earlier call has done so.
-func (s *Service) rollback(ctx context.Context, state State, r Request) (State, error) {
-	to, err := ParseStage(r.To)
-	if err != nil {
-		return state, err
-	}
-	for {
-		if state.Stage == to && state.Percent == r.Percent {
-			return state, nil
-		}
-		after, err := state.Rollback(to, r.Percent, s.Now())
-		if err != nil {
-			return state, err
-		}
-		err = s.Table.Save(ctx, state, after)
-		if !fault.Is(err, fault.Conflict) {
-			return after, err
-		}
-		if state, err = s.Table.State(ctx); err != nil {
-			return state, err
-		}
-	}
 }
 
 // end returns when the run has to hand over, or the zero time.
@@ -169,8 +138,6 @@ func (s *Service) complete(ctx context.Context, a Action, segment Segment) (Stat
 			}
 		case a == Verify && problems == 0:
 			after.VerifiedAt = began
-		case a == Cleanup:
-			after.Cleaned = true
 		}
 		if after == state {
 			return state, nil
@@ -186,7 +153,8 @@ func (s *Service) complete(ctx context.Context, a Action, segment Segment) (Stat
 type worker struct {
 	*Service
 	state      State
-	items      int // of the table
+	items      int       // of the table
+	stateAt    time.Time // when the state was last read
 	run        Run
 	pace       *pace
 	ends       time.Time
@@ -205,6 +173,9 @@ func (w *worker) work(ctx context.Context) error {
 			return err
 		}
 		left, err := w.page(ctx, page)
+		if fault.Is(err, fault.Conflict) {
+			return err // the segment may have a run of the new stage
+		}
 		if saveErr := w.save(ctx); err == nil {
 			err = saveErr
 		}
@@ -226,6 +197,9 @@ func (w *worker) save(ctx context.Context) error {
 // page works on a page, a few records at once. left is set where the time was over before its end.
 func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
 	for records := page.Records; len(records) > 0; {
+		if err := w.checkStage(ctx); err != nil {
+			return false, err
+		}
 		n := min(len(records), w.pace.workers())
 		began := w.Now()
 		done, used, err := w.some(ctx, records[:n])
@@ -258,6 +232,23 @@ func (w *worker) rest(ctx context.Context, done Counts, used Units) error {
 	done.WriteUnits += used.total(true)
 	w.run.Counts.add(done)
 	return w.Sleep(ctx, wait)
+}
+
+// checkStage returns a Conflict error when an operator has changed the stage. The run would move sessions to where they
+// should not be any more, and a rollback that has gone through would not take them back.
+func (w *worker) checkStage(ctx context.Context) error {
+	if w.Now().Sub(w.stateAt) < stageCheck {
+		return nil
+	}
+	now, err := w.Table.State(ctx)
+	if err != nil {
+		return err
+	}
+	if w.stateAt = w.Now(); !w.run.isOf(now) && !w.run.DryRun {
+		return fault.Newf(fault.Conflict, "the stage has become %s at %d%% meanwhile; begin %s again if it is still needed",
+			now.Stage, now.Percent, w.run.Action)
+	}
+	return nil
 }
 
 func (w *worker) isOver() bool { return !w.ends.IsZero() && w.Now().After(w.ends) }

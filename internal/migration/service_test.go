@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,8 @@ type fakeTable struct {
 	done    []string
 	// fail is the record at which the process is killed.
 	fail string
+	// before runs before the work on a record, unless it is nil.
+	before func(key string)
 	// throttles is how many throttles each record meets.
 	throttles int
 	// throttledUntil is how many records meet one throttle each, from the first on.
@@ -106,6 +109,9 @@ func (f *fakeTable) PositionOf(r migration.Record) string { return r.Key }
 
 func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record, _ conversation.Placement,
 ) (migration.Work, error) {
+	if f.before != nil {
+		f.before(r.Key)
+	}
 	if r.Key == f.fail {
 		return migration.Work{}, errKilled
 	}
@@ -183,6 +189,53 @@ func TestRunsOfAnotherStage(t *testing.T) {
 	run(0)
 	if f.state.Backfilled != 100 {
 		t.Error("two segments of two do not count")
+	}
+}
+
+// TestRunEndsWithItsStage changes the stage while a run is under way. The run ends, because it would move sessions to
+// where they should not be any more, and leaves the segment to the runs of the new stage.
+func TestRunEndsWithItsStage(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(12)
+	f.before = func(key string) {
+		if key != "005" {
+			return
+		}
+		f.state.Stage, f.state.ChangedAt = migration.Embedded, f.now
+		f.runs[migration.Segment{Total: 1}] = migration.Run{Action: migration.Rollback, ChangedAt: f.now, Done: true}
+	}
+	_, err := f.service().Run(t.Context(), backfill(0, 1, ""))
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "the stage has become embedded at 100%") {
+		t.Errorf("got %v", err)
+	}
+	if want := []string{"000", "001", "002", "003", "004", "005"}; !slices.Equal(f.done, want) {
+		t.Errorf("worked on %v, want %v", f.done, want)
+	}
+	if run := f.runs[migration.Segment{Total: 1}]; run.Action != migration.Rollback || !run.Done {
+		t.Errorf("the segment has the run %+v", run)
+	}
+}
+
+// TestCleanupClosesTheWayBack kills a cleanup. Some arrays are deleted, so there is no way back from then on, and the
+// cleanup can be given again.
+func TestCleanupClosesTheWayBack(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable(3)
+	for i := range f.records {
+		f.records[i].Parked = true
+	}
+	f.state.Stage, f.state.VerifiedAt, f.fail = migration.Shared, f.now, "001"
+	cleanup := migration.Request{Action: "cleanup", Percent: 100, TotalSegments: 1, RateLimit: slow}
+	if _, err := f.service().Run(t.Context(), cleanup); !errors.Is(err, errKilled) {
+		t.Fatalf("got %v", err)
+	}
+	back := migration.Request{Action: "rollback", To: "shared-read", Percent: 100, TotalSegments: 1}
+	if _, err := f.service().Run(t.Context(), back); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the way back: %v", err)
+	}
+	f.fail = ""
+	if out, err := f.service().Run(t.Context(), cleanup); err != nil || !out.Done || !out.Cleaned {
+		t.Errorf("got %+v, %v", out, err)
 	}
 }
 
