@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/throughline/throughline/infra/legacy"
 )
 
 type item = map[string]types.AttributeValue
@@ -27,6 +29,24 @@ func (m *migrationCase) load() {
 	m.Helper()
 	if err := m.table.Load(m.Context(), m.engine(), m.name); err != nil {
 		m.Fatal(err)
+	}
+}
+
+// arrive has the app put new records, as it does at any time. Each is served at once.
+func (m *migrationCase) arrive(x *traffic) {
+	m.Helper()
+	for range 3 {
+		n := int(x.count.Load())
+		if n == len(x.sessions) {
+			m.Fatal("too many arrivals")
+		}
+		if err := legacy.Write(m.Context(), m.engine(), m.name, []item{m.table.Session(n).Item}); err != nil {
+			m.Fatal(err)
+		}
+		if err := x.check(m.Context(), n); err != nil {
+			m.Errorf("a record that the app has just put: %v", err)
+		}
+		x.count.Add(1)
 	}
 }
 
@@ -77,7 +97,7 @@ func (m *migrationCase) checkTable(x *traffic) {
 		}
 	})
 	total := 0
-	for n := range m.table.Sessions {
+	for n := range int(x.count.Load()) {
 		s := m.table.Session(n)
 		want := len(s.Messages) + len(x.sessions[n].added)
 		got := counts[s.User+"#"+s.Key()]

@@ -35,6 +35,7 @@ var (
 	migrationMessages = flag.Int("migration-messages", 2_000, "messages in the arrays of TestMigration")
 	migrationKills    = flag.Int("migration-kills", 3, "how many processes of a backfill TestMigration kills")
 	migrationSegments = flag.Int("migration-segments", 4, "segments of the table")
+	migrationPause    = flag.Duration("migration-pause", 0, "how long writers and readers wait between two requests")
 	migrationReturn   = flag.Bool("migration-return", false, "go through every percentage, back, and forward again")
 )
 
@@ -50,7 +51,9 @@ func TestMigration(t *testing.T) {
 	m := newMigrationCase(t, stack, table)
 	m.startMachine()
 	m.load()
-	x := startTraffic(t.Context(), stack.Base, table, 2, 2)
+	m.done("load")
+	m.x = startTraffic(t.Context(), stack.Base, table, 2, 2)
+	x := m.x
 	defer x.cancel()
 
 	m.forward(*migrationKills)
@@ -60,6 +63,7 @@ func TestMigration(t *testing.T) {
 	}
 	x.large.Store(true)
 	m.segments("cleanup", nil)
+	m.done("cleanup")
 	if err := x.stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +71,7 @@ func TestMigration(t *testing.T) {
 		t.Error(err)
 	}
 	m.checkTable(x)
+	m.done("comparing")
 	t.Logf("%d appends and %d reads beside the migration; %d processes killed", x.writes.Load(), x.reads.Load(),
 		m.killed.Load())
 }
@@ -82,6 +87,8 @@ type migrationCase struct {
 	machine  *statemachine.Engine
 	worker   string // the program of a process that backfills
 	killed   atomic.Int64
+	x        *traffic
+	lastStep time.Time
 }
 
 func newMigrationCase(t *testing.T, stack *launch.Stack, table legacy.Table) *migrationCase {
@@ -126,24 +133,46 @@ func (m *migrationCase) startMachine() {
 	})
 }
 
-// forward goes from embedded to shared. So many of the backfill's processes are killed.
+// forward goes from embedded to shared. So many of the backfill's processes are killed. In each stage the app puts
+// records of its own.
 func (m *migrationCase) forward(kills int) {
+	m.arrive(m.x)
 	m.advance("dual")
 	m.refused(step{"action": "advance", "to": "shared-read"})
+	m.arrive(m.x)
 	m.backfill(kills)
+	m.done("backfill in dual")
 	m.advance("shared-read")
 	m.refused(step{"action": "advance", "to": "shared"})
+	m.arrive(m.x)
+	m.segments("backfill", nil)
+	m.done("backfill in shared-read")
 	m.verify()
+	m.done("verify in shared-read")
 	m.advance("shared")
+	m.arrive(m.x)
 	m.backfill(kills)
+	m.done("backfill in shared")
 	m.verify()
+	m.done("verify in shared")
 }
 
 // back goes from shared to embedded.
 func (m *migrationCase) back() {
 	for _, stage := range []string{"shared-read", "dual", "embedded"} {
 		m.segments("rollback", step{"to": stage})
+		m.arrive(m.x)
+		m.done("rollback to " + stage)
 	}
+}
+
+// done logs how long a step took.
+func (m *migrationCase) done(step string) {
+	now := time.Now()
+	if !m.lastStep.IsZero() {
+		m.Logf("%s: %.0f s", step, now.Sub(m.lastStep).Seconds())
+	}
+	m.lastStep = now
 }
 
 // advance goes to a stage, with a share of the users first.

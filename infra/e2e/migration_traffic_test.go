@@ -11,11 +11,13 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // traffic is what an app does while its table is migrated: writers append to sessions, and readers read them and
@@ -26,6 +28,11 @@ type traffic struct {
 
 	users    sync.Map // the clients, by user
 	sessions []liveSession
+	// count is how many sessions there are: those of the table, and those that the app adds meanwhile.
+	count atomic.Int64
+	// timelines is how many messages of each user a reader has seen.
+	timelines sync.Map
+	pause     time.Duration // after each request
 	// large is whether writers append to the sessions with arrays close to the limit of an item.
 	large         atomic.Bool
 	writes, reads atomic.Int64
@@ -42,13 +49,18 @@ type liveSession struct {
 	acked int
 }
 
+// maxArrivals is how many sessions the app adds at most.
+const maxArrivals = 100
+
 // startTraffic starts writers and readers.
 func startTraffic(ctx context.Context, base string, table legacy.Table, writers, readers int) *traffic {
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	x := &traffic{
-		table: table, base: client.New(base), sessions: make([]liveSession, table.Sessions), cancel: cancel, group: group,
+		table: table, base: client.New(base), sessions: make([]liveSession, table.Sessions+maxArrivals), cancel: cancel,
+		group: group, pause: *migrationPause,
 	}
+	x.count.Store(int64(table.Sessions))
 	for w := range writers {
 		group.Go(func() error { return endsWith(ctx, x.write(ctx, w, writers)) })
 	}
@@ -87,8 +99,8 @@ func (x *traffic) as(ctx context.Context, user string) (*client.Client, error) {
 // write appends to the sessions of one writer, again and again.
 func (x *traffic) write(ctx context.Context, writer, writers int) error {
 	random := rand.New(rand.NewPCG(x.table.Seed, 1000+uint64(writer)))
-	for turn := 0; ctx.Err() == nil; turn++ {
-		n := random.IntN(x.table.Sessions/writers)*writers + writer
+	for turn := 0; delay.Sleep(ctx, x.pause) == nil; turn++ {
+		n := random.IntN(int(x.count.Load())/writers)*writers + writer
 		if n < x.table.Large && !x.large.Load() {
 			continue
 		}
@@ -136,11 +148,15 @@ func (x *traffic) append(ctx context.Context, n, turn int) error {
 	}
 }
 
-// read reads random sessions and compares them.
+// read reads random sessions and timelines, and compares them.
 func (x *traffic) read(ctx context.Context, reader uint64) error {
 	random := rand.New(rand.NewPCG(x.table.Seed, 2000+reader))
-	for ctx.Err() == nil {
-		if err := x.check(ctx, random.IntN(x.table.Sessions)); err != nil {
+	for delay.Sleep(ctx, x.pause) == nil {
+		check := x.check
+		if random.IntN(4) == 0 {
+			check = x.checkTimeline
+		}
+		if err := check(ctx, random.IntN(int(x.count.Load()))); err != nil {
 			return err
 		}
 		x.reads.Add(1)
@@ -182,12 +198,55 @@ func (x *traffic) check(ctx context.Context, n int) error {
 	return nil
 }
 
+// checkTimeline reads the timeline of a session's user. It has at least what a reader has seen in it before. Unless it
+// says that it is not complete, it has all messages of the table's own sessions.
+func (x *traffic) checkTimeline(ctx context.Context, n int) error {
+	user := x.table.Session(n).User
+	least := map[string]int{}
+	for n := n % x.table.Users; n < x.table.Sessions; n += x.table.Users {
+		x.sessions[n].mu.Lock()
+		s := x.table.Session(n)
+		least[s.ID] = len(s.Messages) + x.sessions[n].acked
+		x.sessions[n].mu.Unlock()
+	}
+	seen, _ := x.timelines.Load(user)
+	api, err := x.as(ctx, user)
+	if err != nil {
+		return err
+	}
+	got, degraded, err := allPages(ctx, api, "/v1/messages?order=asc&limit=200")
+	if err != nil {
+		return fmt.Errorf("timeline of %s: %w", user, err)
+	}
+	ids := map[string]bool{}
+	for _, m := range got {
+		ids[m.MessageID] = true
+		least[m.SessionID]--
+	}
+	if before, _ := seen.(int); len(ids) < before || len(ids) != len(got) {
+		return fmt.Errorf("the timeline of %s has %d messages, %d of them different, and had %d", user, len(got), len(ids), before)
+	}
+	x.timelines.CompareAndSwap(user, seen, len(ids))
+	if seen == nil {
+		x.timelines.LoadOrStore(user, len(ids))
+	}
+	for id, lacking := range least {
+		if lacking > 0 && !degraded {
+			return fmt.Errorf("the timeline of %s lacks %d messages of %s and does not say so", user, lacking, id)
+		}
+	}
+	return nil
+}
+
 // checkAll compares every session, when nothing is under way.
 func (x *traffic) checkAll(ctx context.Context, readers int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
-	for n := range x.table.Sessions {
+	for n := range int(x.count.Load()) {
 		group.Go(func() error { return x.check(ctx, n) })
+	}
+	for n := range x.table.Users {
+		group.Go(func() error { return x.checkTimeline(ctx, n) })
 	}
 	return group.Wait()
 }
@@ -202,28 +261,34 @@ func (x *traffic) added() (n int) {
 
 type timedMessage struct {
 	message
-	Timestamp string
+	SessionID, Timestamp string
 }
 
 // allMessages reads a session's messages page by page.
 func allMessages(ctx context.Context, api *client.Client, session string) ([]timedMessage, error) {
-	var all []timedMessage
+	all, _, err := allPages(ctx, api, "/v1/sessions/"+session+"/messages?limit=200")
+	return all, err
+}
+
+// allPages reads a list of messages page by page, and reports whether a page is degraded.
+func allPages(ctx context.Context, api *client.Client, path string) (all []timedMessage, degraded bool, err error) {
 	cursor := ""
 	for {
-		path := "/v1/sessions/" + session + "/messages?limit=200"
+		at := path
 		if cursor != "" {
-			path += "&cursor=" + url.QueryEscape(cursor)
+			at += "&cursor=" + url.QueryEscape(cursor)
 		}
 		var page struct {
 			Items      []timedMessage
 			NextCursor string
+			Degraded   []any
 		}
-		if err := api.Do(ctx, http.MethodGet, path, nil, &page); err != nil {
-			return nil, err
+		if err := api.Do(ctx, http.MethodGet, at, nil, &page); err != nil {
+			return nil, degraded, err
 		}
-		all = append(all, page.Items...)
+		all, degraded = append(all, page.Items...), degraded || len(page.Degraded) > 0
 		if cursor = page.NextCursor; cursor == "" {
-			return all, nil
+			return all, degraded, nil
 		}
 	}
 }
