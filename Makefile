@@ -29,6 +29,7 @@ EVENT    ?= infra/events/$(FUNCTION).json
 BASE     ?= http://127.0.0.1:8080
 EXAMPLES ?= 15
 MESSAGES ?= 50000
+MIGRATED ?= 400000
 FUZZTIME ?= 1m
 EMBEDDINGS_PORT ?= 8091
 
@@ -124,10 +125,11 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
 
 .PHONY: soak-migrate
-soak-migrate: ## A migration of 400,000 messages under traffic, there, back and there again, with 200 killed processes
+soak-migrate: ## A migration under traffic, there, back and there again, with 200 killed processes: make soak-migrate [MIGRATED=n]
 	@tools/need go java npm
-	@go test -count=1 -timeout=4h -v -run 'TestMigration$$' ./infra/e2e -migration-return -migration-users=2000 \
-	  -migration-sessions=20000 -migration-messages=400000 -migration-kills=50 -migration-segments=8
+	@_JAVA_OPTIONS="-Xmx8g -XX:TieredStopAtLevel=4" go test -count=1 -timeout=6h -v -run 'TestMigration$$' ./infra/e2e \
+	  -migration-return -migration-users=$$(($(MIGRATED)/200)) -migration-sessions=$$(($(MIGRATED)/20)) \
+	  -migration-messages=$(MIGRATED) -migration-kills=50 -migration-segments=2 -migration-pause=50ms
 
 .PHONY: openapi-check
 openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running stack: make openapi-check [EXAMPLES=n]

@@ -72,8 +72,8 @@ func TestMigration(t *testing.T) {
 	}
 	m.checkTable(x)
 	m.done("comparing")
-	t.Logf("%d appends and %d reads beside the migration; %d processes killed", x.writes.Load(), x.reads.Load(),
-		m.killed.Load())
+	t.Logf("%d appends and %d reads beside the migration; %d processes killed; %d calls that found the engine too busy",
+		x.writes.Load(), x.reads.Load(), m.killed.Load(), m.unanswered.Load()+x.unanswered.Load())
 }
 
 // migrationCase is a migration under test.
@@ -87,8 +87,10 @@ type migrationCase struct {
 	machine  *statemachine.Engine
 	worker   string // the program of a process that backfills
 	killed   atomic.Int64
-	x        *traffic
-	lastStep time.Time
+	// unanswered is how many calls had to be made again because the engine was too busy.
+	unanswered atomic.Int64
+	x          *traffic
+	lastStep   time.Time
 }
 
 func newMigrationCase(t *testing.T, stack *launch.Stack, table legacy.Table) *migrationCase {
@@ -112,7 +114,7 @@ type moved struct {
 	Stage      string
 	Percent    int
 	Mismatches []struct{ UserID, SessionID, Reason string }
-	Progress   struct{ Problems int }
+	Progress   struct{ Problems, Sessions, Changed int }
 	Done       bool
 	Checkpoint any
 }
@@ -235,6 +237,9 @@ func (m *migrationCase) segments(action string, more step) {
 	}
 }
 
+// unavailable is the code of a store that is too busy. The call can be made again, as the state machine does.
+const unavailable = "unavailable"
+
 // functionError is what a Lambda function fails with.
 type functionError struct {
 	Type    string `json:"errorType"`
@@ -246,7 +251,13 @@ func (e *functionError) Error() string { return e.Type + ": " + e.Message }
 func (m *migrationCase) run(ctx context.Context, in step) (out moved, err error) {
 	request := maps.Clone(in)
 	for {
-		if out, err = m.invoke(ctx, request); err != nil {
+		var failed *functionError
+		out, err = m.invoke(ctx, request)
+		if errors.As(err, &failed) && failed.Type == unavailable {
+			m.unanswered.Add(1)
+			continue
+		}
+		if err != nil {
 			return out, fmt.Errorf("%v: %w", in, err)
 		}
 		if out.Done {
@@ -344,6 +355,10 @@ func (m *migrationCase) process(ctx context.Context, segment int, left *atomic.I
 	kill.Wait()
 	if err != nil && killed.Load() {
 		m.killed.Add(1)
+		return false, nil
+	}
+	if err != nil && strings.Contains(stderr.String(), unavailable) {
+		m.unanswered.Add(1)
 		return false, nil
 	}
 	if err != nil {

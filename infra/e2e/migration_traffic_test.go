@@ -36,6 +36,8 @@ type traffic struct {
 	// large is whether writers append to the sessions with arrays close to the limit of an item.
 	large         atomic.Bool
 	writes, reads atomic.Int64
+	// unanswered is how many requests were made again because the stack was too busy.
+	unanswered atomic.Int64
 
 	cancel context.CancelFunc
 	group  *errgroup.Group
@@ -132,19 +134,27 @@ func (x *traffic) append(ctx context.Context, n, turn int) error {
 		map[string]any{"role": added[1].Role, "content": added[1].Content},
 	}}
 	path, key := "/v1/sessions/"+s.ID+"/messages", client.Key(s.ID+"-"+strconv.Itoa(turn))
+	if err := x.request(ctx, api, http.MethodPost, path, body, nil, key); err != nil {
+		return fmt.Errorf("append to %s of %s (%s): %w", s.ID, s.User, s.Shape, err)
+	}
+	live.mu.Lock()
+	live.acked = len(live.added)
+	live.mu.Unlock()
+	return nil
+}
+
+// request makes a request until it is answered.
+func (x *traffic) request(ctx context.Context, api *client.Client, method, path string, in, out any,
+	headers ...client.Header,
+) error {
 	for {
-		err := api.Do(ctx, http.MethodPost, path, body, nil, key)
+		err := api.Do(ctx, method, path, in, out, headers...)
 		var refused *client.Problem
-		switch {
-		case err == nil:
-			live.mu.Lock()
-			live.acked = len(live.added)
-			live.mu.Unlock()
-			return nil
-		case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError &&
-			refused.Status != http.StatusTooManyRequests, ctx.Err() != nil:
-			return fmt.Errorf("append to %s of %s (%s): %w", s.ID, s.User, s.Shape, err)
+		if err == nil || ctx.Err() != nil || errors.As(err, &refused) &&
+			refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests {
+			return err
 		}
+		x.unanswered.Add(1)
 	}
 }
 
@@ -175,7 +185,7 @@ func (x *traffic) check(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	got, err := allMessages(ctx, api, s.ID)
+	got, _, err := x.allPages(ctx, api, "/v1/sessions/"+s.ID+"/messages?limit=200")
 	if err != nil {
 		return fmt.Errorf("read %s of %s (%s): %w", s.ID, s.User, s.Shape, err)
 	}
@@ -214,7 +224,7 @@ func (x *traffic) checkTimeline(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	got, degraded, err := allPages(ctx, api, "/v1/messages?order=asc&limit=200")
+	got, degraded, err := x.allPages(ctx, api, "/v1/messages?order=asc&limit=200")
 	if err != nil {
 		return fmt.Errorf("timeline of %s: %w", user, err)
 	}
@@ -264,14 +274,9 @@ type timedMessage struct {
 	SessionID, Timestamp string
 }
 
-// allMessages reads a session's messages page by page.
-func allMessages(ctx context.Context, api *client.Client, session string) ([]timedMessage, error) {
-	all, _, err := allPages(ctx, api, "/v1/sessions/"+session+"/messages?limit=200")
-	return all, err
-}
-
 // allPages reads a list of messages page by page, and reports whether a page is degraded.
-func allPages(ctx context.Context, api *client.Client, path string) (all []timedMessage, degraded bool, err error) {
+func (x *traffic) allPages(ctx context.Context, api *client.Client, path string,
+) (all []timedMessage, degraded bool, err error) {
 	cursor := ""
 	for {
 		at := path
@@ -283,7 +288,7 @@ func allPages(ctx context.Context, api *client.Client, path string) (all []timed
 			NextCursor string
 			Degraded   []any
 		}
-		if err := api.Do(ctx, http.MethodGet, at, nil, &page); err != nil {
+		if err := x.request(ctx, api, http.MethodGet, at, nil, &page); err != nil {
 			return nil, degraded, err
 		}
 		all, degraded = append(all, page.Items...), degraded || len(page.Degraded) > 0

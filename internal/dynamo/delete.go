@@ -223,6 +223,9 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		if err != nil {
 			return erasure.Tombstone{}, err
 		}
+		if session, err = s.db.withStored(ctx, user, session); err != nil {
+			return erasure.Tombstone{}, err
+		}
 		sk, _ := sessionSK(session.Context, session.ID)
 		tombstone = erasure.Tombstone{
 			User: user, ID: sessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,

@@ -122,6 +122,32 @@ func (db *DB) hasStored(ctx context.Context, user conversation.UserID, s convers
 	return false, nil
 }
 
+// withStored returns an embedded session with times that also span its messages in the shared store. The array may lack
+// some of these, where the app has written an old record.
+func (db *DB) withStored(ctx context.Context, user conversation.UserID, s conversation.Session,
+) (conversation.Session, error) {
+	if s.Placement != conversation.Embedded {
+		return s, nil
+	}
+	for it, err := range db.query(ctx, "read messages", (&mover{user: user}).stored(s)) {
+		if err != nil {
+			return s, err
+		}
+		if !isMessageOf(it, s) {
+			continue
+		}
+		at := it.time(attrTimestamp)
+		if s.StartedAt.IsZero() || at.Before(s.StartedAt) {
+			s.StartedAt = at
+		}
+		if at.After(s.LastMessageAt) {
+			s.LastMessageAt = at
+		}
+		s.MessageCount = max(1, s.MessageCount)
+	}
+	return s, nil
+}
+
 // writeCopies writes messages. The last ones, as many as one transaction takes, are left in m.last, so that a session
 // of few messages moves in one transaction.
 func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted map[key]item) error {

@@ -165,6 +165,30 @@ func TestMoveAfterADeletion(t *testing.T) {
 	s.checkOnTheWay(t, a.db, conversation.Shared)
 }
 
+// TestDeleteWithAnOldRecord deletes a session whose record the app has overwritten with an empty one. The messages that
+// the shared store has of it go, too.
+func TestDeleteWithAnOldRecord(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	for _, left := range []int{0, 1} {
+		user := fmt.Sprint("u", left)
+		s := a.newArraySession(t, user, 3, 5, conversation.Shared)
+		stores := dynamotest.Stores(a.db)
+		if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", "later")); err != nil {
+			t.Fatal(err)
+		}
+		a.newArraySession(t, user, left, 5)
+		tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
+		if err != nil || len(messages) != 4 {
+			t.Errorf("%d messages are left to delete, %v; want 4", len(messages), err)
+		}
+	}
+}
+
 // TestErasureOfArrays erases a user who has sessions in all placements. An app's record that it writes meanwhile goes
 // too, and records of other kinds stay.
 func TestErasureOfArrays(t *testing.T) {

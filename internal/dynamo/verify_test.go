@@ -61,10 +61,13 @@ func TestVerify(t *testing.T) {
 		},
 		{
 			name: "nothing, parked after a deletion", in: conversation.Dual,
-			plant: func(t *testing.T, a *appTable, m appRecord) {
-				user := conversation.UserID("user-0")
-				stores := dynamotest.Stores(a.db)
-				if err := deleteMessage(t.Context(), stores, user, "s0", text(m["messageId"]), storetest.Now); err != nil {
+			plant: func(t *testing.T, a *appTable, _ appRecord) {
+				user, stores := conversation.UserID("user-0"), dynamotest.Stores(a.db)
+				page, _, err := stores.Messages.Messages(t.Context(), user, "s0", conversation.Page{Limit: 9})
+				if err == nil {
+					err = deleteMessage(t.Context(), stores, user, "s0", page[0].ID, storetest.Now)
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 				if _, err := a.db.Move(t.Context(), user, "s0", conversation.Shared); err != nil {
