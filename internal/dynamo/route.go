@@ -37,7 +37,11 @@ func (a *appender) route(ctx context.Context, session conversation.Session) (rou
 		}
 		to := state.Of(a.user).Placement()
 		isEmbedded := session.Placement == conversation.Embedded
-		if session.Placement == to && (isEmbedded || session.Entries == session.MessageCount) {
+		isComplete := isEmbedded || session.Entries == session.MessageCount
+		if session.Placement == conversation.Dual && to == conversation.Embedded && state.Settled(a.now) > 0 && isComplete {
+			to = conversation.Dual // readers that do not know the stage take the shared store for complete
+		}
+		if session.Placement == to && isComplete {
 			return route{session: session, to: to}, nil
 		}
 		if isEmbedded && to == conversation.Dual {

@@ -39,7 +39,7 @@ func TestWriterSleeps(t *testing.T) {
 				for _, n.moved = range []bool{true, false} {
 					for _, n.way = range [][]conversation.Placement{nil, {n.from.Placement()}} {
 						n.betweenAppends(t)
-						for at := 1; n.inAppend(t, at); at++ {
+						for at := 1; (n.moved || *everyAnswer) && n.inAppend(t, at); at++ {
 						}
 					}
 				}
@@ -157,4 +157,23 @@ func (n *nap) inAppend(t *testing.T, at int) bool {
 	}
 	n.session.checkOnTheWay(t, n.db, n.to.Placement(), conversation.Shared, conversation.Embedded, conversation.Shared)
 	return true
+}
+
+// TestRollbackSettles appends to a dual session when the stage has just become embedded. The message goes to both places
+// until every reader knows that the shared store does not get all messages any more.
+func TestRollbackSettles(t *testing.T) {
+	t.Parallel()
+	n := nap{
+		appTable: newAppTable(t), from: migration.Dual, to: migration.Embedded, way: []conversation.Placement{conversation.Dual},
+	}
+	writer := n.start(t, passThrough)
+	n.change(t, migration.Embedded)
+	for _, want := range []conversation.Placement{conversation.Dual, conversation.Embedded} {
+		n.append(t, writer, string(want))
+		if got := n.placement(t); got != want {
+			t.Errorf("the session is %s, want %s", got, want)
+		}
+		n.clock.advance(migration.SettleTime)
+	}
+	n.session.checkOnTheWay(t, n.db, conversation.Shared)
 }
