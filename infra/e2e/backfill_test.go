@@ -29,7 +29,7 @@ func TestBackfillCallsNoModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, live, http.MethodPost, "/v1/sessions", object{"context": "coach_conversation", "coachId": "c", "sessionId": "a"}, nil)
+	open(t, live, "coach_conversation", "a")
 	do(t, live, http.MethodPost, "/v1/sessions/a/messages", userMessage("I sleep badly."), nil)
 	ended := make(chan error, 1)
 	go func() {

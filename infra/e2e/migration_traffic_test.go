@@ -234,7 +234,8 @@ func (x *traffic) checkTimeline(ctx context.Context, n int) error {
 		least[m.SessionID]--
 	}
 	if before, _ := seen.(int); len(ids) < before || len(ids) != len(got) {
-		return fmt.Errorf("the timeline of %s has %d messages, %d of them different, and had %d", user, len(got), len(ids), before)
+		return fmt.Errorf("the timeline of %s has %d messages, %d of them different; it had %d", user, len(got), len(ids),
+			before)
 	}
 	x.timelines.CompareAndSwap(user, seen, len(ids))
 	if seen == nil {

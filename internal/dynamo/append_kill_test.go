@@ -23,6 +23,9 @@ type arraySession struct {
 	want []string
 }
 
+// way is a sequence of placements.
+type way []conversation.Placement
+
 const arraySK = "conversation#c"
 
 // newArraySession puts an app's record of a session "c" with so many messages of a size, and moves it.
@@ -102,18 +105,18 @@ func TestAppendIsKilled(t *testing.T) {
 		stage    migration.Stage
 		messages int
 		bytes    int
-		before   []conversation.Placement
-		after    []conversation.Placement
+		before   way
+		after    way
 	}{
-		"embedded":                  {migration.Embedded, 3, 5, nil, []conversation.Placement{d, s, e}},
-		"back in embedded":          {migration.Embedded, 3, 5, []conversation.Placement{s, e}, []conversation.Placement{d, s}},
-		"embedded to dual":          {migration.Dual, 3, 5, nil, []conversation.Placement{d, s, e}},
-		"back and to dual":          {migration.Dual, 3, 5, []conversation.Placement{s, e}, []conversation.Placement{d, s, e}},
-		"dual":                      {migration.SharedRead, 3, 5, []conversation.Placement{d}, []conversation.Placement{s, e, s}},
-		"dual to shared":            {migration.Shared, 3, 5, []conversation.Placement{d}, []conversation.Placement{s, e, s}},
-		"embedded to shared":        {migration.Shared, 3, 5, nil, []conversation.Placement{s, e, s}},
-		"dual, back in embedded":    {migration.Embedded, 3, 5, []conversation.Placement{d}, []conversation.Placement{d, s}},
-		"dual without room, shared": {migration.Dual, 39, 10_400, []conversation.Placement{d}, nil},
+		"embedded":                  {migration.Embedded, 3, 5, nil, way{d, s, e}},
+		"back in embedded":          {migration.Embedded, 3, 5, way{s, e}, way{d, s}},
+		"embedded to dual":          {migration.Dual, 3, 5, nil, way{d, s, e}},
+		"back and to dual":          {migration.Dual, 3, 5, way{s, e}, way{d, s, e}},
+		"dual":                      {migration.SharedRead, 3, 5, way{d}, way{s, e, s}},
+		"dual to shared":            {migration.Shared, 3, 5, way{d}, way{s, e, s}},
+		"embedded to shared":        {migration.Shared, 3, 5, nil, way{s, e, s}},
+		"dual, back in embedded":    {migration.Embedded, 3, 5, way{d}, way{d, s}},
+		"dual without room, shared": {migration.Dual, 39, 10_400, way{d}, nil},
 	} {
 		failures := []failure{crashAfter, answerLost}
 		if !*everyAnswer {

@@ -41,7 +41,7 @@ func TestListBesideMoves(t *testing.T) {
 				}
 				pages := 0
 				got := list.pages(t, limit, func() {
-					if pages++; pages == 3 {
+					if pages++; pages == 2 {
 						list.change(t, c.to)
 					}
 					for i, id := range list.ids {

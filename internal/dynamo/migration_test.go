@@ -151,7 +151,8 @@ func (a *appTable) service(t *testing.T, api dynamo.API, scans dynamo.ScanAPI, s
 	}
 }
 
-func run(t *testing.T, s *migration.Service, action migration.Action, more ...func(*migration.Request)) migration.Answer {
+func run(t *testing.T, s *migration.Service, action migration.Action, more ...func(*migration.Request),
+) migration.Answer {
 	t.Helper()
 	r := migration.Request{Action: string(action), Percent: 100, TotalSegments: 1}
 	for _, f := range more {

@@ -96,8 +96,8 @@ func TestAppWritesOldRecord(t *testing.T) {
 	}
 }
 
-// TestAppendAfterAnOldRecord has the app write an old record over that of a session, and a client append to it before the
-// job has seen it. No message is lost, and no two have one seq.
+// TestAppendAfterAnOldRecord has the app write an old record over that of a session, and a client append to it before
+// the job has seen it. No message is lost, and no two have one seq.
 func TestAppendAfterAnOldRecord(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string][]conversation.Placement{

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -47,7 +49,7 @@ func stride() int {
 func (s *arraySession) left(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(dynamotest.Keys(t, s.app.table, s.user), func(sk string) bool {
-		return strings.HasPrefix(sk, "control#") || sk == "ltm#erasing" || sk == "workout#1"
+		return strings.HasPrefix(sk, "control#") || sk == "ltm#erasing" || sk == "workout#1" || strings.HasSuffix(sk, "#new")
 	})
 }
 
@@ -117,27 +119,58 @@ func TestEraseWhileMoving(t *testing.T) {
 	for at := 1; ; at += stride() {
 		s := a.newArraySession(t, fmt.Sprint("u", at), 3, 5)
 		dynamotest.Put(t, a.table, s.user, "workout#1", nil)
-		calls := s.moveBeside(t, at, func() {
-			erasures, until := dynamo.NewErasureStore(a.db), storetest.Now.Add(time.Minute)
-			progress, held, err := erasures.BeginErasure(t.Context(), s.user, until)
-			if err != nil || !held {
-				t.Fatalf("begin erasure: %v, %v", held, err)
-			}
-			done, err := erasures.EraseRecords(t.Context(), s.user, progress.Generation, until, func(string, int) {})
-			if err != nil || !done {
-				t.Fatalf("erase: %v, %v", done, err)
-			}
-			progress.Done = true
-			if err := erasures.SaveErasure(t.Context(), s.user, progress, storetest.Now); err != nil {
-				t.Fatal(err)
-			}
-		})
+		calls := s.moveBeside(t, at, func() { s.erase(t) })
 		if calls < at {
 			return
 		}
 		if left := s.left(t); len(left) > 0 || !slices.Contains(dynamotest.Keys(t, a.table, s.user), "workout#1") {
 			t.Errorf("erased before call %d: there is %q", at, left)
 		}
+	}
+}
+
+// TestMoveAfterAnErasure erases a user before the switch of a move, and has the app put the record again. It is a
+// session of the user's new generation.
+func TestMoveAfterAnErasure(t *testing.T) {
+	t.Parallel()
+	for _, to := range []conversation.Placement{conversation.Dual, conversation.Shared} {
+		a := newAppTable(t)
+		s := a.newArraySession(t, "u", 0, 0)
+		var once sync.Once
+		mover := dynamo.New(&interceptor{api: a.client, call: func(op string, run func() error) error {
+			if op == "TransactWriteItems" {
+				once.Do(func() {
+					s.erase(t)
+					a.newArraySession(t, "u", 0, 0)
+				})
+			}
+			return run()
+		}}, a.table, fixedClock())
+		if _, err := mover.Move(t.Context(), s.user, "c", to); err != nil {
+			t.Errorf("move to %s: %v", to, err)
+		}
+		session, err := dynamotest.Stores(a.db).Sessions.Session(t.Context(), s.user, "c")
+		if err != nil || session.Generation != 1 || session.Placement != to {
+			t.Errorf("move to %s: %+v, %v", to, session, err)
+		}
+	}
+}
+
+// erase erases the user.
+func (s *arraySession) erase(t *testing.T) {
+	t.Helper()
+	erasures, until := dynamo.NewErasureStore(s.app.db), storetest.Now.Add(time.Minute)
+	progress, held, err := erasures.BeginErasure(t.Context(), s.user, until)
+	if err != nil || !held {
+		t.Fatalf("begin erasure: %v, %v", held, err)
+	}
+	done, err := erasures.EraseRecords(t.Context(), s.user, progress.Generation, until, func(string, int) {})
+	if err != nil || !done {
+		t.Fatalf("erase: %v, %v", done, err)
+	}
+	progress.Done = true
+	if err := erasures.SaveErasure(t.Context(), s.user, progress, storetest.Now); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -218,10 +251,19 @@ func TestErasureOfArrays(t *testing.T) {
 		}
 		var once sync.Once
 		done, err := erasures.EraseRecords(t.Context(), s.user, progress.Generation, until, func(string, int) {
-			once.Do(func() { a.newArraySession(t, string(s.user), 1, 5) })
+			once.Do(func() {
+				a.newArraySession(t, string(s.user), 1, 5)
+				dynamotest.Put(t, a.table, s.user, "conversation#other", appRecord{
+					"generation": &types.AttributeValueMemberN{Value: "99"}, // the app's
+				})
+				newSession(t, stores, s.user, "program_designer", "new")
+			})
 		})
 		if err != nil || !done {
 			t.Fatalf("way %v: %v, %v", way, done, err)
+		}
+		if _, err := stores.Sessions.Session(t.Context(), s.user, "new"); err != nil {
+			t.Errorf("way %v: the session of the user who has come back: %v", way, err)
 		}
 		if left := s.left(t); len(left) > 0 || !slices.Contains(dynamotest.Keys(t, a.table, s.user), "workout#1") {
 			t.Errorf("way %v: there is %q", way, left)

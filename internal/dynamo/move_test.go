@@ -132,8 +132,10 @@ func TestMoveThereAndBack(t *testing.T) {
 			t.Parallel()
 			a.put(t, s.Item)
 			before := a.get(t, "user#"+s.User, s.Key())
-			for range 2 {
-				a.move(t, s, conversation.Dual)
+			for round := range 2 {
+				if work := a.move(t, s, conversation.Dual); round > 0 && work.Messages > 0 {
+					t.Errorf("the way there again copied %d messages, which are there", work.Messages)
+				}
 				work := a.move(t, s, conversation.Dual)
 				if work.Writes > 0 {
 					t.Errorf("a second move wrote %+v", work)

@@ -103,7 +103,8 @@ func (n *nap) job(t *testing.T) {
 
 func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
 	t.Helper()
-	if _, err := dynamotest.Stores(writer).Messages.Append(t.Context(), n.session.user, oneMessage("c", content)); err != nil {
+	messages := dynamotest.Stores(writer).Messages
+	if _, err := messages.Append(t.Context(), n.session.user, oneMessage("c", content)); err != nil {
 		t.Fatalf("%+v: %v", n, err)
 	}
 	n.session.want = append(n.session.want, content)
@@ -137,8 +138,8 @@ func (n *nap) betweenAppends(t *testing.T) {
 	n.session.checkOnTheWay(t, n.db, n.to.Placement(), conversation.Shared, conversation.Embedded, conversation.Shared)
 }
 
-// inAppend sleeps before a call of an append, and reports whether it has so many. Where the job had nothing to move, the
-// writer may bring the session to the old stage's place. The job then takes it back.
+// inAppend sleeps before a call of an append, and reports whether it has so many. Where the job had nothing to move,
+// the writer may bring the session to the old stage's place. The job then takes it back.
 func (n *nap) inAppend(t *testing.T, at int) bool {
 	t.Helper()
 	var before conversation.Placement
@@ -153,18 +154,19 @@ func (n *nap) inAppend(t *testing.T, at int) bool {
 	}
 	got := n.placement(t)
 	if n.moved && got != n.to.Placement() && (before != n.to.Placement() || got != n.from.Placement()) {
-		t.Errorf("way %v, call %d: the session is %s, was %s, and the job made it %s", n.way, at, got, before, n.to.Placement())
+		t.Errorf("way %v, call %d: the session is %s, was %s, and the stage is %s", n.way, at, got, before, n.to)
 	}
 	n.session.checkOnTheWay(t, n.db, n.to.Placement(), conversation.Shared, conversation.Embedded, conversation.Shared)
 	return true
 }
 
-// TestRollbackSettles appends to a dual session when the stage has just become embedded. The message goes to both places
-// until every reader knows that the shared store does not get all messages any more.
+// TestRollbackSettles appends to a dual session when the stage has just become embedded. The message goes to both
+// places until every reader knows that the shared store does not get all messages any more.
 func TestRollbackSettles(t *testing.T) {
 	t.Parallel()
 	n := nap{
-		appTable: newAppTable(t), from: migration.Dual, to: migration.Embedded, way: []conversation.Placement{conversation.Dual},
+		appTable: newAppTable(t), from: migration.Dual, to: migration.Embedded,
+		way: []conversation.Placement{conversation.Dual},
 	}
 	writer := n.start(t, passThrough)
 	n.change(t, migration.Embedded)

@@ -304,7 +304,8 @@ func answers(op string) map[string][]exchange {
 }
 
 // everyAnswer is set in make soak. Without it, TestWrites gives each write a sixth of the answers in turn.
-var everyAnswer = flag.Bool("every-answer", false, "every answer to every write in TestWrites, and every call of an append or a move that ends or is late")
+var everyAnswer = flag.Bool("every-answer", false,
+	"every answer to every write in TestWrites, and every call at which an append or a move is stopped or late")
 
 // TestWrites makes every write, while its first attempts are refused or get no answer. No write fails for what an
 // attempt of its own has done or for what passes by itself, and none is carried out twice.
