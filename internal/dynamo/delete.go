@@ -223,7 +223,7 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		if err != nil {
 			return erasure.Tombstone{}, err
 		}
-		if session, err = s.db.withStored(ctx, user, session); err != nil {
+		if session, err = withStored(ctx, s.db, user, session); err != nil {
 			return erasure.Tombstone{}, err
 		}
 		sk, _ := sessionSK(session.Context, session.ID)

@@ -21,7 +21,8 @@ func (s *SessionStore) isFromTable(ctx context.Context, user conversation.UserID
 }
 
 // readTable lists all sessions of the user, consistently, by activity and key. A session that moves between two pages
-// keeps its place. After a page that was read from the index, the sessions of the cursor's quarter hour are listed again.
+// keeps its place. After a page that was read from the index, the sessions of the cursor's quarter hour are listed
+// again.
 func (l *sessionList) readTable(ctx context.Context, after listCursor) error {
 	current, err := l.db.readCurrent(ctx, "list sessions", l.user)
 	if err != nil {

@@ -65,13 +65,13 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 		if err != nil || t == nil {
 			return err
 		}
-		if isWanted, err := m.isWanted(ctx, to); err != nil || !isWanted { // copies may have taken long
+		if isWanted, err := isWanted(ctx, m, to); err != nil || !isWanted { // copies may have taken long
 			return err
 		}
 		t.check(generationKey(m.user), isGeneration(session.Generation))
 		tombstonePlace := -1
 		if isAppsOwn(session) { // which the app may have put again
-			tombstonePlace = m.checkDeleted(t, session)
+			tombstonePlace = checkDeleted(t, m.user, session)
 		}
 		copies := m.addLast(t, session)
 		failures, err := m.commit(ctx, t)
@@ -88,7 +88,7 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 			return err
 		case failures != nil:
 			if _, deleted := failures.existing(tombstonePlace); deleted {
-				return m.notYet(ctx)
+				return notYet(ctx, m)
 			}
 			if err := m.backoff.afterConflict(ctx); err != nil {
 				return failed(opMove, err)
@@ -103,7 +103,7 @@ func (m *mover) move(ctx context.Context, to conversation.Placement) error {
 
 // isWanted reports whether the user's stage still says that the session should have a placement. The job has read the
 // stage itself, and an array without room is left in every stage.
-func (m *mover) isWanted(ctx context.Context, to conversation.Placement) (bool, error) {
+func isWanted(ctx context.Context, m *mover, to conversation.Placement) (bool, error) {
 	if m.byJob || m.outgrown {
 		return true, nil
 	}

@@ -96,14 +96,14 @@ func (m *mover) deleteCopies(ctx context.Context, s conversation.Session, gone [
 }
 
 // checkDeleted adds the condition that the session has no tombstone, and returns its place.
-func (m *mover) checkDeleted(t *transaction, s conversation.Session) int {
+func checkDeleted(t *transaction, user conversation.UserID, s conversation.Session) int {
 	sk, _ := sessionSK(s.Context, s.ID)
-	return t.check(key{partition(m.user), sessionTombstoneSK(sk, s)}, notExists())
+	return t.check(key{partition(user), sessionTombstoneSK(sk, s)}, notExists())
 }
 
 // notYet returns a NotFound error for a session that has been deleted. The app may have written its record again. Then
 // the deletion has to be over first, because it deletes all messages of the session's id and creation.
-func (m *mover) notYet(ctx context.Context) error {
+func notYet(ctx context.Context, m *mover) error {
 	if _, _, err := m.read(ctx); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (m *mover) notYet(ctx context.Context) error {
 }
 
 // hasStored reports whether the shared store has messages of a session.
-func (db *DB) hasStored(ctx context.Context, user conversation.UserID, s conversation.Session) (bool, error) {
+func hasStored(ctx context.Context, db *DB, user conversation.UserID, s conversation.Session) (bool, error) {
 	q := (&mover{user: user}).stored(s)
 	q.page = 1
 	for it, err := range db.query(ctx, opMove, q) {
@@ -124,7 +124,7 @@ func (db *DB) hasStored(ctx context.Context, user conversation.UserID, s convers
 
 // withStored returns an embedded session with times that also span its messages in the shared store. The array may lack
 // some of these, where the app has written an old record.
-func (db *DB) withStored(ctx context.Context, user conversation.UserID, s conversation.Session,
+func withStored(ctx context.Context, db *DB, user conversation.UserID, s conversation.Session,
 ) (conversation.Session, error) {
 	if s.Placement != conversation.Embedded {
 		return s, nil
@@ -179,7 +179,8 @@ func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 	if copies == 0 {
 		return nil
 	}
-	generationPlace, tombstonePlace := t.check(generationKey(m.user), isGeneration(s.Generation)), m.checkDeleted(t, s)
+	generationPlace := t.check(generationKey(m.user), isGeneration(s.Generation))
+	tombstonePlace := checkDeleted(t, m.user, s)
 	failures, err := m.commit(ctx, t)
 	if isTooLarge(err) {
 		return migration.Unmovable("a message fits no record of 400 KB")
@@ -192,7 +193,7 @@ func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 			return fault.Missing("session")
 		}
 		if _, deleted := failures.existing(tombstonePlace); deleted {
-			return m.notYet(ctx)
+			return notYet(ctx, m)
 		}
 		return migration.Unmovable("another session has a message of the same id")
 	}

@@ -78,7 +78,7 @@ func (a *appender) toDual(ctx context.Context, session conversation.Session) (r 
 	case len(decodeArray(now, records[k])) < now.Entries: // which nobody can move
 		return route{session: now, to: conversation.Embedded}, true, nil
 	}
-	stored, err := a.db.hasStored(ctx, a.user, now)
+	stored, err := hasStored(ctx, a.db, a.user, now)
 	return route{session: now, to: conversation.Dual, record: records[k]}, err == nil && !stored, err
 }
 
