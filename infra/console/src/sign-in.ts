@@ -14,29 +14,40 @@ export class SignedOut extends Error {
 /** Whether there is a user: always on a local stack, and after signing in elsewhere. */
 export const signedIn = signal(false);
 
-const localTokens = new Map<string, string>();
+const localTokens = new Map<string, Promise<string>>();
 let issued: { access: string; refresh?: string } | undefined;
+let renewing: Promise<void> | undefined;
 
-/** Returns the user's token. With renew it gets a new one, after the API has refused the last. */
-export async function token(user: string, renew = false): Promise<string> {
-  if (isLocal()) return localToken(user, renew);
-  if (renew && issued) await refresh(issued.refresh);
+/** Returns the user's token, or another one than the token that the API has refused. */
+export async function token(user: string, refused?: string): Promise<string> {
+  if (isLocal()) return localToken(user, refused);
+  if (issued && issued.access === refused) {
+    renewing ??= refresh(issued.refresh).finally(() => (renewing = undefined));
+  }
+  await renewing;
   if (!issued) throw new SignedOut();
   return issued.access;
 }
 
-async function localToken(user: string, renew: boolean): Promise<string> {
+async function localToken(user: string, refused?: string): Promise<string> {
   const held = localTokens.get(user);
-  if (held && !renew) return held;
+  if (held && (await held) !== refused) return held;
+  const renewed = localTokens.get(user);
+  if (renewed && renewed !== held) return renewed; // by another request
+  const made = mint(user);
+  localTokens.set(user, made);
+  made.catch(() => localTokens.delete(user));
+  return made;
+}
+
+async function mint(userId: string): Promise<string> {
   const answer = await fetch('/dev/tokens', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ userId: user }),
+    body: JSON.stringify({ userId }),
   });
   if (!answer.ok) throw new SignedOut();
-  const made = ((await answer.json()) as { token: string }).token;
-  localTokens.set(user, made);
-  return made;
+  return ((await answer.json()) as { token: string }).token;
 }
 
 const pendingKey = 'throughline.sign-in';

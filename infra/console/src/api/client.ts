@@ -33,8 +33,9 @@ export interface Request {
 /** Makes a request and returns its answer. A token that is refused is renewed once. */
 export async function send(path: string, request: Request = {}): Promise<Response> {
   const user = route.peek().user;
-  let answer = await attempt(path, request, await token(user));
-  if (answer.status === 401) answer = await attempt(path, request, await token(user, true));
+  const bearer = await token(user);
+  let answer = await attempt(path, request, bearer);
+  if (answer.status === 401) answer = await attempt(path, request, await token(user, bearer));
   if (!answer.ok) throw await errorOf(answer);
   return answer;
 }

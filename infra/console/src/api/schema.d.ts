@@ -816,6 +816,8 @@ export interface components {
         };
         LlmUsage: {
             /** Format: int64 */
+            cachedTokens: number;
+            /** Format: int64 */
             completionTokens: number;
             /** Format: int64 */
             promptTokens: number;
@@ -1511,7 +1513,7 @@ export interface operations {
                      *     data: {"text":"Three sets"}
                      *
                      *     event: done
-                     *     data: {"messageId":"msg_2","usage":{"promptTokens":812,"completionTokens":3,"totalTokens":815},"finishReason":"stop"}
+                     *     data: {"messageId":"msg_2","usage":{"promptTokens":3812,"cachedTokens":2944,"completionTokens":3,"totalTokens":3815},"finishReason":"stop"}
                      */
                     "text/event-stream": {
                         data: string;
