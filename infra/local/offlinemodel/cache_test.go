@@ -142,3 +142,24 @@ func TestTheCacheForgets(t *testing.T) {
 		t.Errorf("%d tokens after as many keys as are kept", n)
 	}
 }
+
+// TestOnlyWhatWasWrittenIsReused has a breakpoint in the second request where the first one had none.
+func TestOnlyWhatWasWrittenIsReused(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	system := squats(0, 250)
+	first := turnOf("gpt-6-luna", "k", system, "It is 9:00.", true)
+	first.Input.([]any)[1] = openai.ResponseInputMessage{Role: "user", Content: squats(1, 100)}
+	second := turnOf("gpt-6-luna", "k", system, "It is 9:05.", true)
+	var cached []int
+	for _, request := range []openai.CreateResponseRequest{first, second, second} {
+		got, err := client.CreateResponse(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cached = append(cached, got.Usage.InputTokensDetails.CachedTokens)
+	}
+	if cached[0] != 0 || cached[1] < 1024 || cached[2] < cached[1]+500 {
+		t.Errorf("%v tokens are cached, want those of the system text, and then of the user's message, too", cached)
+	}
+}
