@@ -113,6 +113,7 @@ func (s *story) turn(ctx context.Context, a act, session string) error {
 // storedPrompt is the part of the answer of GET /v1/prompts/{promptId} that the demo prints.
 type storedPrompt struct {
 	System   string
+	Messages []struct{ Role, Content string }
 	Tokens   struct{ Total, Budget int }
 	Manifest struct {
 		Blocks []struct {
@@ -129,7 +130,7 @@ func (s *story) printPrompt(ctx context.Context, id string) error {
 	if err := s.api.Do(ctx, http.MethodGet, "/v1/prompts/"+id, nil, &p); err != nil {
 		return fmt.Errorf("read prompt: %w", err)
 	}
-	fmt.Fprintf(s.out, "\n  what it knew from the other screen:\n%s\n", quote(otherContexts(p.System)))
+	fmt.Fprintf(s.out, "\n  what it knew from the other screen:\n%s\n", quote(p.otherContexts()))
 	fmt.Fprintf(s.out, "\n  %-20s %6s  %s\n", "block", "tokens", "items")
 	for _, b := range p.Manifest.Blocks {
 		if len(b.Items) == 0 {
@@ -158,10 +159,16 @@ func decisions(items []struct{ Kind, Context, Decision, Reason string }) string 
 	return strings.Join(parts, ", ")
 }
 
-// otherContexts returns the section about other contexts from the system text.
-func otherContexts(system string) string {
+// otherContexts returns the section about other contexts, which stands behind the session's messages.
+func (p storedPrompt) otherContexts() string {
 	const heading = "# RECENT ACTIVITY IN OTHER CONTEXTS"
-	_, section, found := strings.Cut(system, heading)
+	texts := []string{p.System}
+	for _, m := range p.Messages {
+		if m.Role == "system" {
+			texts = append(texts, m.Content)
+		}
+	}
+	_, section, found := strings.Cut(strings.Join(texts, "\n\n"), heading)
 	if !found {
 		return "(nothing)"
 	}

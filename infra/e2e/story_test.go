@@ -69,6 +69,16 @@ type builtPrompt struct {
 	}
 }
 
+// withLate adds to System what the prompt says behind the session's messages.
+func (p builtPrompt) withLate() builtPrompt {
+	for _, m := range p.Messages {
+		if m.Role == "system" {
+			p.System += "\n\n" + m.Content
+		}
+	}
+	return p
+}
+
 // recentActivity returns the contexts and sessions of the items that the block about other contexts includes.
 func (p builtPrompt) recentActivity() (contexts, sessions []string) {
 	for _, b := range p.Manifest.Blocks {
@@ -90,14 +100,14 @@ func buildPrompt(t *testing.T, api *client.Client, session, message string) buil
 	var p builtPrompt
 	in := map[string]any{"context": "coach_conversation", "sessionId": session, "message": message}
 	do(t, api, http.MethodPost, "/v1/prompts", in, &p)
-	return p
+	return p.withLate()
 }
 
 func storedPrompt(t *testing.T, api *client.Client, id string) builtPrompt {
 	t.Helper()
 	var p builtPrompt
 	do(t, api, http.MethodGet, "/v1/prompts/"+id, nil, &p)
-	return p
+	return p.withLate()
 }
 
 const (

@@ -31,8 +31,8 @@ func TestSwapIsKnownAtOnce(t *testing.T) {
 			})
 			want := prompt.ActivityHeading + "\n[" + way.label +
 				` - just now]: User: "Swap barbell hip thrusts for banded glute bridges"`
-			if !strings.Contains(got.System, want) {
-				t.Errorf("the prompt lacks %q:\n%s", want, got.System)
+			if !strings.Contains(systemText(got), want) {
+				t.Errorf("the prompt lacks %q:\n%s", want, systemText(got))
 			}
 			items := blockOf(t, got, "recent_activity").Items
 			if len(items) != 1 || items[0].SessionID != "there" || items[0].Context != way.from {
@@ -54,8 +54,8 @@ func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
 	got := build(t, w.service(now), "u",
 		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
 	const want = `[Program Designer - 1 hour ago]: The user changed the plan. Since then: User: "news 'quoted'"`
-	if !strings.Contains(got.System, want) || strings.Contains(got.System, "own summary") {
-		t.Errorf("activity: %s", got.System)
+	if !strings.Contains(systemText(got), want) || strings.Contains(systemText(got), "own summary") {
+		t.Errorf("activity: %s", systemText(got))
 	}
 }
 
@@ -69,7 +69,7 @@ func TestActivityQuotesTheLastMessages(t *testing.T) {
 	p.converse("there", "workout_log", "c", now.Add(-3*time.Hour),
 		says(0, "1"), says(1, "2"), says(2, "3"), says(3, "4"), says(4, "5"), says(5, long))
 	p.converse("here", "coach_conversation", "c", now)
-	got := build(t, w.service(now), "u", request(prompt.Unified)).System
+	got := systemText(build(t, w.service(now), "u", request(prompt.Unified)))
 	const want = `[Workout Log - 2 hours ago]: User: "3" User: "4" User: "5" User: "set after set`
 	if !strings.Contains(got, want) || !strings.Contains(got, "] "+long) {
 		t.Errorf("the prompt lacks %q, or the last message:\n%s", want, got)
@@ -102,7 +102,7 @@ func TestActivityScope(t *testing.T) {
 	if items := blockOf(t, got, "recent_activity").Items; len(items) != 8 {
 		t.Errorf("%d sessions are thought of, want the 7 of the designer and the one of 48 hours ago: %+v", len(items), items)
 	}
-	_, text, _ := strings.Cut(got.System, prompt.ActivityHeading+"\n")
+	_, text, _ := strings.Cut(systemText(got), prompt.ActivityHeading+"\n")
 	text, _, _ = strings.Cut(text, "\n\n")
 	const want = `[Program Designer - 1 hour ago]: sum of d0.
 [Program Designer - 2 hours ago]: sum of d1.
@@ -143,7 +143,7 @@ func TestActivityIsNotSuperseded(t *testing.T) {
 		w := newFixture()
 		workouts(w).sessions[0].Summary.CoveredThrough = covered
 		got := build(t, w.service(now), "u", request(prompt.Unified))
-		if text := sectionOf(got.System, prompt.ActivityHeading+"\n"); strings.TrimSpace(text) != strings.TrimSpace(want) {
+		if text := sectionOf(systemText(got), prompt.ActivityHeading+"\n"); strings.TrimSpace(text) != strings.TrimSpace(want) {
 			t.Errorf("activity:\n%s\nwant:\n%s", text, want)
 		}
 	}
@@ -166,8 +166,8 @@ func TestActivityWithoutTheSessionsList(t *testing.T) {
 	for _, want := range []string{
 		"[Program Designer - 3 hours ago]: The user changed the plan.", `[Workout Log - 2 hours ago]: User: "Ran 3 km."`,
 	} {
-		if !strings.Contains(got.System, want) {
-			t.Errorf("the prompt lacks %q: %s", want, got.System)
+		if !strings.Contains(systemText(got), want) {
+			t.Errorf("the prompt lacks %q: %s", want, systemText(got))
 		}
 	}
 	delete(w.fail, "sessions")
@@ -245,7 +245,7 @@ func TestReferenceIsBounded(t *testing.T) {
 	}
 	got := build(t, w.service(now), "u", r)
 	var told []string
-	for line := range strings.SplitSeq(sectionOf(got.System, "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
+	for line := range strings.SplitSeq(sectionOf(systemText(got), "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
 		text, _ := behindLabel(line)
 		told = append(told, text)
 	}
@@ -370,9 +370,7 @@ Use this for continuity, but don't assume actions were completed unless confirme
 
 [Program Designer - 2 hours ago]: User was modifying their Deadlift Prep program. They wanted to swap barbell hip ` +
 		`thrusts for banded glute bridges due to limited equipment at home. The change was discussed but may not have been ` +
-		`completed.
-
-#`
+		`completed.`
 	w := newFixture()
 	p := w.user("u")
 	const text = `User was modifying their Deadlift Prep program.
@@ -382,7 +380,7 @@ equipment at home. The change was discussed but may not have been completed.`
 	p.converse("s", "coach_conversation", "c", now.Add(-minute), says(0, "hi"))
 	got := build(t, w.service(now), "u",
 		prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "next"})
-	if !strings.Contains(got.System, want) {
-		t.Errorf("the prompt lacks %q:\n%s", want, got.System)
+	if !strings.Contains(systemText(got), want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, systemText(got))
 	}
 }

@@ -85,6 +85,8 @@ type ScopingConfig struct {
 	MaxMessages int
 	// MaxTokens limits the tokens of a token window, WindowMessages its messages. 0 does not limit.
 	MaxTokens, WindowMessages int
+	// Step, if set, is by how many of the session's messages a window moves that would have more than MaxMessages.
+	Step int
 	// Relevant, if set, reports whether a message may be selected. It filters the messages before they are limited.
 	Relevant func(*conversation.Message) bool
 	// Summary is the session's summary so far, or nil.
@@ -127,6 +129,9 @@ func (o checkedRequest) scopingConfig() ScopingConfig {
 		MaxMessages: o.agent.Messages, MaxTokens: o.budget.tokens / 2, WindowMessages: windowMessages,
 		Relevant: o.agent.Relevant,
 	}
+	if o.recipe.Steady && (o.Scoping == nil || o.Scoping.MaxMessages == nil) {
+		c.Step = windowStep(c.MaxMessages)
+	}
 	if o.Scoping == nil {
 		return c
 	}
@@ -159,7 +164,10 @@ func (lastN) Reach(config ScopingConfig) int { return config.MaxMessages }
 
 func (lastN) SelectMessages(messages []*conversation.Message, config ScopingConfig) ([]*conversation.Message, string) {
 	relevant := filterMessages(messages, config.Relevant)
-	return relevant[max(len(relevant)-config.MaxMessages, 0):], ""
+	if len(relevant) <= config.MaxMessages {
+		return relevant, ""
+	}
+	return afterStep(relevant[len(relevant)-config.MaxMessages:], config.Step), ""
 }
 
 // tokenWindow selects as many of the last messages as the token limit holds, and always the last one.

@@ -25,9 +25,33 @@ func selectBlocks(sel *selection) []*block {
 			}
 			b.entries = choose(sel, slot)
 		}
+		b.late = sel.recipe.isLate(slot.Block)
 		blocks = append(blocks, b)
+		if later := b.splitLate(); later != nil {
+			blocks = append(blocks, later)
+		}
 	}
 	return blocks
+}
+
+// splitLate moves the late entries of a block that stands in front into a block of their own, which it returns, or nil
+// if there are none.
+func (b *block) splitLate() *block {
+	isLate := func(e *entry) bool { return e.late && e.decision == "" }
+	if b.late || !slices.ContainsFunc(b.entries, isLate) {
+		return nil
+	}
+	later := &block{slot: b.slot, late: true, front: b}
+	var front []*entry
+	for _, e := range b.entries {
+		if isLate(e) {
+			later.entries = append(later.entries, e)
+		} else {
+			front = append(front, e)
+		}
+	}
+	b.entries = front
+	return later
 }
 
 // field is one named value of an entry that consists of several, such as a profile.
@@ -73,6 +97,9 @@ type entry struct {
 	position int
 	// group is the conversation that the entry is written in, nil for most entries.
 	group *group
+	// late marks an entry of a block that stands in front which is written behind the session's messages all the same,
+	// because it came up after the sitting began.
+	late bool
 
 	// includeReason, if set, is the manifest's reason if the entry is included.
 	includeReason string
@@ -128,11 +155,17 @@ type block struct {
 	entries []*entry
 	// omitted is set if the slot's When leaves the block out.
 	omitted bool
+	// late is set if the block is written behind the session's messages. front is the block whose late entries it has, nil
+	// if the recipe writes the whole block there.
+	late  bool
+	front *block
 	// started is set when its heading is in the prompt. cost is what the block takes, heading included.
 	started bool
 	cost    cost
-	// maxTokens is the block's cap in tokens for this budget, 0 for none.
+	// maxTokens is the block's cap in tokens for this budget, 0 for none. bounded is set if what the budget leaves is not
+	// added to it.
 	maxTokens int
+	bounded   bool
 }
 
 // entriesInOrder returns the entries that are written, in the order in which they are.

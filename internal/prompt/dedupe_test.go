@@ -66,7 +66,7 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 			if summary.Decision != tt.want || transcript.Decision != tt.transcript {
 				t.Errorf("summary %+v\ntranscript %+v", summary, transcript)
 			}
-			if told := strings.Contains(p.System, "They sorted out"); told != (tt.want == prompt.Included) {
+			if told := strings.Contains(systemText(p), "They sorted out"); told != (tt.want == prompt.Included) {
 				t.Errorf("the summary is told: %v", told)
 			}
 			if tt.want == prompt.Dropped && summary.Reason != "its messages are told whole" {
@@ -88,7 +88,7 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 		reason string
 	}{
 		"room for it":       {3 * time.Hour, 4000, prompt.Included, "all of its 10 messages"},
-		"no room":           {3 * time.Hour, 328, prompt.Dropped, summedUp},
+		"no room":           {3 * time.Hour, 345, prompt.Dropped, summedUp},
 		"the active thread": {20 * minute, 4000, prompt.Included, "all of its 10 messages"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,9 +96,9 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 			r, _ := today(w, "program_designer", tt.ago, 10)
 			r.Budget = &prompt.Budget{Tokens: tt.budget}
 			p := build(t, w.service(now), "u", r)
-			if !strings.Contains(p.System, "They sorted out the squats.") ||
-				!strings.Contains(p.System, "Prefers short answers.") {
-				t.Errorf("the summary or the seed is missing:\n%s", p.System)
+			if !strings.Contains(systemText(p), "They sorted out the squats.") ||
+				!strings.Contains(systemText(p), "Prefers short answers.") {
+				t.Errorf("the summary or the seed is missing:\n%s", systemText(p))
 			}
 			got := itemOf(t, p, "thread_history", "earlier")
 			if got.Decision != tt.want || got.Reason != tt.reason {
@@ -114,7 +114,7 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	w := newFixture()
 	r, p := today(w, "program_designer", 3*time.Hour, 20)
 	p.sessions[0].Summary.CoveredThrough = 10
-	r.Budget = &prompt.Budget{Tokens: 530}
+	r.Budget = &prompt.Budget{Tokens: 547}
 	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "earlier")
 	if got.Decision != prompt.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
 		t.Errorf("transcript %+v", got)
@@ -198,13 +198,12 @@ func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 	want := map[string]string{
 		"msg_here_1": "repeats recent_messages", "msg_old_2": "fits whole", "msg_old_3": "fits whole",
 		"msg_old_4":     "not relevant enough",
-		"msg_morning_1": "not relevant enough", "msg_morning_2": "fits whole", "msg_old_5": "not relevant enough",
+		"msg_morning_1": "not relevant enough", "msg_morning_2": "repeats thread_history", "msg_old_5": "not relevant enough",
 	}
 	if diff := cmp.Diff(want, decided); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if item := itemOf(t, got, "thread_history",
-		"morning"); item.Reason != "1 of its 2 messages; the others: repeats relevant_messages" {
+	if item := itemOf(t, got, "thread_history", "morning"); item.Reason != "all of its 2 messages" {
 		t.Errorf("transcript %+v", item)
 	}
 }

@@ -183,6 +183,17 @@ func blockOf(t *testing.T, p prompt.Prompt, name string) prompt.Block {
 	return prompt.Block{}
 }
 
+// systemText is all that a prompt says as the system: in front of the session's messages, and behind them.
+func systemText(p prompt.Prompt) string {
+	text := p.System
+	for _, m := range p.Messages {
+		if m.Role == "system" {
+			text += "\n\n" + m.Content
+		}
+	}
+	return strings.TrimPrefix(text, "\n\n")
+}
+
 // everything is all text of a prompt.
 func everything(p prompt.Prompt) string {
 	var b strings.Builder

@@ -37,8 +37,8 @@ func TestSittingBeforeAnOldMessage(t *testing.T) {
 		r.MessageID, r.Message = "msg_here_3", "how long?"
 		got := build(t, w.service(now), "u", r)
 		const want = "[human 08:00] my knee\n[you 08:01] rest it\n</conversation>"
-		if !strings.Contains(got.System, want) || strings.Contains(got.System, "later") {
-			t.Errorf("the prompt lacks %q, or tells what came later:\n%s", want, got.System)
+		if !strings.Contains(systemText(got), want) || strings.Contains(systemText(got), "later") {
+			t.Errorf("the prompt lacks %q, or tells what came later:\n%s", want, systemText(got))
 		}
 		summarize(&w.user("u").sessions[0], "They spoke of what came later.")
 		for _, r.Recipe = range []string{prompt.Unified, prompt.BlockMap} {
@@ -196,7 +196,7 @@ func TestReadsEndBeforeToday(t *testing.T) {
 		p.converse("tom", "workout_log", "tom", tt.others, others...)
 		p.converse("here", "coach_conversation", "c", now)
 		got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-		if n := strings.Count(got.System, "] today"); n != 2 || w.calls["before"] != tt.wantReads {
+		if n := strings.Count(systemText(got), "] today"); n != 2 || w.calls["before"] != tt.wantReads {
 			t.Errorf("%s: %d more reads, %d messages of today", name, w.calls["before"], n)
 		}
 	}
@@ -214,7 +214,7 @@ func TestNewestMessagesOfOverlappingSittings(t *testing.T) {
 	for budget := 300; budget < 700; budget += 10 {
 		r := request(prompt.TieredHistory)
 		r.Budget = &prompt.Budget{Tokens: budget}
-		system, told := build(t, w.service(now), "u", r).System, ""
+		system, told := systemText(build(t, w.service(now), "u", r)), ""
 		for _, m := range []string{"A1", "A2", "A3", "A4"} {
 			if strings.Contains(system, m) {
 				told += m
@@ -242,7 +242,7 @@ func TestLeftoversOfTheCapComeFirst(t *testing.T) {
 	logged, _ := numbered(10, fill)
 	summarize(p.converse("log", "workout_log", "c", on(5, 9, 0), logged...), "They logged swings.")
 	partly, both := 0, 0
-	for budget := 1200; budget < 2400; budget += 50 {
+	for budget := 1200; budget < 2600; budget += 50 {
 		r := request(prompt.Unified)
 		r.Budget = &prompt.Budget{Tokens: budget}
 		block := blockOf(t, build(t, w.service(now), "u", r), "thread_history")
@@ -283,7 +283,7 @@ func TestThreadIsNotDeferred(t *testing.T) {
 		r := request(prompt.Unified)
 		r.Budget = &prompt.Budget{Tokens: budget}
 		got := build(t, w.service(now), "u", r)
-		if strings.Contains(got.System, "Likes short answers.") {
+		if strings.Contains(systemText(got), "Likes short answers.") {
 			seeded++
 			if in := included(blockOf(t, got, "thread_history")); in != 4 {
 				t.Errorf("%d tokens: %d of 4 messages of the thread, and the seed", budget, in)
@@ -336,8 +336,8 @@ func TestEarlierPartThatWasNotRead(t *testing.T) {
 		for _, label := range []string{
 			"[Earlier in this conversation]: They", "## Earlier in this conversation - 27 January",
 		} {
-			if recipe == prompt.Unified && !strings.Contains(got.System, label) {
-				t.Errorf("the prompt lacks %q:\n%s", label, got.System)
+			if recipe == prompt.Unified && !strings.Contains(systemText(got), label) {
+				t.Errorf("the prompt lacks %q:\n%s", label, systemText(got))
 			}
 		}
 	}

@@ -8,24 +8,36 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt"
 )
 
 // checkRecent compares the messages before the current one with the session's last ten.
 func checkRecent(t *testing.T, c historyCase) {
 	want := []string{}
-	for _, m := range c.own[max(len(c.own)-10, 0):] {
+	for _, m := range c.window() {
 		want = append(want, mark(m))
 	}
 	checkEqual(t, "recent messages", want, roleMessages(c.prompt))
+}
+
+// window are the session's last ten messages. In unified they begin behind a multiple of six where there are more.
+func (c historyCase) window() []conversation.Message {
+	window := c.own[max(len(c.own)-10, 0):]
+	if len(c.own) <= 10 || c.recipe.Name != prompt.Unified {
+		return window
+	}
+	edge := (window[0].Seq + 4) / 6 * 6
+	return slices.DeleteFunc(slices.Clone(window), func(m conversation.Message) bool { return m.Seq <= edge })
 }
 
 // checkUnified compares unified with the tiers, less what its other blocks tell.
 func checkUnified(t *testing.T, c historyCase) {
 	checkRecent(t, c)
 	recent := roleMessages(c.prompt)
-	inActivity, activity := readTold(section(c.prompt.System, "# RECENT ACTIVITY IN OTHER CONTEXTS"))
+	inActivity, activity := readTold(section(systemText(c.prompt), "# RECENT ACTIVITY IN OTHER CONTEXTS"))
 	elsewhere := slices.Concat(recent, ids(inActivity))
-	messages, _ := readTold(section(c.prompt.System, "# EARLIER IN THIS THREAD AND TODAY"), "## ")
+	const threadHeading = "# EARLIER IN THIS THREAD AND TODAY"
+	messages, _ := readTold(section(systemText(c.prompt), threadHeading), "## ")
 	full := slices.Clone(c.full)
 	for i := range full {
 		full[i].messages = slices.DeleteFunc(slices.Clone(full[i].messages), func(m conversation.Message) bool {
@@ -33,28 +45,64 @@ func checkUnified(t *testing.T, c historyCase) {
 		})
 	}
 	c.checkFull(t, messages, full)
+	for _, part := range sections(systemText(c.prompt), threadHeading) {
+		told, _ := readTold(part, "## ")
+		checkChronological(t, told, full, c.request.SessionID)
+	}
 	for _, m := range messages {
 		c.checkTime(t, m)
 		c.checkDayWords(t, m.heading, c.byMark[m.id].Timestamp)
 	}
 	c.checkActivity(t, activity, inActivity)
-	_, latest := readTold(section(c.prompt.System, "# LATEST SESSION SUMMARY"))
-	_, earlier := readTold(section(c.prompt.System, "# EARLIER SESSIONS"))
+	_, latest := readTold(section(systemText(c.prompt), "# LATEST SESSION SUMMARY"))
+	others := slices.Concat(activity, latest)
+	if parts := sections(systemText(c.prompt), "# LATEST SESSION SUMMARY"); len(parts) > 1 { // the newer one stands late
+		latest = latest[1:2]
+	}
+	var earlier []toldSummary
+	for _, part := range sections(systemText(c.prompt), "# EARLIER SESSIONS") {
+		_, told := readTold(part)
+		earlier = append(earlier, told...)
+	}
 	c.checkLatest(t, latest, activity)
-	c.checkEarlier(t, earlier, slices.Concat(activity, latest))
-	now := section(c.prompt.System, "# NOW")
+	c.checkEarlier(t, earlier, others)
+	now := section(systemText(c.prompt), "# NOW")
 	c.checkThread(t, now)
 	c.checkRecentDays(t, now)
 }
 
-// section is the text under a heading, up to the next one of its kind.
-func section(text, heading string) string {
-	_, text, found := strings.Cut("\n"+text, "\n"+heading+"\n")
-	if !found {
-		return ""
+// checkChronological compares the order of the messages in one section with that of the sittings.
+// The session's own last one stands at the end, however long ago it was.
+func checkChronological(t *testing.T, got []toldMessage, full []sitting, own string) {
+	place := map[string]int{}
+	for i, m := range got {
+		place[m.id] = i + 1
 	}
-	text, _, _ = strings.Cut("\n"+text, "\n# ")
-	return strings.TrimPrefix(text, "\n")
+	for _, a := range full {
+		for _, b := range full {
+			if len(a.told()) == 0 || len(b.told()) == 0 || a.last.After(b.first) || (a.session.ID == own) != (b.session.ID == own) {
+				continue
+			}
+			last, first := mark(a.told()[len(a.told())-1]), mark(b.told()[0])
+			if place[last] > place[first] && place[first] > 0 {
+				t.Errorf("%s stands before %s", first, last)
+			}
+		}
+	}
+}
+
+// section is the text under a heading, in front of the session's messages and behind them, up to the next heading.
+func section(text, heading string) string { return strings.Join(sections(text, heading), "\n") }
+
+func sections(text, heading string) (all []string) {
+	for {
+		_, rest, found := strings.Cut("\n"+text, "\n"+heading+"\n")
+		if !found {
+			return all
+		}
+		under, _, _ := strings.Cut("\n"+rest, "\n# ")
+		all, text = append(all, strings.TrimPrefix(under, "\n")), rest
+	}
 }
 
 // checkActivity compares recent activity with the newest five sessions of the contexts that this one reads, of the last
@@ -100,7 +148,8 @@ var reads = map[string]map[string]bool{
 
 // checkAge compares the age in front of a summary with a time.
 func (c historyCase) checkAge(t *testing.T, told toldSummary, at time.Time) {
-	if !strings.Contains(told.text, " - "+c.age(at)+"]") {
+	today := "today, " + at.In(c.expected.zone).Format("15:04")
+	if !strings.Contains(told.text, " - "+c.age(at)+"]") && (c.daysAgo(at) != 0 || !strings.Contains(told.text, today)) {
 		t.Errorf("%q is of %q", told.text, c.age(at))
 	}
 }
@@ -173,6 +222,8 @@ func (c historyCase) checkEarlier(t *testing.T, got, others []toldSummary) {
 			c.checkAge(t, s, c.summaries[i].newest.last)
 		}
 	}
+	slices.Sort(want) // those that were summarized in this sitting stand behind the others
+	slices.Sort(told)
 	checkEqual(t, "earlier sessions", want, told)
 }
 
@@ -197,7 +248,7 @@ func (c historyCase) checkDayWords(t *testing.T, heading string, at time.Time) {
 // checkRecentDays holds that the block now says from when the messages before the current one are, where they are not
 // all of today.
 func (c historyCase) checkRecentDays(t *testing.T, now string) {
-	recent := c.own[max(len(c.own)-10, 0):]
+	recent := c.window()
 	if len(recent) == 0 || c.daysAgo(recent[0].Timestamp) == 0 {
 		return
 	}

@@ -58,7 +58,11 @@ type Block struct {
 	Tokens int    `json:"tokens"`
 	Chars  int    `json:"chars"`
 	Cap    string `json:"cap"`
-	Items  []Item `json:"items"`
+	// Cacheable is true for a block in front of all that changes with each turn: a prompt of the session's next turn may
+	// begin with the same text. Of such a block, what came up after the sitting began may stand behind the session's
+	// messages.
+	Cacheable bool   `json:"cacheable"`
+	Items     []Item `json:"items"`
 }
 
 // Manifest is the record of one prompt: every block and item and its decision, the sources that were missing,
@@ -74,15 +78,19 @@ type Manifest struct {
 // "Smallest 3 Improvements", 3).
 const warnShare = 80
 
-// newManifest describes a prompt: every block in the recipe's order, every item and its decision.
-func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation) Manifest {
+// newManifest describes a prompt: every block in the recipe's order, every item and its decision. steady is the recipe's.
+func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation, steady bool) Manifest {
 	m := Manifest{
 		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),
 		Warnings: append([]string{}, got.warnings...), Timings: map[string]float64{},
 	}
-	system := 0
+	system, front := 0, true
 	for _, b := range blocks {
-		m.Blocks = append(m.Blocks, b.manifestBlock())
+		if front = front && !b.changesEachTurn(steady); b.front == nil {
+			m.Blocks = append(m.Blocks, b.manifestBlock(front))
+		} else {
+			m.addLate(b)
+		}
 		if b.slot.Style.Message || b.slot.Block == blockCurrent {
 			continue
 		}
@@ -105,6 +113,25 @@ func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.De
 	return m
 }
 
+// addLate adds the late entries of a block to what the manifest has of it.
+func (m *Manifest) addLate(b *block) {
+	late := b.manifestBlock(false)
+	i := slices.IndexFunc(m.Blocks, func(of Block) bool { return of.Name == late.Name })
+	of := &m.Blocks[i]
+	of.Tokens, of.Chars, of.Items = of.Tokens+late.Tokens, of.Chars+late.Chars, append(of.Items, late.Items...)
+}
+
+// changesEachTurn reports whether a block's text depends on the current message or on the time.
+func (b *block) changesEachTurn(steady bool) bool {
+	switch b.slot.Block {
+	case blockNow, blockActivity, blockRelevantMemories, blockMessages, blockCurrent:
+		return true
+	case blockThread, blockSessions:
+		return !steady
+	}
+	return b.late
+}
+
 // droppedCount returns how many entries of the block are not in the prompt.
 func (b *block) droppedCount() int {
 	n := 0
@@ -116,8 +143,11 @@ func (b *block) droppedCount() int {
 	return n
 }
 
-func (b *block) manifestBlock() Block {
-	out := Block{Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capText(), Items: []Item{}}
+func (b *block) manifestBlock(cacheable bool) Block {
+	out := Block{
+		Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capText(), Cacheable: cacheable,
+		Items: []Item{},
+	}
 	told := map[*group]bool{}
 	for _, e := range b.entries {
 		switch {
@@ -200,7 +230,7 @@ func (b *block) capText() string {
 	}
 	if b.maxTokens > 0 {
 		tokens := fmt.Sprintf("%d tokens", b.maxTokens)
-		if c.FillRest {
+		if c.FillRest && !b.bounded {
 			tokens += " and what the budget leaves"
 		}
 		words = append(words, tokens)

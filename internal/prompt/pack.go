@@ -19,10 +19,13 @@ type packer struct {
 	spent  cost
 	// messageExcluded leaves the current message out of the limit.
 	messageExcluded bool
+	// steady is set if a session goes on whose prompts should begin alike, inCache if the one before may be in a cache.
+	steady, inCache bool
 	// fullReason says which budget an entry did not fit into. Once it is set, no entry of lower value is added.
 	fullReason string
-	// wholeMessages counts the messages of each session that are included whole.
+	// wholeMessages counts the messages of each session that are included whole. told has the block of each message.
 	wholeMessages map[string]int
+	told          map[dedupeKey]string
 }
 
 // Reasons of the manifest, in plain words.
@@ -37,7 +40,7 @@ const (
 // pack decides about every entry of blocks, which are in order of value. Its error is Invalid, with the budget and the
 // need, if the required blocks exceed the budget.
 func (p *packer) pack(blocks []*block) error {
-	p.budget, p.wholeMessages = p.limit, map[string]int{}
+	p.budget, p.wholeMessages, p.told = p.limit, map[string]int{}, map[dedupeKey]string{}
 	for _, b := range blocks {
 		b.maxTokens = blockLimit(b.slot.Cap, p.limit)
 		if b.slot.Required {
@@ -55,17 +58,26 @@ func (p *packer) pack(blocks []*block) error {
 			p.addBlock(b)
 		}
 	}
-	for _, b := range blocks {
-		if !b.slot.Required && !b.slot.Protected {
-			p.addBlock(b)
-		}
+	if p.steady {
+		p.packSteadily(blocks, p.inCache)
+		return nil
 	}
+	p.addBlocks(blocks)
 	for _, b := range blocks {
 		if b.slot.Cap.FillRest {
 			p.addLeftovers(b)
 		}
 	}
 	return nil
+}
+
+// addBlocks adds the blocks that have no place of their own in the order of packing.
+func (p *packer) addBlocks(blocks []*block) {
+	for _, b := range blocks {
+		if !b.slot.Required && !b.slot.Protected {
+			p.addBlock(b)
+		}
+	}
 }
 
 // isCovered reports whether the prompt has all the messages that a summary stands for.
@@ -101,12 +113,17 @@ func (p *packer) addRequired(b *block) {
 // addBlock adds a block's entries until one exceeds its cap or the budget.
 func (p *packer) addBlock(b *block) {
 	p.addPlaceholder(b)
+	if b.front != nil && b.maxTokens > 0 && !b.bounded { // the cap is that of both
+		b.maxTokens = max(b.maxTokens-b.front.cost.tokens, 1)
+	}
 	capped := false
 	for _, e := range b.entries {
 		switch {
 		case e.decision != "":
 		case p.fullReason != "":
 			e.drop(p.fullReason)
+		case p.told[e.key()] != "":
+			e.drop("repeats " + p.told[e.key()])
 		case p.isCovered(e):
 			e.drop(reasonCovered)
 		case e.deferred != "":
@@ -186,8 +203,11 @@ func (p *packer) include(b *block, e *entry, price cost, reason string) {
 	if e.trimReason != "" {
 		e.decision, e.reason = Trimmed, e.trimReason
 	}
-	if e.kind == kindMessage && e.decision == Included {
-		p.wholeMessages[e.sessionID]++
+	if e.kind == kindMessage {
+		p.told[e.key()] = b.slot.Block
+		if e.decision == Included {
+			p.wholeMessages[e.sessionID]++
+		}
 	}
 }
 
@@ -228,6 +248,7 @@ func (p *packer) addIfRoom(b *block, e *entry) bool {
 	if !p.spent.add(price).within(p.limit) {
 		return false
 	}
+	e.overCap = false
 	p.include(b, e, price, reasonLeftover)
 	return true
 }

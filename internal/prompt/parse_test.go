@@ -132,7 +132,7 @@ func readMarkdown(t failer, p prompt.Prompt) map[string][]string {
 	blocks := map[string][]string{}
 	slot, text := recipe.Slots[0], []string{}
 	end := func() { blocks[slot.Block] = append(blocks[slot.Block], readItems(recipe, slot, text)...) }
-	for line := range strings.SplitSeq(p.System, "\n") {
+	for line := range strings.SplitSeq(systemText(p), "\n") {
 		next, isHeading := names[line]
 		inside := slot.Block == "expertise" && strings.HasPrefix(line, "### ") || slot.Block == "thread_history" &&
 			strings.HasPrefix(line, "## ")

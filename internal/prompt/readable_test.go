@@ -118,7 +118,11 @@ func checkSense(t *testing.T, life string, p prompt.Prompt, r prompt.Request, st
 	if life == "hostile" {
 		return // what is stored is odd enough
 	}
-	for _, text := range []string{p.System, p.Text} {
+	texts := []string{p.System, p.Text}
+	if m := p.Messages[max(len(p.Messages)-2, 0)]; p.Recipe == prompt.Unified && m.Role == "system" {
+		texts = append(texts, m.Content)
+	}
+	for _, text := range texts {
 		if found := odd.FindString(text); found != "" {
 			t.Errorf("%d tokens: %q is odd in:\n%s", p.Tokens.Budget, found, text)
 		}

@@ -1,22 +1,38 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// ordered returns the blocks in the order in which they are written.
+// ordered returns the blocks in the order in which they are written. The new entries of a block that stands in front
+// follow the first late block.
 func (r Recipe) ordered(blocks []*block) []*block {
 	if r.Order == nil {
 		return blocks
 	}
+	place := func(b *block) int { return slices.Index(r.Order, b.slot.Block) }
+	after := func(b *block) int { // twice the place, so that there is one between two
+		if b.front == nil {
+			return 2 * place(b)
+		}
+		return 2*slices.IndexFunc(r.Order, r.isLate) + 1
+	}
 	sorted := slices.Clone(blocks)
 	slices.SortStableFunc(sorted, func(a, b *block) int {
-		return slices.Index(r.Order, a.slot.Block) - slices.Index(r.Order, b.slot.Block)
+		return cmp.Or(after(a)-after(b), place(a)-place(b))
 	})
 	return sorted
+}
+
+// isLate reports whether a block is written behind the session's messages.
+func (r Recipe) isLate(name string) bool {
+	place := slices.Index(r.Order, name)
+	recent := slices.Index(r.Order, blockRecent)
+	return 0 <= recent && recent < place && place < slices.Index(r.Order, blockCurrent)
 }
 
 // The names of the recipes.
@@ -53,8 +69,12 @@ type Recipe struct {
 	Reads Reads
 	// Slots are the blocks, the most valuable first. What does not fit is dropped from the end.
 	Slots []Slot
-	// Order, if set, is the order in which blocks are written and recorded, if that is not the order of value.
+	// Order, if set, is the order in which blocks are written and recorded, if that is not the order of value. Blocks
+	// between recent_messages and current_message are late: they stand behind the session's messages, in a system message.
 	Order []string
+	// Steady keeps what stands in front of the late blocks the same from one turn of a session to the next, as far as it
+	// can, so that the model's server finds it in its cache. See steady.go.
+	Steady bool
 	// Tools are the tools that the model is offered. The instruction block counts their tokens.
 	Tools []string
 }

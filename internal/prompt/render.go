@@ -224,9 +224,10 @@ func (r renderer) headingCost(slot *Slot) cost {
 	return c
 }
 
-// write renders the blocks in their order.
+// write renders the blocks in their order. The late ones make a system message in front of the current message, or end
+// the system text if the session has no messages in front of them.
 func (r renderer) write(blocks []*block) rendering {
-	var sections []section
+	var sections, late []section
 	var messages, current []Message
 	for _, b := range blocks {
 		switch {
@@ -235,10 +236,24 @@ func (r renderer) write(blocks []*block) rendering {
 			current = r.roleMessages(b)
 		case b.slot.Style.Message:
 			messages = append(messages, r.roleMessages(b)...)
+		case b.late:
+			late = append(late, section{block: b, text: r.section(b)})
 		default:
 			sections = append(sections, section{block: b, text: r.section(b)})
 		}
 	}
+	if len(messages) == 0 { // there is nothing to stand behind
+		sections, late = append(sections, late...), nil
+	}
+	r.addEndings(sections)
+	if r.addEndings(late); len(late) > 0 {
+		messages = append(messages, Message{Role: string(conversation.System), Content: joinSections(late, r.format.End)})
+	}
+	return r.format.Assemble(sections, append(messages, current...))
+}
+
+// addEndings counts what separates the sections of one text.
+func (r renderer) addEndings(sections []section) {
 	for i, s := range sections {
 		separator := r.format.Separator
 		if i == len(sections)-1 {
@@ -246,7 +261,6 @@ func (r renderer) write(blocks []*block) rendering {
 		}
 		r.addEnding(s.block, s.text, separator)
 	}
-	return r.format.Assemble(sections, append(messages, current...))
 }
 
 // addEnding replaces the reserve for the end of a block by what the separator behind it takes.

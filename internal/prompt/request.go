@@ -106,7 +106,8 @@ type Tokens struct {
 }
 
 // Prompt is one model call's prompt, with the record of how it was built. Messages ends with the current message,
-// which it contains once.
+// which it contains once. In unified the message in front of it is one of the system, with the late blocks, once the
+// session has messages.
 type Prompt struct {
 	ID        string    `json:"promptId"`
 	SessionID string    `json:"sessionId"`

@@ -31,7 +31,7 @@ func TestSafetyGivesWayLast(t *testing.T) {
 		r.Budget = &prompt.Budget{Tokens: budget}
 		got := build(t, w.service(now), "u", r)
 		warned := slices.ContainsFunc(got.Manifest.Warnings, func(s string) bool { return strings.Contains(s, "safety") })
-		if told := strings.Contains(got.System, "peanuts"); told != want || warned == want {
+		if told := strings.Contains(systemText(got), "peanuts"); told != want || warned == want {
 			t.Errorf("budget %d: told %v, warned %v", budget, told, warned)
 		}
 	}

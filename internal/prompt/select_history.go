@@ -12,7 +12,7 @@ import (
 // selectThread selects what tiers 1 and 2 tell in full: the messages of the active thread and of this session's last
 // sitting, and those of today's other sittings (conversation-context-engine). In value, the first tier comes before the
 // second, a later sitting of today before an earlier one, and a newer message before an older one. The first tier is
-// written chronologically, today's other sittings newest first.
+// written chronologically, today's other sittings newest first. A steady prompt has all in the order of time.
 func selectThread(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
 	thread := sel.history.told(tierThread)
@@ -23,7 +23,11 @@ func selectThread(sel *selection, slot *Slot) []*entry {
 	today := sel.history.told(tierToday)
 	slices.SortStableFunc(today, func(a, b *sitting) int { return b.last.Compare(a.last) })
 	for i, s := range today {
-		entries = append(entries, transcriptEntries(sel, s, i, slot)...)
+		place := i
+		if sel.recipe.Steady { // the oldest first, and all in front of the thread
+			place = -len(thread) - 1 - i
+		}
+		entries = append(entries, transcriptEntries(sel, s, place, slot)...)
 	}
 	return capItems(entries, slot)
 }
@@ -36,11 +40,11 @@ func transcriptGroup(sel *selection, s *sitting, messages []*conversation.Messag
 		day: dayLabel(last, sel.now, sel.zone), date: isoDate(last, sel.zone),
 		from: clockTime(first, sel.zone), to: clockTime(last, sel.zone),
 	}
-	g.label = contextLabel(g.context)
-	if g.sessionID == sel.session.ID {
-		g.label = earlierLabel
+	day := " - " + dayText(last, sel.now, sel.zone) + ", "
+	g.label = contextLabel(g.context) + day + clockSpan(first, last, sel.zone)
+	if g.sessionID == sel.session.ID { // it goes on with each turn
+		g.label = earlierLabel + day + "from " + clockTime(first, sel.zone)
 	}
-	g.label += " - " + dayText(last, sel.now, sel.zone) + ", " + clockSpan(first, last, sel.zone)
 	if s.partial && messages[0] == s.messages[0] {
 		g.unread = cmp.Or(sel.unread[g.sessionID], "the budget was full")
 	}
@@ -61,14 +65,16 @@ func transcriptEntries(sel *selection, s *sitting, rank int, slot *Slot) []*entr
 	entries := make([]*entry, 0, len(told))
 	for to := len(told); to > 0; {
 		from := to - 1
-		for from > 0 && isSameDay(told[from-1].Timestamp, told[to-1].Timestamp, sel.zone) {
+		late := sel.transcriptIsLate(s.session.ID, told[from].Timestamp)
+		for from > 0 && isSameDay(told[from-1].Timestamp, told[to-1].Timestamp, sel.zone) &&
+			late == sel.transcriptIsLate(s.session.ID, told[from-1].Timestamp) {
 			from--
 		}
 		g := transcriptGroup(sel, s, told[from:to])
 		for i := to - 1; i >= from; i-- {
 			m := told[i]
 			e := sel.claimEntry(messageEntry(m), messageKey(m.ID), slot.Block)
-			e.group = g
+			e.group, e.late = g, late
 			e.position = rank*positionsPerConversation + i
 			if s.tier == tierToday && m.Seq <= covered {
 				e.deferred = blockActivity + " tells its summary"
@@ -101,7 +107,7 @@ func summaryEntry(sel *selection, s conversation.Session, at time.Time) *entry {
 	return &entry{
 		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: at,
 		text: s.Summary.Text, tokens: s.Summary.Tokens, tags: s.Summary.Tags,
-		label: contextLabel(s.Context) + " - " + conversation.Age(at, sel.now, sel.zone),
+		label: contextLabel(s.Context) + " - " + sel.age(at), late: sel.isNew(s.Summary.UpdatedAt),
 	}
 }
 
@@ -144,11 +150,13 @@ func dedupedSummary(sel *selection, u untold, slot *Slot) *entry {
 // selectLatest selects the latest summary that no other block has: that of this session, if the prompt leaves out some
 // of its messages, or else that of this coach's latest other session, unless a transcript has it whole. This session
 // comes first because the current message makes it the latest one. The order in which summaries were written does not
-// matter: history may be imported, and sessions may be summarized late.
+// matter: history may be imported, and sessions may be summarized late. While the one that was the latest when the sitting
+// began stands in front, those that came up since stand late.
 func selectLatest(sel *selection, slot *Slot) []*entry {
 	if e := ownSummary(sel, slot); e != nil {
 		return []*entry{e}
 	}
+	var entries []*entry
 	for _, other := range sel.sessions { // the latest first
 		if _, taken := sel.claims[summaryKey(other.ID)]; taken || !hasSummary(other) {
 			continue
@@ -156,9 +164,11 @@ func selectLatest(sel *selection, slot *Slot) []*entry {
 		sel.claim(summaryKey(other.ID), slot.Block)
 		e := summaryEntry(sel, other, other.LastMessageAt)
 		e.replaces = transcriptLength(sel, other)
-		return []*entry{capChars(e, slot.Cap)}
+		if entries = append(entries, capChars(e, slot.Cap)); !e.late {
+			break
+		}
 	}
-	return nil
+	return entries
 }
 
 // transcriptLength is how many messages a session's transcript has. It is 0 if transcripts do not tell all of the

@@ -15,6 +15,13 @@ func messageEntry(m *conversation.Message) *entry {
 	}
 }
 
+// scope returns the session's own messages that the strategy selects, and the text that stands for older ones.
+func (sel *selection) scope() (chosen []*conversation.Message, older string) {
+	config := sel.scopingConfig()
+	config.Summary = sel.session.Summary
+	return sel.strategy().SelectMessages(sel.ownMessages, config)
+}
+
 // selectRecent selects the session's own last messages, as its scoping strategy chooses them, newest first.
 func selectRecent(sel *selection, slot *Slot) []*entry {
 	chosen, _ := sel.scope()
@@ -68,11 +75,19 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 			e.drop(reasonIrrelevant)
 			continue
 		}
-		if sel.claimEntry(e, e.key(), slot.Block); !taken {
+		if sel.claimHit(e, slot.Block); !taken {
 			best = max(best, e.score)
 		}
 	}
 	return entries
+}
+
+// claimHit claims a message for a block, unless a transcript in front may have it.
+func (sel *selection) claimHit(e *entry, block string) *entry {
+	if sel.toldInFront(e) && sel.claims[e.key()] == "" {
+		return e
+	}
+	return sel.claimEntry(e, e.key(), block)
 }
 
 // inTranscript reports whether a transcript may have a message.
@@ -147,7 +162,7 @@ func referencedMessages(sel *selection, slot *Slot) []*entry {
 	}
 	var entries []*entry
 	for _, m := range slices.Backward(messages[max(len(messages)-referencedCount, 0):]) {
-		e := sel.claimEntry(messageEntry(m), messageKey(m.ID), slot.Block)
+		e := sel.claimHit(messageEntry(m), slot.Block)
 		e.includeReason = "the message refers back to this conversation"
 		entries = append(entries, e)
 	}

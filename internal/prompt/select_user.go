@@ -15,15 +15,26 @@ func memoryEntry(m longterm.Memory) *entry {
 	return &entry{kind: "memory", id: m.ID, at: m.CreatedAt, text: m.Content, tokens: m.Tokens}
 }
 
-// selectSafety selects the pinned memories, such as injuries and allergies, newest first.
+// lateIfNew marks the entries that came up today, after the session began.
+func (sel *selection) lateIfNew(entries []*entry) []*entry {
+	for _, e := range entries {
+		e.late = sel.isOfToday(e.at)
+	}
+	return entries
+}
+
+// selectSafety selects the pinned memories, such as injuries and allergies. The newest is the most valuable; they are
+// written in the order in which they came up.
 func selectSafety(sel *selection, slot *Slot) []*entry {
 	var entries []*entry
-	for _, m := range newestFirst(sel.snapshot.Memories) {
+	for i, m := range newestFirst(sel.snapshot.Memories) {
 		if m.Pinned {
-			entries = append(entries, sel.claimEntry(memoryEntry(m), factKey(m.Content), slot.Block))
+			e := sel.claimEntry(memoryEntry(m), factKey(m.Content), slot.Block)
+			e.position = -i
+			entries = append(entries, e)
 		}
 	}
-	return capItems(entries, slot)
+	return sel.lateIfNew(capItems(entries, slot))
 }
 
 // selectFoundation selects lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
@@ -44,7 +55,7 @@ func selectFoundation(sel *selection, slot *Slot) []*entry {
 		}
 		entries = append(entries, sel.claimEntry(memoryEntry(m), factKey(m.Content), slot.Block))
 	}
-	return entries
+	return sel.lateIfNew(entries)
 }
 
 func seededRank(m longterm.Memory) int {
@@ -276,7 +287,7 @@ func selectGoals(sel *selection, slot *Slot) []*entry {
 		}
 		entries = append(entries, e)
 	}
-	return capItems(entries, slot)
+	return sel.lateIfNew(capItems(entries, slot))
 }
 
 // selectLoops selects this coach's pending todos, newest first, each content once (prompt-assembly-map,

@@ -71,6 +71,10 @@ type selection struct {
 	currentSeq, messageTokens int
 	// newest is the time of the newest summary of each subject.
 	newest map[subject]time.Time
+	// sittingBegan is when the sitting of the current message began. goesOn is set if a steady prompt follows another one
+	// of the session, and inCache if that may still be in a server's cache.
+	sittingBegan    time.Time
+	goesOn, inCache bool
 	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
 }
@@ -102,6 +106,7 @@ func newSelection(o checkedRequest, got *gathered, now time.Time) *selection {
 	currentAt := sel.addMessages(got)
 	sel.addSessions(got)
 	sel.history = sel.newHistory(got, currentAt)
+	sel.setSitting()
 	return sel
 }
 
@@ -377,13 +382,6 @@ func (sel *selection) lastMessage() time.Time {
 
 // messageKey is the dedupe key of a message.
 func messageKey(id string) dedupeKey { return dedupeKey{kindMessage, id} }
-
-// scope returns the session's own messages that the strategy selects, and the text that stands for older ones.
-func (sel *selection) scope() (chosen []*conversation.Message, older string) {
-	config := sel.scopingConfig()
-	config.Summary = sel.session.Summary
-	return sel.strategy().SelectMessages(sel.ownMessages, config)
-}
 
 // reads reports whether this context reads what another one writes. It reads its own, and those that its registry
 // entry names.

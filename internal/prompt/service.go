@@ -159,7 +159,7 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 func (s *Service) assemble(sel *selection, got gathered) (Prompt, error) {
 	o := sel.checkedRequest
 	blocks := selectBlocks(sel)
-	f := packer{limit: o.budget, messageExcluded: o.recipe.MessageExcluded, renderer: renderer{
+	f := packer{limit: o.budget, messageExcluded: o.recipe.MessageExcluded, steady: sel.goesOn, inCache: sel.inCache, renderer: renderer{
 		format: o.recipe.Format, zone: sel.zone, tokenCounter: tokenCounter{
 			counter: s.Counter, fixed: &s.fixed,
 			edges: map[string]int{},
@@ -181,7 +181,7 @@ func (s *Service) assemble(sel *selection, got gathered) (Prompt, error) {
 		SessionID: o.SessionID, Recipe: o.recipe.Name, System: text.system, Messages: text.messages, Text: text.text,
 		Tools: recipeTools(o.recipe), Model: sel.coach.Model,
 		Tokens:   Tokens{Total: total.tokens, Budget: o.budget.tokens},
-		Manifest: newManifest(blocks, o.budget, got, allDegraded(sel, got)),
+		Manifest: newManifest(blocks, o.budget, got, allDegraded(sel, got), o.recipe.Steady),
 	}, nil
 }
 

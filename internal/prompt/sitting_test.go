@@ -192,7 +192,7 @@ func TestDaysOfRecentMessages(t *testing.T) {
 	} {
 		w := newFixture()
 		spoken(w.user("u"), "here", "coach_conversation", on(27, 0, 46), tt.lines)
-		got := build(t, w.service(now), "u", request(prompt.Unified)).System
+		got := systemText(build(t, w.service(now), "u", request(prompt.Unified)))
 		_, after, found := strings.Cut(got, "- The messages before this one: ")
 		line, _, _ := strings.Cut(after, "\n")
 		if found != (tt.want != "") || line != tt.want {
@@ -217,8 +217,8 @@ func TestLimitsCountWhatIsLeft(t *testing.T) {
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-2*time.Hour))
 	got := build(t, w.service(now), "u", request(prompt.Unified))
-	if !strings.Contains(got.System, "[Workout Log - yesterday]: They logged swings.") || w.calls["sessions"] != 1 {
-		t.Errorf("%d reads of sessions:\n%s", w.calls["sessions"], got.System)
+	if !strings.Contains(systemText(got), "[Workout Log - yesterday]: They logged swings.") || w.calls["sessions"] != 1 {
+		t.Errorf("%d reads of sessions:\n%s", w.calls["sessions"], systemText(got))
 	}
 }
 
@@ -366,7 +366,7 @@ func TestThreadThatIsNotReadWhole(t *testing.T) {
 	r := request(prompt.TieredHistory)
 	r.Budget = &prompt.Budget{Tokens: 1000}
 	const want = "an active thread of 2 conversations that began before the messages of 8 hours ago."
-	if got := build(t, w.service(now), "u", r).System; !strings.Contains(got, want) {
+	if got := systemText(build(t, w.service(now), "u", r)); !strings.Contains(got, want) {
 		t.Errorf("the prompt lacks %q:\n%s", want, got)
 	}
 }

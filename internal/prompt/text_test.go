@@ -126,8 +126,8 @@ func TestEngagementFitsTheThread(t *testing.T) {
 		w := newFixture()
 		w.user("u").converse("s", "workout_log", "c", now.Add(-5*minute), tt.told...)
 		got := build(t, w.service(now), "u", prompt.Request{Context: "workout_log", SessionID: "s", Message: "hi"})
-		if !strings.Contains(got.System, "# ENGAGEMENT\n- Status: "+tt.want) {
-			t.Errorf("%s: %s", name, got.System)
+		if !strings.Contains(systemText(got), "# ENGAGEMENT\n- Status: "+tt.want) {
+			t.Errorf("%s: %s", name, systemText(got))
 		}
 	}
 }

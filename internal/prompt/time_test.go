@@ -39,7 +39,7 @@ func checkMidnight(t *testing.T, zone string, said, asked time.Time) {
 		"A workout was logged.")
 	p.converse("chat", "coach_conversation", "c", asked.UTC())
 	r := prompt.Request{Context: "coach_conversation", SessionID: "chat", CoachID: "c", Message: "well?", Timezone: zone}
-	unified := build(t, w.service(asked.UTC()), "u", r).System
+	unified := systemText(build(t, w.service(asked.UTC()), "u", r))
 	for _, want := range []string{
 		"[Program Designer - yesterday]: The user wants a swap.",
 		"[Workout Log - yesterday]: A workout",
