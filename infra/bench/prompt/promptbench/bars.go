@@ -20,6 +20,8 @@ const (
 	turnCalls            = 13
 	turnDepth            = 5
 	callsBehindTurn      = 6
+	changedShare         = 0.25
+	changedAcross        = 0.40
 )
 
 // Bars compares the result with the limits.
@@ -43,6 +45,7 @@ func (r Result) Bars() []report.Bar {
 	}
 	bars = append(bars, r.growthBars()...)
 	bars = append(bars, r.Chat.bars()...)
+	bars = append(bars, r.reuseBars()...)
 	return append(bars, r.Starts.bars()...)
 }
 
@@ -57,6 +60,20 @@ func (r Result) growthBars() []report.Bar {
 			report.AtMost(over+"remote calls", calls, 1),
 			report.AtMost(over+"read units", g.ReadUnits/first.ReadUnits, growthRatio),
 			report.AtMost(over+"time", float64(g.Median)/float64(first.Median), growthRatio))
+	}
+	return bars
+}
+
+// reuseBars are those of the layout of unified, at its own budget.
+func (r Result) reuseBars() []report.Bar {
+	var bars []report.Bar
+	for _, u := range r.Reuse {
+		if u.Layout == byAge && u.Budget == barBudget {
+			bars = append(bars,
+				report.AtMost("a day's chat: share of a prompt that the turn before did not begin with, median",
+					1-u.Median, changedShare),
+				report.AtMost("a day's chat: the same across a summary or an extraction, median", 1-u.Across, changedAcross))
+		}
 	}
 	return bars
 }

@@ -23,7 +23,11 @@ type Settings struct {
 	// Starts is how often each function is started; with 0 none is.
 	Starts int `json:"starts"`
 	// Turns is how many turns of a chat are measured; with 0 none is.
-	Turns   int       `json:"turns"`
+	Turns int `json:"turns"`
+	// Day is how many turns of a day's chat are compared for what a provider's cache can reuse; with 0 none is. Prices are
+	// what that saves.
+	Day     int       `json:"day"`
+	Prices  Prices    `json:"prices"`
 	Latency Latencies `json:"latencies"`
 }
 
@@ -45,6 +49,7 @@ type Result struct {
 	CPUs     []CPU          `json:"cpu"`
 	Growth   []Growth       `json:"growth"`
 	Chat     Chat           `json:"chat"`
+	Reuse    []Reuse        `json:"reuse"`
 	Starts   Starts         `json:"starts"`
 }
 
@@ -73,6 +78,12 @@ func Run(ctx context.Context, endpoint, table string, s Settings, progress func(
 	defer func() { err = errors.Join(err, services.close()) }()
 	if err := r.measureRecipes(ctx, services, progress); err != nil {
 		return r, err
+	}
+	if s.Day > 0 {
+		progress("playing the day of a chat")
+		if r.Reuse, err = measureReuse(ctx, services, s.Day, s.Prices); err != nil {
+			return r, err
+		}
 	}
 	r.Growth, err = measureGrowth(ctx, services, s, progress)
 	return r, err

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
 	t.Parallel()
 	s := promptbench.Settings{
-		Lengths: []int{100, 300}, Repeats: 2, Turns: 1,
+		Lengths: []int{100, 300}, Repeats: 2, Turns: 1, Day: 8, Prices: promptbench.Prices{Input: 0.1, Cached: 0.01},
 		Latency: promptbench.Latencies{
 			DynamoDB: time.Millisecond, Embedding: 20 * time.Millisecond, Pinecone: 10 * time.Millisecond,
 		},
@@ -54,10 +54,28 @@ func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
 		}
 	}
 	checkChat(t, r.Chat)
+	checkReuse(t, r.Reuse)
 	text := r.Text() + r.Markdown()
 	for _, want := range []string{"unified", "held", "| 300"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
+
+// checkReuse compares the two layouts over the turns of a day's first sitting.
+func checkReuse(t *testing.T, all []promptbench.Reuse) {
+	t.Helper()
+	if len(all) != 6 {
+		t.Fatalf("%d layouts and budgets", len(all))
+	}
+	for i := 0; i < len(all); i += 2 {
+		before, after := all[i], all[i+1]
+		if before.Budget != after.Budget || before.Median > 0.15 || after.Median < 0.4 || after.Earlier < after.Median {
+			t.Errorf("before %+v\nafter %+v", before, after)
+		}
+		if before.Cost < before.Uncached || after.Cost >= after.Uncached || len(after.Turns) != 8 {
+			t.Errorf("before %v of %v, after %v of %v", before.Cost, before.Uncached, after.Cost, after.Uncached)
 		}
 	}
 }
@@ -130,6 +148,11 @@ func heldResult() promptbench.Result {
 			{Messages: 100, Calls: 7, ReadUnits: 100, Median: 100},
 			{Messages: 1000, Calls: 7, ReadUnits: 110, Median: 110},
 		},
+		Reuse: []promptbench.Reuse{
+			{Layout: "by value", Budget: 4000},
+			{Layout: "by how often it changes", Budget: 2000},
+			{Layout: "by how often it changes", Budget: 4000, Median: 0.75, Across: 0.6},
+		},
 		Chat: promptbench.Chat{Turns: 20, Calls: 13, Depth: 5, First: 14, FirstDepth: 6, Behind: 6},
 		Starts: promptbench.Starts{Empty: 10, Vocabulary: 20, Functions: []promptbench.Start{
 			{Function: "coach", Median: 30, Calls: 2, Waves: 1}, {Function: "prompt", Median: 50, Calls: 2, Waves: 1},
@@ -198,6 +221,14 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 		"behind": {
 			func(r *promptbench.Result) { r.Chat.Behind = 6.05 },
 			"chat: remote calls behind a turn, mean",
+		},
+		"reuse": {
+			func(r *promptbench.Result) { r.Reuse[2].Median = 0.74 },
+			"a day's chat: share of a prompt that the turn before did not begin with, median",
+		},
+		"reuse across a summary": {
+			func(r *promptbench.Result) { r.Reuse[2].Across = 0.59 },
+			"a day's chat: the same across a summary or an extraction, median",
 		},
 		"no chat": {
 			func(r *promptbench.Result) { r.Chat = promptbench.Chat{Calls: 14} },

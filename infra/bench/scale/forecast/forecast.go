@@ -117,11 +117,11 @@ func Load(folder fs.FS) (Input, error) {
 	return in, nil
 }
 
-// usd returns a price.
-func (in Input) usd(name string) float64 {
-	for _, p := range in.Prices.Prices {
-		if p.Name == name {
-			return p.USD
+// USD returns a price.
+func (p Prices) USD(name string) float64 {
+	for _, price := range p.Prices {
+		if price.Name == name {
+			return price.USD
 		}
 	}
 	return math.NaN() // a test finds it
@@ -264,23 +264,23 @@ const chatAndSummaries = "OpenAI: chat and summaries"
 // modelUSD is what tokens of the model cost.
 func (in Input) modelUSD(input, output float64) float64 {
 	cached := input * in.Workload.CachedInputShare
-	return (input-cached)*in.usd("modelInput")/million + cached*in.usd("modelCached")/million +
-		output*in.usd("modelOutput")/million
+	return (input-cached)*in.Prices.USD("modelInput")/million + cached*in.Prices.USD("modelCached")/million +
+		output*in.Prices.USD("modelOutput")/million
 }
 
 // money works out what each part costs.
 func (in Input) money(s Size) []Cost {
-	pinecone := s.IndexReads*in.usd("pineconeRead")/million + s.IndexWrites*in.usd("pineconeWrite")/million +
-		s.VectorGB*in.usd("pineconeStorage")
+	pinecone := s.IndexReads*in.Prices.USD("pineconeRead")/million + s.IndexWrites*in.Prices.USD("pineconeWrite")/million +
+		s.VectorGB*in.Prices.USD("pineconeStorage")
 	return []Cost{
-		{"DynamoDB", s.WriteUnits*in.usd("dynamodbWrite")/million + s.ReadUnits*in.usd("dynamodbRead")/million +
-			s.TableGB*(in.usd("dynamodbStorage")+in.usd("dynamodbBackup"))},
-		{"Lambda", s.Invocations*in.usd("lambdaRequest")/million + s.GBSeconds*in.usd("lambdaSecond")/million},
-		{"API Gateway", s.APICalls * in.usd("apiRequest") / million},
-		{"Pinecone", max(pinecone, in.usd("pineconeMinimum"))},
+		{"DynamoDB", s.WriteUnits*in.Prices.USD("dynamodbWrite")/million + s.ReadUnits*in.Prices.USD("dynamodbRead")/million +
+			s.TableGB*(in.Prices.USD("dynamodbStorage")+in.Prices.USD("dynamodbBackup"))},
+		{"Lambda", s.Invocations*in.Prices.USD("lambdaRequest")/million + s.GBSeconds*in.Prices.USD("lambdaSecond")/million},
+		{"API Gateway", s.APICalls * in.Prices.USD("apiRequest") / million},
+		{"Pinecone", max(pinecone, in.Prices.USD("pineconeMinimum"))},
 		{chatAndSummaries, in.modelUSD(s.InputTokens, s.OutputTokens)},
-		{"OpenAI: embeddings", s.EmbedTokens * in.usd("embedding") / million},
-		{"Logs and traces", s.LogGB*in.usd("logs") + s.Traces*in.usd("trace")/million},
-		{"Data transfer", s.EgressGB * in.usd("egress")},
+		{"OpenAI: embeddings", s.EmbedTokens * in.Prices.USD("embedding") / million},
+		{"Logs and traces", s.LogGB*in.Prices.USD("logs") + s.Traces*in.Prices.USD("trace")/million},
+		{"Data transfer", s.EgressGB * in.Prices.USD("egress")},
 	}
 }

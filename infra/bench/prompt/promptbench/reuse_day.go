@@ -1,0 +1,331 @@
+package promptbench
+
+import (
+	"context"
+	_ "embed" // day.txt
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
+)
+
+//go:embed day.txt
+var dayText string
+
+// What comes between two turns.
+const (
+	afterSummary = "a summary"
+	afterMemory  = "an extraction"
+	afterSpine   = "a new spine"
+)
+
+// day is a user's day of a chat with the coach, on the production stores, and the days before it.
+type day struct {
+	historyWriter
+	prompts *prompt.Service
+	texts   map[string][]string
+}
+
+// The sessions of the day.
+const (
+	coachSession    = "chat"
+	designerSession = "designer"
+	workoutSession  = "workout"
+)
+
+// lines returns the texts of a section of day.txt.
+func (d *day) lines(section string) []string { return d.texts[section] }
+
+// line returns one of them; there is no last one.
+func (d *day) line(section string, n int) string { return d.texts[section][n%len(d.texts[section])] }
+
+func parseDay(text string) map[string][]string {
+	texts, section := map[string][]string{}, ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "# "); ok {
+			section, _, _ = strings.Cut(name, ":")
+			continue
+		}
+		texts[section] = append(texts[section], line)
+	}
+	return texts
+}
+
+// dayBegins is the first turn's time.
+var dayBegins = time.Date(2026, 3, 10, 7, 30, 0, 0, time.UTC)
+
+// startDay writes what there is before the day's first turn.
+func (s *services) startDay(ctx context.Context) (*day, error) {
+	h := &history{user: "day-of-a-chat", now: dayBegins.AddDate(0, -2, 0)}
+	d := &day{
+		historyWriter: historyWriter{
+			services: s, history: h, db: s.db(s.client, h),
+			indexer: recall.NewIndexer(s.embedder, s.vectors, "offline"),
+		},
+		texts: parseDay(dayText),
+	}
+	d.prompts = s.prompter(dynamo.NewPromptSource(d.db), s.search(d.db, s.vectors, h), h)
+	if err := d.writeUser(ctx); err != nil {
+		return nil, fmt.Errorf("write the user: %w", err)
+	}
+	for i := range earlierSessions {
+		if err := d.writeEarlier(ctx, i); err != nil {
+			return nil, fmt.Errorf("write an earlier session: %w", err)
+		}
+	}
+	d.now = dayBegins
+	return d, d.open(ctx, coachSession, "coach_conversation")
+}
+
+// earlierSessions is how many sessions the user had in the days before, earlierTurns how many turns each has.
+const (
+	earlierSessions = 14
+	earlierTurns    = 5
+	knownMemories   = 10
+)
+
+// writeUser writes the long-term memory.
+func (d *day) writeUser(ctx context.Context) error {
+	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach. You answer in plain words, " +
+		"give numbers where you can, and never push through pain."}
+	if _, err := dynamo.NewCoachStore(d.db).PutCoach(ctx, d.user, mia); err != nil {
+		return err
+	}
+	ann := longterm.Profile{Name: "Ann", About: "Nurse, 34, trains at home, three times a week."}
+	if _, err := dynamo.NewProfileStore(d.db).Put(ctx, d.user, ann); err != nil {
+		return err
+	}
+	seed := longterm.Seed{Content: "Ann came back to training after a broken ankle and wants to stay free of pain."}
+	if _, err := dynamo.NewSeedStore(d.db).Put(ctx, d.user, seed); err != nil {
+		return err
+	}
+	for i := range knownMemories {
+		if err := d.remember(ctx, i, i == 3); err != nil {
+			return err
+		}
+	}
+	for _, title := range d.lines("goals") {
+		d.now = d.now.Add(time.Hour)
+		if _, _, err := dynamo.NewGoalStore(d.db).Create(ctx, d.user, longterm.Goal{
+			Title: title, Status: longterm.GoalActive, GoalType: longterm.Habit,
+		}, conversation.Idempotency{}); err != nil {
+			return err
+		}
+	}
+	for i := range 2 {
+		if err := d.loop(ctx, i); err != nil {
+			return err
+		}
+	}
+	d.now = dayBegins.Add(-26 * time.Hour)
+	_, _, err := dynamo.NewCheckInStore(d.db).Create(ctx, d.user, longterm.CheckIn{
+		Timestamp: d.now, Note: "Slept six hours, the knee is a bit stiff.",
+	}, conversation.Idempotency{})
+	if err != nil {
+		return err
+	}
+	return d.spine(ctx, "first weeks")
+}
+
+// remember stores a memory.
+func (d *day) remember(ctx context.Context, n int, pinned bool) error {
+	d.now = d.now.Add(time.Second)
+	text := d.line("memories", n)
+	m, _, err := dynamo.NewMemoryStore(d.db).Create(ctx, d.user, longterm.Memory{
+		Type: longterm.ProfileMemory, Content: text, Confidence: 0.9, Rated: true, Pinned: pinned,
+		Tokens: d.tokens.Count(text),
+	}, conversation.Idempotency{})
+	if err != nil {
+		return err
+	}
+	return d.indexer.IndexMemory(ctx, d.user, 0, m)
+}
+
+// loop stores an open loop.
+func (d *day) loop(ctx context.Context, n int) error {
+	text := d.line("loops", n)
+	_, _, err := dynamo.NewTodoStore(d.db).Create(ctx, d.user, longterm.Todo{
+		CoachID: coach, Content: text, Status: longterm.Pending, Tokens: d.tokens.Count(text),
+	}, conversation.Idempotency{})
+	return err
+}
+
+// spine writes the coach's spine anew.
+func (d *day) spine(ctx context.Context, latest string) error {
+	store := dynamo.NewPromptSource(d.db)
+	snapshot, err := store.LongTerm(ctx, d.user)
+	if err != nil {
+		return err
+	}
+	spine := snapshot.Spines[coach]
+	spine.CoachID, spine.UpdatedAt, spine.CoveredTo = coach, d.now, d.now
+	spine.Text = "Up to the " + latest + ": " + strings.Join(d.lines("summaries")[4:8], " ")
+	spine.Tokens = d.tokens.Count(spine.Text)
+	spine.Patterns = []string{"trains best before lunch", "skips sessions after two night shifts", "up to the " + latest}
+	spine.Wins, spine.Struggles = []string{"first full pull-up"}, []string{"sleep after night shifts"}
+	spine.Contexts = conversation.Contexts()
+	return dynamo.NewSpineStore(d.db).SaveSpine(ctx, d.user, 0, spine)
+}
+
+// open creates a session.
+func (d *day) open(ctx context.Context, id, in string) error {
+	_, err := dynamo.NewSessionStore(d.db).CreateSession(ctx, d.user,
+		conversation.NewSession{ID: id, Context: in, CoachID: coach}, conversation.Idempotency{})
+	return err
+}
+
+// writeEarlier writes a session of an earlier day, with its summary.
+func (d *day) writeEarlier(ctx context.Context, n int) error {
+	surfaces := []string{"coach_conversation", "workout_log", "coach_conversation", "program_designer"}
+	id, in := fmt.Sprint("earlier-", n), surfaces[n%len(surfaces)]
+	d.now = dayBegins.Add(-time.Duration(earlierSessions-n) * 13 * time.Hour)
+	if err := d.open(ctx, id, in); err != nil {
+		return err
+	}
+	var said []conversation.NewMessage
+	for i := range earlierTurns {
+		d.now = d.now.Add(2 * time.Minute)
+		said = append(said, d.message(conversation.User, d.line("says", 7*n+3*i)),
+			d.message(conversation.Assistant, d.answerText(11*n+i)))
+	}
+	if _, err := d.say(ctx, id, said...); err != nil {
+		return err
+	}
+	return d.summarize(ctx, id, in, d.line("summaries", n))
+}
+
+// answerText is an answer of some sentences.
+func (d *day) answerText(n int) string {
+	sentences := make([]string, 3+n%3)
+	for i := range sentences {
+		sentences[i] = d.line("answers", 5*n+7*i)
+	}
+	return strings.Join(sentences, " ")
+}
+
+// message is a message that is said now.
+func (d *day) message(role conversation.Role, text string) conversation.NewMessage {
+	return conversation.NewMessage{Role: role, Content: text, Tokens: d.tokens.Count(text), Timestamp: d.now}
+}
+
+// say appends messages and indexes them. It returns the first one.
+func (d *day) say(
+	ctx context.Context, session string, messages ...conversation.NewMessage,
+) (conversation.Message, error) {
+	in := conversation.Append{SessionID: session, Messages: messages}
+	stored, err := dynamo.NewMessageStore(d.db).Append(ctx, d.user, in)
+	if err != nil {
+		return conversation.Message{}, err
+	}
+	return stored.Messages[0], d.indexer.IndexMessages(ctx, d.user, 0, stored.Messages)
+}
+
+// summarize stores a session's summary up to its last message.
+func (d *day) summarize(ctx context.Context, id, in, text string) error {
+	session, _, err := dynamo.NewPromptSource(d.db).Open(ctx, d.user, in, id)
+	if err != nil {
+		return err
+	}
+	surface, err := conversation.SurfaceOf(in)
+	if err != nil {
+		return err
+	}
+	s := summary.Summary{
+		RecordType: surface.Writes, SubjectID: id, SessionID: id, Context: in, CoachID: coach, Text: text,
+		Tokens: d.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: session.LastSeq,
+		OccurredAt: session.LastMessageAt, UpdatedAt: d.now,
+	}
+	if err := dynamo.NewSummaryStore(d.db).SaveSummary(ctx, d.user, session, s); err != nil {
+		return err
+	}
+	return d.indexer.IndexSummary(ctx, d.user, s)
+}
+
+// pauses are the times before the turns that follow the one before by more than some minutes.
+var pauses = map[int]time.Duration{8: 4 * time.Hour, 16: 5 * time.Hour, 24: 3*time.Hour + 20*time.Minute}
+
+// ask plays what comes before a turn, and stores the user's message. It returns what came in between.
+func (d *day) ask(ctx context.Context, turn int) (after string, err error) {
+	if turn > 0 {
+		d.now = d.now.Add(time.Minute + time.Duration(turn*37%100)*time.Second)
+	}
+	d.now = d.now.Add(pauses[turn])
+	if after, err = d.between(ctx, turn); err != nil {
+		return after, err
+	}
+	m, err := d.say(ctx, coachSession, d.message(conversation.User, d.line("says", turn)))
+	d.request = prompt.Request{
+		Context: "coach_conversation", SessionID: coachSession, CoachID: coach, Message: m.Content, MessageID: m.ID,
+		SkipSave: true,
+	}
+	return after, err
+}
+
+// answer stores the coach's answer to a turn.
+func (d *day) answer(ctx context.Context, turn int) error {
+	d.now = d.now.Add(9 * time.Second)
+	_, err := d.say(ctx, coachSession, d.message(conversation.Assistant, d.answerText(turn)))
+	return err
+}
+
+// between plays what comes before a turn: the user visits another screen, which summarizes the chat; the visit's own
+// summary comes a turn later; memories are extracted; the spine is written anew in a pause.
+func (d *day) between(ctx context.Context, turn int) (after string, err error) {
+	switch turn {
+	case 4:
+		if err := d.visit(ctx, designerSession, "program_designer", 0); err != nil {
+			return "", err
+		}
+		return afterSummary, d.summarize(ctx, coachSession, "coach_conversation", d.line("summaries", 2))
+	case 6, 19:
+		return afterSummary, d.summarize(ctx, designerSession, "program_designer", d.line("summaries", 0))
+	case 10:
+		if err := d.loop(ctx, 2); err != nil {
+			return "", err
+		}
+		return afterMemory, d.remember(ctx, knownMemories, false)
+	case 14:
+		if err := d.visit(ctx, workoutSession, "workout_log", 4); err != nil {
+			return "", err
+		}
+		return afterSummary, d.summarize(ctx, coachSession, "coach_conversation", d.line("summaries", 3))
+	case 15:
+		return afterSummary, d.summarize(ctx, workoutSession, "workout_log", d.line("summaries", 1))
+	case 18:
+		return "", d.visit(ctx, designerSession, "program_designer", 2)
+	case 22:
+		if err := d.loop(ctx, 3); err != nil {
+			return "", err
+		}
+		return afterMemory, d.remember(ctx, knownMemories+1, false)
+	case 24:
+		return afterSpine, d.spine(ctx, "run at noon")
+	case 27:
+		return afterSummary, d.summarize(ctx, coachSession, "coach_conversation", d.line("summaries", 4))
+	}
+	return "", nil
+}
+
+// visit says some words on another screen.
+func (d *day) visit(ctx context.Context, id, in string, from int) error {
+	if _, _, err := dynamo.NewPromptSource(d.db).Open(ctx, d.user, in, id); err != nil {
+		if err := d.open(ctx, id, in); err != nil {
+			return err
+		}
+	}
+	var said []conversation.NewMessage
+	for i := range 4 {
+		d.now = d.now.Add(30 * time.Second)
+		role := [...]conversation.Role{conversation.User, conversation.Assistant}[i%2]
+		said = append(said, d.message(role, d.line("elsewhere", from+i)))
+	}
+	_, err := d.say(ctx, id, said...)
+	return err
+}
