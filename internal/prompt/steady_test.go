@@ -156,7 +156,8 @@ func TestNextTurnBeginsAlike(t *testing.T) {
 			summarize(s, "They logged a walk.")
 		},
 		"a summary of a session of this coach": func(p *person) {
-			summarize(p.converse("side", "coach_conversation", "c", now.Add(20*time.Second), says(0, "By the way.")), "An aside.")
+			s := p.converse("side", "coach_conversation", "c", now.Add(20*time.Second), says(0, "By the way."))
+			summarize(s, "An aside.")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
