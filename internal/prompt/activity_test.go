@@ -143,7 +143,8 @@ func TestActivityIsNotSuperseded(t *testing.T) {
 		w := newFixture()
 		workouts(w).sessions[0].Summary.CoveredThrough = covered
 		got := build(t, w.service(now), "u", request(prompt.Unified))
-		if text := sectionOf(systemText(got), prompt.ActivityHeading+"\n"); strings.TrimSpace(text) != strings.TrimSpace(want) {
+		text := sectionOf(systemText(got), prompt.ActivityHeading+"\n")
+		if strings.TrimSpace(text) != strings.TrimSpace(want) {
 			t.Errorf("activity:\n%s\nwant:\n%s", text, want)
 		}
 	}

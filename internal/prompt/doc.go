@@ -12,7 +12,7 @@
 //   - block.go asks each block for its candidates, the most valuable block first; the selectors are in select_*.go.
 //     query.go reads from the current message what it needs and whether it refers to an earlier conversation.
 //   - pack.go takes candidates by value until the budget is spent. count.go counts tokens from stored counts.
-//   - steady.go and pack_steady.go keep what stands in front the same from turn to turn, for the cache of the model's server.
+//   - steady.go and pack_steady.go keep what stands in front the same from turn to turn, for the server's cache.
 //   - render.go writes the blocks in the recipe's format and style; guard.go makes stored text safe in it, after
 //     package untrusted has removed what a reader would not see.
 //   - manifest.go records each block and item, its tokens, its decision and the reason.

@@ -80,7 +80,8 @@ func checkChronological(t *testing.T, got []toldMessage, full []sitting, own str
 	}
 	for _, a := range full {
 		for _, b := range full {
-			if len(a.told()) == 0 || len(b.told()) == 0 || a.last.After(b.first) || (a.session.ID == own) != (b.session.ID == own) {
+			if len(a.told()) == 0 || len(b.told()) == 0 || a.last.After(b.first) ||
+				(a.session.ID == own) != (b.session.ID == own) {
 				continue
 			}
 			last, first := mark(a.told()[len(a.told())-1]), mark(b.told()[0])

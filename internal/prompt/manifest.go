@@ -78,7 +78,8 @@ type Manifest struct {
 // "Smallest 3 Improvements", 3).
 const warnShare = 80
 
-// newManifest describes a prompt: every block in the recipe's order, every item and its decision. steady is the recipe's.
+// newManifest describes a prompt: every block in the recipe's order, every item and its decision. steady is the
+// recipe's.
 func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation, steady bool) Manifest {
 	m := Manifest{
 		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),

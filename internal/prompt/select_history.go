@@ -150,8 +150,8 @@ func dedupedSummary(sel *selection, u untold, slot *Slot) *entry {
 // selectLatest selects the latest summary that no other block has: that of this session, if the prompt leaves out some
 // of its messages, or else that of this coach's latest other session, unless a transcript has it whole. This session
 // comes first because the current message makes it the latest one. The order in which summaries were written does not
-// matter: history may be imported, and sessions may be summarized late. While the one that was the latest when the sitting
-// began stands in front, those that came up since stand late.
+// matter: history may be imported, and sessions may be summarized late. While the one that was the latest when the
+// sitting began stands in front, those that came up since stand late.
 func selectLatest(sel *selection, slot *Slot) []*entry {
 	if e := ownSummary(sel, slot); e != nil {
 		return []*entry{e}

@@ -159,12 +159,13 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 func (s *Service) assemble(sel *selection, got gathered) (Prompt, error) {
 	o := sel.checkedRequest
 	blocks := selectBlocks(sel)
-	f := packer{limit: o.budget, messageExcluded: o.recipe.MessageExcluded, steady: sel.goesOn, inCache: sel.inCache, renderer: renderer{
+	f := packer{limit: o.budget, messageExcluded: o.recipe.MessageExcluded, steady: sel.goesOn, inCache: sel.inCache}
+	f.renderer = renderer{
 		format: o.recipe.Format, zone: sel.zone, tokenCounter: tokenCounter{
 			counter: s.Counter, fixed: &s.fixed,
 			edges: map[string]int{},
 		},
-	}}
+	}
 	if err := f.pack(blocks); err != nil {
 		return Prompt{}, err
 	}

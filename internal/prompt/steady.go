@@ -8,14 +8,14 @@ import (
 )
 
 // A model's server keeps what it computed for the beginning of a prompt and uses it again for a prompt that begins
-// alike. This costs a tenth and takes less time. A steady recipe therefore writes what changes with each turn behind the
-// session's messages, and keeps what stands in front of that the same from turn to turn (docs/adr/0025):
+// alike. This costs a tenth and takes less time. A steady recipe therefore writes what changes with each turn behind
+// the session's messages, and keeps what stands in front of that the same from turn to turn (docs/adr/0025):
 //
 //   - The window of recent_messages moves in steps. What falls out of it is told by thread_history.
 //   - What came up in the meantime stands late: a new memory until the next day, a new summary until the next sitting.
 //   - Nothing in front has an age in minutes, and its items are in the order in which they came up.
-//   - While the session goes on, the late blocks have a share of the budget of their own, so that what they take does not
-//     decide what stands in front. pack_steady.go has this part.
+//   - While the session goes on, the late blocks have a share of the budget of their own, so that what they take does
+//     not decide what stands in front. pack_steady.go has this part.
 
 const (
 	// cacheReach is how long a server may keep the beginning of a prompt. OpenAI keeps it for half an hour and longer.
@@ -24,8 +24,8 @@ const (
 	minCachedTokens = 1024
 )
 
-// windowStep is by how many of the session's messages the window of recent_messages moves: more than half of the window,
-// and even, because a turn has two messages.
+// windowStep is by how many of the session's messages the window of recent_messages moves: more than half of the
+// window, and even, because a turn has two messages.
 func windowStep(messages int) int { return (messages/2 + 2) &^ 1 }
 
 // afterStep leaves out messages from the beginning of a window, up to a multiple of step. The window then begins with
@@ -38,8 +38,8 @@ func afterStep(window []*conversation.Message, step int) []*conversation.Message
 	return slices.DeleteFunc(slices.Clone(window), func(m *conversation.Message) bool { return m.Seq <= edge })
 }
 
-// setSitting finds when the sitting of the current message began, whether the session goes on, and whether the server may
-// still have the prompt before this one.
+// setSitting finds when the sitting of the current message began, whether the session goes on, and whether the server
+// may still have the prompt before this one.
 func (sel *selection) setSitting() {
 	sel.sittingBegan = sel.now
 	if !sel.recipe.Steady {

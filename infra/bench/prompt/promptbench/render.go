@@ -119,7 +119,7 @@ func (c Chat) firstTokenTable() titledTable {
 }
 
 func (r Result) reuseTable() titledTable {
-	t := newTable(fmt.Sprintf("What a provider's cache can reuse of the prompts of a day's chat of %d turns", r.Settings.Day),
+	t := newTable(fmt.Sprintf("What a provider's cache can reuse of a day's chat of %d turns", r.Settings.Day),
 		"layout, budget", "tokens", "as the turn before, %", "as an earlier turn, %", "across a summary or extraction, %",
 		"least of these, %", "across a new spine, %", "1,000 chats, $", "without cache, $")
 	for _, u := range r.Reuse {
@@ -171,7 +171,8 @@ func (r Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Prompts\n\nMeasured on %s by `make bench-prompt`: %s; DynamoDB Local, the local Pinecone and the "+
 		"offline model; %d repeats, %d starts.\n\n", r.Date, r.Machine, r.Settings.Repeats, r.Settings.Starts)
-	fmt.Fprintf(&b, explanation, l.DynamoDB, l.Embedding, l.Pinecone, l.Lambda, l.Model, chatLatency, modelLatency, firstCounted)
+	fmt.Fprintf(&b, explanation, l.DynamoDB, l.Embedding, l.Pinecone, l.Lambda, l.Model, chatLatency, modelLatency,
+		firstCounted)
 	for _, t := range r.tables() {
 		fmt.Fprintf(&b, "\n**%s**\n\n%s", t.title, t.Markdown())
 	}
@@ -210,12 +211,12 @@ today. Prompts are built as in a chat, where the coach function saves the manife
   the prompt function, the invocation, and the slowest chain of the prompt function's calls. The local gateway, both
   functions and the encoding of everything between them run on this machine's cores beside the local services.
 - **What a provider's cache can reuse**: a user with two months of memories and fourteen earlier sessions talks to the
-  coach in four sittings of a day, a minute and more between turns, and visits two other screens in between. Summaries of
-  all three sessions, two extractions and a new spine come in while the chat goes on. The stores, the search and the
+  coach in four sittings of a day, a minute and more between turns, and visits two other screens in between. Summaries
+  of all three sessions, two extractions and a new spine come in while the chat goes on. The stores, the search and the
   prompts are the production code, with the embeddings of the offline model. The share is that of a prompt's tokens that
   are a common prefix, tools first: with the turn before, or the best of all earlier turns, as medians over turns %d and
-  later. **By value** is the layout before, of this benchmark only: blocks in their order of value, and a window that moves
-  by two messages each turn. The dollars are those of the input tokens of a thousand such chats, at the prices in
+  later. **By value** is the layout before, of this benchmark only: blocks in their order of value, and a window that
+  moves by two messages each turn. The dollars are those of the input tokens of a thousand such chats, at the prices in
   docs/scale/prices.json, with the rules of OpenAI's guide: a prefix counts from 1,024 tokens on and for 30 minutes, and
   writing it costs a quarter more. A provider that matches a prefix only at breakpoints needs one behind the session's
   messages for this.

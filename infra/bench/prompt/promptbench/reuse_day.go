@@ -93,8 +93,8 @@ const (
 
 // writeUser writes the long-term memory.
 func (d *day) writeUser(ctx context.Context) error {
-	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach. You answer in plain words, " +
-		"give numbers where you can, and never push through pain."}
+	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach. You answer in plain " +
+		"words, give numbers where you can, and never push through pain."}
 	if _, err := dynamo.NewCoachStore(d.db).PutCoach(ctx, d.user, mia); err != nil {
 		return err
 	}
