@@ -65,9 +65,9 @@ func transcriptEntries(sel *selection, s *sitting, rank int, slot *Slot) []*entr
 	entries := make([]*entry, 0, len(told))
 	for to := len(told); to > 0; {
 		from := to - 1
-		late := sel.transcriptIsLate(s.session.ID, told[from].Timestamp)
+		late := transcriptIsLate(sel, s.session.ID, told[from].Timestamp)
 		for from > 0 && isSameDay(told[from-1].Timestamp, told[to-1].Timestamp, sel.zone) &&
-			late == sel.transcriptIsLate(s.session.ID, told[from-1].Timestamp) {
+			late == transcriptIsLate(sel, s.session.ID, told[from-1].Timestamp) {
 			from--
 		}
 		g := transcriptGroup(sel, s, told[from:to])
@@ -107,7 +107,7 @@ func summaryEntry(sel *selection, s conversation.Session, at time.Time) *entry {
 	return &entry{
 		kind: "summary", id: s.ID, sessionID: s.ID, context: s.Context, at: at,
 		text: s.Summary.Text, tokens: s.Summary.Tokens, tags: s.Summary.Tags,
-		label: contextLabel(s.Context) + " - " + sel.age(at), late: sel.isNew(s.Summary.UpdatedAt),
+		label: contextLabel(s.Context) + " - " + ageInFront(sel, at), late: sel.isNew(s.Summary.UpdatedAt),
 	}
 }
 

@@ -75,7 +75,7 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 			e.drop(reasonIrrelevant)
 			continue
 		}
-		if sel.claimHit(e, slot.Block); !taken {
+		if claimHit(sel, e, slot.Block); !taken {
 			best = max(best, e.score)
 		}
 	}
@@ -83,8 +83,8 @@ func relevantHits(sel *selection, slot *Slot) []*entry {
 }
 
 // claimHit claims a message for a block, unless a transcript in front may have it.
-func (sel *selection) claimHit(e *entry, block string) *entry {
-	if sel.toldInFront(e) && sel.claims[e.key()] == "" {
+func claimHit(sel *selection, e *entry, block string) *entry {
+	if toldInFront(sel, e) && sel.claims[e.key()] == "" {
 		return e
 	}
 	return sel.claimEntry(e, e.key(), block)
@@ -162,7 +162,7 @@ func referencedMessages(sel *selection, slot *Slot) []*entry {
 	}
 	var entries []*entry
 	for _, m := range slices.Backward(messages[max(len(messages)-referencedCount, 0):]) {
-		e := sel.claimHit(messageEntry(m), slot.Block)
+		e := claimHit(sel, messageEntry(m), slot.Block)
 		e.includeReason = "the message refers back to this conversation"
 		entries = append(entries, e)
 	}

@@ -16,9 +16,9 @@ func memoryEntry(m longterm.Memory) *entry {
 }
 
 // lateIfNew marks the entries that came up today, after the session began.
-func (sel *selection) lateIfNew(entries []*entry) []*entry {
+func lateIfNew(sel *selection, entries []*entry) []*entry {
 	for _, e := range entries {
-		e.late = sel.isOfToday(e.at)
+		e.late = isOfToday(sel, e.at)
 	}
 	return entries
 }
@@ -34,7 +34,7 @@ func selectSafety(sel *selection, slot *Slot) []*entry {
 			entries = append(entries, e)
 		}
 	}
-	return sel.lateIfNew(capItems(entries, slot))
+	return lateIfNew(sel, capItems(entries, slot))
 }
 
 // selectFoundation selects lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
@@ -55,7 +55,7 @@ func selectFoundation(sel *selection, slot *Slot) []*entry {
 		}
 		entries = append(entries, sel.claimEntry(memoryEntry(m), factKey(m.Content), slot.Block))
 	}
-	return sel.lateIfNew(entries)
+	return lateIfNew(sel, entries)
 }
 
 func seededRank(m longterm.Memory) int {
@@ -287,7 +287,7 @@ func selectGoals(sel *selection, slot *Slot) []*entry {
 		}
 		entries = append(entries, e)
 	}
-	return sel.lateIfNew(capItems(entries, slot))
+	return lateIfNew(sel, capItems(entries, slot))
 }
 
 // selectLoops selects this coach's pending todos, newest first, each content once (prompt-assembly-map,

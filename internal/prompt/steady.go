@@ -60,24 +60,24 @@ func (sel *selection) isNew(at time.Time) bool {
 }
 
 // isOfToday reports whether a record came up today, after the session began.
-func (sel *selection) isOfToday(at time.Time) bool {
+func isOfToday(sel *selection, at time.Time) bool {
 	return sel.recipe.Steady && at.After(sel.session.StartedAt) && isSameDay(at, sel.now, sel.zone) &&
 		len(sel.ownMessages) > 0
 }
 
 // transcriptIsLate reports whether a line of a transcript is written late: it is of another session, and was said after
 // the sitting began.
-func (sel *selection) transcriptIsLate(sessionID string, at time.Time) bool {
+func transcriptIsLate(sel *selection, sessionID string, at time.Time) bool {
 	return sessionID != sel.session.ID && sel.isNew(at)
 }
 
 // toldInFront reports whether a transcript in front may have a message, which then decides for itself whether it has.
-func (sel *selection) toldInFront(e *entry) bool {
-	return sel.goesOn && inTranscript(sel, e) && !sel.transcriptIsLate(e.sessionID, e.at)
+func toldInFront(sel *selection, e *entry) bool {
+	return sel.goesOn && inTranscript(sel, e) && !transcriptIsLate(sel, e.sessionID, e.at)
 }
 
-// age says how long ago something was. In front of a steady prompt it does not change within the day.
-func (sel *selection) age(at time.Time) string {
+// ageInFront says how long ago something was. In front of a steady prompt it does not change within the day.
+func ageInFront(sel *selection, at time.Time) string {
 	if sel.recipe.Steady && isSameDay(at, sel.now, sel.zone) {
 		return "today, " + clockTime(at, sel.zone)
 	}

@@ -96,7 +96,7 @@ func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reus
 	for _, budget := range reuseBudgets {
 		all = append(all, newReuseMeter(byValue, valueOrder, budget, s), newReuseMeter(byAge, prompt.Unified, budget, s))
 	}
-	d, err := s.startDay(ctx)
+	d, err := startDay(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +157,11 @@ func newReuseMeter(layout, recipe string, budget int, s *services) *reuseMeter {
 
 // add counts the prompt of a turn.
 func (m *reuseMeter) add(at time.Time, after string, p prompt.Prompt) {
-	now := m.services.sent(at, p)
+	now := sent(m.services, at, p)
 	share := Share{Turn: len(m.sent) + 1, Tokens: now.tokens, After: after}
 	longest, cached := 0, 0
 	for i, before := range m.sent {
-		prefix := m.services.commonPrefix(before.parts, now.parts)
+		prefix := commonPrefix(m.services, before.parts, now.parts)
 		longest = max(longest, prefix)
 		if i == len(m.sent)-1 {
 			share.Prefix = prefix
@@ -215,7 +215,7 @@ func (m *reuseMeter) result(p Prices) Reuse {
 }
 
 // sent returns a prompt in the parts that the model's server gets, tools first.
-func (s *services) sent(at time.Time, p prompt.Prompt) sentPrompt {
+func sent(s *services, at time.Time, p prompt.Prompt) sentPrompt {
 	var parts []part
 	for _, t := range p.Tools {
 		parts = append(parts, part{role: "tool", text: t.Name + t.Description + string(t.Parameters)})
@@ -238,7 +238,7 @@ func (s *services) sent(at time.Time, p prompt.Prompt) sentPrompt {
 }
 
 // commonPrefix counts the tokens with which two prompts begin alike.
-func (s *services) commonPrefix(a, b []part) int {
+func commonPrefix(s *services, a, b []part) int {
 	tokens := 0
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

@@ -62,7 +62,7 @@ func parseDay(text string) map[string][]string {
 var dayBegins = time.Date(2026, 3, 10, 7, 30, 0, 0, time.UTC)
 
 // startDay writes what there is before the day's first turn.
-func (s *services) startDay(ctx context.Context) (*day, error) {
+func startDay(ctx context.Context, s *services) (*day, error) {
 	h := &history{user: "day-of-a-chat", now: dayBegins.AddDate(0, -2, 0)}
 	d := &day{
 		historyWriter: historyWriter{
