@@ -112,9 +112,8 @@ func isWanted(ctx context.Context, m *mover, to conversation.Placement) (bool, e
 }
 
 func (m *mover) commit(ctx context.Context, t *transaction) (*conditionFailures, error) {
-	before := m.backoff.throttles
 	failures, err := m.db.commit(ctx, opMove, t, m.backoff)
-	m.work.Throttles += m.backoff.throttles - before
+	m.work.Throttles, m.work.Unanswered = m.backoff.throttles, m.backoff.failures-m.backoff.throttles
 	for _, i := range t.items {
 		if i.ConditionCheck == nil {
 			m.work.Writes++

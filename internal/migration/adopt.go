@@ -23,8 +23,8 @@ func ReasonOf(err error) (string, bool) {
 type Work struct {
 	// Messages and Bytes are of the messages that were written. Writes counts the records of all transactions.
 	Messages, Bytes, Writes int
-	// Throttles counts the calls that the table throttled. Calls without an answer do not count.
-	Throttles int
+	// Throttles counts the calls that the table throttled, Unanswered those without an answer.
+	Throttles, Unanswered int
 	// Units are the capacity units that all calls took.
 	Units Units
 }

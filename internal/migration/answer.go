@@ -107,6 +107,7 @@ type Progress struct {
 	Sessions   int     `json:"sessions"`
 	Changed    int     `json:"changed"`
 	Messages   int     `json:"messages"`
+	Writes     int     `json:"writes"`
 	Problems   int     `json:"problems"`
 	PerSecond  float64 `json:"messagesPerSecond"`
 	Percent    float64 `json:"percent"`
@@ -233,7 +234,7 @@ func (w *worker) answer(state State) Answer {
 func progressOf(r Run, items int) Progress {
 	c := r.Counts
 	p := Progress{
-		Action: r.Action, Items: c.Items, Sessions: c.Sessions, Changed: c.Changed, Messages: c.Messages,
+		Action: r.Action, Items: c.Items, Sessions: c.Sessions, Changed: c.Changed, Messages: c.Messages, Writes: c.Writes,
 		Problems: c.Problems, PerSecond: perSecond(c.Messages, c.Took), WriteUnits: c.WriteUnits, ReadUnits: c.ReadUnits,
 	}
 	if share := float64(items) / float64(max(1, r.Total)); share > 0 {

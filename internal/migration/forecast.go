@@ -31,6 +31,9 @@ const (
 	messageBytes = 420
 	// sessionIndexes are the writes of the indexes that a session enters.
 	sessionIndexes = 2
+	// absentReads are the records that a move looks for and mostly does not find: sessions of the same id in other
+	// contexts, the user's generation, and copies in the index. DynamoDB charges for them too.
+	absentReads = 6
 )
 
 // forecastOf returns what moving a session to a placement writes. Transactions are charged twice, indexes once.
@@ -46,7 +49,7 @@ func forecastOf(r Record, to conversation.Placement) Counts {
 		c.Writes++
 	}
 	c.WriteUnits += float64(updates*2*units(r.Bytes, writeUnit) + sessionIndexes)
-	c.ReadUnits = float64(units(r.Bytes, readUnit))
+	c.ReadUnits = float64(units(r.Bytes, readUnit) + absentReads)
 	return c
 }
 

@@ -48,7 +48,7 @@ func (p *pace) wait(done Counts, used Units) time.Duration {
 		p.rate = min(p.rate, p.limit)
 	}
 	seconds := p.capacity.seconds(used, p.worked)
-	p.setMost(seconds, done.Took)
+	p.setMost(seconds > 2*done.Took.Seconds() || done.Unanswered > 0, done.Sessions > 0 && seconds <= done.Took.Seconds())
 	if p.rate > 0 {
 		seconds = max(seconds, float64(n)/p.rate)
 	}
@@ -58,12 +58,12 @@ func (p *pace) wait(done Counts, used Units) time.Duration {
 }
 
 // setMost makes the parts smaller where the table's capacity makes the run wait for most of its time, so that it takes
-// the units evenly.
-func (p *pace) setMost(seconds float64, took time.Duration) {
+// the units evenly, and where the table does not answer in time, and larger again afterwards.
+func (p *pace) setMost(tooMany, hasRoom bool) {
 	switch {
-	case seconds > 2*took.Seconds():
+	case tooMany:
 		p.most = max(1, p.most/2)
-	case seconds <= took.Seconds():
+	case hasRoom:
 		p.most = min(MaxWorkers, 2*p.most)
 	}
 }

@@ -110,6 +110,8 @@ type Counts struct {
 	Messages  int `json:"messages"`
 	Writes    int `json:"writes"`
 	Throttles int `json:"throttles"`
+	// Unanswered are calls without an answer, which were repeated.
+	Unanswered int `json:"unanswered,omitempty"`
 	// Problems counts the records that are listed as mismatches.
 	Problems int           `json:"problems"`
 	Took     time.Duration `json:"took"`
@@ -125,6 +127,7 @@ func (c *Counts) add(d Counts) {
 	c.Messages += d.Messages
 	c.Writes += d.Writes
 	c.Throttles += d.Throttles
+	c.Unanswered += d.Unanswered
 	c.Problems += d.Problems
 	c.Took += d.Took
 	c.WriteUnits += d.WriteUnits

@@ -311,7 +311,9 @@ func (w *worker) one(ctx context.Context, r Record) result {
 	}
 	work, err := w.Table.Do(ctx, w.run.Action, r, to)
 	out.used = work.Units
-	out.counts.add(Counts{Messages: work.Messages, Writes: work.Writes, Throttles: work.Throttles})
+	out.counts.add(Counts{
+		Messages: work.Messages, Writes: work.Writes, Throttles: work.Throttles, Unanswered: work.Unanswered,
+	})
 	if work.Writes > 0 {
 		out.counts.Changed = 1
 	}

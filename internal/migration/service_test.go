@@ -397,6 +397,8 @@ type crowd struct {
 	mu           sync.Mutex
 	running      map[conversation.UserID]int
 	ofUser, most int
+	// unanswered is how many calls without an answer each record meets.
+	unanswered int
 }
 
 func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ conversation.Placement,
@@ -414,7 +416,33 @@ func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ 
 	count(1)
 	time.Sleep(time.Second)
 	count(-1)
-	return migration.Work{}, nil
+	return migration.Work{Unanswered: c.unanswered}, nil
+}
+
+// TestFewerAtOnce works on fewer sessions at once after calls without an answer.
+func TestFewerAtOnce(t *testing.T) {
+	t.Parallel()
+	// A page has four records. With unanswered calls they are worked on by 4, by 4, by 2, 1 and 1, and one by one.
+	for unanswered, want := range []time.Duration{4 * time.Second, 9 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeTable(16)
+			for i := range f.records {
+				f.records[i].User = conversation.UserID(fmt.Sprint(i))
+			}
+			c := &crowd{fakeTable: f, running: map[conversation.UserID]int{}, unanswered: unanswered}
+			s := f.service()
+			s.Table = c
+			r := backfill(0, 1, "")
+			r.RateLimit = 0
+			began := time.Now()
+			if _, err := s.Run(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("with %d unanswered calls it took %v, want %v", unanswered, took, want)
+			}
+		})
+	}
 }
 
 // TestOneUserAtATime works on the sessions of several users. Those of one user follow each other.
