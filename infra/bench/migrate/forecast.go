@@ -9,28 +9,36 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/migration"
 )
 
 // What a forecast takes besides the measured units.
 const (
-	// callTime is how long a transaction of 99 records takes on AWS. It is an assumption, because it cannot be measured
-	// here: a transaction of 25 records is known to take 20 to 30 ms.
+	// callTime is how long a session's reads and one transaction take on AWS. It is an assumption, because it cannot be
+	// measured here: a transaction of 25 records is known to take 20 to 30 ms.
 	callTime = 100 * time.Millisecond
-	// tableUnits is how many write units a second DynamoDB grants an on-demand table without an increase ("Service,
-	// account, and table quotas").
+	// firstUnits is how many write units a second a run takes of a new on-demand table: half of 4,000 ("DynamoDB warm
+	// throughput"). They double in growth. tableUnits is how many DynamoDB grants such a table without an increase
+	// ("Service, account, and table quotas").
+	firstUnits = 2000
+	growth     = 30 * time.Minute
 	tableUnits = 40_000
 	// memoryGB is the memory of the migrate function.
 	memoryGB = 1
 	million  = 1e6
 )
 
-// unitCosts are what a migrated message takes.
+// unitCosts are the units that a migrated message takes, with its share of its session and of the scan.
 type unitCosts struct {
-	// Write and Read are the units for a message of a backfill, with its share of its session and of the scan. VerifyRead
-	// are the units of a verify.
-	Write      float64 `json:"write"`
-	Read       float64 `json:"read"`
+	Segments int     `json:"segments"`
+	Write    float64 `json:"write"`
+	Read     float64 `json:"read"`
+	// AgainWrite and AgainRead are those of a second backfill, VerifyRead those of a verify.
+	AgainWrite float64 `json:"againWrite"`
+	AgainRead  float64 `json:"againRead"`
 	VerifyRead float64 `json:"verifyRead"`
+	// BareWrite are the units of the same records in batches.
+	BareWrite float64 `json:"bareWrite"`
 	// Messages is the mean number of messages of a transaction.
 	Messages float64 `json:"messagesPerCall"`
 }
@@ -65,33 +73,45 @@ type forecast struct {
 	Messages float64       `json:"messages"`
 	Segments int           `json:"segments"`
 	Time     time.Duration `json:"time"`
-	// Units are the write units a second.
+	// Units are the write units a second that it comes to in the end, if it lasts that long.
 	Units float64 `json:"units"`
 	USD   float64 `json:"usd"`
 }
 
-// predict works out the backfill and the verify of a number of messages. Each segment writes one transaction after the
-// other, until the table grants no more.
+// predict works out the backfill and the verify of a number of messages. Each segment works on several sessions at once,
+// each with one transaction after the other, until the table takes no more.
 func (u unitCosts) predict(messages float64, segments int, p prices) forecast {
-	rate := math.Min(float64(segments)*u.Messages/callTime.Seconds(), tableUnits/u.Write)
-	seconds := messages / rate
+	rate := float64(segments) * migration.MaxWorkers * u.Messages / callTime.Seconds()
+	units := math.Min(rate*u.Write, tableUnits)
+	seconds := timeOf(messages*u.Write, units)
 	usd := messages * (u.Write*p["dynamodbWrite"] + (u.Read+u.VerifyRead)*p["dynamodbRead"]) / million
 	usd += seconds * float64(segments) * memoryGB * p["lambdaSecond"] / million
 	return forecast{
-		Messages: messages, Segments: segments, Time: time.Duration(seconds * float64(time.Second)),
-		Units: rate * u.Write, USD: usd,
+		Messages: messages, Segments: segments, Time: time.Duration(seconds * float64(time.Second)), Units: units, USD: usd,
 	}
+}
+
+// timeOf returns in how many seconds units are taken at a rate that grows from firstUnits to most.
+func timeOf(units, most float64) float64 {
+	if most <= firstUnits {
+		return units / most
+	}
+	each := growth.Seconds() / math.Ln2 // in which the rate grows by the factor e
+	if whileGrowing := each * (most - firstUnits); units > whileGrowing {
+		return each*math.Log(most/firstUnits) + (units-whileGrowing)/most
+	}
+	return each * math.Log(1+units/(each*firstUnits))
 }
 
 // The sizes of the forecast.
 var (
 	forecastMessages = []float64{1e6, 1e8, 1e9}
-	forecastSegments = []int{1, 8, 64, 256}
+	forecastSegments = []int{1, 2, 4, 8, 64}
 )
 
 // forecasts is the table of the forecast.
 func (u unitCosts) forecasts(p prices) *report.Table {
-	t := &report.Table{Header: []string{"messages", "segments", "time", "write units/s", "USD"}}
+	t := &report.Table{Header: []string{"messages", "segments", "time", "at most write units/s", "USD"}}
 	for _, messages := range forecastMessages {
 		for _, segments := range forecastSegments {
 			f := u.predict(messages, segments, p)

@@ -3,23 +3,35 @@ package main
 import (
 	"math"
 	"testing"
-	"time"
 )
 
 func TestPredict(t *testing.T) {
 	t.Parallel()
 	u := unitCosts{Write: 4, Read: 0.1, VerifyRead: 0.4, Messages: 50}
 	p := prices{"dynamodbWrite": 0.625, "dynamodbRead": 0.125, "lambdaSecond": 13}
-	one := u.predict(1e6, 1, p)
-	if one.Time != 2000*time.Second || one.Units != 2000 {
-		t.Errorf("a million messages in one segment: %v at %v units a second", one.Time, one.Units)
+	// One segment takes 8 × 50 / 0.1 s = 4,000 messages a second and 16,000 units, to which the table grows.
+	one := u.predict(1e9, 1, p)
+	grows := 1800 / math.Ln2 * math.Log(8)
+	whileGrowing := 1800 / math.Ln2 * 14_000
+	if want := grows + (4e9-whileGrowing)/16_000; one.Units != 16_000 || math.Abs(one.Time.Seconds()-want) > 1 {
+		t.Errorf("a billion messages in one segment: %v at %v units a second, want %v s", one.Time, one.Units, want)
 	}
-	if want := 4*0.625 + 0.5*0.125 + 2000*13/1e6; math.Abs(one.USD-want) > 1e-9 {
+	if want := 4e3*0.625 + 0.5e3*0.125 + one.Time.Seconds()*13/1e6; math.Abs(one.USD-want) > 1e-6 {
 		t.Errorf("it costs %v, want %v", one.USD, want)
 	}
 	// 256 segments could write more than the table grants.
-	if many := u.predict(1e6, 256, p); many.Units != tableUnits || many.Time != 100*time.Second {
-		t.Errorf("in 256 segments: %v at %v units a second", many.Time, many.Units)
+	if many := u.predict(1e9, 256, p); many.Units != tableUnits {
+		t.Errorf("in 256 segments: %v units a second", many.Units)
+	}
+	// What ends while the rate grows takes 2,000 units a second at first.
+	if got, want := timeOf(2000, 40_000), 1.0; math.Abs(got-want) > 0.01 {
+		t.Errorf("2,000 units take %v s", got)
+	}
+	if got, want := timeOf(2000*1800/math.Ln2, 40_000), 1800.0; math.Abs(got-want) > 0.01 {
+		t.Errorf("the rate doubles in %v s, want %v", got, want)
+	}
+	if got := timeOf(2000, 500); got != 4 {
+		t.Errorf("2,000 units at 500 a second take %v s", got)
 	}
 	prices, err := readPrices("../../../docs")
 	if err != nil {

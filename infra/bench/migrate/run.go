@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -55,45 +56,89 @@ func newTables(endpoint string, app legacy.Table) tables {
 	})}
 }
 
-// measureSpeed measures one number of segments.
-func (r *result) measureSpeed(ctx context.Context, endpoint string, app legacy.Table, segments int) error {
-	b, name := newTables(endpoint, app), fmt.Sprintf("migrated-%d", segments)
+// gate lets one write at a time through to an engine. DynamoDB Local has one lock, and writes that wait for it for 5
+// seconds fail.
+type gate struct {
+	engine http.Handler
+	mu     sync.Mutex
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); strings.Contains(operation, "Write") {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+	}
+	g.engine.ServeHTTP(w, r)
+}
+
+// gated serves an engine behind a gate.
+func gated(endpoint string) (*httptest.Server, error) {
+	engine, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return httptest.NewServer(&gate{engine: httputil.NewSingleHostReverseProxy(engine)}), nil
+}
+
+// migrated is a table of the app in the stage dual, with its migrate function.
+func (b tables) migrated(ctx context.Context, endpoint, name string) (f migrateFunction, err error) {
 	if err := b.fill(ctx, name); err != nil {
-		return err
+		return f, err
 	}
-	f, err := newFunction(ctx, endpoint, name)
+	if f, err = newFunction(ctx, endpoint, name); err != nil {
+		return f, err
+	}
+	_, err = f.call(ctx, step{"action": "advance", "to": "dual"})
+	return f, err
+}
+
+// measureSpeed measures one number of segments: the same transactions before and after a backfill, because the machine
+// may have other work, and batches.
+func (r *result) measureSpeed(ctx context.Context, b tables, segments int) error {
+	name := fmt.Sprintf("migrated-%d", segments)
+	f, err := b.migrated(ctx, b.endpoint, name)
 	if err != nil {
 		return err
 	}
-	if err := f.begin(ctx); err != nil {
+	// A dry run waits too until every instance knows the stage.
+	if _, err := f.call(ctx, step{"action": "backfill", "dryRun": true}); err != nil {
 		return err
 	}
-	first, err := f.backfill(ctx, segments)
+	if r.moved == nil {
+		if _, err := f.backfill(ctx, 1, 0); err != nil {
+			return err
+		}
+		if r.moved, r.Messages, r.Bytes, err = b.moved(ctx, name); err != nil {
+			return err
+		}
+		return b.drop(ctx, name)
+	}
+	before, err := b.bare(ctx, segments, r.moved, inTransactions)
 	if err != nil {
 		return err
 	}
-	again, err := f.backfill(ctx, segments)
+	first, err := f.backfill(ctx, segments, 0)
 	if err != nil {
 		return err
 	}
-	records, n, bytes, err := b.moved(ctx, name)
+	again, err := f.backfill(ctx, segments, 0)
 	if err != nil {
 		return err
 	}
-	bare := fmt.Sprintf("bare-%d", segments)
-	if err := b.fill(ctx, bare); err != nil {
-		return err
-	}
-	took, err := b.bare(ctx, bare, segments, records, inBatches)
+	after, err := b.bare(ctx, segments, r.moved, inTransactions)
 	if err != nil {
 		return err
 	}
-	r.Messages, r.Bytes = n, float64(bytes)/float64(n)
+	batches, err := b.bare(ctx, segments, r.moved, inBatches)
+	if err != nil {
+		return err
+	}
+	n := float64(r.Messages)
 	r.Rows = append(r.Rows, row{
-		Segments: segments, Migrated: float64(n) / first.Seconds(), Bare: float64(n) / took.Seconds(),
-		Again: again.Seconds() / first.Seconds(),
+		Segments: segments, Migrated: n / first.Seconds(), Transactions: 2 * n / (before + after).Seconds(),
+		Batches: n / batches.Seconds(), Again: again.Seconds() / first.Seconds(),
 	})
-	return b.drop(ctx, name, bare)
+	return b.drop(ctx, name)
 }
 
 func (b tables) drop(ctx context.Context, names ...string) error {
@@ -106,8 +151,10 @@ func (b tables) drop(ctx context.Context, names ...string) error {
 }
 
 // moved returns what a backfill has written: the records of each session's messages, and last the session's own.
-func (b tables) moved(ctx context.Context, name string) (of map[string][]capacity.Item, n, bytes int, err error) {
+func (b tables) moved(ctx context.Context, name string,
+) (of map[string][]capacity.Item, n int, mean float64, err error) {
 	of = map[string][]capacity.Item{}
+	bytes := 0
 	var sessions []capacity.Item
 	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: &name})
 	for pages.HasMorePages() {
@@ -128,7 +175,7 @@ func (b tables) moved(ctx context.Context, name string) (of map[string][]capacit
 	for _, it := range sessions {
 		of[source(it)] = append(of[source(it)], it)
 	}
-	return of, n, bytes, nil
+	return of, n, float64(bytes) / float64(n), nil
 }
 
 // source returns the source id of a session's messages.
@@ -143,11 +190,15 @@ func text(it capacity.Item, name string) string {
 	return ""
 }
 
-// bare scans a table in segments and writes the records of each session that it meets, of as many sessions at once as a
-// backfill does.
-func (b tables) bare(
-	ctx context.Context, name string, segments int, records map[string][]capacity.Item, write writer,
-) (time.Duration, error) {
+// bare scans a table of the app in segments and writes the records of each session that it meets, of as many sessions at
+// once as a backfill does.
+func (b tables) bare(ctx context.Context, segments int, records map[string][]capacity.Item, write writer,
+) (took time.Duration, err error) {
+	name := "bare"
+	if err := b.fill(ctx, name); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), name)) }()
 	start := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range segments {
@@ -169,7 +220,7 @@ func (b tables) bare(
 			return workers.Wait()
 		})
 	}
-	err := group.Wait()
+	err = group.Wait()
 	return time.Since(start), err
 }
 
@@ -211,14 +262,10 @@ func inTransactions(ctx context.Context, client *dynamodb.Client, name string, r
 	return nil
 }
 
-// measureUnits counts the units of a backfill, of a second one, of a verify and of the bare writes.
-func (r *result) measureUnits(ctx context.Context, endpoint string, app legacy.Table) error {
-	const name = "units"
-	b := newTables(endpoint, app)
-	if err := b.fill(ctx, name); err != nil {
-		return err
-	}
-	engine, err := url.Parse(endpoint)
+// measureUnits counts the units of a dry run, a backfill at a rate, a second one and a verify.
+func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate float64) error {
+	name := fmt.Sprintf("units-%d", segments)
+	engine, err := url.Parse(b.endpoint)
 	if err != nil {
 		return err
 	}
@@ -228,39 +275,60 @@ func (r *result) measureUnits(ctx context.Context, endpoint string, app legacy.T
 		Engine: httputil.NewSingleHostReverseProxy(engine), Add: counted.add,
 	})
 	defer proxy.Close()
-	f, err := newFunction(ctx, proxy.URL, name)
+	f, err := b.migrated(ctx, proxy.URL, name)
 	if err != nil {
 		return err
 	}
-	if err := f.begin(ctx); err != nil {
+	plan, err := f.call(ctx, step{"action": "backfill", "dryRun": true, "rateLimit": rate})
+	if err != nil {
 		return err
 	}
-	var units [3]capacity.Units
-	for i, action := range []string{"backfill", "backfill", "verify"} {
-		counted.take()
-		if err := f.call(ctx, step{"action": action, "segment": 0, "totalSegments": 1}); err != nil {
-			return err
-		}
-		units[i] = counted.take()
+	counted.take()
+	took, err := f.backfill(ctx, segments, rate)
+	if err != nil {
+		return err
 	}
+	first := counted.take()
+	status, err := f.call(ctx, step{"action": "status"})
+	if err != nil {
+		return err
+	}
+	counted.take()
+	if _, err := f.backfill(ctx, segments, 0); err != nil {
+		return err
+	}
+	again := counted.take()
+	if _, err := f.call(ctx, step{"action": "verify"}); err != nil {
+		return err
+	}
+	verify := counted.take()
 	records, n, _, err := b.moved(ctx, name)
 	if err != nil {
 		return err
 	}
 	bare, transactions := bareCosts(capacity.TableOf(dynamo.CreateTableInput(name)), records)
 	total := float64(n)
-	r.BareWrite, r.AgainWrite = bare/total, units[1].Write/total
-	r.Units = unitCosts{
-		Write: units[0].Write / total, Read: units[0].Read / total, VerifyRead: units[2].Read / total,
-		Messages: total / float64(transactions+app.Sessions), // the switch of each session is one more
+	r.Units = append(r.Units, unitCosts{
+		Segments: segments, Write: first.Write / total, Read: first.Read / total, VerifyRead: verify.Read / total,
+		BareWrite: bare / total, AgainWrite: again.Write / total, AgainRead: again.Read / total,
+		Messages: total / float64(transactions),
+	})
+	if p := plan.Forecast; segments == 1 && p != nil {
+		r.Predicted = prediction{
+			Records: float64(p.Items) / float64(status.Progress.Writes), Write: p.WriteUnits / first.Write,
+			Read: p.ReadUnits / first.Read, Time: p.Seconds / took.Seconds(), Rate: rate,
+		}
 	}
 	return b.drop(ctx, name)
 }
 
-// bareCosts returns the write units of the records alone, and in how many transactions they are copied.
+// bareCosts returns the write units of the records alone, and in how many transactions sessions with messages move.
 func bareCosts(t capacity.Table, records map[string][]capacity.Item) (units float64, transactions int) {
 	for _, of := range records {
-		transactions += (len(of) + perTransaction - 1) / perTransaction
+		transactions += len(of) / (perTransaction + 1)
+		if len(of)%(perTransaction+1) > 0 {
+			transactions++
+		}
 		for _, it := range of {
 			units += t.Write(nil, it).Alone().Write
 		}
@@ -314,46 +382,38 @@ func newFunction(ctx context.Context, endpoint, table string) (migrateFunction, 
 	return migrateFunction{lambda.NewHandler(handle)}, nil
 }
 
-// begin advances to dual and waits until every instance would know it, as a dry run does too.
-func (f migrateFunction) begin(ctx context.Context) error {
-	if err := f.call(ctx, step{"action": "advance", "to": "dual"}); err != nil {
-		return err
-	}
-	return f.call(ctx, step{"action": "backfill", "dryRun": true})
-}
-
 // call calls the function until the action is done.
-func (f migrateFunction) call(ctx context.Context, in step) error {
+func (f migrateFunction) call(ctx context.Context, in step) (out migration.Answer, err error) {
 	for {
 		event, err := json.Marshal(in)
 		if err != nil {
-			return err
+			return out, err
 		}
 		response, err := f.Invoke(ctx, event)
 		if failed, ok := errors.AsType[messages.InvokeResponse_Error](err); ok && failed.Type == string(fault.Unavailable) {
 			continue // as the state machine does
 		}
 		if err != nil {
-			return fmt.Errorf("%v: %w", in["action"], err)
+			return out, fmt.Errorf("%v: %w", in["action"], err)
 		}
-		var out struct {
-			Done       bool
-			Checkpoint any
-		}
+		out = migration.Answer{}
 		if err := json.Unmarshal(response, &out); err != nil || out.Done {
-			return err
+			return out, err
 		}
 		in["checkpoint"] = out.Checkpoint
 	}
 }
 
-// backfill copies all segments at once and returns how long that took.
-func (f migrateFunction) backfill(ctx context.Context, segments int) (time.Duration, error) {
+// backfill copies all segments at once, at a rate in all together, and returns how long that took.
+func (f migrateFunction) backfill(ctx context.Context, segments int, rate float64) (time.Duration, error) {
 	start := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range segments {
 		group.Go(func() error {
-			return f.call(ctx, step{"action": "backfill", "segment": n, "totalSegments": segments})
+			_, err := f.call(ctx, step{
+				"action": "backfill", "segment": n, "totalSegments": segments, "rateLimit": rate / float64(segments),
+			})
+			return err
 		})
 	}
 	err := group.Wait()
