@@ -78,8 +78,8 @@ type forecast struct {
 	USD   float64 `json:"usd"`
 }
 
-// predict works out the backfill and the verify of a number of messages. Each segment works on several sessions at once,
-// each with one transaction after the other, until the table takes no more.
+// predict works out the backfill and the verify of a number of messages. Each segment works on several sessions at
+// once, each with one transaction after the other, until the table takes no more.
 func (u unitCosts) predict(messages float64, segments int, p prices) forecast {
 	rate := float64(segments) * migration.MaxWorkers * u.Messages / callTime.Seconds()
 	units := math.Min(rate*u.Write, tableUnits)
@@ -87,7 +87,8 @@ func (u unitCosts) predict(messages float64, segments int, p prices) forecast {
 	usd := messages * (u.Write*p["dynamodbWrite"] + (u.Read+u.VerifyRead)*p["dynamodbRead"]) / million
 	usd += seconds * float64(segments) * memoryGB * p["lambdaSecond"] / million
 	return forecast{
-		Messages: messages, Segments: segments, Time: time.Duration(seconds * float64(time.Second)), Units: units, USD: usd,
+		Messages: messages, Segments: segments, Time: time.Duration(seconds * float64(time.Second)),
+		Units: units, USD: usd,
 	}
 }
 

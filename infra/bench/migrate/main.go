@@ -199,25 +199,25 @@ Local, beside bare parallel scans that write the same records: in the same trans
 backfill, and in batches, which have no conditions and may be carried out in part. Measured on %s.
 
 DynamoDB Local has one lock: it carries out one write after the other, and writes that wait too long for the lock fail.
-So it is handed one write at a time, of the backfill and of the bare writes alike. More segments are therefore not faster
-here; the ratios count. "Second time" is a backfill that finds everything done, over the first.
+So it is handed one write at a time, of the backfill and of the bare writes alike. More segments are therefore not
+faster here; the ratios count. "Second time" is a backfill that finds everything done, over the first.
 
 `, r.Messages, r.Bytes, report.ThisMachine()) + speed.Markdown() + `
 Units for a message, by AWS's documented rules, because the engine reports wrong ones for transactions. A message is
 written in a transaction, which takes the table's part twice and the index's once.
 
 ` + units.Markdown() + `
-What a dry run of a third of the table predicts, over what the backfill then took. The prediction of read units has those
-that AWS charges for records which are not there; the engine does not report them.
+What a dry run of a third of the table predicts, over what the backfill then took. The prediction of read units has
+those that AWS charges for records which are not there; the engine does not report them.
 
 ` + predicted.Markdown() + `
 ` + fmt.Sprintf(`What a table takes: n messages in s segments write at most min(s × %d × %.0f / %.1f s, %d / %.2f)
 messages a second. The first term is %d sessions at once in each segment, %.0f messages to a transaction, at an assumed
-%.1f s for each with its reads; the second is what DynamoDB grants a table without an increase. A run begins with half of
-what the table takes at once, which for a new on-demand table is %d write units a second, and doubles that in %d minutes.
-The cost is n × (%.2f × write price + %.2f × read price) for backfill and verify, and the seconds of a function of %d GB
-for each segment, at the prices of [docs/scale](scale/prices.json). The action index comes on top: it costs what summaries
-and indexing of live sessions cost.
+%.1f s for each with its reads; the second is what DynamoDB grants a table without an increase. A run begins with half
+of what the table takes at once, which for a new on-demand table is %d write units a second, and doubles that in %d
+minutes. The cost is n × (%.2f × write price + %.2f × read price) for backfill and verify, and the seconds of a
+function of %d GB for each segment, at the prices of [docs/scale](scale/prices.json). The action index comes on top: it
+costs what summaries and indexing of live sessions cost.
 
 `, migration.MaxWorkers, u.Messages, callTime.Seconds(), tableUnits, u.Write, migration.MaxWorkers, u.Messages,
 		callTime.Seconds(), firstUnits, int(growth.Minutes()), u.Write, u.Read+u.VerifyRead, memoryGB) +

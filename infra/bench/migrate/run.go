@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -27,11 +22,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -190,8 +181,8 @@ func text(it capacity.Item, name string) string {
 	return ""
 }
 
-// bare scans a table of the app in segments and writes the records of each session that it meets, of as many sessions at
-// once as a backfill does.
+// bare scans a table of the app in segments and writes the records of each session that it meets, of as many sessions
+// at once as a backfill does.
 func (b tables) bare(ctx context.Context, segments int, records map[string][]capacity.Item, write writer,
 ) (took time.Duration, err error) {
 	name := "bare"
@@ -262,18 +253,26 @@ func inTransactions(ctx context.Context, client *dynamodb.Client, name string, r
 	return nil
 }
 
+// metered serves the engine and counts the units of a table.
+func (b tables) metered(name string, counted *counter) (*httptest.Server, error) {
+	engine, err := url.Parse(b.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return httptest.NewServer(&meter.Proxy{
+		Table: capacity.TableOf(dynamo.CreateTableInput(name)), Client: b.client,
+		Engine: httputil.NewSingleHostReverseProxy(engine), Add: counted.add,
+	}), nil
+}
+
 // measureUnits counts the units of a dry run, a backfill at a rate, a second one and a verify.
 func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate float64) error {
 	name := fmt.Sprintf("units-%d", segments)
-	engine, err := url.Parse(b.endpoint)
+	counted := &counter{}
+	proxy, err := b.metered(name, counted)
 	if err != nil {
 		return err
 	}
-	counted := &counter{}
-	proxy := httptest.NewServer(&meter.Proxy{
-		Table: capacity.TableOf(dynamo.CreateTableInput(name)), Client: b.client,
-		Engine: httputil.NewSingleHostReverseProxy(engine), Add: counted.add,
-	})
 	defer proxy.Close()
 	f, err := b.migrated(ctx, proxy.URL, name)
 	if err != nil {
@@ -294,32 +293,35 @@ func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate 
 		return err
 	}
 	counted.take()
-	if _, err := f.backfill(ctx, segments, 0); err != nil {
+	if _, err = f.backfill(ctx, segments, 0); err != nil {
 		return err
 	}
 	again := counted.take()
-	if _, err := f.call(ctx, step{"action": "verify"}); err != nil {
-		return err
-	}
+	_, err = f.call(ctx, step{"action": "verify"})
 	verify := counted.take()
-	records, n, _, err := b.moved(ctx, name)
-	if err != nil {
+	records, n, _, scanErr := b.moved(ctx, name)
+	if err := errors.Join(err, scanErr); err != nil {
 		return err
 	}
-	bare, transactions := bareCosts(capacity.TableOf(dynamo.CreateTableInput(name)), records)
+	bare, calls := bareCosts(capacity.TableOf(dynamo.CreateTableInput(name)), records)
 	total := float64(n)
 	r.Units = append(r.Units, unitCosts{
 		Segments: segments, Write: first.Write / total, Read: first.Read / total, VerifyRead: verify.Read / total,
 		BareWrite: bare / total, AgainWrite: again.Write / total, AgainRead: again.Read / total,
-		Messages: total / float64(transactions),
+		Messages: total / float64(calls),
 	})
-	if p := plan.Forecast; segments == 1 && p != nil {
-		r.Predicted = prediction{
-			Records: float64(p.Items) / float64(status.Progress.Writes), Write: p.WriteUnits / first.Write,
-			Read: p.ReadUnits / first.Read, Time: p.Seconds / took.Seconds(), Rate: rate,
-		}
+	if segments == 1 {
+		r.Predicted = predictionOf(*plan.Forecast, first, status.Progress.Writes, took, rate)
 	}
 	return b.drop(ctx, name)
+}
+
+// predictionOf compares a forecast with what the backfill took.
+func predictionOf(f migration.Forecast, used capacity.Units, writes int, took time.Duration, rate float64) prediction {
+	return prediction{
+		Records: float64(f.Items) / float64(writes), Write: f.WriteUnits / used.Write, Read: f.ReadUnits / used.Read,
+		Time: f.Seconds / took.Seconds(), Rate: rate,
+	}
 }
 
 // bareCosts returns the write units of the records alone, and in how many transactions sessions with messages move.
@@ -338,84 +340,3 @@ func bareCosts(t capacity.Table, records map[string][]capacity.Item) (units floa
 
 // perTransaction is how many messages are copied in a transaction (docs/adr/0023).
 const perTransaction = 97
-
-// counter adds up units.
-type counter struct {
-	mu    sync.Mutex
-	units capacity.Units
-}
-
-func (c *counter) add(u capacity.Units) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.units = c.units.Add(u)
-}
-
-// take returns the units since the last call.
-func (c *counter) take() capacity.Units {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	units := c.units
-	c.units = capacity.Units{}
-	return units
-}
-
-// migrateFunction is the function migrate in this process.
-type migrateFunction struct{ lambda.Handler }
-
-// step is the request of an action.
-type step = map[string]any
-
-func newFunction(ctx context.Context, endpoint, table string) (migrateFunction, error) {
-	cfg, err := config.Parse(map[string]string{
-		"TABLE_NAME": table, "AWS_ENDPOINT_URL_DYNAMODB": endpoint, "AWS_ACCESS_KEY_ID": "local",
-		"AWS_SECRET_ACCESS_KEY": "local", "INITIAL_STAGE": "embedded", "PINECONE_INDEX_HOST": "unused",
-	})
-	if err != nil {
-		return migrateFunction{}, err
-	}
-	rt := function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard}
-	handle, err := migratefn.New(ctx, cfg, rt)
-	if err != nil {
-		return migrateFunction{}, err
-	}
-	return migrateFunction{lambda.NewHandler(handle)}, nil
-}
-
-// call calls the function until the action is done.
-func (f migrateFunction) call(ctx context.Context, in step) (out migration.Answer, err error) {
-	for {
-		event, err := json.Marshal(in)
-		if err != nil {
-			return out, err
-		}
-		response, err := f.Invoke(ctx, event)
-		if failed, ok := errors.AsType[messages.InvokeResponse_Error](err); ok && failed.Type == string(fault.Unavailable) {
-			continue // as the state machine does
-		}
-		if err != nil {
-			return out, fmt.Errorf("%v: %w", in["action"], err)
-		}
-		out = migration.Answer{}
-		if err := json.Unmarshal(response, &out); err != nil || out.Done {
-			return out, err
-		}
-		in["checkpoint"] = out.Checkpoint
-	}
-}
-
-// backfill copies all segments at once, at a rate in all together, and returns how long that took.
-func (f migrateFunction) backfill(ctx context.Context, segments int, rate float64) (time.Duration, error) {
-	start := time.Now()
-	group, ctx := errgroup.WithContext(ctx)
-	for n := range segments {
-		group.Go(func() error {
-			_, err := f.call(ctx, step{
-				"action": "backfill", "segment": n, "totalSegments": segments, "rateLimit": rate / float64(segments),
-			})
-			return err
-		})
-	}
-	err := group.Wait()
-	return time.Since(start), err
-}
