@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"errors"
+	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -11,16 +12,20 @@ import (
 
 // newChatCompletion is a request of the Chat Completions API.
 func newChatCompletion(p plan, r llm.Request) openai.ChatCompletionRequest {
+	messages := r.Messages
+	if p.oneSystem {
+		messages = withOneSystem(messages)
+	}
 	out := openai.ChatCompletionRequest{
 		Model: p.model, User: r.User, ReasoningEffort: p.effort,
-		Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
+		Messages: make([]openai.ChatCompletionMessage, len(messages)),
 	}
 	if p.limit == maxCompletionTokens {
 		out.MaxCompletionTokens = p.tokens
 	} else {
 		out.MaxTokens = p.tokens //nolint:staticcheck // the only name that services other than OpenAI's know
 	}
-	for i, m := range r.Messages {
+	for i, m := range messages {
 		out.Messages[i] = message(m)
 	}
 	for _, t := range r.Tools {
@@ -38,6 +43,27 @@ func newChatCompletion(p plan, r llm.Request) openai.ChatCompletionRequest {
 		}
 	}
 	return out
+}
+
+// systemRole is the role of what the app and not the user says.
+const systemRole = "system"
+
+// withOneSystem joins all system messages to one, which is the first message.
+func withOneSystem(messages []llm.Message) []llm.Message {
+	var system []string
+	var others []llm.Message
+	for _, m := range messages {
+		if m.Role == systemRole {
+			system = append(system, m.Content)
+		} else {
+			others = append(others, m)
+		}
+	}
+	if len(system) == 0 {
+		return messages
+	}
+	first := llm.Message{Role: systemRole, Content: strings.Join(system, "\n\n")}
+	return append([]llm.Message{first}, others...)
 }
 
 func message(m llm.Message) openai.ChatCompletionMessage {

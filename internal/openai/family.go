@@ -45,6 +45,8 @@ type family struct {
 	// breakpoints is true for models whose prompts are cached only as far as the breakpoints in a request. Earlier ones
 	// refuse breakpoints, and reuse any beginning of a prompt ("Prompt caching", summary of model differences).
 	breakpoints bool
+	// oneSystem is true for models whose chat templates may refuse a system message behind another message.
+	oneSystem bool
 	// anyEffort is true for models that are not known. They get the configured effort unchanged, and none by default.
 	anyEffort bool
 }
@@ -130,6 +132,7 @@ var families = []family{
 	{
 		name: "gpt-oss", models: regexp.MustCompile(`^gpt-oss`),
 		elsewhere: chatCompletions, limit: maxTokens, reasons: true, efforts: []string{"low", "medium", "high"},
+		oneSystem: true,
 	},
 }
 
@@ -139,7 +142,7 @@ var families = []family{
 var (
 	unknown    = family{name: "OpenAI's other models", elsewhere: responses, reasons: true, anyEffort: true}
 	compatible = family{
-		name: "OpenAI-compatible services", elsewhere: chatCompletions, limit: maxTokens, anyEffort: true,
+		name: "OpenAI-compatible services", elsewhere: chatCompletions, limit: maxTokens, oneSystem: true, anyEffort: true,
 	}
 )
 
@@ -206,8 +209,8 @@ type plan struct {
 	// tokens limits the answer with its reasoning. 0 sets no limit.
 	tokens int
 	room   int
-	// breakpoints says that the request marks what may be cached.
-	breakpoints bool
+	// breakpoints says that the request marks what may be cached, oneSystem that it has one system message, the first.
+	breakpoints, oneSystem bool
 }
 
 func (c *Client) plan(r llm.Request) plan {
@@ -215,6 +218,7 @@ func (c *Client) plan(r llm.Request) plan {
 	f := familyOf(model, c.own)
 	p := plan{
 		api: f.elsewhere, limit: f.limit, model: model, effort: f.effort(c.effort), breakpoints: f.breakpoints,
+		oneSystem: f.oneSystem,
 	}
 	if c.own {
 		p.api = responses

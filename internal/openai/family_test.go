@@ -194,3 +194,35 @@ func TestTheConfiguredModelGoesThroughTheTable(t *testing.T) {
 		t.Errorf("background model %q with effort %q", without.ChatModel, without.ChatEffort)
 	}
 }
+
+// TestOneSystemMessage sends a system message in front of the last one. The templates of many open models refuse it
+// there, so other services get it in the first message. OpenAI's own gets it where it is.
+func TestOneSystemMessage(t *testing.T) {
+	t.Parallel()
+	messages := []llm.Message{
+		{Role: "system", Content: "be short"},
+		{Role: "user", Content: "hello"},
+		{Role: "assistant", Content: "hi"},
+		{Role: "system", Content: "it is noon"},
+		{Role: "user", Content: "what now?"},
+	}
+	apart := []string{"system: be short", "user: hello", "assistant: hi", "system: it is noon", "user: what now?"}
+	joined := []string{"system: be short\n\nit is noon", "user: hello", "assistant: hi", "user: what now?"}
+	for _, tt := range []struct {
+		model string
+		want  []string
+	}{{"qwen3", joined}, {"openai/gpt-oss-20b", joined}, {"gpt-4o-mini", apart}} {
+		client, sent := recorded(t, config.OpenAI{BaseURL: otherService, ChatModel: tt.model})
+		if _, err := client.Complete(t.Context(), llm.Request{Messages: messages}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range sent.body["messages"].([]any) {
+			m := m.(map[string]any)
+			got = append(got, m["role"].(string)+": "+m["content"].(string))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.model, diff)
+		}
+	}
+}
