@@ -222,8 +222,13 @@ func TestNoAgeInFront(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p, r := chat(w, 10)
-	summarize(p.converse("early", "coach_conversation", "c", now.Add(-2*time.Hour), says(0, "Early.")), "An early talk.")
+	lines, took := numbered(40, strings.Repeat("early words ", 50)) // too many to be told whole
+	early := p.converse("early", "coach_conversation", "c", now.Add(-2*time.Hour-took), lines...)
+	summarize(early, "An early talk.")
 	got := build(t, w.service(now), "u", r)
+	if !strings.Contains(frontOf(got), "[Coach - today, 16:29]: An early talk.") {
+		t.Errorf("the summary of today does not stand in front with its time:\n%s", frontOf(got))
+	}
 	if found := minutes.FindString(frontOf(got)); found != "" {
 		t.Errorf("%q stands in front:\n%s", found, frontOf(got))
 	}
@@ -257,6 +262,49 @@ func TestLateBlocksHaveAShare(t *testing.T) {
 		}
 		if share := front / 4; (late <= share) == tt.whole {
 			t.Errorf("%s: %d tokens are late, %d stand in front", name, late, front)
+		}
+	}
+}
+
+// A full budget does not shuffle what stands in front: neither another open loop, which stands late, nor another
+// exchange in the window changes it, unless that takes the next twelfth of the budget.
+func TestFullBudgetKeepsTheFront(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*person){
+		"a loop": func(p *person) {
+			p.snapshot.Todos = append(p.snapshot.Todos, longterm.Todo{
+				ID: "t2", CoachID: "c", Content: "Call the gym about the rack", Status: longterm.Pending, CreatedAt: now,
+			})
+		},
+		"an exchange": func(p *person) {
+			grow(p, now)
+			m := &p.messages[len(p.messages)-1]
+			m.Content = "Three sets of eight, with two minutes of rest between them, and a walk home afterwards."
+			m.Tokens = tokens.Count(m.Content)
+		},
+	} {
+		const draws = 40
+		same := 0
+		for i := range draws {
+			w := newFixture()
+			p, r := chat(w, 10)
+			p.sessions = slices.DeleteFunc(p.sessions, func(s conversation.Session) bool { return strings.HasPrefix(s.ID, "old") })
+			for n := range 120 {
+				at := now.Add(-26*time.Hour - time.Duration(n)*time.Hour)
+				summarize(p.converse(fmt.Sprint("short", n), "coach_conversation", "c", at, says(0, "Hello.")), "They spoke.")
+			}
+			r.Budget = &prompt.Budget{Tokens: 2600 + 17*i}
+			before := build(t, w.service(now), "u", r)
+			if b := blockOf(t, before, "session_summaries"); included(b) > 118 || included(b) == 0 {
+				t.Fatalf("%d of %d summaries are told in %d tokens", included(b), len(b.Items), r.Budget.Tokens)
+			}
+			change(p)
+			if strings.HasPrefix(frontOf(build(t, w.service(now.Add(2*minute)), "u", r)), frontOf(before)) {
+				same++
+			}
+		}
+		if same < draws*3/4 {
+			t.Errorf("%s: %d of %d prompts begin as the one before", name, same, draws)
 		}
 	}
 }
