@@ -61,6 +61,31 @@ func TestEachKindOfModelSearches(t *testing.T) {
 	}
 }
 
+// TestTurnsReuseThePromptOfTheTurnBefore has a coach whose persona is long enough for the provider's cache. From the
+// third turn on, most of a prompt comes from it: the first has no earlier messages, and the second writes what the
+// third reuses.
+func TestTurnsReuseThePromptOfTheTurnBefore(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	persona := "You are Mia, a coach.\n" + strings.Repeat("Keep each answer short, and ask one question at most. ", 150)
+	do(t, api, http.MethodPut, "/v1/coaches/coach", map[string]any{"name": "Mia", "persona": persona}, nil)
+	open(t, api, "coach_conversation", "s")
+	for turn, message := range []string{"Hello.", "My knee is fine.", "I slept well.", "I have an hour."} {
+		got := talk(t, api, "s", message)
+		if share := float64(got.Usage.CachedTokens) / float64(got.Usage.PromptTokens); turn >= 2 && share < 0.6 {
+			t.Errorf("turn %d: %d of %d tokens were cached", turn+1, got.Usage.CachedTokens, got.Usage.PromptTokens)
+		}
+		if turn == 0 && got.Usage.CachedTokens != 0 {
+			t.Errorf("the first turn had %d tokens cached", got.Usage.CachedTokens)
+		}
+		stored := messages(t, api, "s")
+		kept, _ := stored[len(stored)-1].Metadata["usage"].(map[string]any)
+		if kept["cachedTokens"] != float64(got.Usage.CachedTokens) {
+			t.Errorf("the stored answer has the usage %v, done had %+v", kept, got.Usage)
+		}
+	}
+}
+
 func TestRepeatedRequestReplaysTheAnswer(t *testing.T) {
 	t.Parallel()
 	api := newUser(t)

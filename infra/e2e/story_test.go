@@ -31,12 +31,17 @@ type answer struct {
 	Tokens                                           int
 	Last                                             string
 	Problem                                          string
+	Usage                                            usage
 }
+
+// usage is what an answer took, as the model's provider counts it.
+type usage struct{ PromptTokens, CachedTokens int }
 
 func (a *answer) read(e client.Event) error {
 	a.Last = e.Name
 	var data struct {
 		PromptID, UserMessageID, MessageID, FinishReason, Text string
+		Usage                                                  usage
 	}
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return err
@@ -48,7 +53,7 @@ func (a *answer) read(e client.Event) error {
 		a.Tokens++
 		a.Text += data.Text
 	case "done":
-		a.MessageID, a.FinishReason = data.MessageID, data.FinishReason
+		a.MessageID, a.FinishReason, a.Usage = data.MessageID, data.FinishReason, data.Usage
 	case "error":
 		a.Problem = string(e.Data)
 	}
