@@ -288,7 +288,9 @@ func TestFullBudgetKeepsTheFront(t *testing.T) {
 		for i := range draws {
 			w := newFixture()
 			p, r := chat(w, 10)
-			p.sessions = slices.DeleteFunc(p.sessions, func(s conversation.Session) bool { return strings.HasPrefix(s.ID, "old") })
+			p.sessions = slices.DeleteFunc(p.sessions, func(s conversation.Session) bool {
+				return strings.HasPrefix(s.ID, "old")
+			})
 			for n := range 120 {
 				at := now.Add(-26*time.Hour - time.Duration(n)*time.Hour)
 				summarize(p.converse(fmt.Sprint("short", n), "coach_conversation", "c", at, says(0, "Hello.")), "They spoke.")
