@@ -86,9 +86,9 @@ func summaryOf(s conversation.Session, covered int) summary.Summary {
 	}
 }
 
-// TestMain checks properties 10 times where the command line does not say how often: each has many remote calls.
+// TestMain checks properties 6 times where the command line does not say how often: each has many remote calls.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "10"); err != nil {
+	if err := flag.Set("rapid.checks", "6"); err != nil {
 		panic(err)
 	}
 	dynamodbtest.Main(m) // which reads the command line

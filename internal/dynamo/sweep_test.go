@@ -249,7 +249,7 @@ func TestSweepsThatDie(t *testing.T) {
 	}
 	random := mathrand.New(mathrand.NewPCG(7, 7))
 	s.clock.advance(16 * time.Minute)
-	for range 8 {
+	for range 5 {
 		s.round(random, completed)
 		s.clock.advance(20 * time.Minute)
 	}

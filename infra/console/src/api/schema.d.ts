@@ -280,7 +280,7 @@ export interface paths {
         put?: never;
         /**
          * Build a prompt
-         * @description Scoping says which of the session's messages are told. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why.
+         * @description Scoping says which of the session's messages are told. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message. In unified a system message with what changes each turn stands in front of it once the session has messages; what stands before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why.
          */
         post: operations["buildPrompt"];
         delete?: never;
@@ -1114,6 +1114,7 @@ export interface components {
             tools: components["schemas"]["LlmTool"][];
         };
         PromptBlock: {
+            cacheable: boolean;
             cap: string;
             /** Format: int64 */
             chars: number;
