@@ -222,7 +222,8 @@ func (a *appTable) contentsOf(t *testing.T) map[string]appRecord {
 	return all
 }
 
-// TestBackfillTwice runs each backfill twice. The second one changes nothing and reads no more than the first.
+// TestBackfillTwice runs each backfill twice. The second one changes nothing. It reads no more than the first, apart
+// from the attributes that the first gave to the sessions' records.
 func TestBackfillTwice(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t)
@@ -242,7 +243,7 @@ func TestBackfillTwice(t *testing.T) {
 		before := a.contentsOf(t)
 		out := run(t, service, migration.Backfill)
 		reads, writes, transactions := m.take()
-		if transactions > 0 || writes > 3 || reads > firstReads+1 || out.Progress.Changed > 0 {
+		if transactions > 0 || writes > 3 || reads > 1.02*firstReads || out.Progress.Changed > 0 {
 			t.Errorf("the second backfill of %s read %g units and the first %g, and it wrote %g in %d transactions",
 				stage, reads, firstReads, writes, transactions)
 		}

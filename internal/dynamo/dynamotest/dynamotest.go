@@ -48,10 +48,13 @@ func Stores(db *dynamo.DB) storetest.Stores {
 	}
 }
 
-// Table creates a table for this test and returns its name.
+// Table creates a table for this test and returns its name. It has no stream, because each stream slows down all later
+// writes to the local engine.
 func Table(t testing.TB) string {
 	t.Helper()
-	return dynamodbtest.Table(t, dynamo.CreateTableInput("throughline"))
+	in := dynamo.CreateTableInput("throughline")
+	in.StreamSpecification = nil
+	return dynamodbtest.Table(t, in)
 }
 
 // Keys returns the sort keys of every record in a user's partition, expired ones and an app's own included.
