@@ -23,7 +23,8 @@ type packer struct {
 	steady, inCache bool
 	// fullReason says which budget an entry did not fit into. Once it is set, no entry of lower value is added.
 	fullReason string
-	// wholeMessages counts the messages of each session that are included whole. told has the block of each message.
+	// wholeMessages counts the messages of each session that are included whole. told has the block of each message of a
+	// steady prompt; in other prompts no two blocks have candidates for one message.
 	wholeMessages map[string]int
 	told          map[dedupeKey]string
 }
@@ -203,11 +204,14 @@ func (p *packer) include(b *block, e *entry, price cost, reason string) {
 	if e.trimReason != "" {
 		e.decision, e.reason = Trimmed, e.trimReason
 	}
-	if e.kind == kindMessage {
+	if e.kind != kindMessage {
+		return
+	}
+	if p.steady {
 		p.told[e.key()] = b.slot.Block
-		if e.decision == Included {
-			p.wholeMessages[e.sessionID]++
-		}
+	}
+	if e.decision == Included {
+		p.wholeMessages[e.sessionID]++
 	}
 }
 

@@ -20,9 +20,7 @@ const (
 func (p *packer) packSteadily(blocks []*block, inCache bool) {
 	i := slices.IndexFunc(blocks, func(b *block) bool { return b.late && b.slot.Cap.FillRest })
 	p.addBlocks(blocks[:i])
-	if p.fullReason == "" {
-		p.packFront(blocks, blocks[i:])
-	}
+	p.packFront(blocks, blocks[i:])
 	isCacheable := p.spent.tokens-tokensOf(blocks, (*block).isLate) >= minCachedTokens
 	inCache = inCache && isCacheable
 	for _, b := range blocks[i:] {
@@ -38,9 +36,9 @@ func (p *packer) packSteadily(blocks []*block, inCache bool) {
 	}
 }
 
-// packFront packs the rest of the blocks that stand in front.
+// packFront packs the rest of the blocks that stand in front. Once the budget is full, it drops them.
 func (p *packer) packFront(blocks, rest []*block) {
-	whole := p.limit
+	whole, full := p.limit, p.fullReason
 	late, session := tokensOf(blocks, (*block).isLate), tokensOf(blocks, (*block).isOfSession)
 	p.limit.tokens -= p.stepUp(late+p.step()/2, lateSteps) - late
 	p.limit.tokens -= p.stepUp(session, sessionSteps) - session
@@ -51,7 +49,7 @@ func (p *packer) packFront(blocks, rest []*block) {
 			p.addLeftovers(b)
 		}
 	}
-	p.limit, p.fullReason = whole, ""
+	p.limit, p.fullReason = whole, full
 }
 
 func (p *packer) step() int { return max(p.budget.tokens/budgetSteps, 1) }

@@ -310,3 +310,20 @@ func TestFullBudgetKeepsTheFront(t *testing.T) {
 		}
 	}
 }
+
+// Every item has a decision also where the budget is full before the blocks in front that are packed last.
+func TestEveryItemHasADecision(t *testing.T) {
+	t.Parallel()
+	for budget := 1024; budget < 2400; budget += 29 {
+		w := newFixture()
+		_, r := chat(w, 10)
+		r.Budget = &prompt.Budget{Tokens: budget}
+		for _, b := range build(t, w.service(now), "u", r).Manifest.Blocks {
+			for _, i := range b.Items {
+				if i.Decision == "" || i.Reason == "" {
+					t.Fatalf("%d tokens: %s has %+v", budget, b.Name, i)
+				}
+			}
+		}
+	}
+}
