@@ -154,6 +154,12 @@ func findRecipe(name string) (Recipe, bool) {
 	return Recipes[i], true
 }
 
+// IsSteady reports whether the prompts of a recipe begin alike from turn to turn.
+func IsSteady(recipe string) bool {
+	r, _ := findRecipe(recipe)
+	return r.Steady
+}
+
 func recipeNames() string {
 	names := make([]string, len(Recipes))
 	for i, r := range Recipes {

@@ -148,16 +148,9 @@ func (w historyWriter) writeSummary(ctx context.Context, of conversation.Session
 const coach = "coach-strength"
 
 func (w historyWriter) writeLongTerm(ctx context.Context) error {
-	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach."}
-	if _, err := dynamo.NewCoachStore(w.db).PutCoach(ctx, w.user, mia); err != nil {
-		return err
-	}
-	ann := longterm.Profile{Name: "Ann", About: "Trains at home, three evenings a week."}
-	if _, err := dynamo.NewProfileStore(w.db).Put(ctx, w.user, ann); err != nil {
-		return err
-	}
-	seed := longterm.Seed{Content: "Ann came back to training after a long break."}
-	if _, err := dynamo.NewSeedStore(w.db).Put(ctx, w.user, seed); err != nil {
+	err := w.writePerson(ctx, "You are Mia, a calm strength coach.", "Trains at home, three evenings a week.",
+		"Ann came back to training after a long break.")
+	if err != nil {
 		return err
 	}
 	for i := range longTermRecords {
@@ -166,6 +159,20 @@ func (w historyWriter) writeLongTerm(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// writePerson writes the coach, the user's profile and the seed.
+func (w historyWriter) writePerson(ctx context.Context, persona, about, seed string) error {
+	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: persona}
+	if _, err := dynamo.NewCoachStore(w.db).PutCoach(ctx, w.user, mia); err != nil {
+		return err
+	}
+	ann := longterm.Profile{Name: "Ann", About: about}
+	if _, err := dynamo.NewProfileStore(w.db).Put(ctx, w.user, ann); err != nil {
+		return err
+	}
+	_, err := dynamo.NewSeedStore(w.db).Put(ctx, w.user, longterm.Seed{Content: seed})
+	return err
 }
 
 // longTermRecords is how many goals, memories and todos a user has.

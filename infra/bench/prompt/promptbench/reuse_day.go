@@ -93,17 +93,10 @@ const (
 
 // writeUser writes the long-term memory.
 func (d *day) writeUser(ctx context.Context) error {
-	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: "You are Mia, a calm strength coach. You answer in plain " +
-		"words, give numbers where you can, and never push through pain."}
-	if _, err := dynamo.NewCoachStore(d.db).PutCoach(ctx, d.user, mia); err != nil {
-		return err
-	}
-	ann := longterm.Profile{Name: "Ann", About: "Nurse, 34, trains at home, three times a week."}
-	if _, err := dynamo.NewProfileStore(d.db).Put(ctx, d.user, ann); err != nil {
-		return err
-	}
-	seed := longterm.Seed{Content: "Ann came back to training after a broken ankle and wants to stay free of pain."}
-	if _, err := dynamo.NewSeedStore(d.db).Put(ctx, d.user, seed); err != nil {
+	err := d.writePerson(ctx, "You are Mia, a calm strength coach. You answer in plain words, give numbers where you "+
+		"can, and never push through pain.", "Nurse, 34, trains at home, three times a week.",
+		"Ann came back to training after a broken ankle and wants to stay free of pain.")
+	if err != nil {
 		return err
 	}
 	for i := range knownMemories {
@@ -125,7 +118,7 @@ func (d *day) writeUser(ctx context.Context) error {
 		}
 	}
 	d.now = dayBegins.Add(-26 * time.Hour)
-	_, _, err := dynamo.NewCheckInStore(d.db).Create(ctx, d.user, longterm.CheckIn{
+	_, _, err = dynamo.NewCheckInStore(d.db).Create(ctx, d.user, longterm.CheckIn{
 		Timestamp: d.now, Note: "Slept six hours, the knee is a bit stiff.",
 	}, conversation.Idempotency{})
 	if err != nil {
