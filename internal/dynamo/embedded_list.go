@@ -7,17 +7,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/migration"
 )
 
-// isFromTable reports whether a page is read from the table alone. It is before the user's stage is shared, because the
-// index has no embedded sessions. A list that began so goes on so, because the index has another order.
+// isFromTable reports whether a page is read from the table alone. It is where the index may lack sessions that are in
+// their arrays only. A list that began so goes on so, because the index has another order.
 func (s *SessionStore) isFromTable(ctx context.Context, user conversation.UserID, after listCursor) (bool, error) {
 	if after.kind == tableRow {
 		return true, nil
 	}
 	state, err := s.db.migrationState(ctx)
-	return state.Of(user) != migration.Shared, err
+	return !state.IsListed(user), err
 }
 
 // readTable lists all sessions of the user, consistently, by activity and key. A session that moves between two pages
@@ -63,15 +62,17 @@ func (l *sessionList) readPrefix(ctx context.Context, prefix string, current rec
 		session, ok := recordSet{k: it, generation: current[generation]}.session(l.user, k)
 		if ok && l.matches(session) {
 			active := conversation.FormatTime(session.ActiveAt())
-			l.rows = append(l.rows, sessionRow{active, k.sk, tableRow, session, it.size() - sizeOfArray(it)})
+			l.rows = append(l.rows, sessionRow{active, k.sk, tableRow, session, sizeInList(it)})
 		}
 	}
 	return nil
 }
 
-func sizeOfArray(it item) (n int) {
+// sizeInList is the size of a session's record without its array, which no list shows.
+func sizeInList(it item) int {
+	n := it.size()
 	for _, e := range it.array() {
-		n += sizeOf(e)
+		n -= sizeOf(e)
 	}
 	return n
 }

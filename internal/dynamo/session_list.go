@@ -13,8 +13,8 @@ import (
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag, so sessions that were created in the
-// last 15 minutes are read from the table, whether or not the index shows them. Before the user's stage is shared, all
-// are read from the table: those that have not moved are not in the index.
+// last 15 minutes are read from the table, whether or not the index shows them. While the index may lack sessions whose
+// messages are in an array only, all are read from the table.
 func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter,
 	page conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
@@ -236,7 +236,7 @@ func (l *sessionList) readRecords(ctx context.Context, indexed []item) error {
 	}
 	for i, k := range keys {
 		if session, ok := records.session(l.user, k); ok && l.matches(session) {
-			size := records[k].size()
+			size := sizeInList(records[k])
 			kind := indexedRow
 			if l.fresh[k.sk] {
 				kind = freshRow
