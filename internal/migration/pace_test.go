@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,73 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
 )
+
+// part is a part of the work, and what the pace is after it.
+type part struct {
+	done    migration.Counts
+	units   float64
+	wait    time.Duration
+	workers int
+}
+
+// TestPace works in parts, one after the other.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	const second = time.Second
+	writes := migration.Kind{Write: true}
+	fixed := migration.Capacity{writes: {Units: 10}}
+	ten := migration.Counts{Messages: 10}
+	took := func(d time.Duration) migration.Counts { return migration.Counts{Sessions: 1, Messages: 10, Took: d} }
+	for name, c := range map[string]struct {
+		limit    float64
+		capacity migration.Capacity
+		parts    []part
+	}{
+		"a session without messages counts as one": {2, nil, []part{
+			{done: migration.Counts{Sessions: 9, Changed: 1}, wait: second / 2, workers: 1},
+			{done: migration.Counts{Sessions: 9}, workers: 1},
+		}},
+		"no limit": {0, nil, []part{{done: ten, workers: 8}}},
+		"workers by the limit": {350, nil, []part{
+			{done: migration.Counts{Messages: 350}, wait: second, workers: 3},
+		}},
+		"all workers": {5000, nil, []part{{done: migration.Counts{Messages: 5000}, wait: second, workers: 8}}},
+		"a throttle of a part that took no time": {0, nil, []part{
+			{done: migration.Counts{Messages: 10, Throttles: 1}, wait: 2 * time.Millisecond, workers: 8},
+		}},
+		"a throttle of nothing": {0, nil, []part{
+			{done: migration.Counts{Throttles: 1, Took: second}, workers: 1},
+			{done: migration.Counts{Took: second}, workers: 1}, // which says nothing of the rate
+			{done: migration.Counts{Messages: 12}, wait: 10 * second, workers: 1},
+			{done: migration.Counts{Messages: 144}, wait: 100 * second, workers: 1},
+		}},
+		"waits for the capacity": {0, fixed, []part{
+			{done: took(second), units: 21, wait: 1100 * time.Millisecond, workers: 4},
+			{done: took(second), units: 20, wait: second, workers: 4}, // as long as the work
+			{done: took(second), units: 100, wait: 9 * second, workers: 2},
+			{done: took(second), units: 100, wait: 9 * second, workers: 1},
+			{done: took(second), units: 100, wait: 9 * second, workers: 1},
+			{done: migration.Counts{Took: second}, workers: 1}, // a scan
+			{done: took(second), units: 10, workers: 2},
+			{done: took(second), units: 11, wait: second / 10, workers: 2},
+			{done: took(second), workers: 4},
+			{done: took(second), workers: 8},
+			{done: took(second), workers: 8},
+		}},
+		"grows with its use": {0, migration.Capacity{writes: {Units: 10, Grows: true}}, []part{
+			{done: took(second), units: 10 * 1800, wait: 1799 * second, workers: 4},
+			{done: took(second), units: 20, workers: 8}, // 30 minutes later it takes twice as many
+		}},
+	} {
+		p := migration.NewPace(c.limit, c.capacity)
+		for i, step := range c.parts {
+			wait, workers := p.Wait(step.done, migration.Units{writes: step.units})
+			if diff := wait - step.wait; diff.Abs() > time.Millisecond/2 || workers != step.workers {
+				t.Errorf("%s, part %d: %v with %d workers, want %v with %d", name, i, wait, workers, step.wait, step.workers)
+			}
+		}
+	}
+}
 
 // TestRunWaits checks that a run waits until a change has settled, keeps to its limit, and slows down after throttles.
 func TestRunWaits(t *testing.T) {
@@ -90,8 +158,16 @@ func TestRunKeepsToTheCapacity(t *testing.T) {
 		if f.slept != c.want {
 			t.Errorf("%s: slept %v, want %v", name, f.slept, c.want)
 		}
-		if want := float64(len(f.done)) * (c.written[writes] + c.written[indexWrites]); out.Progress.WriteUnits != want {
-			t.Errorf("%s: it took %v write units, want %v", name, out.Progress.WriteUnits, want)
+		got := out.Progress
+		if want := float64(len(f.done)) * (c.written[writes] + c.written[indexWrites]); got.WriteUnits != want {
+			t.Errorf("%s: it took %v write units, want %v", name, got.WriteUnits, want)
+		}
+		if want := float64(len(f.done)) / 4 * c.scanned[migration.Kind{}]; got.ReadUnits != want { // pages of four
+			t.Errorf("%s: it took %v read units, want %v", name, got.ReadUnits, want)
+		}
+		took := float64(len(f.done)) + f.slept.Seconds()
+		if want := float64(got.Messages) / took; math.Abs(got.PerSecond-want) > 0.05 {
+			t.Errorf("%s: %v messages a second, want %v", name, got.PerSecond, want)
 		}
 	}
 }
@@ -130,17 +206,25 @@ func TestForecastOfTime(t *testing.T) {
 	}
 }
 
-// TestRunHandsOverInTime checks that a run does not wait past the time at which it has to hand over.
+// TestRunHandsOverInTime checks that a run does not wait past the time at which it has to hand over, and not at all
+// when that is over.
 func TestRunHandsOverInTime(t *testing.T) {
 	t.Parallel()
-	f := newFakeTable(4)
-	f.now = time.Now()
-	f.capacity, f.written = migration.Capacity{{Write: true}: {Units: 2}}, migration.Units{{Write: true}: 1e6}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	out, err := f.service().Run(ctx, backfill(0, 1, ""))
-	if err != nil || out.Done || len(f.done) != 1 || f.slept > 10*time.Minute-migration.Reserve {
-		t.Errorf("got %+v, %v, slept %v", out.Progress, err, f.slept)
+	for _, late := range []bool{false, true} {
+		f := newFakeTable(4)
+		f.now = time.Now()
+		f.capacity, f.written = migration.Capacity{{Write: true}: {Units: 2}}, migration.Units{{Write: true}: 1e6}
+		most := 10*time.Minute - migration.Reserve
+		if late {
+			f.before = func(string) { f.now = f.now.Add(time.Hour) }
+			most = 0
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		out, err := f.service().Run(ctx, backfill(0, 1, ""))
+		if err != nil || out.Done || len(f.done) != 1 || f.slept > most || f.slept < 0 {
+			t.Errorf("got %+v, %v, slept %v", out.Progress, err, f.slept)
+		}
 	}
 }
 

@@ -1,0 +1,15 @@
+package migration
+
+import "time"
+
+// Pace is how fast a run works.
+type Pace = pace
+
+// NewPace returns the pace of a run with a limit and a part of the table's capacity.
+var NewPace = newPace
+
+// Wait returns how long to wait after a part of the work, and how many records are worked on at once in the next one.
+func (p *pace) Wait(done Counts, used Units) (wait time.Duration, workers int) {
+	wait = p.wait(done, used)
+	return wait, p.workers()
+}
