@@ -10,8 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/throughline/throughline/internal/migration"
 )
 
 // API lists the DynamoDB calls that a DB makes. *dynamodb.Client implements it.
@@ -68,9 +66,8 @@ func WithTokens(count func(string) int) Option { return func(db *DB) { db.countT
 const (
 	defaultIdle    = 15 * time.Minute
 	cachedSessions = 500
-	// operationTimeout bounds an operation that retries because of other writers. It is below the 30 s of the HTTP API,
-	// and a rollback of a migration waits for it.
-	operationTimeout = migration.WriteTime
+	// operationTimeout bounds an operation that retries because of other writers. It is below the 30 s of the HTTP API.
+	operationTimeout = 25 * time.Second
 	// settleTimeout bounds the read after an operation that ended without an answer.
 	settleTimeout = 2 * time.Second
 )

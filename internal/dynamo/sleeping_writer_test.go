@@ -1,9 +1,7 @@
 package dynamo_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -179,49 +177,6 @@ func TestRollbackSettles(t *testing.T) {
 			t.Errorf("the session is %s, want %s", got, want)
 		}
 		n.clock.advance(migration.SettleTime)
-	}
-	n.session.checkOnTheWay(t, n.db, conversation.Shared)
-}
-
-// TestRollbackWaitsForWrites goes back to embedded while a write is under way that began in dual. It lands as late as
-// it can and makes the session dual. The rollback takes the session back.
-func TestRollbackWaitsForWrites(t *testing.T) {
-	t.Parallel()
-	n := nap{appTable: newAppTable(t), from: migration.Dual, to: migration.Embedded}
-	reached, landing, landed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	writer := n.start(t, func(op string, run func() error) error {
-		if op == "TransactWriteItems" {
-			close(reached)
-			<-landing
-		}
-		return run()
-	})
-	go func() {
-		defer close(landed)
-		n.append(t, writer, "late")
-	}()
-	<-reached
-	latest := n.clock.time().Add(migration.SettleTime + migration.WriteTime)
-	land := sync.OnceFunc(func() {
-		close(landing)
-		<-landed
-	})
-	rollback := &migration.Service{
-		Table:  dynamo.NewMigrationStore(dynamo.New(n.client, n.table, n.clock.option()), n.client),
-		Now:    n.clock.time,
-		Report: func(context.Context, migration.Action, migration.Mismatch) {},
-		Sleep: func(_ context.Context, d time.Duration) error {
-			if n.clock.advance(d); !n.clock.time().Before(latest) {
-				land()
-			}
-			return nil
-		},
-	}
-	out, err := rollback.Run(t.Context(),
-		migration.Request{Action: "rollback", To: "embedded", Percent: 100, TotalSegments: 1})
-	land()
-	if got := n.placement(t); err != nil || !out.Done || out.Progress.Changed != 1 || got != conversation.Embedded {
-		t.Errorf("the session is %s, %+v, %v", got, out.Progress, err)
 	}
 	n.session.checkOnTheWay(t, n.db, conversation.Shared)
 }

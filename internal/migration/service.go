@@ -45,7 +45,7 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 		state, err = s.closeWayBack(ctx, state)
 	}
 	if err == nil {
-		err = s.Sleep(ctx, state.wait(a, s.Now()))
+		err = s.Sleep(ctx, state.Settled(s.Now()))
 	}
 	if err != nil {
 		return Answer{}, err

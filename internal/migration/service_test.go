@@ -117,20 +117,6 @@ func TestCleanupClosesTheWayBack(t *testing.T) {
 	}
 }
 
-// TestRollbackWaits checks that a rollback waits for the writes that began in the stage before, once.
-func TestRollbackWaits(t *testing.T) {
-	t.Parallel()
-	f := newFakeTable(1)
-	f.records[0].Placement = conversation.Dual
-	back := migration.Request{Action: "rollback", To: "embedded", Percent: 100, TotalSegments: 1}
-	for _, want := range []time.Duration{migration.SettleTime + migration.WriteTime, 0} {
-		f.slept = 0
-		if out, err := f.service().Run(t.Context(), back); err != nil || !out.Done || f.slept != want {
-			t.Errorf("slept %v, want %v, %+v, %v", f.slept, want, out.Progress, err)
-		}
-	}
-}
-
 // TestVerifyCounts checks that a verify counts which finds nothing, and that what it finds is named.
 func TestVerifyCounts(t *testing.T) {
 	t.Parallel()

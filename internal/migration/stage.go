@@ -51,13 +51,9 @@ func (s Stage) Placement() conversation.Placement {
 	return conversation.Dual
 }
 
-const (
-	// SettleTime is how long an instance may use the stage that it has read. What depends on a change of the stage waits
-	// for that long.
-	SettleTime = 5 * time.Second
-	// WriteTime is how long a write may take that has begun with it.
-	WriteTime = 25 * time.Second
-)
+// SettleTime is how long an instance may use the stage that it has read. What depends on a change of the stage waits
+// for that long.
+const SettleTime = 5 * time.Second
 
 // State is how far the migration of a table is.
 type State struct {
@@ -113,23 +109,11 @@ func (s State) IsListed(user conversation.UserID) bool {
 }
 
 // Settled returns how long it takes until every instance knows the state.
-func (s State) Settled(now time.Time) time.Duration { return s.until(now, SettleTime) }
-
-// wait returns how long an action has to wait before it begins. A rollback waits for the writes that began in the stage
-// before, too: one of them may take a session forward behind it, and nothing after the rollback would take it back.
-func (s State) wait(a Action, now time.Time) time.Duration {
-	if a == Rollback {
-		return s.until(now, SettleTime+WriteTime)
-	}
-	return s.Settled(now)
-}
-
-// until returns how long it takes until the state is as old as that.
-func (s State) until(now time.Time, age time.Duration) time.Duration {
+func (s State) Settled(now time.Time) time.Duration {
 	if s.ChangedAt.IsZero() {
 		return 0
 	}
-	return max(0, s.ChangedAt.Add(age).Sub(now))
+	return max(0, s.ChangedAt.Add(SettleTime).Sub(now))
 }
 
 // Advance returns the state after a step forward: a greater percentage of the same stage, or the next stage. It returns

@@ -104,14 +104,13 @@ func (a *app) refused(t *testing.T, payload, code, says string) {
 // settle makes the last change of the stage old enough and known to the writers, so that the test need not wait.
 func (a *app) settle(t *testing.T) {
 	t.Helper()
-	changed := time.Now().Add(-migration.SettleTime - migration.WriteTime)
 	_, err := a.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName: &a.table, UpdateExpression: aws.String("SET changedAt = :at"),
 		Key: map[string]types.AttributeValue{
 			"pk": &types.AttributeValueMemberS{Value: "migration"}, "sk": &types.AttributeValueMemberS{Value: "state"},
 		},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":at": &types.AttributeValueMemberS{Value: conversation.FormatTime(changed)},
+			":at": &types.AttributeValueMemberS{Value: conversation.FormatTime(time.Now().Add(-migration.SettleTime))},
 		},
 	})
 	if err == nil && a.writers != nil {
