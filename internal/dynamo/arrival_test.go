@@ -22,8 +22,8 @@ type consumer struct {
 
 func (c consumer) Consume(context.Context, []conversation.Change) (int, error) { return c.done, c.err }
 
-// TestArrivalsMove puts a record of the app's own. When the user's history has been moved, the consumer of the stream
-// moves it, once the next consumer has handled its change, so that it is listed.
+// TestArrivalsMove puts a record of the app's own. When the user's stage is shared, the consumer of the stream moves
+// it, once the next consumer has handled its change, so that it is listed.
 func TestArrivalsMove(t *testing.T) {
 	t.Parallel()
 	change, ok, err := dynamo.DecodeChange(events.DynamoDBEventRecord{
@@ -44,48 +44,31 @@ func TestArrivalsMove(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
 		stage migration.Stage
-		// backfilled says that a backfill has gone through, after the consumer last read the stage.
-		backfilled bool
-		next       consumer
-		want       int
-		moved      conversation.Placement
+		next  consumer
+		want  int
+		moved bool
 	}{
-		"before a backfill": {migration.SharedRead, false, consumer{2, nil}, 2, conversation.Embedded},
-		"after a backfill":  {migration.SharedRead, true, consumer{2, nil}, 2, conversation.Dual},
-		"shared":            {migration.Shared, false, consumer{2, nil}, 2, conversation.Shared},
-		"the next consumer has failed": {
-			migration.Shared, false, consumer{0, broken}, 0, conversation.Embedded,
-		},
-		"the next consumer fails later": {
-			migration.Shared, false, consumer{1, broken}, 1, conversation.Shared,
-		},
+		"a stage with arrays":           {migration.SharedRead, consumer{2, nil}, 2, false},
+		"shared":                        {migration.Shared, consumer{2, nil}, 2, true},
+		"the next consumer has failed":  {migration.Shared, consumer{0, broken}, 0, false},
+		"the next consumer fails later": {migration.Shared, consumer{1, broken}, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := dynamotest.Table(t)
 			db := dynamo.New(dynamodbtest.Client(t), table, fixedClock(), dynamo.WithInitialStage(c.stage))
 			dynamotest.Put(t, table, alice, "conversation#a", nil)
-			if state, err := db.MigrationState(t.Context()); err != nil {
-				t.Fatal(err)
-			} else if after := state; c.backfilled {
-				after.Version, after.Backfilled = 1, 100
-				operator := dynamo.NewStageStore(dynamo.New(dynamodbtest.Client(t), table, fixedClock()))
-				if err := operator.Save(t.Context(), state, after); err != nil {
-					t.Fatal(err)
-				}
-			}
 			done, err := dynamo.NewArrivalMover(db, c.next).Consume(t.Context(), []conversation.Change{change, gone})
 			if done != c.want || !errors.Is(err, c.next.err) {
 				t.Errorf("%d are done, %v; want %d, %v", done, err, c.want, c.next.err)
 			}
 			s := dynamotest.Stores(db)
 			session, err := s.Sessions.Session(t.Context(), alice, "a")
-			if err != nil || session.Placement != c.moved {
-				t.Errorf("the session is %s, want %s, %v", session.Placement, c.moved, err)
+			if moved := session.Placement == conversation.Shared; err != nil || moved != c.moved {
+				t.Errorf("the session is %s, %v", session.Placement, err)
 			}
 			listed, _, err := s.Sessions.Sessions(t.Context(), alice, conversation.SessionFilter{}, conversation.Page{Limit: 5})
-			want := c.moved == conversation.Shared || c.stage != migration.Shared
-			if isListed := len(listed) == 1; err != nil || isListed != want {
+			if isListed := len(listed) == 1; err != nil || isListed != (c.moved || c.stage != migration.Shared) {
 				t.Errorf("listed %v, %v", listed, err)
 			}
 		})

@@ -7,16 +7,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/migration"
 )
 
-// isFromTable reports whether a page is read from the table alone. It is where the index may lack sessions that are in
-// their arrays only. A list that began so goes on so, because the index has another order.
+// isFromTable reports whether a page is read from the table alone. It is before the user's stage is shared, because the
+// index has no embedded sessions. A list that began so goes on so, because the index has another order.
 func (s *SessionStore) isFromTable(ctx context.Context, user conversation.UserID, after listCursor) (bool, error) {
 	if after.kind == tableRow {
 		return true, nil
 	}
 	state, err := s.db.migrationState(ctx)
-	return !state.IsListed(user), err
+	return state.Of(user) != migration.Shared, err
 }
 
 // readTable lists all sessions of the user, consistently, by activity and key. A session that moves between two pages

@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -18,57 +17,40 @@ import (
 	"github.com/throughline/throughline/internal/migration"
 )
 
-// TestListBesideMoves lists sessions page by page, while they move between two pages and the stage changes. Each
-// session is listed once. After a step back those of one quarter hour may be listed again, where the list began in the
-// index, and none is left out.
+// TestListBesideMoves lists sessions page by page, while they move between two pages and the stage changes. Before the
+// stage is shared each session is listed once. After a step back from shared those of one quarter hour may be listed
+// again, and none is left out.
 func TestListBesideMoves(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		from, to migration.Stage
-		// verified and verifies say that a verify has gone through in the first stage, and goes through in the second.
-		verified, verifies bool
-		repeats            bool
+		repeats  bool
 	}{
-		"backfill":           {from: migration.Dual, to: migration.Dual},
-		"forward":            {from: migration.SharedRead, to: migration.Shared},
-		"forward, verified":  {from: migration.SharedRead, to: migration.Shared, verified: true},
-		"verify":             {from: migration.SharedRead, to: migration.SharedRead, verifies: true},
-		"verified":           {from: migration.SharedRead, to: migration.SharedRead, verified: true, verifies: true},
-		"back":               {from: migration.Dual, to: migration.Embedded},
-		"back from verified": {from: migration.SharedRead, to: migration.Dual, verified: true, repeats: true},
-		"back from shared":   {from: migration.Shared, to: migration.SharedRead, repeats: true},
+		"backfill":         {migration.Dual, migration.Dual, false},
+		"forward":          {migration.SharedRead, migration.Shared, false},
+		"back":             {migration.Dual, migration.Embedded, false},
+		"back from shared": {migration.Shared, migration.SharedRead, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			list := newListCase(t)
 			for limit := 1; limit <= 3; limit++ {
-				list.change(t, c.from, c.verified)
+				list.change(t, c.from)
 				for i, id := range list.ids {
 					list.move(t, id, placementOf(c.from, i))
 				}
 				pages := 0
 				got := list.pages(t, limit, func() {
-					stage := c.to
 					if pages++; pages == 2 {
-						list.change(t, c.to, c.verifies)
-					} else if pages < 2 && c.verified {
-						stage = c.from // after a verify no session goes back before the stage does
+						list.change(t, c.to)
 					}
 					for i, id := range list.ids {
-						list.move(t, id, placementOf(stage, i+pages))
+						list.move(t, id, placementOf(c.to, i+pages))
 					}
 				})
-				byPlace := func(a, b string) int { return slices.Index(list.ids, a) - slices.Index(list.ids, b) }
-				if c.verified && !c.repeats { // the index orders those of a quarter hour
-					byQuarter := func(a, b string) int { return slices.Index(list.ids, a)/3 - slices.Index(list.ids, b)/3 }
-					if !slices.IsSortedFunc(got, byQuarter) {
-						t.Errorf("pages of %d: %v", limit, got)
-					}
-					slices.SortFunc(got, byPlace)
-				}
 				if c.repeats {
 					got = slices.Compact(slices.Sorted(slices.Values(got)))
-					slices.SortFunc(got, byPlace)
+					slices.SortFunc(got, func(a, b string) int { return slices.Index(list.ids, a) - slices.Index(list.ids, b) })
 				}
 				if diff := cmp.Diff(list.ids, got); diff != "" {
 					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
@@ -118,25 +100,10 @@ func newListCase(t *testing.T) *listCase {
 	return l
 }
 
-func (l *listCase) change(t *testing.T, stage migration.Stage, verified bool) {
+func (l *listCase) change(t *testing.T, stage migration.Stage) {
 	t.Helper()
 	(&nap{appTable: l.appTable, clock: l.clock}).change(t, stage)
 	l.clock.advance(time.Minute)
-	if verified {
-		l.verify(t)
-	}
-}
-
-// verify notes in the stage that a backfill and a verify have gone through.
-func (l *listCase) verify(t *testing.T) {
-	t.Helper()
-	operator := dynamo.NewStageStore(dynamo.New(l.client, l.table, l.clock.option()))
-	before, err := operator.State(t.Context())
-	after := before
-	after.Version, after.Backfilled, after.VerifiedAt = before.Version+1, 100, l.clock.time()
-	if err = errors.Join(err, operator.Save(t.Context(), before, after)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (l *listCase) move(t *testing.T, id string, to conversation.Placement) {
@@ -171,7 +138,7 @@ func (l *listCase) pages(t *testing.T, limit int, between func()) (ids []string)
 func TestListOfArrays(t *testing.T) {
 	t.Parallel()
 	l := newListCase(t)
-	l.change(t, migration.Dual, false)
+	l.change(t, migration.Dual)
 	l.move(t, "s2", conversation.Shared)
 	l.move(t, "s3", conversation.Dual)
 	stores := dynamotest.Stores(dynamo.New(dynamodbtest.Client(t), l.table, l.clock.option()))
@@ -216,46 +183,27 @@ func TestListOfArrays(t *testing.T) {
 	}
 }
 
-// TestListReadsItsPage lists a user's sessions with arrays of 390 KB, two to a page. Once a verify has gone through, a
-// page reads its own records; before that it reads all.
-func TestListReadsItsPage(t *testing.T) {
+// TestArraysDoNotFillAPage lists sessions that still have arrays of 390 KB when the stage is shared. All are on one
+// page.
+func TestArraysDoNotFillAPage(t *testing.T) {
 	t.Parallel()
 	l := &listCase{appTable: newAppTable(t), clock: newClock()}
-	const sessions, limit = 6, 2
+	const sessions = 4
 	l.newArraySession(t, string(listUser), 39, 10_000)
 	for i := range sessions {
 		r := l.get(t, "user#"+string(listUser), arraySK)
 		r["sk"] = &types.AttributeValueMemberS{Value: fmt.Sprint("conversation#c", i)}
 		l.put(t, r)
 	}
-	l.change(t, migration.SharedRead, false)
+	l.change(t, migration.Dual)
 	for i := range sessions {
 		l.move(t, fmt.Sprint("c", i), conversation.Dual)
 	}
-	l.move(t, "c", conversation.Dual)
-	var reads [2]float64
-	for i := range reads {
-		client := newMeter(l.client)
-		stores := dynamotest.Stores(dynamo.New(client, l.table, l.clock.option()))
-		page, next, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{},
-			conversation.Page{Limit: limit})
-		if err != nil || len(page) != limit || next == "" {
-			t.Errorf("%d sessions, %q, %v", len(page), next, err)
-		}
-		reads[i], _, _ = client.take()
-		l.verify(t)
-	}
-	const array = 390 / 4
-	if least := float64(array * sessions); reads[0] < least {
-		t.Errorf("before the verify a page took %v read units, want at least %v", reads[0], least)
-	}
-	if most := float64(array*(limit+1) + 20); reads[1] > most {
-		t.Errorf("after it a page took %v read units, want at most %v", reads[1], most)
-	}
+	l.change(t, migration.Shared)
 	stores := dynamotest.Stores(dynamo.New(l.client, l.table, l.clock.option()))
 	page, _, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{},
 		conversation.Page{Limit: 50})
-	if err != nil || len(page) != sessions+1 {
-		t.Errorf("%d sessions on one page, %v: arrays count to its size", len(page), err)
+	if err != nil || len(page) != sessions {
+		t.Errorf("%d sessions on one page, want %d, %v", len(page), sessions, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag, so sessions that were created in the
-// last 15 minutes are read from the table, whether or not the index shows them. While the index may lack sessions whose
-// messages are in an array only, all are read from the table.
+// last 15 minutes are read from the table, whether or not the index shows them. Before the user's stage is shared, all
+// are read from the table: those that have not moved are not in the index.
 func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter,
 	page conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {

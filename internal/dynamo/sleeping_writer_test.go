@@ -78,8 +78,7 @@ func (n *nap) change(t *testing.T, stage migration.Stage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := migration.Initial(stage)
-	after.Version, after.ChangedAt = before.Version+1, n.clock.time()
+	after := migration.State{Stage: stage, Percent: 100, Version: before.Version + 1, ChangedAt: n.clock.time()}
 	if err := operator.Save(t.Context(), before, after); err != nil {
 		t.Fatal(err)
 	}

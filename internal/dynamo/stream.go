@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
 )
 
 // DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new
@@ -112,8 +112,8 @@ type Consumer interface {
 	Consume(ctx context.Context, changes []conversation.Change) (done int, err error)
 }
 
-// ArrivalMover moves the sessions that an app still writes into its own records when the user's history has been moved.
-// From then on lists and prompts have them.
+// ArrivalMover moves the sessions that an app still writes into its own records when the user's stage is shared. From
+// then on lists and prompts have them.
 type ArrivalMover struct {
 	db   *DB
 	next Consumer
@@ -122,24 +122,21 @@ type ArrivalMover struct {
 // NewArrivalMover returns a consumer that moves sessions when the next consumer has handled a batch.
 func NewArrivalMover(db *DB, next Consumer) ArrivalMover { return ArrivalMover{db, next} }
 
-// Consume passes the changes on and moves the embedded sessions among them. The stage is read each time: one that was
-// read before the end of a backfill would leave what came right behind it.
+// Consume passes the changes on and moves the embedded sessions among them.
 func (m ArrivalMover) Consume(ctx context.Context, changes []conversation.Change) (int, error) {
 	done, err := m.next.Consume(ctx, changes)
-	handled := changes[:min(done, len(changes))]
-	first := slices.IndexFunc(handled, func(c conversation.Change) bool { return c.Embedded != "" })
-	if first < 0 {
-		return done, err
-	}
-	state, stageErr := NewStageStore(m.db).State(ctx)
-	if stageErr != nil {
-		return first, stageErr
-	}
-	for i, c := range handled {
-		if c.Embedded == "" || !state.IsMoved(c.User) {
+	for i, c := range changes[:min(done, len(changes))] {
+		if c.Embedded == "" {
 			continue
 		}
-		moveErr := m.db.move(ctx, c.User, c.Embedded, state.Of(c.User).Placement(), false)
+		state, stageErr := m.db.migrationState(ctx)
+		if stageErr != nil {
+			return i, stageErr
+		}
+		if state.Of(c.User) != migration.Shared {
+			continue
+		}
+		moveErr := m.db.move(ctx, c.User, c.Embedded, conversation.Shared, false)
 		if moveErr != nil && !fault.Is(moveErr, fault.NotFound) {
 			return i, moveErr
 		}

@@ -102,12 +102,6 @@ func (s State) IsMoved(user conversation.UserID) bool {
 	return s.Of(user) != Embedded && bucket(user) < s.Backfilled
 }
 
-// IsListed reports whether the index of sessions has all of the user's. That is in shared, and before it when a verify
-// has found that no session is in its array only. What the app puts later is moved when the stream shows it.
-func (s State) IsListed(user conversation.UserID) bool {
-	return s.IsMoved(user) && (s.Of(user) == Shared || s.isVerified())
-}
-
 // Settled returns how long it takes until every instance knows the state.
 func (s State) Settled(now time.Time) time.Duration {
 	if s.ChangedAt.IsZero() {

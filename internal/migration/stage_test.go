@@ -177,39 +177,6 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestIsListed checks when the index of sessions has all of a user's.
-func TestIsListed(t *testing.T) {
-	t.Parallel()
-	verified := changed.Add(time.Minute)
-	for _, c := range []struct {
-		stage      migration.Stage
-		backfilled int
-		verifiedAt time.Time
-		want       bool
-	}{
-		{migration.Shared, 100, time.Time{}, true},
-		{migration.SharedRead, 100, verified, true},
-		{migration.Dual, 100, verified, true},
-		{migration.SharedRead, 100, changed.Add(-time.Minute), false}, // the stage has changed since
-		{migration.SharedRead, 100, time.Time{}, false},
-		{migration.Dual, 0, verified, false}, // nothing moves what comes later
-		{migration.Embedded, 100, verified, false},
-	} {
-		s := migration.State{
-			Stage: c.stage, Percent: 100, ChangedAt: changed, Backfilled: c.backfilled, VerifiedAt: c.verifiedAt,
-		}
-		if got := s.IsListed("ann"); got != c.want {
-			t.Errorf("%+v: %v", s, got)
-		}
-	}
-	part := migration.State{
-		Stage: migration.Dual, Percent: 1, ChangedAt: changed, Backfilled: 100, VerifiedAt: verified,
-	}
-	if part.Of("ann") != migration.Embedded || part.IsListed("ann") {
-		t.Error("a user who is still in embedded is listed by the index")
-	}
-}
-
 // TestPrices compares the prices of a forecast with those of the documents.
 func TestPrices(t *testing.T) {
 	t.Parallel()
