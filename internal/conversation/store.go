@@ -86,6 +86,15 @@ type DayUsage struct {
 	Tokens int64  `json:"tokens"`
 }
 
+// Quota is how many tokens of the models a user has spent today.
+type Quota struct {
+	Used int64
+	// Limit is how many a user may spend in a day. It is 0 where there is no limit; then nothing is counted.
+	Limit int64
+	// ResetsAt is when the day ends.
+	ResetsAt time.Time
+}
+
 // TurnStore stores turns. A turn with an idempotency key has a lease, so that one request at a time generates its
 // answer.
 type TurnStore interface {

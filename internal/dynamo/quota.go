@@ -35,21 +35,31 @@ func usageKey(user conversation.UserID, now time.Time) key {
 // nextDay is when the day of a time ends.
 func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) }
 
-// Reset returns when the user has tokens again. It is the zero time while the user has some.
-func (s *QuotaStore) Reset(ctx context.Context, user conversation.UserID) (time.Time, error) {
-	if s.db.dailyTokens <= 0 {
-		return time.Time{}, nil
-	}
+// Today returns what the user has spent today.
+func (s *QuotaStore) Today(ctx context.Context, user conversation.UserID) (conversation.Quota, error) {
 	now := s.db.now()
+	q := conversation.Quota{Limit: int64(s.db.dailyTokens), ResetsAt: nextDay(now)}
+	if q.Limit <= 0 {
+		return q, nil
+	}
 	k := usageKey(user, now)
 	records, err := s.db.readCurrent(ctx, "read quota", user, k)
 	if err != nil {
+		return conversation.Quota{}, err
+	}
+	if it, ok := records.current(user, k); ok {
+		q.Used = it.int64(attrTokens)
+	}
+	return q, nil
+}
+
+// Reset returns when the user has tokens again. It is the zero time while the user has some.
+func (s *QuotaStore) Reset(ctx context.Context, user conversation.UserID) (time.Time, error) {
+	q, err := s.Today(ctx, user)
+	if err != nil || q.Limit <= 0 || q.Used < q.Limit {
 		return time.Time{}, err
 	}
-	if it, ok := records.current(user, k); !ok || it.int64(attrTokens) < int64(s.db.dailyTokens) {
-		return time.Time{}, nil
-	}
-	return nextDay(now), nil
+	return q.ResetsAt, nil
 }
 
 // Spend adds tokens that were spent outside a turn. It does nothing for a user who was erased since that generation.

@@ -157,6 +157,11 @@ func TestBackgroundTokensCount(t *testing.T) {
 	}
 	_, err := c.begin(t, alice, "over")
 	c.checkSpent(t, err)
+	today, err := c.quota.Today(t.Context(), alice)
+	spent := conversation.Quota{Used: dailyTokens, Limit: dailyTokens, ResetsAt: reset()}
+	if today != spent || err != nil {
+		t.Errorf("today %+v, %v, want %+v", today, err, spent)
+	}
 	days, err := c.quota.Usage(t.Context(), alice)
 	want := []conversation.DayUsage{{Day: c.now.Format(time.DateOnly), Tokens: dailyTokens}}
 	if diff := cmp.Diff(want, days); diff != "" || err != nil {
@@ -181,6 +186,9 @@ func TestErasedUsersTokens(t *testing.T) {
 	}
 	if days, err := c.quota.Usage(t.Context(), alice); len(days) != 0 || err != nil {
 		t.Errorf("after the erasure began: usage %v, %v", days, err)
+	}
+	if today, err := c.quota.Today(t.Context(), alice); today.Used != 0 || today.Limit != dailyTokens || err != nil {
+		t.Errorf("after the erasure began: today %+v, %v", today, err)
 	}
 	for done := false; !done; {
 		done, err = c.Erasures.EraseRecords(t.Context(), alice, erasure.Generation, c.now.Add(time.Minute),

@@ -15,13 +15,16 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// SpineStore saves spines. It is safe for concurrent use.
+// SpineStore saves and lists spines. It is safe for concurrent use.
 type SpineStore struct {
 	*SessionReader
 	*DueStore
 }
 
-var _ summary.SpineStore = (*SpineStore)(nil)
+var (
+	_ summary.SpineStore   = (*SpineStore)(nil)
+	_ longterm.SpineReader = (*SpineStore)(nil)
+)
 
 // NewSpineStore returns the spines of a DB.
 func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db), NewDueStore(db)} }
@@ -130,6 +133,20 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 		return s.deleteOldSpines(ctx, user, generation)
 	}
 	return nil
+}
+
+// Spines returns the user's spines that have a text, by coach id, and the user's preferences.
+func (s *SpineStore) Spines(ctx context.Context, user conversation.UserID,
+) ([]longterm.Spine, longterm.Preferences, error) {
+	const op = "read spines"
+	db := s.DueStore.db
+	records, err := db.readCurrent(ctx, op, user, preferencesKey(user))
+	if err != nil {
+		return nil, longterm.Preferences{}, err
+	}
+	spines, err := db.spines(ctx, op, user, records.generation(user))
+	isCleared := func(s longterm.Spine) bool { return s.Text == "" }
+	return slices.DeleteFunc(spines, isCleared), accessIn(records, user).Preferences, err
 }
 
 // maxSpines is how many spines a user has, because every prompt reads them all.

@@ -225,6 +225,8 @@ var wantOperations = map[string]string{
 	"GET /v1/export":                                "user",
 	"DELETE /v1/user":                               "user",
 	"GET /v1/user/erasure":                          "user",
+	"GET /v1/spines":                                "user",
+	"GET /v1/usage":                                 "user",
 	"POST /v1/context/query":                        "user",
 	"POST /v1/recall":                               "user",
 	"POST /v1/prompts":                              "app",

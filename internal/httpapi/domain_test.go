@@ -205,7 +205,7 @@ func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
 	)
 	return httpapi.Coach(
 		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
-			Sessions: store, Messages: store, LongTerm: records, Spines: spines{spine}, Prompts: &fakePrompts{},
+			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
 			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Slots: &fakeSlots{},
 		}},
 	), store

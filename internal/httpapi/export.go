@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,11 +17,6 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 )
-
-// Snapshotter reads a user's current long-term records in one query. The export takes the spines from them.
-type Snapshotter interface {
-	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
-}
 
 // ExportSlots bounds the exports of a user that run at once.
 type ExportSlots interface {
@@ -37,7 +30,7 @@ type ExportDeps struct {
 	Sessions conversation.SessionStore
 	Messages conversation.MessageStore
 	LongTerm LongTerm
-	Spines   Snapshotter
+	Spines   longterm.SpineReader
 	Prompts  PromptLister
 	Usage    UsageReader
 	Slots    ExportSlots
@@ -255,31 +248,16 @@ func (s exports) usage(ctx context.Context, user conversation.UserID) iter.Seq2[
 		})
 }
 
-type spine struct {
-	CoachID   string     `json:"coachId"`
-	Text      string     `json:"text"`
-	Patterns  []string   `json:"patterns,omitempty"`
-	Wins      []string   `json:"wins,omitempty"`
-	Struggles []string   `json:"struggles,omitempty"`
-	Contexts  []string   `json:"contexts,omitempty"`
-	UpdatedAt *timestamp `json:"updatedAt,omitempty"`
-}
-
-func toSpine(s longterm.Spine) spine {
-	return spine{s.CoachID, s.Text, s.Patterns, s.Wins, s.Struggles, s.Contexts, newTimestamp(s.UpdatedAt)}
-}
-
-// spines reads the spines in the order of their coaches. They are one list.
+// spines reads the spines, also what no prompt may tell. They are one list.
 func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	return listLines("spine", toSpine, func(conversation.Page) ([]longterm.Spine, conversation.Position, error) {
-		snapshot, err := s.Spines.LongTerm(ctx, user)
-		var spines []longterm.Spine
-		for _, coach := range slices.Sorted(maps.Keys(snapshot.Spines)) {
-			if one := snapshot.Spines[coach]; one.Text != "" { // otherwise it was cleared
-				spines = append(spines, one)
-			}
+	asIs := func(one spine) spine { return one }
+	return listLines("spine", asIs, func(conversation.Page) ([]spine, conversation.Position, error) {
+		found, preferences, err := s.Spines.Spines(ctx, user)
+		out := make([]spine, len(found))
+		for i, one := range found {
+			out[i] = toSpine(one, preferences)
 		}
-		return spines, "", err
+		return out, "", err
 	})
 }
 

@@ -122,11 +122,26 @@ func (f *fakeRecaller) Messages(
 	}, nil
 }
 
-// spines returns a snapshot with one spine, or an error.
-type spines struct{ fail error }
+// spines are the spines of every user, with the user's preferences, or an error.
+type spines struct {
+	preferences longterm.Preferences
+	fail        error
+}
 
-func (s spines) LongTerm(context.Context, conversation.UserID) (longterm.Snapshot, error) {
-	return longterm.Snapshot{
-		Spines: map[string]longterm.Spine{"c1": {CoachID: "c1", Text: "so far", UpdatedAt: time.Time{}}},
-	}, s.fail
+func (s spines) Spines(context.Context, conversation.UserID) ([]longterm.Spine, longterm.Preferences, error) {
+	return []longterm.Spine{{
+		CoachID: "c1", Text: "so far", Wins: []string{"ran"}, Contexts: []string{"workout_log"}, CoveredTo: noon(),
+	}}, s.preferences, s.fail
+}
+
+// Today is a quota that is half spent.
+func (u usage) Today(context.Context, conversation.UserID) (conversation.Quota, error) {
+	return conversation.Quota{Used: 500, Limit: 1000, ResetsAt: noon().Add(12 * time.Hour)}, nil
+}
+
+// noQuota is that of a table whose users have no quota.
+type noQuota struct{}
+
+func (noQuota) Today(context.Context, conversation.UserID) (conversation.Quota, error) {
+	return conversation.Quota{ResetsAt: noon().Add(12 * time.Hour)}, nil
 }

@@ -203,7 +203,7 @@ func TestExportsGiveTheirSlotBack(t *testing.T) {
 		}
 		b, _ := base()
 		h := httpapi.Coach(httpapi.CoachDeps{Base: b, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
-			Sessions: store, Messages: store, LongTerm: records, Spines: spines{spine}, Prompts: &fakePrompts{},
+			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
 			Usage: usage{}, Slots: slots,
 		}})
 		r := httptest.NewRequestWithContext(t.Context(), tc.method, "/v1/export", nil)

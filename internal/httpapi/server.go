@@ -27,6 +27,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 )
 
 // Base is what every handler needs.
@@ -56,13 +57,16 @@ type MessagesDeps struct {
 	MessageRemover MessageRemover
 	LongTerm       LongTerm
 	Eraser         Eraser
+	Spines         longterm.SpineReader
+	Usage          QuotaReader
 	Tokens         Counter
 	// Cursors signs list cursors.
 	Cursors CursorKey
 }
 
-// Messages returns the handler of the messages function: sessions, messages, the timeline, long-term records,
-// preferences and erasing. GatewayHandler has to be in front of it, because it takes the caller from the gateway.
+// Messages returns the handler of the messages function: sessions, messages, the timeline, long-term records, spines,
+// today's tokens, preferences and erasing. GatewayHandler has to be in front of it, because it takes the caller from
+// the gateway.
 func Messages(d MessagesDeps) http.Handler {
 	s := newServer(d.Base)
 	s.cursors = d.Cursors
@@ -75,6 +79,8 @@ func registerMessages(s *server, d MessagesDeps) {
 	sessions{s, d.Sessions, d.SessionRemover}.register()
 	messages{s, d.Messages, d.MessageRemover, d.Tokens}.register()
 	d.LongTerm.register(s, d.Tokens)
+	spines{s, d.Spines}.register()
+	usages{s, d.Usage}.register()
 	users{s, d.Eraser}.register()
 }
 

@@ -222,6 +222,9 @@ func (p Preferences) Shares(from, to string) bool {
 	return from == to || (!p.Unshared[from] && !p.Unshared[to])
 }
 
+// SeparatesContexts reports whether the user keeps some sessions from being used in others.
+func (p Preferences) SeparatesContexts() bool { return !p.CrossContext || len(p.Unshared) > 0 }
+
 // Location returns the user's time zone, or UTC if the name is unknown.
 func (p Preferences) Location() *time.Location {
 	if loc, err := time.LoadLocation(p.Timezone); err == nil {

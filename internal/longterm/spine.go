@@ -29,6 +29,19 @@ type Spine struct {
 	Version int64
 }
 
+// WithheldIn says why a spine and its remarks may not be told in a context. It is empty if they may. A spine whose
+// contexts are not known is told only if the user keeps none apart.
+func (s Spine) WithheldIn(context string, p Preferences) string {
+	if !p.Memory {
+		return "the user has memory off"
+	}
+	isHidden := func(from string) bool { return !p.Shares(from, context) }
+	if p.SeparatesContexts() && (len(s.Contexts) == 0 || slices.ContainsFunc(s.Contexts, isHidden)) {
+		return "the user keeps contexts apart"
+	}
+	return ""
+}
+
 // UserSummary is what the app and the summariser have observed about the user.
 type UserSummary struct {
 	Patterns    []string

@@ -17,6 +17,12 @@ type Access struct {
 	NotMigrated bool
 }
 
+// SpineReader reads spines.
+type SpineReader interface {
+	// Spines returns the user's spines that have a text, by coach id, and the preferences that say where they may be told.
+	Spines(ctx context.Context, user conversation.UserID) ([]Spine, Preferences, error)
+}
+
 // Singleton stores the only record of a kind that a user has: profile, seed, user summary, preferences.
 type Singleton[T any] interface {
 	// Get returns the record. Before the first Put it is NotFound, except preferences, which have defaults.

@@ -251,7 +251,7 @@ func selectUserSummary(sel *selection, _ *Slot) []*entry {
 	}
 	var spines []longterm.Spine
 	for _, spine := range sel.snapshot.Spines {
-		if sel.withholdsSpine(spine) == "" {
+		if spine.WithheldIn(sel.Context, sel.prefs) == "" {
 			spines = append(spines, spine)
 		}
 	}
@@ -342,21 +342,8 @@ func selectSpine(sel *selection, slot *Slot) []*entry {
 		return nil
 	}
 	e := &entry{kind: "spine", id: sel.CoachID, at: spine.UpdatedAt, text: spine.Text, tokens: spine.Tokens}
-	if why := sel.withholdsSpine(spine); why != "" {
+	if why := spine.WithheldIn(sel.Context, sel.prefs); why != "" {
 		return []*entry{e.drop(why)}
 	}
 	return []*entry{capChars(e, slot.Cap)}
-}
-
-// withholdsSpine says why a spine and its remarks may not be told here. It is empty if they may. A spine whose contexts
-// are not known is told only if the user keeps none apart.
-func (sel *selection) withholdsSpine(s longterm.Spine) string {
-	if !sel.prefs.Memory {
-		return "the user has memory off"
-	}
-	isHidden := func(context string) bool { return !sel.prefs.Shares(context, sel.Context) }
-	if separatesContexts(sel.prefs) && (len(s.Contexts) == 0 || slices.ContainsFunc(s.Contexts, isHidden)) {
-		return "the user keeps contexts apart"
-	}
-	return ""
 }

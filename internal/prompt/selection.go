@@ -11,9 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// separatesContexts reports whether the user keeps some sessions from being used in others.
-func separatesContexts(p longterm.Preferences) bool { return !p.CrossContext || len(p.Unshared) > 0 }
-
 // allowsMemory reports whether a memory may be used: it is valid, and the user allows it. An extracted memory is used
 // only in sessions that may use all the sessions it was drawn from. If the user separates contexts and its sessions
 // are not known, it is used only if the user has pinned it.
@@ -25,7 +22,7 @@ func (sel *selection) allowsMemory(m longterm.Memory) bool {
 		return true
 	case !sel.prefs.Memory:
 		return false
-	case !separatesContexts(sel.prefs), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
+	case !sel.prefs.SeparatesContexts(), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
 		return true
 	}
 	for _, id := range m.MessageIDs {

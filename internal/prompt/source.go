@@ -272,7 +272,7 @@ const maxMemorySources = 200
 // readMemorySources reads the sessions of the messages behind extracted memories, in one call, for a user who
 // separates contexts. Other users cost no call. If the read fails, these memories are left out.
 func (g *gatherer) readMemorySources(ctx context.Context) {
-	if !separatesContexts(g.got.access.Preferences) || !g.got.access.Preferences.Memory {
+	if !g.got.access.Preferences.SeparatesContexts() || !g.got.access.Preferences.Memory {
 		return
 	}
 	g.got.memorySources = map[string]memorySource{}

@@ -46,6 +46,20 @@ func (s *fixture) storedSpine(t *testing.T) longterm.Spine {
 	return snapshot(t, s).Spines["c1"]
 }
 
+// checkListedSpines fails unless alice's spines have these texts.
+func (s *fixture) checkListedSpines(t *testing.T, when string, want ...string) longterm.Preferences {
+	t.Helper()
+	spines, preferences, err := s.Spines.Spines(t.Context(), alice)
+	var texts []string
+	for _, one := range spines {
+		texts = append(texts, one.Text)
+	}
+	if diff := cmp.Diff(want, texts); diff != "" || err != nil {
+		t.Errorf("spines listed %s, %v (-want +got)\n%s", when, err, diff)
+	}
+	return preferences
+}
+
 // testSummariesMakeSpinesDue checks that a summary of the model makes its coach's spine due, once for several.
 func testSummariesMakeSpinesDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1", "2")
@@ -113,6 +127,7 @@ func testSaveSpine(t *testing.T, s *fixture) {
 	if diff := cmp.Diff([]longterm.Spine{want, want}, stored); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
+	s.checkListedSpines(t, "after a save", "first")
 	if err := s.Spines.SaveSpine(t.Context(), alice, 0, due.Spine); !fault.Is(err, fault.Conflict) {
 		t.Errorf("save what another worker has written: %v", err)
 	}
@@ -129,6 +144,9 @@ func testSaveSpine(t *testing.T, s *fixture) {
 		p.Memory = memory
 		if _, err := s.Preferences.Put(t.Context(), alice, p); err != nil {
 			t.Fatal(err)
+		}
+		if got := s.checkListedSpines(t, "with preferences", "second"); got.Memory != memory {
+			t.Errorf("listed with memory %v, want %v", got.Memory, memory)
 		}
 		err := s.Spines.SaveSpine(t.Context(), alice, 0, s.storedSpine(t))
 		if memory && err != nil || !memory && !fault.Is(err, fault.Conflict) {
@@ -216,6 +234,7 @@ func testDeletionsClearSpines(t *testing.T, s *fixture) {
 		if diff := cmp.Diff(cleared, s.dueSpine(t).Spine); diff != "" {
 			t.Errorf("delete %s (-cleared +got):\n%s", step.name, diff)
 		}
+		s.checkListedSpines(t, "after it was cleared")
 		if err := s.Spines.SaveSpine(t.Context(), alice, 0, before); !fault.Is(err, fault.Conflict) {
 			t.Errorf("delete %s: a worker that comes late: %v", step.name, err)
 		}
@@ -251,6 +270,7 @@ func testErasedSpines(t *testing.T, s *fixture) {
 	if err != nil || out.Counts["spine"] != 1 {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
+	s.checkListedSpines(t, "after an erasure")
 	if _, err := s.Spines.SpineDue(t.Context(), due); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the spine of an erased user is due: %v", err)
 	}

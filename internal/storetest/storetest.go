@@ -46,7 +46,7 @@ type Stores struct {
 
 	Extraction   extraction.Store
 	Summaries    summary.Store
-	Spines       summary.SpineStore
+	Spines       SpineStore
 	Quota        summary.Quota
 	Indexing     memory.Store
 	Recall       recall.Store
@@ -61,6 +61,12 @@ type Stores struct {
 	Sources         erasure.SourceStore
 
 	Due sweep.Store
+}
+
+// SpineStore saves and lists spines.
+type SpineStore interface {
+	summary.SpineStore
+	longterm.SpineReader
 }
 
 // MessageStore is the messages of a store that may be one of an app that migrates.

@@ -65,7 +65,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 func export(db *dynamo.DB) httpapi.ExportDeps {
 	return httpapi.ExportDeps{
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db),
-		LongTerm: function.LongTerm(db), Spines: dynamo.NewLongTermStore(db),
+		LongTerm: function.LongTerm(db), Spines: dynamo.NewSpineStore(db),
 		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}), Usage: dynamo.NewQuotaStore(db),
 		Slots: dynamo.NewExportSlots(db),
 	}

@@ -26,7 +26,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	tokens := token.New()
-	db := function.Table(cfg, dynamo.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle))
+	db := function.Table(cfg, dynamo.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
+		dynamo.WithDailyTokens(cfg.DailyTokens))
 	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err
@@ -36,6 +37,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
 		MessageRemover: eraser, LongTerm: function.LongTerm(db),
+		Spines: dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil

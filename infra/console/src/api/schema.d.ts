@@ -454,6 +454,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/spines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the coaches' spines
+         * @description The running summary of all sessions with each coach, and the remarks about the user in it. It follows the preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a spine that no prompt may tell, as with memory off, says nothing here either. The export has it all.
+         */
+        get: operations["listSpines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/todos": {
         parameters: {
             query?: never;
@@ -492,6 +512,26 @@ export interface paths {
         head?: never;
         /** Change a todo */
         patch: operations["changeTodo"];
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get today's tokens
+         * @description The tokens of the models that the user has spent on this day of UTC, from the counter that the daily quota checks. Where no quota is set, nothing is counted, and used and limit are null.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/user": {
@@ -1409,6 +1449,34 @@ export interface components {
             /** @description false separates this context from the others. */
             share: boolean;
         };
+        Spine: {
+            coachId: string;
+            /** @description The contexts of the sessions that it was drawn from. */
+            contexts: string[];
+            /**
+             * Format: date-time
+             * @description The time of the last session summary in it.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            coveredTo?: string;
+            patterns: string[];
+            struggles: string[];
+            /** @description Empty in a list, as the remarks are, where no prompt may tell the spine. */
+            text: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt?: string;
+            wins: string[];
+            /** @description The contexts whose prompts lack it, by the user's preferences. */
+            withheldIn: string[];
+        };
+        SpineList: {
+            /** @description In the order of the coaches' ids. */
+            items: components["schemas"]["Spine"][];
+        };
         TimelinePage: {
             /** @description What the timeline lacks: messages not_migrated. */
             degraded?: components["schemas"]["RecallDegradation"][];
@@ -1441,6 +1509,24 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             updatedAt?: string;
+        };
+        UsageDoc: {
+            /**
+             * Format: int64
+             * @description The tokens of a day, or null where there is no limit.
+             */
+            limit: number | null;
+            /**
+             * Format: date-time
+             * @description When the next day begins.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            resetsAt: string;
+            /**
+             * Format: int64
+             * @description Tokens of prompts, answers and background work, or null.
+             */
+            used: number | null;
         };
         UserSummaryDoc: {
             /**
@@ -5407,6 +5493,82 @@ export interface operations {
             };
         };
     };
+    listSpines: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpineList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listTodos: {
         parameters: {
             query?: {
@@ -5866,6 +6028,82 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageDoc"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

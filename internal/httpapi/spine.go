@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// spine is longterm.Spine as the API shows it.
+type spine struct {
+	CoachID    string     `json:"coachId"`
+	Text       string     `json:"text" doc:"Empty in a list, as the remarks are, where no prompt may tell the spine."`
+	Patterns   []string   `json:"patterns"`
+	Wins       []string   `json:"wins"`
+	Struggles  []string   `json:"struggles"`
+	Contexts   []string   `json:"contexts" doc:"The contexts of the sessions that it was drawn from."`
+	WithheldIn []string   `json:"withheldIn" doc:"The contexts whose prompts lack it, by the user's preferences."`
+	CoveredTo  *timestamp `json:"coveredTo,omitempty" doc:"The time of the last session summary in it."`
+	UpdatedAt  *timestamp `json:"updatedAt,omitempty"`
+}
+
+// toSpine returns a spine with everything that is stored.
+func toSpine(s longterm.Spine, p longterm.Preferences) spine {
+	withheld := []string{}
+	for _, context := range conversation.Contexts() {
+		if s.WithheldIn(context, p) != "" {
+			withheld = append(withheld, context)
+		}
+	}
+	return spine{
+		s.CoachID, s.Text, orEmpty(s.Patterns), orEmpty(s.Wins), orEmpty(s.Struggles), orEmpty(s.Contexts), withheld,
+		newTimestamp(s.CoveredTo), newTimestamp(s.UpdatedAt),
+	}
+}
+
+// toAllowedSpine returns a spine without what it says if no prompt may tell it.
+func toAllowedSpine(s longterm.Spine, p longterm.Preferences) spine {
+	out := toSpine(s, p)
+	if len(out.WithheldIn) == len(conversation.Contexts()) {
+		out.Text, out.Patterns, out.Wins, out.Struggles = "", []string{}, []string{}, []string{}
+	}
+	return out
+}
+
+// orEmpty returns a list that is never nil, so that it is never written as null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// spineList is the answer of GET /v1/spines. A user has few spines, so there are no pages.
+type spineList struct {
+	Items []spine `json:"items" doc:"In the order of the coaches' ids."`
+}
+
+// spines serves /v1/spines.
+type spines struct {
+	*server
+	store longterm.SpineReader
+}
+
+func (s spines) register() {
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/spines", id: "listSpines", tag: longTermTag, summary: "List the coaches' spines",
+		detail: "The running summary of all sessions with each coach, and the remarks about the user in it. It follows the " +
+			"preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a spine that no prompt " +
+			"may tell, as with memory off, says nothing here either. The export has it all.",
+	}, s.list)
+}
+
+func (s spines) list(ctx context.Context, c Caller, _ *noInput) (*docOutput[spineList], error) {
+	found, preferences, err := s.store.Spines(ctx, c.User)
+	if err != nil {
+		return nil, err
+	}
+	out := &docOutput[spineList]{Body: spineList{Items: make([]spine, len(found))}}
+	for i, one := range found {
+		out.Body.Items[i] = toAllowedSpine(one, preferences)
+	}
+	return out, nil
+}

@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// QuotaReader reads what a user has spent of today's tokens.
+type QuotaReader interface {
+	Today(ctx context.Context, user conversation.UserID) (conversation.Quota, error)
+}
+
+// usageDoc is conversation.Quota as the API shows it.
+type usageDoc struct {
+	Used     *int64    `json:"used" nullable:"true" doc:"Tokens of prompts, answers and background work, or null."`
+	Limit    *int64    `json:"limit" nullable:"true" doc:"The tokens of a day, or null where there is no limit."`
+	ResetsAt timestamp `json:"resetsAt" doc:"When the next day begins."`
+}
+
+func toUsage(q conversation.Quota) usageDoc {
+	out := usageDoc{ResetsAt: timestamp(q.ResetsAt)}
+	if q.Limit > 0 {
+		out.Used, out.Limit = &q.Used, &q.Limit
+	}
+	return out
+}
+
+// usages serves /v1/usage.
+type usages struct {
+	*server
+	store QuotaReader
+}
+
+func (s usages) register() {
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/usage", id: "getUsage", tag: longTermTag, summary: "Get today's tokens",
+		detail: "The tokens of the models that the user has spent on this day of UTC, from the counter that the daily " +
+			"quota checks. Where no quota is set, nothing is counted, and used and limit are null.",
+	}, s.get)
+}
+
+func (s usages) get(ctx context.Context, c Caller, _ *noInput) (*docOutput[usageDoc], error) {
+	quota, err := s.store.Today(ctx, c.User)
+	if err != nil {
+		return nil, err
+	}
+	return &docOutput[usageDoc]{Body: toUsage(quota)}, nil
+}
