@@ -29,9 +29,12 @@ await build({
   packages: 'external',
 });
 
+// The sweep comes often, and idle sessions rest soon, so that spines are written. The quota is more than the tests spend.
+const settings = { PORT: '0', TRIGGERS: 'idle=2s,sweep=1s', DAILY_TOKENS: '1000000' };
+
 /** Starts the stack on a free port and returns its process, when it is ready. */
 async function startStack() {
-  const stack = spawn(path.resolve(program), { env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const stack = spawn(path.resolve(program), { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: stack.stdout })) {
     const [, base] = /^ready\s+(\S+)/.exec(line) ?? [];
     if (!base) continue;

@@ -78,6 +78,11 @@ export const changeGoal = (id: string, body: t.ChangedGoal) =>
   json<t.Goal>(`/v1/goals/${part(id)}`, { method: 'PATCH', body });
 export const deleteGoal = (id: string) => send(`/v1/goals/${part(id)}`, { method: 'DELETE' });
 
+export const listSpines = async () => (await json<{ items: t.Spine[] }>('/v1/spines')).items;
+export const getSeed = () => find<t.Seed>('/v1/seed');
+export const putSeed = (body: t.Seed) => json<t.Seed>('/v1/seed', { method: 'PUT', body });
+export const putUserSummary = (body: t.UserSummary) =>
+  json<t.UserSummary>('/v1/user-summary', { method: 'PUT', body });
 export const getUserSummary = () => find<t.UserSummary>('/v1/user-summary');
 export const getProfile = () => find<t.Profile>('/v1/profile');
 export const putProfile = (body: t.Profile) => json<t.Profile>('/v1/profile', { method: 'PUT', body });

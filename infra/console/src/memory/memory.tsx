@@ -1,4 +1,4 @@
-// What is remembered of the user: facts, open loops, goals and the user summary.
+// What is remembered of the user: facts, open loops, goals, spines, the user summary and the seed.
 import * as api from '../api/calls';
 import { useLoad } from '../parts/load';
 import { Failure, Loading } from '../parts/state';
@@ -6,13 +6,13 @@ import { route } from '../route';
 import { Facts } from './facts';
 import { Goals } from './goals';
 import { Patterns } from './patterns';
+import { Seed } from './seed';
+import { Spines } from './spines';
 import { Todos } from './todos';
 
 async function loadAll() {
-  const [memories, todos, goals, summary] = await Promise.all([
-    api.listMemories(), api.listTodos(), api.listGoals(), api.getUserSummary(),
-  ]);
-  return { memories, todos, goals, summary };
+  const [memories, todos, goals] = await Promise.all([api.listMemories(), api.listTodos(), api.listGoals()]);
+  return { memories, todos, goals };
 }
 
 export function MemoryScreen() {
@@ -29,7 +29,15 @@ export function MemoryScreen() {
           <div>
             <Todos todos={data.todos} changed={reload} />
             <Goals goals={data.goals} changed={reload} />
-            <Patterns summary={data.summary} />
+          </div>
+        </div>
+      )}
+      {data && (
+        <div class="columns even">
+          <Spines />
+          <div>
+            <Patterns />
+            <Seed />
           </div>
         </div>
       )}

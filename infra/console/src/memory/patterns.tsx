@@ -1,32 +1,80 @@
-// The user summary: patterns, wins and struggles.
+// The user summary: patterns, wins and struggles, of the app's own and from the spines.
+import { useSignal } from '@preact/signals';
+import * as api from '../api/calls';
 import type { UserSummary } from '../api/types';
 import { age } from '../format';
-import { Empty } from '../parts/state';
+import { EditForm } from '../parts/edit-form';
+import { useLoad } from '../parts/load';
+import { Empty, Failure, Loading } from '../parts/state';
+import { route } from '../route';
 
-export function Patterns({ summary }: { summary?: UserSummary }) {
-  const parts = [
-    ['Patterns', summary?.patterns],
-    ['Wins', summary?.wins],
-    ['Struggles', summary?.struggles],
-  ] as const;
-  const empty = parts.every(([, lines]) => !lines?.length);
+export const remarkKinds = { patterns: 'Patterns', wins: 'Wins', struggles: 'Struggles' } as const;
+type Kind = keyof typeof remarkKinds;
+export const kinds = Object.keys(remarkKinds) as Kind[];
+
+export function Patterns() {
+  const { data, error, reload } = useLoad(async () => ({ summary: await api.getUserSummary() }), [route.value.user]);
+  const editing = useSignal(false);
   return (
-    <section>
+    <section aria-label="User summary">
       <h2>User summary</h2>
-      {empty && <Empty title="Not written yet">It follows from the summaries of several sessions.</Empty>}
-      {parts.map(([label, lines]) =>
-        lines?.length ? (
-          <section key={label}>
-            <h3>{label}</h3>
-            <ul>
-              {lines.map((line) => (
-                <li key={line}>{line}</li>
-              ))}
-            </ul>
-          </section>
-        ) : null,
-      )}
-      {summary?.lastUpdated && <p class="soft">Written {age(summary.lastUpdated)}.</p>}
+      {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={3} />}
+      {data && editing.value && <Edit summary={data.summary} reload={reload} done={() => (editing.value = false)} />}
+      {data && !editing.value && <Shown summary={data.summary} edit={() => (editing.value = true)} />}
     </section>
+  );
+}
+
+function Shown({ summary, edit }: { summary?: UserSummary; edit(): void }) {
+  const empty = kinds.every((kind) => !summary?.[kind]?.length);
+  return (
+    <>
+      {empty && <Empty title="Nothing yet">Write it by hand, or wait: it also follows from the summaries of sessions.</Empty>}
+      {summary && <Remarks of={summary} />}
+      <p class="facts-line">
+        {summary?.lastUpdated && <span>Written {age(summary.lastUpdated)}</span>}
+        <button type="button" class="quiet" onClick={edit}>
+          {empty ? 'Write the user summary' : 'Edit the user summary'}
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** The remarks of a user summary or of a spine. */
+export const Remarks = ({ of }: { of: Partial<Record<Kind, string[]>> }) => (
+  <>
+    {kinds.map((kind) =>
+      of[kind]?.length ? (
+        <section key={kind}>
+          <h3>{remarkKinds[kind]}</h3>
+          <ul>
+            {of[kind].map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        </section>
+      ) : null,
+    )}
+  </>
+);
+
+function Edit({ summary, reload, done }: { summary?: UserSummary; reload(): Promise<void>; done(): void }) {
+  const save = async (values: FormData) => {
+    const lines = (kind: Kind) => String(values.get(kind)).split('\n').map((line) => line.trim()).filter(Boolean);
+    await api.putUserSummary({ patterns: lines('patterns'), wins: lines('wins'), struggles: lines('struggles'), lastUpdated: new Date().toISOString() });
+    await reload();
+  };
+  return (
+    <EditForm label="Edit the user summary" save={save} done={done}>
+      <p class="soft">One remark a line. This replaces what was observed so far; what is observed later is added.</p>
+      {kinds.map((kind, i) => (
+        <label key={kind}>
+          {remarkKinds[kind]}
+          <textarea name={kind} rows={Math.max(2, summary?.[kind]?.length ?? 0)} defaultValue={summary?.[kind]?.join('\n')} autofocus={i === 0} />
+        </label>
+      ))}
+    </EditForm>
   );
 }

@@ -1,0 +1,45 @@
+// A form that changes one record in its place. It stays open, with the error, where the change fails.
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { Failure } from './state';
+
+interface Props {
+  label: string;
+  save(values: FormData): Promise<unknown>;
+  /** Called when the form is saved or given up. */
+  done(): void;
+  children: ComponentChildren;
+}
+
+export function EditForm({ label, save, done, children }: Props) {
+  const error = useSignal<unknown>(undefined);
+  const saving = useSignal(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    saving.value = true;
+    error.value = undefined;
+    try {
+      await save(new FormData(event.currentTarget as HTMLFormElement));
+      done();
+    } catch (failure) {
+      error.value = failure;
+    } finally {
+      saving.value = false;
+    }
+  };
+  const key = (event: KeyboardEvent) => event.key === 'Escape' && done();
+  return (
+    <form class="fields edit" aria-label={label} onSubmit={(e) => void submit(e)} onKeyDown={key}>
+      {children}
+      {error.value !== undefined && <Failure error={error.value} />}
+      <span class="buttons">
+        <button type="submit" class="primary" disabled={saving.value}>
+          Save
+        </button>
+        <button type="button" class="quiet" onClick={done}>
+          Cancel
+        </button>
+      </span>
+    </form>
+  );
+}
