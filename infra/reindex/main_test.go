@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -135,5 +137,37 @@ func TestCommand(t *testing.T) {
 	back := map[string]string{"PINECONE_NEW_USERS_INDEX": config.FirstIndex}
 	if code, out, _ = command(back, "-to", config.FirstIndex); code != done {
 		t.Errorf("the way back: %d\n%s", code, out)
+	}
+}
+
+// TestConfigurationOfAFunction takes the configuration from a deployed function, as Lambda's API answers it.
+func TestConfigurationOfAFunction(t *testing.T) {
+	environ := stage(t)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/2015-03-31/functions/throughline-remember/configuration" {
+			w.Header().Set("X-Amzn-ErrorType", "ResourceNotFoundException")
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		answer := map[string]any{"Environment": map[string]any{"Variables": environ}}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(api.Close)
+	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", api.URL)
+	for name, want := range map[string]struct {
+		code  int
+		words string
+	}{
+		"throughline-remember": {done, "0 users to move"},
+		"throughline-other":    {notBegun, "-function=throughline-other: read its configuration"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), []string{"-to", "b", "-dry-run", "-function", name}, map[string]string{}, &stdout, &stderr)
+		if said := stdout.String() + stderr.String(); code != want.code || !strings.Contains(said, want.words) {
+			t.Errorf("%s: %d, %q; want %d and %q", name, code, said, want.code, want.words)
+		}
 	}
 }
