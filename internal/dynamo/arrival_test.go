@@ -74,3 +74,16 @@ func TestArrivalsMove(t *testing.T) {
 		})
 	}
 }
+
+// TestArrivalsWithoutTheStage cannot read the stage. What comes before the first arrival is done.
+func TestArrivalsWithoutTheStage(t *testing.T) {
+	t.Parallel()
+	db := dynamo.New(dynamodbtest.Client(t), dynamotest.Table(t), fixedClock())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	changes := []conversation.Change{{User: alice}, {User: alice, Embedded: "a"}, {User: alice}}
+	done, err := dynamo.NewArrivalMover(db, consumer{len(changes), nil}).Consume(ctx, changes)
+	if done != 1 || err == nil {
+		t.Errorf("%d are done, %v", done, err)
+	}
+}
