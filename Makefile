@@ -48,7 +48,7 @@ run: ## Build and start the whole stack on this machine: no key, no account
 .PHONY: demo
 demo: ## Play the story of two surfaces with one memory
 	@tools/need go java npm
-	@go run ./infra/demo
+	@go run ./infra/demo -base "$(BASE)"
 
 .PHONY: replay
 replay: ## Replay conversations through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
@@ -78,7 +78,7 @@ LONGEST := ./internal/dynamo ./internal/function ./internal/prompt ./infra/bench
 .PHONY: test
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
-	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine; } | \
+	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
 	    CGO_ENABLED=1 GOGC=400 xargs go test -json -race -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
@@ -87,6 +87,11 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	@tools/need go java npm
 	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
+
+.PHONY: docs-check
+docs-check: $(BIN)/strict $(VENV)/.stamp ## Run the commands of README and docs, and compare what they print
+	@tools/need go java npm curl
+	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 
 # dist is committed, so that make run needs no npm. Whoever changes the console or the API runs make console.
 .PHONY: console

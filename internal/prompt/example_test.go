@@ -6,7 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// The worked example of CONTRIBUTING. TestContributing compares the two.
+// The worked example of docs/extending.md. TestExtending compares the two.
 
 var standup = Recipe{
 	Name:          "standup",
@@ -19,7 +19,7 @@ var standup = Recipe{
 		{Block: blockRole, Required: true, Style: prose},
 		{Block: blockCurrent, Required: true, Style: verbatimMessage},
 		{Block: blockGoals, Style: bullet, Heading: "# GOALS", Cap: Cap{Items: 5}},
-		{Block: blockRecent, Style: roleMessage, Cap: Cap{Chars: 400}},
+		{Block: blockRecent, Style: roleMessage, Cap: Cap{Chars: 800}},
 		{Block: blockPeople, Style: bullet, Heading: "# PEOPLE", Cap: Cap{Items: 3}},
 	},
 }
@@ -37,7 +37,7 @@ func selectPeople(sel *selection, slot *Slot) []*entry {
 	return capItems(entries, slot)
 }
 
-// Contribute adds the example to the registries as CONTRIBUTING says. The returned function removes it again.
+// Contribute adds the example to the registries as docs/extending.md says. The returned function removes it again.
 func Contribute() (remove func()) {
 	before := Recipes
 	Recipes = append(slices.Clip(before), standup)

@@ -88,7 +88,11 @@ func checkRecipes(t *testing.T, c historyCase, found *person, tight []int, build
 		}
 		t.Run(recipe.Name, func(t *testing.T) {
 			one := built(t, recipe, r)
-			checks[recipe.Name](t, one)
+			check := checks[recipe.Name]
+			if check == nil {
+				t.Fatalf("checks has no entry for %s, which says what the recipe tells of the history", recipe.Name)
+			}
+			check(t, one)
 			one.checkManifest(t)
 		})
 		if recipe.Name != prompt.TieredHistory {

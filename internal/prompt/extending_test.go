@@ -10,16 +10,17 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// The worked example of CONTRIBUTING is code that compiles, and does what the page says with nothing else changed.
-func TestContributing(t *testing.T) {
+// TestExtending checks that the worked example of docs/extending.md compiles, and does what the page says with nothing
+// else changed.
+func TestExtending(t *testing.T) {
 	defer prompt.Contribute()()
-	page := readFile(t, filepath.Join("..", "..", "CONTRIBUTING.md"))
+	page := readFile(t, filepath.Join("..", "..", "docs", "extending.md"))
 	source := readFile(t, "example_test.go")
 	for _, begin := range []string{"var standup = ", "// selectPeople "} {
 		_, example, _ := strings.Cut(page, "```go\n"+begin)
 		example, _, found := strings.Cut(example, "```")
 		if !found || !strings.Contains(source, begin+example) {
-			t.Errorf("CONTRIBUTING and example_test.go differ in what begins with %q", begin)
+			t.Errorf("docs/extending.md and example_test.go differ in what begins with %q", begin)
 		}
 	}
 	w := newFixture()

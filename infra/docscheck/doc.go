@@ -1,0 +1,16 @@
+// Package docscheck holds the tests that run the documents' commands. Each page is read for its fenced blocks, whose
+// first line says what a block is:
+//
+//	```sh           is run by bash on a fresh local stack, with the other such blocks of the page, in their order
+//	```sh start     starts the stack; its output is what the stack of the tests printed
+//	```sh fails     is run, too; its last command has to fail
+//	```sh unrun     is not run, because it needs an account or takes long; its commands, options and variables exist
+//	```text output  is what the block before it prints, line by line
+//	```json output  is what the block before it prints, as one JSON value
+//
+// A "…" in an output stands for anything: a part of a text, a line of its own for any lines, a member "…" for the other
+// members of an object, an element "…" for the other elements of an array. Ids, times, tokens of access and durations
+// match any others; numbers of tokens and scores match others that are near.
+//
+// The tests also check that links and make targets of all pages exist, and that docs/README.md names every page.
+package docscheck

@@ -1,0 +1,248 @@
+package docscheck_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	link       = regexp.MustCompile(`\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)`)
+	notInSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	inlineMake = regexp.MustCompile("(?:`|^    |\\$ )make ([a-z][a-z0-9-]*)")
+)
+
+// TestLinks checks that what the pages link to in this repository exists, headings included.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		for i, line := range strings.Split(readPage(t, page), "\n") {
+			for _, found := range link.FindAllStringSubmatch(line, -1) {
+				target, heading, _ := strings.Cut(found[1]+found[2], "#")
+				if strings.Contains(target, ":") {
+					continue
+				}
+				file := path.Join(path.Dir(page), target)
+				if target == "" {
+					file = page
+				}
+				if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+					t.Errorf("%s:%d: %s does not exist", page, i+1, file)
+				} else if heading != "" && !slices.Contains(slugs(readPage(t, file)), heading) {
+					t.Errorf("%s:%d: %s has no heading #%s", page, i+1, file, heading)
+				}
+			}
+		}
+	}
+}
+
+// slugs returns the names by which GitHub links to the headings of a page.
+func slugs(text string) []string {
+	var list []string
+	for line := range strings.Lines(text) {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && line[0] == '#' {
+			plain := notInSlug.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+			list = append(list, strings.ReplaceAll(plain, " ", "-"))
+		}
+	}
+	return list
+}
+
+// TestEveryPageIsListed checks that docs/README.md links to every page of docs.
+func TestEveryPageIsListed(t *testing.T) {
+	t.Parallel()
+	contents := readPage(t, "docs/README.md")
+	for _, page := range pages(t) {
+		name, ok := strings.CutPrefix(page, "docs/")
+		if ok && !strings.Contains(name, "/") && name != "README.md" && !strings.Contains(contents, "("+name+")") {
+			t.Errorf("docs/README.md does not name %s", name)
+		}
+	}
+}
+
+var alarmOrWidget = regexp.MustCompile(`AlarmName: !Sub \$\{Prefix\}-(\S+)|"title": "([^"]+)"`)
+
+// TestOperatingNamesEverything checks that docs/operating.md names each alarm and each widget of the dashboard.
+func TestOperatingNamesEverything(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, "docs/operating.md")
+	for _, template := range []string{"infra/alarms/template.yaml", "infra/dashboard/template.yaml"} {
+		found := alarmOrWidget.FindAllStringSubmatch(readPage(t, template), -1)
+		if len(found) == 0 {
+			t.Errorf("%s names nothing", template)
+		}
+		for _, f := range found {
+			if f[1] != "" && !strings.Contains(page, "`"+f[1]+"`") || f[2] != "" && !strings.Contains(page, "| "+f[2]+" |") {
+				t.Errorf("docs/operating.md does not name %s%s of %s", f[1], f[2], template)
+			}
+		}
+	}
+}
+
+// TestMakeTargets checks that each make target that a page names exists.
+func TestMakeTargets(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		for i, line := range strings.Split(readPage(t, page), "\n") {
+			for _, found := range inlineMake.FindAllStringSubmatch(line, -1) {
+				if !strings.HasSuffix(found[1], "-") && !isTarget(t, found[1]) {
+					t.Errorf("%s:%d: make has no target %s", page, i+1, found[1])
+				}
+			}
+		}
+	}
+}
+
+func isTarget(t *testing.T, name string) bool {
+	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:`).MatchString(readPage(t, "Makefile"))
+}
+
+// TestUnrunCommands checks that the commands that are not run could be: what they name exists.
+func TestUnrunCommands(t *testing.T) {
+	t.Parallel()
+	sources := readSources(t)
+	var calls []awsCall
+	for _, page := range pages(t) {
+		for _, s := range steps(t, page) {
+			if !s.commands.is("sh unrun") {
+				continue
+			}
+			for _, command := range commands(s.commands.text) {
+				where := fmt.Sprintf("%s:%d: %s", page, s.commands.line, strings.Join(command, " "))
+				if problem := checkCommand(t, sources, command); problem != "" {
+					t.Errorf("%s: %s", where, problem)
+				}
+				if command[0] == "aws" && command[1] != "s3" {
+					calls = append(calls, awsCall{Where: where, Words: command[1:]})
+				}
+			}
+		}
+	}
+	checkAWS(t, calls)
+}
+
+// commands returns the commands of a block as words, without comments and the lines of here documents.
+func commands(text string) [][]string {
+	var list [][]string
+	end := ""
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+		line = strings.TrimSpace(line)
+		if end != "" {
+			if line == end {
+				end = ""
+			}
+			continue
+		}
+		if _, word, ok := strings.Cut(line, "<<"); ok {
+			end = strings.Trim(word, `'"`)
+		}
+		line, _, _ = strings.Cut(line, " #")
+		if words := strings.Fields(line); len(words) > 0 && words[0] != "#" {
+			list = append(list, words)
+		}
+	}
+	return list
+}
+
+var assignment = regexp.MustCompile(`^([A-Z][A-Z0-9_]*)=`)
+
+// checkCommand says what a command names that does not exist.
+func checkCommand(t *testing.T, sources string, words []string) string {
+	for _, word := range words {
+		if found := assignment.FindStringSubmatch(word); found != nil && !strings.Contains(sources, found[1]) {
+			return "nothing reads the variable " + found[1]
+		}
+	}
+	for len(words) > 0 && assignment.MatchString(words[0]) {
+		words = words[1:]
+	}
+	if len(words) < 2 {
+		words = append(words, "", "")
+	}
+	switch words[0] {
+	case "make":
+		if !isTarget(t, words[1]) {
+			return "make has no target " + words[1]
+		}
+	case "go":
+		for _, word := range words[2:] {
+			if _, err := os.Stat(filepath.Join(root, word)); strings.HasPrefix(word, "./") && err != nil {
+				return word + " does not exist"
+			}
+			if strings.HasPrefix(word, "Test") && !strings.Contains(sources, "func "+strings.TrimSuffix(word, "'$")+"(") {
+				return "there is no test " + word
+			}
+		}
+	case "cp", "cat", ".ci/run", "git", "cd":
+	case "sam":
+		return checkStack(t, words)
+	case "aws":
+	default:
+		return "this test does not know the command " + words[0]
+	}
+	return ""
+}
+
+// checkStack checks the template of "sam deploy", and the parameters that are given to it.
+func checkStack(t *testing.T, words []string) string {
+	template := "template.yaml"
+	if i := slices.Index(words, "--template"); i >= 0 {
+		template = words[i+1]
+	}
+	text := readPage(t, template)
+	if i := slices.Index(words, "--parameter-overrides"); i >= 0 {
+		for _, word := range words[i+1:] {
+			name, _, _ := strings.Cut(word, "=")
+			if !strings.Contains(text, "\n  "+name+":") {
+				return template + " has no parameter " + name
+			}
+		}
+	}
+	return ""
+}
+
+// readSources returns the text of what can read a variable or holds a test: the Makefile and the Go files.
+func readSources(t *testing.T) string {
+	t.Helper()
+	text := readPage(t, "Makefile")
+	for _, folder := range []string{"infra", "internal", "functions"} {
+		err := fs.WalkDir(os.DirFS(filepath.Join(root, folder)), ".", func(file string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(file, ".go") {
+				text += readPage(t, path.Join(folder, file))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text
+}
+
+// An awsCall is a command of the AWS CLI.
+type awsCall struct {
+	Where string   `json:"where"`
+	Words []string `json:"words"`
+}
+
+// checkAWS checks services, operations and options by the service models of botocore, which the AWS CLI is made from.
+func checkAWS(t *testing.T, calls []awsCall) {
+	t.Helper()
+	input, err := json.Marshal(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := exec.CommandContext(t.Context(), ".cache/venv/bin/python", "tools/awscalls.py", string(input))
+	python.Dir = root
+	if out, err := python.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,97 @@
+package docscheck_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// A block is a fenced block of a page.
+type block struct {
+	line int
+	info []string // the words behind the fence
+	text string
+}
+
+// is reports whether a block's first line has these words.
+func (b block) is(info string) bool { return slices.Equal(b.info, strings.Fields(info)) }
+
+// pages returns the paths of all Markdown files, relative to the root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var paths []string
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != "." && (entry.Name()[0] == '.' || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".md") && !strings.Contains(path, "testdata/") && !strings.Contains(path, "expertise/"):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// fenced returns the fenced blocks of a page.
+func fenced(text string) []block {
+	var blocks []block
+	inside := false
+	for i, line := range strings.Split(text, "\n") {
+		info, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && !inside:
+			blocks = append(blocks, block{line: i + 1, info: strings.Fields(info)})
+			inside = true
+		case fence:
+			inside = false
+		case inside:
+			blocks[len(blocks)-1].text += line + "\n"
+		}
+	}
+	return blocks
+}
+
+// A step is a block of commands and what it prints, if the page shows that.
+type step struct {
+	commands block
+	output   *block
+}
+
+// steps returns a page's blocks of commands.
+func steps(t *testing.T, path string) []step {
+	t.Helper()
+	var list []step
+	for _, b := range fenced(readPage(t, path)) {
+		switch {
+		case b.is("sh"), b.is("sh start"), b.is("sh fails"), b.is("sh unrun"):
+			list = append(list, step{commands: b})
+		case b.is("text output"), b.is("json output"):
+			if len(list) == 0 || list[len(list)-1].output != nil {
+				t.Fatalf("%s:%d: an output without commands before it", path, b.line)
+			}
+			list[len(list)-1].output = &b
+		case len(b.info) > 0 && slices.Contains([]string{"sh", "bash", "console", "shell"}, b.info[0]):
+			t.Errorf("%s:%d: no such kind of block: %q", path, b.line, strings.Join(b.info, " "))
+		}
+	}
+	return list
+}

@@ -1,0 +1,110 @@
+package docscheck_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/launch"
+)
+
+// timeout is how long a page's commands may take together.
+const timeout = 2 * time.Minute
+
+// TestCommands runs the commands of all pages and compares what they print with what the pages show.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	err := launch.With(t.Context(), nil, func(stack *launch.Stack) error {
+		t.Run("pages", func(t *testing.T) {
+			for _, path := range pages(t) {
+				list := steps(t, path)
+				if len(list) == 0 {
+					continue
+				}
+				t.Run(path, func(t *testing.T) {
+					t.Parallel()
+					runPage(t, stack, path, list)
+				})
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runPage runs a page's blocks in one shell.
+func runPage(t *testing.T, stack *launch.Stack, path string, list []step) {
+	var run []step
+	for _, s := range list {
+		switch {
+		case s.commands.is("sh start"):
+			if s.output != nil {
+				compare(t, path, *s.output, strings.Join(stack.Output, "\n"))
+			}
+		case !s.commands.is("sh unrun"):
+			for _, words := range commands(s.commands.text) {
+				if slices.Contains([]string{"make", "go", "aws", "sam"}, words[0]) && words[1] != "demo" {
+					t.Fatalf("%s:%d: mark this block as unrun: %s", path, s.commands.line, strings.Join(words, " "))
+				}
+			}
+			run = append(run, s)
+		}
+	}
+	if len(run) == 0 {
+		return
+	}
+	outputs, err := runShell(t, stack, run)
+	for i, output := range outputs {
+		if run[i].output != nil && (err == nil || i < len(outputs)-1) {
+			compare(t, path, *run[i].output, output)
+		}
+	}
+	if err != nil {
+		failed := max(len(outputs), 1) - 1
+		t.Errorf("%s:%d: %v\n%s", path, run[failed].commands.line, err, strings.Join(outputs[failed:], ""))
+	}
+}
+
+// separator begins the output of a block.
+const separator = "\x1e"
+
+// runShell runs blocks in one shell, which stops at the first command that fails, and returns what each printed.
+func runShell(t *testing.T, stack *launch.Stack, list []step) ([]string, error) {
+	t.Helper()
+	home := t.TempDir()
+	// An answer that is an error makes curl fail, as it does not by itself.
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := "set -euo pipefail\n"
+	for _, s := range list {
+		commands := strings.ReplaceAll(s.commands.text, "localhost:8080", strings.TrimPrefix(stack.Base, "http://"))
+		if s.commands.is("sh fails") {
+			commands = fmt.Sprintf("if (\n%s); then echo 'it does not fail'; exit 1; fi\n", commands)
+		}
+		script += "printf '" + separator + "'\n" + commands
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-c", script)
+	shell.Dir = root
+	shell.Env = append(os.Environ(), "CURL_HOME="+home, "BASE="+stack.Base)
+	printed, err := shell.CombinedOutput()
+	if ctx.Err() != nil {
+		err = errors.Join(err, ctx.Err())
+	}
+	before, after, _ := strings.Cut(string(printed), separator)
+	if before != "" {
+		t.Errorf("the shell printed %q", before)
+	}
+	return strings.Split(after, separator), err
+}
