@@ -3,12 +3,14 @@ package dynamo_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/infra/legacy"
@@ -250,5 +252,60 @@ func TestIDsAfterTheWayBack(t *testing.T) {
 	after := read()
 	if len(after) != 2 || after[0].ID != before[1].ID || after[1].ID != before[2].ID {
 		t.Errorf("before:\n%+v\nafter:\n%+v", before, after)
+	}
+}
+
+// killedScans ends a process at its scans too.
+type killedScans struct {
+	dynamo.ScanAPI
+	*killedNetwork
+}
+
+func (k killedScans) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...apiOptions,
+) (out *dynamodb.ScanOutput, err error) {
+	err = k.call("Query", func() error {
+		out, err = k.ScanAPI.Scan(ctx, in, o...)
+		return err
+	})
+	return out, err
+}
+
+// TestBackfillIsKilled ends the process of a backfill after each of its remote calls. The next one does the rest, and a
+// third one finds nothing to do.
+func TestBackfillIsKilled(t *testing.T) {
+	t.Parallel()
+	source := legacy.Table{Users: 2, Sessions: 2, Messages: 6, Seed: 6}
+	for _, stage := range []migration.Stage{migration.Dual, migration.Shared} {
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			for at, ended := 1, false; !ended; at++ {
+				a := newAppTable(t)
+				if err := source.Load(t.Context(), a.client, a.table); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				n := &killedNetwork{how: crashAfter, cancel: cancel, at: math.MaxInt}
+				service := a.service(t, &interceptor{api: a.client, call: n.call}, killedScans{a.client, n}, stage)
+				n.calls, n.at = 0, at
+				_, err := service.Run(ctx, migration.Request{Action: "backfill", TotalSegments: 1})
+				if ended = err == nil; ended && at < 12 {
+					t.Errorf("the backfill has %d calls only", n.calls)
+				}
+				cancel()
+				next := dynamo.NewMigrationStore(dynamo.New(a.client, a.table), a.client)
+				service.Table = next
+				run(t, service, migration.Backfill)
+				if again := run(t, service, migration.Backfill); again.Progress.Changed > 0 || again.Backfilled != 100 {
+					t.Errorf("call %d: a third backfill changes %+v", at, again)
+				}
+				for i := range source.Sessions {
+					s := source.Session(i)
+					a.wantStored(t, s)
+					if got := text(a.get(t, "user#"+s.User, s.Key())["placement"]); got != string(stage.Placement()) {
+						t.Errorf("call %d: %s is %s", at, s.ID, got)
+					}
+				}
+			}
+		})
 	}
 }

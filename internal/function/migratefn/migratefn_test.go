@@ -42,11 +42,17 @@ type app struct {
 
 func newApp(t *testing.T, stage migration.Stage) *app {
 	t.Helper()
-	a := &app{table: dynamotest.Table(t), client: dynamodbtest.Client(t)}
+	return openApp(t, dynamotest.Table(t), dynamodbtest.Endpoint(t), stage)
+}
+
+// openApp returns another migrate function of a table.
+func openApp(t *testing.T, table, endpoint string, stage migration.Stage) *app {
+	t.Helper()
+	a := &app{table: table, client: dynamodbtest.Client(t)}
 	var err error
 	a.handle, err = migratefn.New(t.Context(), config.Config{
 		TableName: a.table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
-		DynamoDBEndpoint: dynamodbtest.Endpoint(t), InitialStage: config.Stage(stage),
+		DynamoDBEndpoint: endpoint, InitialStage: config.Stage(stage),
 	}, function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard})
 	if err != nil {
 		t.Fatal(err)
