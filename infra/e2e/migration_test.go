@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,8 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
+	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/infra/statemachine"
 )
 
@@ -81,7 +84,7 @@ type migrationCase struct {
 	*testing.T
 	table    legacy.Table
 	name     string // of the table
-	dynamodb string // its endpoint
+	dynamodb string // its endpoint, which describes a large table at once
 	lambda   string // the endpoint of the functions
 	function string
 	machine  *statemachine.Engine
@@ -100,8 +103,14 @@ func newMigrationCase(t *testing.T, stack *launch.Stack, table legacy.Table) *mi
 		Functions                                   map[string]string
 	}
 	do(t, client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
+	engine, err := faults.Proxy(info.DynamoDBEndpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dynamodb := httptest.NewServer(dynamodblocal.CacheDescriptions(engine))
+	t.Cleanup(dynamodb.Close)
 	return &migrationCase{
-		T: t, table: table, name: info.TableName, dynamodb: info.DynamoDBEndpoint, lambda: info.LambdaEndpoint,
+		T: t, table: table, name: info.TableName, dynamodb: dynamodb.URL, lambda: info.LambdaEndpoint,
 		function: info.Functions["migrate"],
 	}
 }

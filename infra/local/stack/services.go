@@ -185,7 +185,8 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
 	})
 	s.dynamodb.injector = faults.NewInjector(1)
-	handler := s.dynamodb.injector.Handler(s.lag.Handler(proxy), faults.DynamoDBFailures())
+	engine := dynamodblocal.CacheDescriptions(proxy)
+	handler := s.dynamodb.injector.Handler(s.lag.Handler(engine), faults.DynamoDBFailures())
 	s.dynamodb.injected, err = s.serve(ctx, handler)
 	return err
 }
