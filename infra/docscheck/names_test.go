@@ -17,7 +17,7 @@ import (
 var (
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)`)
 	notInSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-	inlineMake = regexp.MustCompile("(?:`|^    |\\$ )make ([a-z][a-z0-9-]*)")
+	inlineMake = regexp.MustCompile("(?:`|^    |\\$ )make ([a-z][a-z0-9-]*)([^`]*)")
 )
 
 // TestLinks checks that what the pages link to in this repository exists, headings included.
@@ -87,14 +87,21 @@ func TestOperatingNamesEverything(t *testing.T) {
 	}
 }
 
-// TestMakeTargets checks that each make target that a page names exists.
+// TestMakeTargets checks that each make target that a page names exists, and that something reads the variables beside
+// it.
 func TestMakeTargets(t *testing.T) {
 	t.Parallel()
+	sources := readSources(t)
 	for _, page := range pages(t) {
 		for i, line := range strings.Split(readPage(t, page), "\n") {
 			for _, found := range inlineMake.FindAllStringSubmatch(line, -1) {
 				if !strings.HasSuffix(found[1], "-") && !isTarget(t, found[1]) {
 					t.Errorf("%s:%d: make has no target %s", page, i+1, found[1])
+				}
+				for _, word := range strings.Fields(found[2]) {
+					if name := unread(sources, word); name != "" {
+						t.Errorf("%s:%d: nothing reads the variable %s", page, i+1, name)
+					}
 				}
 			}
 		}
@@ -154,11 +161,19 @@ func commands(text string) [][]string {
 
 var assignment = regexp.MustCompile(`^([A-Z][A-Z0-9_]*)=`)
 
+// unread returns the variable that a word assigns, if nothing reads it.
+func unread(sources, word string) string {
+	if found := assignment.FindStringSubmatch(word); found != nil && !strings.Contains(sources, found[1]) {
+		return found[1]
+	}
+	return ""
+}
+
 // checkCommand says what a command names that does not exist.
 func checkCommand(t *testing.T, sources string, words []string) string {
 	for _, word := range words {
-		if found := assignment.FindStringSubmatch(word); found != nil && !strings.Contains(sources, found[1]) {
-			return "nothing reads the variable " + found[1]
+		if name := unread(sources, word); name != "" {
+			return "nothing reads the variable " + name
 		}
 	}
 	for len(words) > 0 && assignment.MatchString(words[0]) {
