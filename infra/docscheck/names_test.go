@@ -98,7 +98,7 @@ func TestMakeTargets(t *testing.T) {
 				if !strings.HasSuffix(found[1], "-") && !isTarget(t, found[1]) {
 					t.Errorf("%s:%d: make has no target %s", page, i+1, found[1])
 				}
-				for _, word := range strings.Fields(found[2]) {
+				for word := range strings.FieldsSeq(found[2]) {
 					if name := unread(sources, word); name != "" {
 						t.Errorf("%s:%d: nothing reads the variable %s", page, i+1, name)
 					}

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,24 @@ func fenced(text string) []block {
 		}
 	}
 	return blocks
+}
+
+var user = regexp.MustCompile(`"userId":"([^"]+)"`)
+
+// TestUsersDiffer checks that each page has a user of its own, because the pages' commands run at the same time.
+func TestUsersDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, path := range pages(t) {
+		for _, s := range steps(t, path) {
+			for _, found := range user.FindAllStringSubmatch(s.commands.text, -1) {
+				if other, ok := seen[found[1]]; ok && other != path {
+					t.Errorf("%s and %s have the same user %s", other, path, found[1])
+				}
+				seen[found[1]] = path
+			}
+		}
+	}
 }
 
 // A step is a block of commands and what it prints, if the page shows that.
