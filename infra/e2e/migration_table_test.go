@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/internal/dynamo"
 )
 
 type item = map[string]types.AttributeValue
@@ -53,7 +54,9 @@ func (m *migrationCase) arrive(x *traffic) {
 // scan calls a function for each record of the table.
 func (m *migrationCase) scan(each func(item)) {
 	m.Helper()
-	pages := dynamodb.NewScanPaginator(m.engine(), &dynamodb.ScanInput{TableName: &m.name, ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(m.engine(), &dynamodb.ScanInput{
+		TableName: &m.name, ConsistentRead: aws.Bool(true), Limit: aws.Int32(dynamo.ScanItems),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(m.Context())
 		if err != nil {

@@ -34,6 +34,10 @@ func NewMigrationStore(db *DB, client ScanAPI) *MigrationStore {
 	return &MigrationStore{NewStageStore(db), client}
 }
 
+// ScanItems is how many records a call of a scan reads at most. DynamoDB ends a page at 1 MB, which is fewer or hardly
+// more of them. Without a limit DynamoDB Local reads the whole rest of a segment for each page.
+const ScanItems = 2000
+
 // Scan reads a part of a segment, consistently: sessions of all placements, or for a cleanup the parked arrays.
 func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment migration.Segment, after string,
 ) (migration.Page, error) {
@@ -46,7 +50,7 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 		TableName: aws.String(s.db.table), ConsistentRead: aws.Bool(true), FilterExpression: e.Filter(),
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		Segment: aws.Int32(int32(segment.Number)), TotalSegments: aws.Int32(int32(segment.Total)),
-		ReturnConsumedCapacity: byIndex,
+		Limit: aws.Int32(ScanItems), ReturnConsumedCapacity: byIndex,
 	}
 	if after != "" {
 		k, err := parsePosition(after)

@@ -42,7 +42,7 @@ func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after s
 	const op = "scan users"
 	in := &dynamodb.ScanInput{
 		TableName: aws.String(s.db.table), Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(segments)),
-		ProjectionExpression: aws.String(attrPK),
+		ProjectionExpression: aws.String(attrPK), Limit: aws.Int32(ScanItems),
 	}
 	if in.ExclusiveStartKey, err = decodeScanPlace(after); err != nil {
 		return nil, "", err

@@ -147,7 +147,9 @@ func (b tables) moved(ctx context.Context, name string,
 	of = map[string][]capacity.Item{}
 	bytes := 0
 	var sessions []capacity.Item
-	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: &name})
+	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{
+		TableName: &name, Limit: aws.Int32(dynamo.ScanItems),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -198,6 +200,7 @@ func (b tables) bare(ctx context.Context, segments int, records map[string][]cap
 			workers.SetLimit(migration.MaxWorkers)
 			pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{
 				TableName: &name, Segment: aws.Int32(int32(n)), TotalSegments: aws.Int32(int32(segments)),
+				Limit: aws.Int32(dynamo.ScanItems),
 			})
 			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)
