@@ -46,8 +46,11 @@ type Usage struct {
 	Bytes       uint64        `json:"bytes"`
 }
 
-// measureCPU measures a recipe's prompts, and their floors, on answers that were recorded from the services.
+// measureCPU measures a recipe's prompts, and their floors, on answers that were recorded from the services. The
+// process has one processor meanwhile, as the prompt function has. With an idle second one the CPU time of work in
+// several goroutines includes that of waking it up, which the floors, with one goroutine each, do not have.
 func (s *services) measureCPU(ctx context.Context, h *history, recipe string, repeats int) (CPU, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	out := CPU{Recipe: recipe}
 	live := s.db(s.client, h)
 	decoded := s.prompter(&cachedStore{Store: dynamo.NewPromptSource(live)},

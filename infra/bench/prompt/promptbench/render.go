@@ -188,12 +188,13 @@ today. Prompts are built as in a chat, where the coach function saves the manife
 - **Critical path**: the slowest chain of remote calls of the same prompt, from each request's first byte to its
   answer's last. A call can follow another when it began after that one had ended. Signing, encoding and decoding are
   not in it, except gRPC's. The ratios are of single prompts.
-- **Own CPU** is that of the whole process with the garbage collector, which is set as in the functions. The times are
-  medians over batches of ten. **From records** answers every read with decoded records; its floor is **counting** the
-  tokens of the same text. **With decoding** answers every request with the bytes of DynamoDB's answer, so that
-  signing, encoding and decoding are in it and the network is not; its floor is **bare decoding**: the SDK's client
-  decodes the same answers to requests that are minimal and not signed, and its attributevalue package unmarshals the
-  items into plain structs. The bars are those of tiered-history, the one prompt that holds all 120,000 characters.
+- **Own CPU** is that of the whole process with the garbage collector, which is set as in the functions. The process
+  has one processor meanwhile, as the prompt function has. The times are medians over batches of ten. **From records**
+  answers every read with decoded records; its floor is **counting** the tokens of the same text. **With decoding**
+  answers every request with the bytes of DynamoDB's answer, so that signing, encoding and decoding are in it and the
+  network is not; its floor is **bare decoding**: the SDK's client decodes the same answers to requests that are
+  minimal and not signed, and its attributevalue package unmarshals the items into plain structs. The bars are those
+  of tiered-history, the one prompt that holds all 120,000 characters.
 - **The length of the history**: the newest 100 messages are in 20 sessions of 5, the ones before in sessions of 50.
   The lengths take turns. The local index compares a query with every vector, which Pinecone does not, so it is queried
   once and its answer repeated. DynamoDB Local reads a long partition to answer a query of its end, which DynamoDB does
