@@ -46,6 +46,9 @@ type Done struct {
 	Usage     llm.Usage `json:"usage"`
 	// FinishReason is the model's, or Interrupted.
 	FinishReason string `json:"finishReason"`
+	// Model is the name by which the vendor calls the model that answered, and by which it bills the tokens. It is empty
+	// where the vendor names none.
+	Model string `json:"model,omitempty"`
 }
 
 // Interrupted is the finish reason of an answer that was cut by a deadline or a model error. The part that was

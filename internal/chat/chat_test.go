@@ -26,7 +26,7 @@ func TestATurn(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	want := chat.Done{
-		MessageID: "msg_answer", FinishReason: "stop",
+		MessageID: "msg_answer", FinishReason: "stop", Model: "gpt-6-luna",
 		Usage: llm.Usage{PromptTokens: 5, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 8},
 	}
 	if diff := cmp.Diff(any(want), last); diff != "" {
@@ -152,7 +152,7 @@ func TestAReplay(t *testing.T) {
 	}
 	done := last.(chat.Done)
 	if text != first.Content || done.MessageID != "msg_answer" || done.FinishReason != "stop" ||
-		done.Usage.TotalTokens != 8 {
+		done.Usage.TotalTokens != 8 || done.Model != "gpt-6-luna" {
 		t.Errorf("replayed %q, %+v", text, done)
 	}
 	if len(f.finished) != 1 || len(f.asked) != 1 {

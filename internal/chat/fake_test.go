@@ -133,7 +133,7 @@ func newFake() *fake {
 				}
 			}
 			usage := llm.Usage{PromptTokens: 5, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 8}
-			return llm.Completion{FinishReason: "stop", Usage: usage}, nil
+			return llm.Completion{FinishReason: "stop", Usage: usage, Model: "gpt-6-luna"}, nil
 		},
 	}
 }

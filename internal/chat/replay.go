@@ -13,6 +13,7 @@ const (
 	metaPrompt = "promptId"
 	metaFinish = "finishReason"
 	metaUsage  = "usage"
+	metaModel  = "model"
 )
 
 // replay returns the events of a turn that is finished, with the stored text.
@@ -23,7 +24,7 @@ func replay(turn conversation.Turn) iter.Seq[Event] {
 		{"token", Token{Text: answer.Content}},
 		{"done", Done{
 			MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]),
-			FinishReason: text(answer.Metadata[metaFinish]),
+			FinishReason: text(answer.Metadata[metaFinish]), Model: text(answer.Metadata[metaModel]),
 		}},
 	}
 	return func(yield func(Event) bool) {

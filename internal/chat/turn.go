@@ -168,7 +168,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	if g.Observe != nil {
 		g.Observe(ctx, c.Usage)
 	}
-	done := Done{Usage: c.Usage, FinishReason: c.FinishReason}
+	done := Done{Usage: c.Usage, FinishReason: c.FinishReason, Model: c.Model}
 	metadata := map[string]any{metaPrompt: g.prompt.ID}
 	if failure != nil {
 		g.Report(ctx, "generate answer", failure)
@@ -180,6 +180,9 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	}
 	metadata[metaFinish] = done.FinishReason
 	metadata[metaUsage] = usageMap(done.Usage)
+	if done.Model != "" {
+		metadata[metaModel] = done.Model
+	}
 	tokens := g.Tokens.Count(g.text.String())
 	// An answer that was cut, and some services' answers, come without their usage.
 	g.turn.Spent = cmp.Or(done.Usage.TotalTokens, g.prompt.Tokens.Total+tokens)

@@ -59,7 +59,7 @@ data: {"text":"Three sets"}
 
 event: done
 data: {"messageId":"msg_2","usage":{"promptTokens":3812,"cachedTokens":2944,` +
-	`"completionTokens":3,"totalTokens":3815},"finishReason":"stop"}
+	`"completionTokens":3,"totalTokens":3815},"finishReason":"stop","model":"gpt-6-luna"}
 
 `
 

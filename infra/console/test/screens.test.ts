@@ -155,6 +155,9 @@ test('a LoCoMo file is imported through the API', async () => {
 test('health names what is down', async () => {
   await withPage(browser, `${stack.base}/#/ann/health`, {}, async (page) => {
     await page.getByText('all answer').waitFor();
+    await page.getByText(/of 1,000,000/).waitFor();
+    await page.getByRole('cell', { name: 'not priced' }).first().waitFor();
+    await page.getByRole('cell', { name: 'throughline-offline' }).first().waitFor();
     await page.getByLabel('pinecone is down').check();
     const api = await stack.as('ann');
     await api.say('designer', 'What about my plan?');

@@ -685,6 +685,7 @@ export interface components {
         ChatDone: {
             finishReason: string;
             messageId: string;
+            model?: string;
             usage: components["schemas"]["LlmUsage"];
         };
         ChatToken: {
@@ -1600,7 +1601,7 @@ export interface operations {
                      *     data: {"text":"Three sets"}
                      *
                      *     event: done
-                     *     data: {"messageId":"msg_2","usage":{"promptTokens":3812,"cachedTokens":2944,"completionTokens":3,"totalTokens":3815},"finishReason":"stop"}
+                     *     data: {"messageId":"msg_2","usage":{"promptTokens":3812,"cachedTokens":2944,"completionTokens":3,"totalTokens":3815},"finishReason":"stop","model":"gpt-6-luna"}
                      */
                     "text/event-stream": {
                         data: string;

@@ -20,6 +20,7 @@ export type ChangedGoal = Schemas['ChangedGoal'];
 export type UserSummary = Schemas['UserSummaryDoc'];
 export type Spine = Schemas['Spine'];
 export type Seed = Schemas['SeedDoc'];
+export type Usage = Schemas['UsageDoc'];
 export type Preferences = Schemas['PreferencesDoc'];
 export type Profile = Schemas['ProfileDoc'];
 export type Coach = Schemas['Coach'];

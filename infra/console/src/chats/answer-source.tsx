@@ -1,6 +1,7 @@
-// The line under an answer: how many tokens its prompt had, and what it knew from other contexts.
+// The line under an answer: what its prompt and the model took, and what it knew from other contexts.
 import type { Message, PromptRecord } from '../api/types';
 import { count } from '../format';
+import { Tokens } from '../parts/cost';
 import { Bar, usage } from '../prompt/bar';
 import { otherSessions, quotesOf } from '../prompt/parts';
 import { link } from '../route';
@@ -18,7 +19,10 @@ export function AnswerSource({ message, prompt, onTrace }: Props) {
   if (!prompt?.manifest) {
     return (
       <footer class="source">
-        <a href={link('prompt', promptId)}>Why this answer</a>
+        <div class="numbers">
+          <Tokens message={message} />
+          <a href={link('prompt', promptId)}>Why this answer</a>
+        </div>
       </footer>
     );
   }
@@ -40,6 +44,7 @@ export function AnswerSource({ message, prompt, onTrace }: Props) {
           <span class="warning">without {prompt.manifest.degraded.map((d) => d.source).join(', ')}</span>
         )}
         <a href={link('prompt', promptId)}>Why this answer</a>
+        <Tokens message={message} />
       </div>
     </footer>
   );

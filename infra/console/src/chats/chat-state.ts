@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { chat } from '../api/chat';
 import * as api from '../api/calls';
-import type { ChatBody, PromptRecord, Session } from '../api/types';
+import type { ChatBody, ChatDone, PromptRecord, Session } from '../api/types';
 import { errorText, newId } from '../format';
 import { MessageStore } from '../messages/store';
 import type { Tide } from './tide';
@@ -79,7 +79,7 @@ export class Chat {
         this.#storedMessage(built.userMessageId, 'user', text);
       },
       token: (token: string) => this.#change({ text: (this.answer.value?.text ?? '') + token }),
-      done: (done: { messageId: string }) => this.#finish(done.messageId),
+      done: (done: ChatDone) => this.#finish(done),
     };
     await chat(body, this.#key, on, new AbortController().signal);
   }
@@ -88,9 +88,9 @@ export class Chat {
     if (this.answer.value) this.answer.value = { ...this.answer.value, ...change };
   }
 
-  #finish(messageId: string): void {
+  #finish({ messageId, usage, model }: ChatDone): void {
     const answer = this.answer.value!;
-    this.#storedMessage(messageId, 'assistant', answer.text, { promptId: answer.promptId });
+    this.#storedMessage(messageId, 'assistant', answer.text, { promptId: answer.promptId, usage, model });
     this.answer.value = undefined;
     void this.showPrompt(messageId, answer.promptId);
     void this.refresh();

@@ -3,9 +3,11 @@ import * as api from '../api/calls';
 import { sendOpen } from '../api/client';
 import type { Message, PromptRecord } from '../api/types';
 import { isLocal } from '../config';
-import { age, count, errorText } from '../format';
+import { age, count, errorText, fullTime } from '../format';
+import { Cost, priceList, usageOf } from '../parts/cost';
 import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
+import { Level } from '../prompt/bar';
 import { link, route } from '../route';
 import { Faults } from './faults';
 
@@ -14,6 +16,7 @@ export function Health() {
     <main class="page-body health">
       <h1>Health</h1>
       {isLocal() && <Stack />}
+      <Today />
       <Turns />
       {isLocal() && <Faults />}
     </main>
@@ -83,6 +86,29 @@ const Figure = ({ label, value, bad }: { label: string; value: string; bad?: boo
   </div>
 );
 
+function Today() {
+  const { data, error, reload } = useLoad(api.getUsage, [route.value.user]);
+  return (
+    <section aria-label="Tokens of today">
+      <h2>Tokens of this user today</h2>
+      {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={1} />}
+      {data && (data.limit === null || data.used === null) && (
+        <Empty title="No daily limit">Nothing is counted without one. DAILY_TOKENS sets it.</Empty>
+      )}
+      {data && data.limit !== null && data.used !== null && (
+        <>
+          <Level part={data.used} of={data.limit} />
+          <p class={data.used >= data.limit ? 'warning' : ''}>
+            {count(data.used)} of {count(data.limit)}
+            {data.used >= data.limit && ', all spent: chats wait'}. <span class="soft">New ones at {fullTime(data.resetsAt)}.</span>
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
 interface Turn {
   message: Message;
   prompt?: PromptRecord;
@@ -113,7 +139,10 @@ function Turns() {
                 <th>When</th>
                 <th class="number">Prompt</th>
                 <th class="number">In</th>
+                <th class="number">Cached</th>
                 <th class="number">Out</th>
+                <th class="number">Cost</th>
+                <th>Model</th>
                 <th>Slowest source</th>
                 <th>Without</th>
               </tr>
@@ -124,6 +153,7 @@ function Turns() {
               ))}
             </tbody>
           </table>
+          <p class="soft">Costs are those of the answers alone, by list prices. {priceList}. Other models are not priced.</p>
         </div>
       )}
     </section>
@@ -131,7 +161,7 @@ function Turns() {
 }
 
 function TurnRow({ turn: { message, prompt } }: { turn: Turn }) {
-  const usage = message.metadata?.usage as unknown as { promptTokens?: number; completionTokens?: number } | undefined;
+  const { usage, model } = usageOf(message);
   const timings = Object.entries((prompt?.manifest?.timings ?? {}) as Record<string, number>);
   const slowest = timings.sort(([, a], [, b]) => b - a)[0];
   return (
@@ -140,8 +170,11 @@ function TurnRow({ turn: { message, prompt } }: { turn: Turn }) {
         <a href={link('prompt', message.metadata!.promptId as unknown as string)}>{age(message.timestamp)}</a>
       </td>
       <td class="number">{prompt ? `${count(prompt.tokens.total)} of ${count(prompt.tokens.budget)}` : 'not kept'}</td>
-      <td class="number">{usage?.promptTokens === undefined ? '' : count(usage.promptTokens)}</td>
-      <td class="number">{usage?.completionTokens === undefined ? '' : count(usage.completionTokens)}</td>
+      <td class="number">{usage && count(usage.promptTokens)}</td>
+      <td class="number">{usage && count(usage.cachedTokens)}</td>
+      <td class="number">{usage && count(usage.completionTokens)}</td>
+      <td class="number">{usage && <Cost usage={usage} model={model} />}</td>
+      <td>{model}</td>
       <td>{slowest ? `${slowest[0].replaceAll('_', ' ')}, ${slowest[1].toFixed(1)} ms` : ''}</td>
       <td class="warning">{prompt?.manifest?.degraded.map((d) => `${d.source}: ${d.reason}`).join(', ')}</td>
     </tr>

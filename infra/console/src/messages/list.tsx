@@ -97,10 +97,17 @@ function useScroll(box: Box, inner: Box, pages: Message[][], target?: string): v
   const atEnd = useRef(!target);
   useEffect(() => {
     const element = box.current!;
+    let hidden = false;
+    let top = 0;
+    // Only a reader who scrolls up leaves the end. Content that has grown, and a list that was hidden, have not moved.
     const note = () => {
-      atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+      if (hidden) return;
+      if (element.scrollHeight - element.scrollTop - element.clientHeight < 40) atEnd.current = true;
+      else if (element.scrollTop < top) atEnd.current = false;
+      top = element.scrollTop;
     };
     const grown = new ResizeObserver(() => {
+      hidden = element.clientHeight === 0;
       if (atEnd.current) element.scrollTop = element.scrollHeight;
     });
     element.addEventListener('scroll', note, { passive: true });
