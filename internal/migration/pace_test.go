@@ -66,7 +66,7 @@ func TestPace(t *testing.T) {
 		}},
 		"grows with its use": {0, migration.Capacity{writes: {Units: 10, Grows: true}}, []part{
 			{done: took(second), units: 10 * 1800, wait: 1799 * second, workers: 4},
-			{done: took(second), units: 20, workers: 8}, // 30 minutes later it takes twice as many
+			{done: took(second), units: 40, wait: second, workers: 4}, // 30 minutes later it takes twice as many
 		}},
 	} {
 		p := migration.NewPace(c.limit, c.capacity)
