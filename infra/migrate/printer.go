@@ -66,7 +66,11 @@ func (p *printer) report(a answer) {
 			time.Duration(f.Seconds)*time.Second, f.USD)
 	}
 	for _, f := range a.Findings {
-		fmt.Fprintf(p.out, "%-11s %s: %s %s\n", f.Level, f.Check, f.Found, f.Breaks)
+		text := f.Found
+		if f.Breaks != "" {
+			text += "; " + f.Breaks
+		}
+		fmt.Fprintf(p.out, "%-11s %s: %s\n", f.Level, f.Check, text)
 	}
 	for i, m := range a.Mismatches {
 		if i == maxListed {
