@@ -221,5 +221,13 @@ costs what summaries and indexing of live sessions cost.
 
 `, migration.MaxWorkers, u.Messages, callTime.Seconds(), tableUnits, u.Write, migration.MaxWorkers, u.Messages,
 		callTime.Seconds(), firstUnits, int(growth.Minutes()), u.Write, u.Read+u.VerifyRead, memoryGB) +
-		r.forecast.Markdown() + "\n" + report.BarTable(r.Bars()).Markdown()
+		r.forecast.Markdown() + "\n" + limits + report.BarTable(r.Bars()).Markdown()
 }
+
+// limits says why the limits are what they are.
+const limits = `What has to hold, each against a floor of the same run. A backfill reads each session and its copies
+before it writes, and stores how far it is after each page; half of the time of the same transactions is what that may
+take. Its units may be a twentieth more than those of the same records twice, for sessions and checkpoints. A repeated
+one writes checkpoints only. A prediction is for a decision on a night and a budget: off by a seventh changes neither.
+
+`
