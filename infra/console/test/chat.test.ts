@@ -73,6 +73,20 @@ test('a session is left, closed and opened again', async () => {
   });
 });
 
+test('what is sent before the session is there waits for it', async () => {
+  await withPage(browser, await twoChats('early'), {}, async (page) => {
+    await page.route(/\/v1\/sessions\/[^/]+$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await route.continue();
+    });
+    await page.reload();
+    await field(page).fill('I am early.');
+    await page.keyboard.press('Enter');
+    await left(page).getByText('Why this answer').waitFor();
+    assert.equal(await left(page).locator('.message.user').count(), 1);
+  });
+});
+
 test('a model that is down costs the answer only', async () => {
   await withPage(browser, await twoChats('failing'), { expected: ['503', '500'] }, async (page) => {
     await stack.faults({ openai: { errorRate: 1 } });

@@ -31,6 +31,7 @@ export class Chat {
   readonly prompts = signal<ReadonlyMap<string, PromptRecord>>(new Map());
   readonly messages: MessageStore;
   #key = '';
+  #opened: Promise<void> | undefined;
 
   constructor(
     readonly id: string,
@@ -39,7 +40,11 @@ export class Chat {
     this.messages = new MessageStore(id);
   }
 
-  async open(): Promise<void> {
+  open(): Promise<void> {
+    return (this.#opened = this.#load());
+  }
+
+  async #load(): Promise<void> {
     try {
       const [session] = await Promise.all([api.getSession(this.id), this.messages.load()]);
       this.session.value = session;
@@ -52,10 +57,18 @@ export class Chat {
     }
   }
 
-  /** Sends the draft and streams the answer. A draft that was not stored stays, and is sent with the same key again. */
+  /**
+   * Sends the draft and streams the answer. A draft that was not stored stays, and is sent with the same key again. One
+   * that is sent while the session is still loading waits for it.
+   */
   async send(): Promise<void> {
     const text = this.draft.value.trim();
     if (!text || this.sending.value) return;
+    if (!this.session.value) {
+      await this.#opened;
+      if (this.session.value) await this.send();
+      return;
+    }
     if (text !== this.answer.value?.asked || !this.#key) this.#key = newId('turn');
     this.sending.value = true;
     this.answer.value = { asked: text, text: '', stored: false };
