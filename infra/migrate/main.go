@@ -65,7 +65,7 @@ func run(ctx context.Context, arguments []string, out, errors io.Writer) int {
 	}
 	service, err := open(ctx, o)
 	if err == nil {
-		code, err = take(ctx, service, o, &printer{out: out, json: o.json, now: time.Now})
+		code, err = take(ctx, service, o, &printer{out: out, json: o.json, action: o.action, now: time.Now})
 	}
 	if err != nil {
 		fmt.Fprintln(errors, "migrate:", err)

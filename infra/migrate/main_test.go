@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/migration"
@@ -182,5 +183,27 @@ func TestStateMachine(t *testing.T) {
 	err := s.execute(t.Context(), in, gathered)
 	if err == nil || !strings.Contains(err.Error(), "FAILED: SegmentsFailed: segments [1] of 2 failed") {
 		t.Errorf("got %v, want the cause", err)
+	}
+}
+
+// TestPrinter prints the progress of a verify, but not that of the backfill before it, and the findings of a preflight.
+func TestPrinter(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := &printer{out: &out, action: "verify", now: func() time.Time { return time.Time{} }}
+	for _, action := range []migration.Action{migration.Backfill, migration.Verify} {
+		p.line(answer{Answer: migration.Answer{Progress: migration.Progress{Action: action, Percent: 40, Sessions: 3}}})
+	}
+	p.report(answer{Findings: []preflight.Finding{
+		{Check: "keys", Level: preflight.OK, Found: "pk, sk"},
+		{Check: "deletion protection", Level: preflight.Warning, Found: "off", Breaks: "one call deletes all"},
+	}})
+	for text, want := range map[string]int{
+		"backfill  40%": 0, "verify  40%  3 sessions": 1, "keys: pk, sk\n": 1,
+		"deletion protection: off; one call deletes all\n": 1,
+	} {
+		if got := strings.Count(out.String(), text); got != want {
+			t.Errorf("%q is printed %d times, want %d:\n%s", text, got, want, &out)
+		}
 	}
 }

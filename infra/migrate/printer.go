@@ -11,18 +11,20 @@ import (
 
 // printer prints how far a run is, and its report.
 type printer struct {
-	out  io.Writer
-	json bool
-	now  func() time.Time
+	out    io.Writer
+	json   bool
+	action string // whose progress is printed
+	now    func() time.Time
 	// at and messages are the time and the count of the last line.
 	at       time.Time
 	messages int
 }
 
 // line prints one line of progress: the share of the records that were read, the messages a second since the last line,
-// and the time that the slowest segment still needs.
+// and the time that the slowest segment still needs. Until the action has stored how far it is, the status is that of
+// the action before it, which is not printed.
 func (p *printer) line(a answer) {
-	if p.json {
+	if p.json || string(a.Progress.Action) != p.action {
 		return
 	}
 	now, got := p.now(), a.Progress

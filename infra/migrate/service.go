@@ -139,7 +139,7 @@ func (s *service) run(ctx context.Context, in migration.Request, each func(answe
 	})
 	group.Go(func() error {
 		if !in.DryRun {
-			s.watch(running, in.Action, each)
+			s.watch(running, each)
 		}
 		return nil
 	})
@@ -151,12 +151,10 @@ func (s *service) run(ctx context.Context, in migration.Request, each func(answe
 	return last, err
 }
 
-// watch hands over the status until ctx ends. Until the action has stored how far it is, the status is that of the
-// action before it.
-func (s *service) watch(ctx context.Context, action string, each func(answer)) {
+// watch hands over the status until ctx ends.
+func (s *service) watch(ctx context.Context, each func(answer)) {
 	for wait(ctx, pause) {
-		out, err := s.invoke(ctx, migration.Request{Action: "status"})
-		if err == nil && string(out.Progress.Action) == action {
+		if out, err := s.invoke(ctx, migration.Request{Action: "status"}); err == nil {
 			each(out)
 		}
 	}

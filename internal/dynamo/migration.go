@@ -34,8 +34,8 @@ func NewMigrationStore(db *DB, client ScanAPI) *MigrationStore {
 	return &MigrationStore{NewStageStore(db), client}
 }
 
-// ScanItems is how many records a call of a scan reads at most. DynamoDB ends a page at 1 MB, which is fewer or hardly
-// more of them. Without a limit DynamoDB Local reads the whole rest of a segment for each page.
+// ScanItems is how many records a call of a scan reads at most. DynamoDB ends a page at 1 MB in any case, which is
+// about as many messages. Without a limit DynamoDB Local reads the whole rest of a segment for each page.
 const ScanItems = 2000
 
 // Scan reads a part of a segment, consistently: sessions of all placements, or for a cleanup the parked arrays.

@@ -13,14 +13,18 @@ import (
 
 // CacheDescriptions passes requests on to an engine and answers DescribeTable from an earlier answer. DynamoDB counts
 // the items of a table and of its indexes about every six hours. The engine counts them in each DescribeTable and reads
-// all of them for it, which takes seconds for a large table, and it does nothing else meanwhile. So an answer is used
-// again for a hundred times as long as the engine took for it, or until a table is changed.
+// all of them for it, which takes seconds for a large table, and it does nothing else meanwhile. So an answer for which
+// the engine took half a second or more is used again for a hundred times as long, or until a table is changed.
 func CacheDescriptions(engine http.Handler) http.Handler {
 	return &descriptions{engine: engine, answers: map[string]*description{}}
 }
 
-// reuse is for how many times as long as the engine took an answer is used again.
-const reuse = 100
+const (
+	// slow is how long the engine takes at least for an answer that is used again.
+	slow = 500 * time.Millisecond
+	// reuse is for how many times as long as the engine took an answer is used again.
+	reuse = 100
+)
 
 type descriptions struct {
 	engine http.Handler
@@ -71,8 +75,9 @@ func (d *descriptions) describe(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(context.WithoutCancel(r.Context()))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		d.engine.ServeHTTP(answer, r)
-		answer.until = time.Now().Add(reuse * time.Since(began))
-		if answer.status == http.StatusOK {
+		took := time.Since(began)
+		answer.until = time.Now().Add(reuse * took)
+		if answer.status == http.StatusOK && took >= slow {
 			d.answers[string(body)] = answer
 		}
 	}

@@ -5,19 +5,28 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 )
 
-// TestDescriptionsAreAnsweredAgain counts the requests that reach the engine.
+// TestDescriptionsAreAnsweredAgain counts the requests that reach an engine, which is slow or quick.
 func TestDescriptionsAreAnsweredAgain(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { checkDescriptions(t, 2*time.Second, 2, 4) })
+	synctest.Test(t, func(t *testing.T) { checkDescriptions(t, 5*time.Millisecond, 4, 6) })
+}
+
+// checkDescriptions fails unless so many descriptions reach an engine that takes a time for each, after the same table
+// is described four times, and then after another one is and a table is changed.
+func checkDescriptions(t *testing.T, took time.Duration, same, all int) {
+	t.Helper()
 	reached := map[string]int{}
 	cached := dynamodblocal.CacheDescriptions(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
 		reached[operation]++
-		time.Sleep(20 * time.Millisecond) // an answer is used again for a hundred times as long
+		time.Sleep(took)
 		if operation == "DescribeTable" && r.Header.Get("Fail") != "" {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
@@ -40,13 +49,13 @@ func TestDescriptionsAreAnsweredAgain(t *testing.T) {
 		}
 		call("Query", "a", "")
 	}
-	if reached["DescribeTable"] != 2 || reached["Query"] != 3 {
-		t.Errorf("the engine got %v, want each query, the failure and one description", reached)
+	if reached["DescribeTable"] != same || reached["Query"] != 3 {
+		t.Errorf("the engine got %v, want %d descriptions and each query", reached, same)
 	}
 	call("DescribeTable", "b", "")
 	call("UpdateTable", "a", "")
 	call("DescribeTable", "a", "")
-	if reached["DescribeTable"] != 4 {
-		t.Errorf("the engine got %d descriptions, want one of another table and one after a change", reached["DescribeTable"])
+	if reached["DescribeTable"] != all {
+		t.Errorf("the engine got %d descriptions, want %d", reached["DescribeTable"], all)
 	}
 }
