@@ -83,6 +83,7 @@ func TestMigration(t *testing.T) {
 type migrationCase struct {
 	*testing.T
 	table    legacy.Table
+	base     string // the address of the API
 	name     string // of the table
 	dynamodb string // its endpoint, which describes a large table at once
 	lambda   string // the endpoint of the functions
@@ -110,7 +111,7 @@ func newMigrationCase(t *testing.T, stack *launch.Stack, table legacy.Table) *mi
 	dynamodb := httptest.NewServer(dynamodblocal.CacheDescriptions(engine))
 	t.Cleanup(dynamodb.Close)
 	return &migrationCase{
-		T: t, table: table, name: info.TableName, dynamodb: dynamodb.URL, lambda: info.LambdaEndpoint,
+		T: t, table: table, base: stack.Base, name: info.TableName, dynamodb: dynamodb.URL, lambda: info.LambdaEndpoint,
 		function: info.Functions["migrate"],
 	}
 }
@@ -205,6 +206,7 @@ func (m *migrationCase) verify() {
 	if got := m.call(step{"action": "status"}); got.Progress.Problems > 0 {
 		m.Fatalf("verify found %d differences", got.Progress.Problems)
 	}
+	m.checkHealth("verify")
 }
 
 // call calls the function until the action is done.

@@ -172,7 +172,9 @@ func (r *reach) external(f *ssa.Function) {
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	for service, prefix := range map[string]string{"secretsmanager": "secretsmanager", "lambda": "lambda", "kms": "kms"} {
+	for service, prefix := range map[string]string{
+		"secretsmanager": "secretsmanager", "lambda": "lambda", "kms": "kms", "sqs": "sqs",
+	} {
 		if isNamed(t, "github.com/aws/aws-sdk-go-v2/service/"+service, "Client") {
 			r.call(prefix, f.Name())
 		}

@@ -56,6 +56,7 @@ var importRules = map[string]importRule{
 	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/migration":    {layer: domain},
+	"internal/health":       {layer: domain},
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/reindex":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"internal/vector":       {layer: domain, modules: []string{"github.com/kljensen/snowball"}},
@@ -77,7 +78,8 @@ var importRules = map[string]importRule{
 	"internal/httpapi": {layer: technology, modules: []string{
 		"github.com/danielgtaylor/huma", "github.com/aws/aws-lambda-go",
 	}},
-	"internal/stream": {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
+	"internal/stream":     {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
+	"internal/deadletter": {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
 	"internal/invoke": {layer: technology, modules: []string{
 		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2",
 	}},

@@ -19,10 +19,11 @@ import (
 type Config struct {
 	TableName string `env:"TABLE_NAME,required,notEmpty"`
 	Region    string `env:"AWS_REGION" envDefault:"us-east-1"`
-	// DynamoDBEndpoint, LambdaEndpoint and SecretsEndpoint replace the endpoints of AWS unless they are empty.
+	// DynamoDBEndpoint and the other endpoints replace those of AWS unless they are empty.
 	DynamoDBEndpoint string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	LambdaEndpoint   string `env:"AWS_ENDPOINT_URL_LAMBDA"`
 	SecretsEndpoint  string `env:"AWS_ENDPOINT_URL_SECRETS_MANAGER"`
+	SQSEndpoint      string `env:"AWS_ENDPOINT_URL_SQS"`
 	// AccessKeyID, SecretAccessKey and SessionToken are set by Lambda from the execution role, or for local engines.
 	AccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	SecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
@@ -44,6 +45,8 @@ type Config struct {
 	FunctionName string `env:"AWS_LAMBDA_FUNCTION_NAME"`
 	// PromptFunction is the function that the coach function invokes for prompts.
 	PromptFunction string `env:"PROMPT_FUNCTION" envDefault:"throughline-prompt"`
+	// DeadLetterQueues are the URLs of the queues for what the stream's functions could not work on, by their names.
+	DeadLetterQueues map[string]string `env:"DEAD_LETTER_QUEUES" envKeyValSeparator:"="`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT"`
 	// PromptDays is how long manifests are kept.
@@ -202,14 +205,15 @@ func describe(err error, environ map[string]string) string {
 
 // kinds describe the values of variables that are not plain text.
 var kinds = map[reflect.Type]string{
-	reflect.TypeFor[int]():           "a whole number",
-	reflect.TypeFor[bool]():          "true or false",
-	reflect.TypeFor[time.Duration](): "a span such as 90s or 15m",
-	reflect.TypeFor[Indexes]():       "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
-	reflect.TypeFor[Embeddings]():    "indexes with model and dimension, such as b=text-embedding-3-large@3072",
-	reflect.TypeFor[Namespaces]():    "user, or a number of namespaces from 1 to 100000",
-	reflect.TypeFor[Stage]():         "embedded, dual, shared-read or shared",
-	reflect.TypeFor[Effort]():        "none, minimal, low, medium, high, xhigh or max",
+	reflect.TypeFor[int]():               "a whole number",
+	reflect.TypeFor[bool]():              "true or false",
+	reflect.TypeFor[map[string]string](): "names and addresses, such as a=https://…,b=https://…",
+	reflect.TypeFor[time.Duration]():     "a span such as 90s or 15m",
+	reflect.TypeFor[Indexes]():           "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
+	reflect.TypeFor[Embeddings]():        "indexes with model and dimension, such as b=text-embedding-3-large@3072",
+	reflect.TypeFor[Namespaces]():        "user, or a number of namespaces from 1 to 100000",
+	reflect.TypeFor[Stage]():             "embedded, dual, shared-read or shared",
+	reflect.TypeFor[Effort]():            "none, minimal, low, medium, high, xhigh or max",
 }
 
 // variable returns the name of the variable that a field of Config is read from. The names of fields with those kinds

@@ -29,6 +29,10 @@ func TestParse(t *testing.T) {
 			map[string]string{"TABLE_NAME": "t", "SUMMARY_IDLE": "soon"},
 			"SUMMARY_IDLE=soon: must be a span such as 90s or 15m",
 		},
+		"queues": {
+			map[string]string{"TABLE_NAME": "t", "DEAD_LETTER_QUEUES": "summarize"},
+			"DEAD_LETTER_QUEUES=summarize: must be names and addresses, such as a=https://…,b=https://…",
+		},
 		"effort": {
 			map[string]string{"TABLE_NAME": "t", "OPENAI_CHAT_EFFORT": "some"},
 			"OPENAI_CHAT_EFFORT=some: must be none, minimal, low, medium, high, xhigh or max",

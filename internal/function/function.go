@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/metric"
@@ -78,6 +79,13 @@ func retrySoon(o *retry.StandardOptions) {
 	o.MaxAttempts = retryAttempts
 	o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
 		return rand.N(retryBackoff << max(attempt-1, 0)), nil
+	})
+}
+
+// SQS returns the client that counts dead letters.
+func SQS(cfg config.Config) *sqs.Client {
+	return sqs.NewFromConfig(awsConfig(cfg), func(o *sqs.Options) {
+		o.BaseEndpoint = endpoint(cfg.SQSEndpoint)
 	})
 }
 

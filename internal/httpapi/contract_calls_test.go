@@ -105,7 +105,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages,
 		MessageRemover: store.removed,
 		LongTerm:       store.records, Eraser: store.eraser, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
-		Spines: spines{}, Usage: usage{},
+		Spines: spines{}, Usage: usage{}, Health: backfilling(),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
 		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
@@ -183,7 +183,7 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	for _, path := range []string{
 		"/v1/sessions?limit=1", "/v1/sessions/s1", "/v1/sessions/s1/messages?limit=1", "/v1/messages?order=asc", "/v1/export",
 		"/v1/preferences", "/v1/coaches", "/v1/goals", "/v1/check-ins", "/v1/memories", "/v1/todos", "/v1/prompts",
-		"/v1/prompts/prm_1", "/v1/spines", "/v1/usage",
+		"/v1/prompts/prm_1", "/v1/spines", "/v1/usage", "/v1/health",
 	} {
 		do(200, "GET", path, nil)
 	}

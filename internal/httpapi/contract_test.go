@@ -227,6 +227,7 @@ var wantOperations = map[string]string{
 	"GET /v1/user/erasure":                          "user",
 	"GET /v1/spines":                                "user",
 	"GET /v1/usage":                                 "user",
+	"GET /v1/health":                                "app",
 	"POST /v1/context/query":                        "user",
 	"POST /v1/recall":                               "user",
 	"POST /v1/prompts":                              "app",

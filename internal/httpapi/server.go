@@ -59,14 +59,15 @@ type MessagesDeps struct {
 	Eraser         Eraser
 	Spines         longterm.SpineReader
 	Usage          QuotaReader
+	Health         HealthReader
 	Tokens         Counter
 	// Cursors signs list cursors.
 	Cursors CursorKey
 }
 
 // Messages returns the handler of the messages function: sessions, messages, the timeline, long-term records, spines,
-// today's tokens, preferences and erasing. GatewayHandler has to be in front of it, because it takes the caller from
-// the gateway.
+// today's tokens, preferences, erasing, and the state of the background work. GatewayHandler has to be in front of it,
+// because it takes the caller from the gateway.
 func Messages(d MessagesDeps) http.Handler {
 	s := newServer(d.Base)
 	s.cursors = d.Cursors
@@ -81,6 +82,7 @@ func registerMessages(s *server, d MessagesDeps) {
 	d.LongTerm.register(s, d.Tokens)
 	spines{s, d.Spines}.register()
 	usages{s, d.Usage}.register()
+	healths{s, d.Health}.register()
 	users{s, d.Eraser}.register()
 }
 

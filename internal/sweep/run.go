@@ -266,7 +266,7 @@ func (s *Service) wait(w Work, c Claim) time.Duration {
 
 func (s *Service) workOf(shard Shard) (Work, bool) {
 	for _, w := range s.Works {
-		if w.Queue.has(shard) {
+		if w.Queue.Has(shard) {
 			return w, true
 		}
 	}

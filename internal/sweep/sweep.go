@@ -28,6 +28,7 @@ type Shard int
 
 // Queue is one kind of work. Its records have shards of their own, so that no kind delays another.
 type Queue struct {
+	Name  string
 	First Shard
 	Count int
 }
@@ -35,11 +36,14 @@ type Queue struct {
 // The queues: sessions to summarise and index, deletions and erasures to finish, memories and check-ins to index, and
 // spines to write.
 var (
-	Sessions  = Queue{First: 0, Count: 16}
-	Deletions = Queue{First: 16, Count: 4}
-	Records   = Queue{First: 20, Count: 4}
-	Spines    = Queue{First: 24, Count: 4}
+	Sessions  = Queue{Name: "sessions", First: 0, Count: 16}
+	Deletions = Queue{Name: "deletions", First: 16, Count: 4}
+	Records   = Queue{Name: "records", First: 20, Count: 4}
+	Spines    = Queue{Name: "spines", First: 24, Count: 4}
 )
+
+// Queues lists all queues.
+func Queues() []Queue { return []Queue{Sessions, Deletions, Records, Spines} }
 
 // Shards lists the shards of a queue.
 func (q Queue) Shards() []Shard {
@@ -50,13 +54,13 @@ func (q Queue) Shards() []Shard {
 	return shards
 }
 
-// has reports whether a shard is one of the queue.
-func (q Queue) has(s Shard) bool { return s >= q.First && s < q.First+Shard(q.Count) }
+// Has reports whether a shard is one of the queue.
+func (q Queue) Has(s Shard) bool { return s >= q.First && s < q.First+Shard(q.Count) }
 
 // AllShards lists the shards of all queues.
 func AllShards() []Shard {
 	var all []Shard
-	for _, q := range []Queue{Sessions, Deletions, Records, Spines} {
+	for _, q := range Queues() {
 		all = append(all, q.Shards()...)
 	}
 	return all

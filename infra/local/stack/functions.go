@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/infra/local/sqslocal"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/function"
@@ -112,6 +113,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"TABLE_NAME": s.cfg.TableName, "AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY": s.cfg.SecretAccessKey, "AWS_SESSION_TOKEN": s.cfg.SessionToken,
 		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
+		"AWS_ENDPOINT_URL_SQS": s.queueURL, "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
@@ -142,6 +144,34 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		out["SUMMARY_IDLE"] = idle.String()
 	}
 	return out, nil
+}
+
+// deadLetterQueue returns the name of the queue for what a function could not work on.
+func deadLetterQueue(physicalName string) string { return physicalName + "-dead-letters" }
+
+// deadLetterURLs returns the queues of the functions that read the stream, as DEAD_LETTER_QUEUES has them.
+func (s *Stack) deadLetterURLs() string {
+	var pairs []string
+	for _, f := range s.template.Functions {
+		if len(f.Streams) > 0 {
+			pairs = append(pairs, f.Name+"="+sqslocal.URL(s.queueURL, deadLetterQueue(f.PhysicalName)))
+		}
+	}
+	return strings.Join(pairs, ",")
+}
+
+// deadLetterQueues returns the number of dead letters by queue.
+func (s *Stack) deadLetterQueues() map[string]int {
+	queues := map[string]int{}
+	for _, f := range s.template.Functions {
+		if len(f.Streams) > 0 {
+			queues[deadLetterQueue(f.PhysicalName)] = 0
+		}
+	}
+	for _, letter := range s.triggers.deadLetters() {
+		queues[deadLetterQueue(letter.Function)]++
+	}
+	return queues
 }
 
 // cursorKey returns the key that signs list cursors. It is kept with the data, so that cursors stay valid.

@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/local/gateway"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/infra/local/sqslocal"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/auth"
 )
@@ -44,9 +45,9 @@ type Stack struct {
 	issuer     *issuer.Issuer
 	gateway    atomic.Pointer[gateway.Gateway] // nil until the stack is ready
 
-	url, lambdaURL string
-	stop           func() error
-	unlock         func() error // frees the data folder; nil where none is locked
+	url, lambdaURL, queueURL string
+	stop                     func() error
+	unlock                   func() error // frees the data folder; nil where none is locked
 }
 
 // Start starts everything and returns when it is ready. ctx bounds the start only; Stop ends the stack. The error is
@@ -111,6 +112,9 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	s.supervisor.serve(lambda, localOnly(s.runtime.Handler()))
 	s.lambdaURL = address(lambda)
 	if err := s.services.start(ctx); err != nil {
+		return err
+	}
+	if s.queueURL, err = s.services.serve(ctx, sqslocal.Handler(s.deadLetterQueues)); err != nil {
 		return err
 	}
 	s.printer.print("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))

@@ -4,14 +4,19 @@ package messagesfn
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/deadletter"
+	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -37,7 +42,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
 		MessageRemover: eraser, LongTerm: function.LongTerm(db),
-		Spines: dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db),
+		Spines: dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
@@ -59,3 +64,25 @@ func (e userEraser) Erase(ctx context.Context, user conversation.UserID, until t
 	e.report(ctx, "erase user", err)
 	return receipt, nil
 }
+
+// healthReader makes its service at the first call: few instances are ever asked, and all have to start fast.
+type healthReader func() *health.Service
+
+func healthOf(cfg config.Config, rt function.Runtime, db *dynamo.DB) healthReader {
+	return sync.OnceValue(func() *health.Service {
+		return &health.Service{
+			Due:         dynamo.NewDueStore(db),
+			DeadLetters: deadletter.New(function.SQS(cfg), cfg.DeadLetterQueues),
+			Migration: &migration.Service{
+				Table: dynamo.NewMigrationStore(db, function.DynamoDB(cfg)), Now: time.Now, Sleep: delay.Sleep,
+			},
+			Now: time.Now,
+			Failed: func(ctx context.Context, part health.Part, err error) {
+				function.Report(rt.Log)(ctx, "read "+string(part), err)
+			},
+		}
+	})
+}
+
+// Read returns the state of the stage's background work.
+func (r healthReader) Read(ctx context.Context) health.Report { return r().Read(ctx) }

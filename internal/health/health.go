@@ -1,0 +1,137 @@
+// Package health reports how the background work of a stage is: what is overdue in the queues of the sweep, how
+// many records of the stream were set aside as dead letters, and how far a migration is.
+package health
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/parallel"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// Report is the state of a stage at one moment. A part that could not be read is empty and named in Unread.
+type Report struct {
+	Queues []Queue
+	// DeadLetters is the number of dead letters by the function that could not work on the records.
+	DeadLetters map[string]int
+	Migration   *migration.Answer
+	Unread      []Part
+}
+
+// Part is a part of a Report.
+type Part string
+
+// The parts of a Report.
+const (
+	QueuesPart      Part = "queues"
+	DeadLettersPart Part = "deadLetters"
+	MigrationPart   Part = "migration"
+)
+
+// Queue is a queue of the sweep with what is overdue in it.
+type Queue struct {
+	Name string
+	// Overdue is the number of records that are due and that no worker has claimed. The sweep runs every minute, so a
+	// few are normal. Where More is set, a shard has more than MaxCounted.
+	Overdue int
+	More    bool
+	// Since is when the record fell due that waits longest, or the zero time.
+	Since time.Time
+}
+
+// MaxCounted is how many records of a shard are counted.
+const MaxCounted = 100
+
+// Due reads at most limit records of a shard that are due at a time, earliest first.
+type Due interface {
+	Due(ctx context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int) ([]sweep.Due, error)
+}
+
+// DeadLetters counts the dead letters of each function.
+type DeadLetters interface {
+	Count(ctx context.Context) (map[string]int, error)
+}
+
+// Migration says how far the migration is.
+type Migration interface {
+	Status(ctx context.Context) (migration.Answer, error)
+}
+
+// Service reads reports. All fields are needed. It is safe for concurrent use.
+type Service struct {
+	Due         Due
+	DeadLetters DeadLetters
+	Migration   Migration
+	Now         func() time.Time
+	// Failed gets the error of each part that could not be read.
+	Failed func(ctx context.Context, part Part, err error)
+}
+
+// parallelShards is how many shards are read at once.
+const parallelShards = 8
+
+// Read reads all parts side by side. A part that fails does not hide the others.
+func (s *Service) Read(ctx context.Context) Report {
+	var out Report
+	parts := []struct {
+		name Part
+		read func() error
+	}{
+		{QueuesPart, func() (err error) { out.Queues, err = s.queues(ctx); return err }},
+		{DeadLettersPart, func() (err error) { out.DeadLetters, err = s.DeadLetters.Count(ctx); return err }},
+		{MigrationPart, func() error {
+			status, err := s.Migration.Status(ctx)
+			if err == nil {
+				out.Migration = &status
+			}
+			return err
+		}},
+	}
+	failures := make([]error, len(parts))
+	parallel.Each(len(parts), len(parts), func(i int) { failures[i] = parts[i].read() })
+	for i, err := range failures {
+		if err != nil {
+			out.Unread = append(out.Unread, parts[i].name)
+			s.Failed(ctx, parts[i].name, err)
+		}
+	}
+	return out
+}
+
+func (s *Service) queues(ctx context.Context) ([]Queue, error) {
+	now := s.Now()
+	shards := sweep.AllShards()
+	due, failures := make([][]sweep.Due, len(shards)), make([]error, len(shards))
+	parallel.Each(len(shards), parallelShards, func(i int) {
+		due[i], failures[i] = s.Due.Due(ctx, shards[i], now, nil, MaxCounted+1)
+	})
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
+	}
+	var out []Queue
+	for _, q := range sweep.Queues() {
+		sum := Queue{Name: q.Name}
+		for i, shard := range shards {
+			if q.Has(shard) {
+				sum.add(due[i])
+			}
+		}
+		out = append(out, sum)
+	}
+	return out, nil
+}
+
+// add adds what is due in a shard.
+func (q *Queue) add(due []sweep.Due) {
+	if len(due) == 0 {
+		return
+	}
+	q.Overdue += min(len(due), MaxCounted)
+	q.More = q.More || len(due) > MaxCounted
+	if first := due[0].DueAt; q.Since.IsZero() || first.Before(q.Since) {
+		q.Since = first
+	}
+}

@@ -1,0 +1,112 @@
+package health_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/health"
+	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+func noon() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
+
+// dueIndex has the ages of what is due by shard, the oldest first.
+type dueIndex map[sweep.Shard][]time.Duration
+
+func (d dueIndex) Due(_ context.Context, s sweep.Shard, at time.Time, _ *sweep.Due, limit int) ([]sweep.Due, error) {
+	var out []sweep.Due
+	for _, age := range d[s][:min(limit, len(d[s]))] {
+		out = append(out, sweep.Due{Shard: s, DueAt: at.Add(-age)})
+	}
+	return out, nil
+}
+
+type letters map[string]int
+
+func (l letters) Count(context.Context) (map[string]int, error) { return l, nil }
+
+type stage migration.Stage
+
+func (s stage) Status(context.Context) (migration.Answer, error) {
+	return migration.Answer{Stage: migration.Stage(s), Percent: 25}, nil
+}
+
+// down is a store that does not answer.
+type down struct{}
+
+var errDown = errors.New("down")
+
+func (down) Due(context.Context, sweep.Shard, time.Time, *sweep.Due, int) ([]sweep.Due, error) {
+	return nil, errDown
+}
+func (down) Count(context.Context) (map[string]int, error)    { return nil, errDown }
+func (down) Status(context.Context) (migration.Answer, error) { return migration.Answer{}, errDown }
+
+func service(t *testing.T) *health.Service {
+	many := make([]time.Duration, health.MaxCounted+1)
+	return &health.Service{
+		Due: dueIndex{
+			sweep.Sessions.First: {time.Minute}, sweep.Sessions.First + 15: {time.Hour, time.Second},
+			sweep.Records.First + 3: many,
+		},
+		DeadLetters: letters{"summarize": 2, "remember": 0}, Migration: stage(migration.Dual), Now: noon,
+		Failed: func(_ context.Context, part health.Part, err error) { t.Errorf("%s failed: %v", part, err) },
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	got := service(t).Read(t.Context())
+	want := health.Report{
+		Queues: []health.Queue{
+			{Name: "sessions", Overdue: 3, Since: noon().Add(-time.Hour)},
+			{Name: "deletions"},
+			{Name: "records", Overdue: health.MaxCounted, More: true, Since: noon()},
+			{Name: "spines"},
+		},
+		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
+		Migration:   &migration.Answer{Stage: migration.Dual, Percent: 25},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got)\n%s", diff)
+	}
+}
+
+func TestPartThatFailsHidesNoOther(t *testing.T) {
+	t.Parallel()
+	for part, breakPart := range map[health.Part]func(*health.Service){
+		health.QueuesPart:      func(s *health.Service) { s.Due = down{} },
+		health.DeadLettersPart: func(s *health.Service) { s.DeadLetters = down{} },
+		health.MigrationPart:   func(s *health.Service) { s.Migration = down{} },
+	} {
+		s := service(t)
+		want := s.Read(t.Context())
+		want.Unread = []health.Part{part}
+		switch part {
+		case health.QueuesPart:
+			want.Queues = nil
+		case health.DeadLettersPart:
+			want.DeadLetters = nil
+		case health.MigrationPart:
+			want.Migration = nil
+		}
+		breakPart(s)
+		var failed []health.Part
+		s.Failed = func(_ context.Context, p health.Part, err error) {
+			if failed = append(failed, p); !errors.Is(err, errDown) {
+				t.Errorf("%s: %v", p, err)
+			}
+		}
+		if diff := cmp.Diff(want, s.Read(t.Context())); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", part, diff)
+		}
+		if diff := cmp.Diff([]health.Part{part}, failed); diff != "" {
+			t.Errorf("reported (-want +got)\n%s", diff)
+		}
+	}
+}

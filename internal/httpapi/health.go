@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/throughline/throughline/internal/health"
+	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// operationsTag groups what concerns the whole stage in the document.
+const operationsTag = "Operations"
+
+// HealthReader reads how the background work of the stage is.
+type HealthReader interface {
+	Read(ctx context.Context) health.Report
+}
+
+// healthDoc is health.Report as the API shows it.
+type healthDoc struct {
+	Queues      []queueDoc           `json:"queues" doc:"What is overdue, which the sweep works on each minute."`
+	DeadLetters []deadLettersDoc     `json:"deadLetters" doc:"Records of the stream that a function could not work on."`
+	Migration   *migrationDoc        `json:"migration,omitempty" doc:"Absent where it could not be read."`
+	Degraded    []recall.Degradation `json:"degraded" doc:"The parts that could not be read."`
+}
+
+type queueDoc struct {
+	Name    string     `json:"name" doc:"sessions, deletions, records or spines."`
+	Overdue int        `json:"overdue" doc:"Records that are due and that no worker has yet claimed."`
+	More    bool       `json:"more" doc:"There are more than were counted."`
+	Since   *timestamp `json:"since,omitempty" doc:"When the record fell due that waits longest."`
+}
+
+type deadLettersDoc struct {
+	Function string `json:"function"`
+	Messages int    `json:"messages" doc:"In the function's dead-letter queue, approximately."`
+}
+
+// migrationDoc is how far the migration is. The migrate function has more of it.
+type migrationDoc struct {
+	Stage      string       `json:"stage" enum:"embedded,dual,shared-read,shared"`
+	Percent    int          `json:"percent" doc:"Of the users who are in this stage."`
+	Backfilled int          `json:"backfilled" doc:"The percentage of the users whose history the shared store has."`
+	VerifiedAt string       `json:"verifiedAt,omitempty" doc:"When the last verify began that found no difference."`
+	Cleaned    bool         `json:"cleaned"`
+	Progress   *progressDoc `json:"progress,omitempty" doc:"Of the action that was last at work."`
+}
+
+type progressDoc struct {
+	Action            string  `json:"action" doc:"backfill, verify, index, rollback or cleanup."`
+	Done              bool    `json:"done"`
+	Percent           float64 `json:"percent"`
+	MessagesPerSecond float64 `json:"messagesPerSecond"`
+	SecondsLeft       float64 `json:"secondsLeft"`
+	Sessions          int     `json:"sessions"`
+	Messages          int     `json:"messages"`
+	Problems          int     `json:"problems" doc:"Sessions that cannot be migrated or that differ."`
+}
+
+func toHealth(r health.Report) healthDoc {
+	out := healthDoc{
+		Queues: make([]queueDoc, len(r.Queues)), DeadLetters: []deadLettersDoc{}, Degraded: []recall.Degradation{},
+	}
+	for i, q := range r.Queues {
+		out.Queues[i] = queueDoc{q.Name, q.Overdue, q.More, newTimestamp(q.Since)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.DeadLetters)) {
+		out.DeadLetters = append(out.DeadLetters, deadLettersDoc{name, r.DeadLetters[name]})
+	}
+	if r.Migration != nil {
+		out.Migration = toMigration(*r.Migration)
+	}
+	for _, part := range r.Unread {
+		out.Degraded = append(out.Degraded, recall.Degradation{Source: string(part), Reason: "unavailable"})
+	}
+	return out
+}
+
+func toMigration(a migration.Answer) *migrationDoc {
+	out := &migrationDoc{
+		Stage: string(a.Stage), Percent: a.Percent, Backfilled: a.Backfilled, VerifiedAt: a.VerifiedAt, Cleaned: a.Cleaned,
+	}
+	if p := a.Progress; p.Action != "" {
+		out.Progress = &progressDoc{
+			string(p.Action), a.Done, p.Percent, p.PerSecond, p.SecondLeft, p.Sessions, p.Messages, p.Problems,
+		}
+	}
+	return out
+}
+
+// healths serves /v1/health.
+type healths struct {
+	*server
+	store HealthReader
+}
+
+func (s healths) register() {
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/health", id: "getHealth", tag: operationsTag, scope: ScopeApp,
+		summary: "Get the state of the background work",
+		detail: "Of the whole stage, not of one user: what is overdue, the dead letters, and how far the migration is. " +
+			"A part that could not be read does not hide the others.",
+	}, s.get)
+}
+
+func (s healths) get(ctx context.Context, _ Caller, _ *noInput) (*docOutput[healthDoc], error) {
+	return &docOutput[healthDoc]{Body: toHealth(s.store.Read(ctx))}, nil
+}

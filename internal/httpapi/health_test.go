@@ -1,0 +1,70 @@
+package httpapi_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/health"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// stageHealth is how the stage is.
+type stageHealth health.Report
+
+func (h stageHealth) Read(context.Context) health.Report { return health.Report(h) }
+
+func backfilling() stageHealth {
+	return stageHealth{
+		Queues: []health.Queue{
+			{Name: "sessions", Overdue: 100, More: true, Since: noon().Add(-time.Minute)}, {Name: "spines"},
+		},
+		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
+		Migration: &migration.Answer{
+			Stage: migration.Dual, Percent: 25, Backfilled: 10, Progress: migration.Progress{
+				Action: migration.Backfill, Percent: 40, PerSecond: 500, SecondLeft: 60, Sessions: 7, Messages: 70, Problems: 1,
+			},
+		},
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	b, _ := base()
+	for name, tc := range map[string]struct {
+		report stageHealth
+		want   object
+	}{
+		"all": {backfilling(), object{
+			"queues": []any{
+				object{"name": "sessions", "overdue": number("100"), "more": true, "since": "2026-02-05T11:59:00.000Z"},
+				object{"name": "spines", "overdue": number("0"), "more": false},
+			},
+			"deadLetters": []any{
+				object{"function": "remember", "messages": number("0")}, object{"function": "summarize", "messages": number("2")},
+			},
+			"migration": object{
+				"stage": "dual", "percent": number("25"), "backfilled": number("10"), "cleaned": false,
+				"progress": object{
+					"action": "backfill", "done": false, "percent": number("40"), "messagesPerSecond": number("500"),
+					"secondsLeft": number("60"), "sessions": number("7"), "messages": number("70"), "problems": number("1"),
+				},
+			},
+			"degraded": []any{},
+		}},
+		"nothing could be read": {stageHealth{Unread: []health.Part{health.QueuesPart, health.MigrationPart}}, object{
+			"queues": []any{}, "deadLetters": []any{}, "degraded": []any{
+				object{"source": "queues", "reason": "unavailable"}, object{"source": "migration", "reason": "unavailable"},
+			},
+		}},
+	} {
+		h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Health: tc.report, Cursors: cursorKey(t, "1")})
+		got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: "/v1/health", user: "ann"}))
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}
