@@ -149,16 +149,22 @@ func (s *services) connect() {
 	s.streams = dynamodbstreams.New(options)
 }
 
-// openTable makes the table unless it exists, and finds its stream.
+// openTable makes the table unless it exists, and finds its stream. A table that was there keeps its TTL.
 func (s *services) openTable(ctx context.Context) error {
 	_, err := s.tables.CreateTable(ctx, dynamo.CreateTableInput(s.cfg.TableName))
 	var exists *types.ResourceInUseException
+	isNew := err == nil
 	if err != nil && !errors.As(err, &exists) {
 		return fmt.Errorf("create table %s: %w", s.cfg.TableName, err)
 	}
 	input := &dynamodb.DescribeTableInput{TableName: &s.cfg.TableName}
 	if err := dynamodb.NewTableExistsWaiter(s.tables).Wait(ctx, input, tableTimeout); err != nil {
 		return fmt.Errorf("wait for table %s: %w", s.cfg.TableName, err)
+	}
+	if isNew {
+		if err := s.expireRecords(ctx); err != nil {
+			return err
+		}
 	}
 	out, err := s.tables.DescribeTable(ctx, input)
 	if err != nil {
@@ -168,6 +174,19 @@ func (s *services) openTable(ctx context.Context) error {
 		return fmt.Errorf("table %s has no stream: enable one with new and old images", s.cfg.TableName)
 	}
 	s.due = dynamo.NewDueStore(dynamo.New(s.tables, s.cfg.TableName))
+	return nil
+}
+
+// expireRecords turns the table's TTL on, as the template does.
+func (s *services) expireRecords(ctx context.Context) error {
+	_, err := s.tables.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName: &s.cfg.TableName, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(dynamo.TTLAttribute), Enabled: aws.Bool(true),
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("turn on the TTL of table %s: %w", s.cfg.TableName, err)
+	}
 	return nil
 }
 

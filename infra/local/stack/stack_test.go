@@ -57,6 +57,10 @@ func TestStackFromEndToEnd(t *testing.T) {
 		t.Errorf("without a wait %+v, behind %+v", now, settled)
 	}
 	db := dynamo(info.DynamoDBEndpoint)
+	ttl, err := db.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &info.TableName})
+	if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "expiresAt" {
+		t.Errorf("the table's TTL is %+v, %v", ttl, err)
+	}
 	if item(t, db, info.TableName, "user#ann", "summary#one") == nil {
 		t.Error("the stream's consumer had not written when the stack said that it settled")
 	}
