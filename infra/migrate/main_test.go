@@ -200,7 +200,7 @@ func TestPrinter(t *testing.T) {
 	}})
 	for text, want := range map[string]int{
 		"backfill  40%": 0, "verify  40%  3 sessions": 1, "keys: pk, sk\n": 1,
-		"deletion protection: off; one call deletes all\n": 1,
+		"deletion protection: off\n": 1, "breaks: one call deletes all\n": 1,
 	} {
 		if got := strings.Count(out.String(), text); got != want {
 			t.Errorf("%q is printed %d times, want %d:\n%s", text, got, want, &out)

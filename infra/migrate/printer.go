@@ -68,11 +68,7 @@ func (p *printer) report(a answer) {
 			time.Duration(f.Seconds)*time.Second, f.USD)
 	}
 	for _, f := range a.Findings {
-		text := f.Found
-		if f.Breaks != "" {
-			text += "; " + f.Breaks
-		}
-		fmt.Fprintf(p.out, "%-11s %s: %s\n", f.Level, f.Check, text)
+		fmt.Fprint(p.out, f.Text())
 	}
 	for i, m := range a.Mismatches {
 		if i == maxListed {

@@ -216,8 +216,11 @@ func (m *mover) leaveEmbedded(ctx context.Context, it item, s conversation.Sessi
 	}
 	messages, problems := m.decode(it, s)
 	if len(problems) > 0 {
-		return nil, false, migration.Unmovable(fmt.Sprintf("entry %d of the messages: %s (and %d more)",
-			problems[0].Index, problems[0].Reason, len(problems)-1))
+		reason := fmt.Sprintf("attributes.messages[%d]: %s", problems[0].Index, problems[0].Reason)
+		if more := len(problems) - 1; more > 0 {
+			reason += fmt.Sprintf(", and %d more", more)
+		}
+		return nil, false, migration.Unmovable(reason)
 	}
 	lacking, err := m.copy(ctx, s, messages)
 	if err != nil {

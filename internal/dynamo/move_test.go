@@ -212,15 +212,19 @@ func TestUnmovable(t *testing.T) {
 		other      appRecord
 		reason     string
 	}{
-		"an entry that is no map": {attributes: list(str("x")), reason: "entry 0 of the messages: the entry is no map"},
-		"no list": {
-			attributes: &types.AttributeValueMemberM{Value: appRecord{"messages": str("x")}}, reason: "no list",
+		"an entry that is no map": {attributes: list(str("x")), reason: "attributes.messages[0]: the entry is no map"},
+		"two that are no maps": {
+			attributes: list(&types.AttributeValueMemberM{}, str("x"), str("y")),
+			reason:     "attributes.messages[1]: the entry is no map, and 1 more",
 		},
-		"no map": {attributes: str("x"), reason: "no list"},
+		"no list": {
+			attributes: &types.AttributeValueMemberM{Value: appRecord{"messages": str("x")}}, reason: "no list of messages",
+		},
+		"no map": {attributes: str("x"), reason: "no list of messages"},
 		"another session of the id": {
 			attributes: list(),
 			other:      appRecord{"pk": str("user#" + base.User), "sk": str("coach_creator_session#" + base.ID)},
-			reason:     "another session of this id",
+			reason:     "another session of this id in coach_creator",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +237,7 @@ func TestUnmovable(t *testing.T) {
 			}
 			_, err := a.db.Move(t.Context(), conversation.UserID(base.User), base.ID, conversation.Shared)
 			reason, ok := migration.ReasonOf(err)
-			if !ok || !strings.Contains(reason, c.reason) {
+			if !ok || !strings.HasSuffix(reason, c.reason) {
 				t.Errorf("got %v, want %q", err, c.reason)
 			}
 			if diff := cmp.Diff(r, a.get(t, "user#"+base.User, base.Key()), sameRecord); diff != "" {

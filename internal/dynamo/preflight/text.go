@@ -12,7 +12,7 @@ func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "table %s\n", r.Table)
 	for _, f := range r.Findings {
-		f.write(&b)
+		b.WriteString(f.Text())
 	}
 	whole := "of the table; what it does not show may still be there"
 	if r.Sample.Complete {
@@ -31,23 +31,26 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-func (f Finding) write(b *strings.Builder) {
+// Text renders the finding for a terminal, with a line for each thing that it says.
+func (f Finding) Text() string {
+	var b strings.Builder
 	found := f.Found
 	if f.Count > 0 {
 		found += fmt.Sprintf(" (%d of those looked at)", f.Count)
 	}
-	fmt.Fprintf(b, "%-8s %s: %s\n", f.Level, f.Check, found)
+	fmt.Fprintf(&b, "%-8s %s: %s\n", f.Level, f.Check, found)
 	const indent = "         "
 	for _, e := range f.Examples {
-		fmt.Fprintf(b, "%s  for example %s\n", indent, e)
+		fmt.Fprintf(&b, "%s  for example %s\n", indent, e)
 	}
 	if f.Breaks != "" {
-		fmt.Fprintf(b, "%sbreaks: %s\n", indent, f.Breaks)
+		fmt.Fprintf(&b, "%sbreaks: %s\n", indent, f.Breaks)
 	}
 	if f.Mend != "" {
-		fmt.Fprintf(b, "%smend:   %s\n", indent, f.Mend)
+		fmt.Fprintf(&b, "%smend:   %s\n", indent, f.Mend)
 	}
 	for _, command := range f.Commands {
-		fmt.Fprintf(b, "%s  $ %s\n", indent, command)
+		fmt.Fprintf(&b, "%s  $ %s\n", indent, command)
 	}
+	return b.String()
 }
