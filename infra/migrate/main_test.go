@@ -113,6 +113,17 @@ func TestForecastIsTheSumOfTheSegments(t *testing.T) {
 	}
 }
 
+func TestReportAsJSON(t *testing.T) {
+	t.Parallel()
+	f := &function{}
+	code, out, errors := command(t, "-base", f.start(t), "-action", "verify", "-segments", "1", "-json")
+	var got answer
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != done || got.Progress.Messages != 700 ||
+		got.Mismatches == nil {
+		t.Errorf("exit %d, %v, %s:\n%s", code, err, errors, out)
+	}
+}
+
 func TestRefusalIsOneLine(t *testing.T) {
 	t.Parallel()
 	f := &function{}

@@ -125,7 +125,7 @@ const pause = 5 * time.Second
 
 // run runs an action over all segments to its end, and hands over the status from time to time.
 func (s *service) run(ctx context.Context, in migration.Request, each func(answer)) (last answer, err error) {
-	gathered := &segmentAnswers{}
+	gathered := &segmentAnswers{mismatches: []migration.Mismatch{}}
 	group, running := errgroup.WithContext(ctx)
 	running, end := context.WithCancel(running)
 	defer end()
