@@ -152,9 +152,40 @@ test('a LoCoMo file is imported through the API', async () => {
   });
 });
 
+test('health shows what is late and a migration that runs', async () => {
+  await withPage(browser, `${stack.base}/#/ann/health`, { expected: ['403'] }, async (page) => {
+    const since = new Date(Date.now() - 3600_000).toISOString();
+    const progress = {
+      action: 'backfill', done: false, percent: 40.6, messagesPerSecond: 512, secondsLeft: 600, sessions: 7, messages: 70, problems: 1,
+    };
+    const health = {
+      queues: [{ name: 'sessions', overdue: 100, more: true, since }],
+      deadLetters: [{ function: 'summarize', messages: 2 }],
+      migration: { stage: 'dual', percent: 25, backfilled: 10, cleaned: false, progress },
+      degraded: [{ source: 'deadLetters', reason: 'unavailable' }],
+    };
+    await page.route('**/v1/health', (route) => route.fulfill({ json: health }));
+    await page.reload();
+    await page.locator('.bad', { hasText: '100 or more since 1 h ago' }).waitFor();
+    await page.locator('.bad', { hasText: 'Dead letters of summarize' }).waitFor();
+    await page.getByText('Dead letters could not be read: unavailable.').waitFor();
+    await page.getByText('dual, 25% of the users; the history of 10% of the users is copied').waitFor();
+    await page.getByText('Backfill: 40%, 7 sessions, 70 messages, 512 messages a second, 10 minutes left').waitFor();
+
+    const problem = { type: '', title: 'Forbidden', status: 403, code: 'forbidden', detail: 'no' };
+    await page.route('**/v1/health', (route) => route.fulfill({ status: 403, json: problem }));
+    await page.reload();
+    await page.getByText('It needs a sign-in with the scope throughline/app.').waitFor();
+  });
+});
+
 test('health names what is down', async () => {
   await withPage(browser, `${stack.base}/#/ann/health`, {}, async (page) => {
     await page.getByText('all answer').waitFor();
+    await page.getByText('Every message is in the shared store.').waitFor();
+    const background = page.getByRole('region', { name: 'Background work' });
+    await background.getByText('Sessions overdue').waitFor();
+    await background.getByText('Dead letters of summarize').waitFor();
     await page.getByText(/of 1,000,000/).waitFor();
     await page.getByRole('cell', { name: 'not priced' }).first().waitFor();
     await page.getByRole('cell', { name: 'throughline-offline' }).first().waitFor();

@@ -85,6 +85,7 @@ export const putUserSummary = (body: t.UserSummary) =>
   json<t.UserSummary>('/v1/user-summary', { method: 'PUT', body });
 export const getUserSummary = () => find<t.UserSummary>('/v1/user-summary');
 export const getUsage = () => json<t.Usage>('/v1/usage');
+export const getHealth = () => json<t.Health>('/v1/health');
 export const getProfile = () => find<t.Profile>('/v1/profile');
 export const putProfile = (body: t.Profile) => json<t.Profile>('/v1/profile', { method: 'PUT', body });
 export const getPreferences = () => json<t.Preferences>('/v1/preferences');

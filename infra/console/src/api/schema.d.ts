@@ -163,6 +163,26 @@ export interface paths {
         patch: operations["changeGoal"];
         trace?: never;
     };
+    "/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of the background work
+         * @description Of the whole stage, not of one user: what is overdue, the dead letters, and how far the migration is. A part that could not be read does not hide the others.
+         */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memories": {
         parameters: {
             query?: never;
@@ -758,6 +778,14 @@ export interface components {
              */
             within?: string | null;
         };
+        DeadLettersDoc: {
+            function: string;
+            /**
+             * Format: int64
+             * @description In the function's dead-letter queue, approximately.
+             */
+            messages: number;
+        };
         Erasing: {
             erasing: boolean;
             progress: components["schemas"]["ErasureProgress"];
@@ -801,6 +829,16 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             updatedAt?: string;
+        };
+        HealthDoc: {
+            /** @description Records of the stream that a function could not work on. */
+            deadLetters: components["schemas"]["DeadLettersDoc"][];
+            /** @description The parts that could not be read. */
+            degraded: components["schemas"]["RecallDegradation"][];
+            /** @description Absent where it could not be read. */
+            migration?: components["schemas"]["MigrationDoc"];
+            /** @description What is overdue, which the sweep works on each minute. */
+            queues: components["schemas"]["QueueDoc"][];
         };
         ListCheckIn: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
@@ -927,6 +965,25 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             timestamp: string;
+        };
+        MigrationDoc: {
+            /**
+             * Format: int64
+             * @description The percentage of the users whose history the shared store has.
+             */
+            backfilled: number;
+            cleaned: boolean;
+            /**
+             * Format: int64
+             * @description Of the users who are in this stage.
+             */
+            percent: number;
+            /** @description Of the action that was last at work. */
+            progress?: components["schemas"]["ProgressDoc"];
+            /** @enum {string} */
+            stage: "embedded" | "dual" | "shared-read" | "shared";
+            /** @description When the last verify began that found no difference. */
+            verifiedAt?: string;
         };
         NewCheckIn: {
             /** @description Indexed and recalled as messages are. */
@@ -1142,6 +1199,26 @@ export interface components {
             email?: string | null;
             name?: string | null;
         };
+        ProgressDoc: {
+            /** @description backfill, verify, index, rollback or cleanup. */
+            action: string;
+            done: boolean;
+            /** Format: int64 */
+            messages: number;
+            /** Format: double */
+            messagesPerSecond: number;
+            /** Format: double */
+            percent: number;
+            /**
+             * Format: int64
+             * @description Sessions that cannot be migrated or that differ.
+             */
+            problems: number;
+            /** Format: double */
+            secondsLeft: number;
+            /** Format: int64 */
+            sessions: number;
+        };
         Prompt: {
             manifest: components["schemas"]["PromptManifest"];
             messages: components["schemas"]["PromptMessage"][];
@@ -1264,6 +1341,23 @@ export interface components {
             budget: number;
             /** Format: int64 */
             total: number;
+        };
+        QueueDoc: {
+            /** @description There are more than were counted. */
+            more: boolean;
+            /** @description sessions, deletions, records or spines. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Records that are due and that no worker has yet claimed.
+             */
+            overdue: number;
+            /**
+             * Format: date-time
+             * @description When the record fell due that waits longest.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            since?: string;
         };
         RecallAnswer: {
             /** @description The sources that did not answer. */
@@ -2960,6 +3054,82 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthDoc"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,90 +1,62 @@
-// Whether the stack is well: its services, its background work, what it has set aside, and what the last prompts lacked.
+// Whether the stage is well: its background work, what the last turns lacked and cost, and the local stack's services.
 import * as api from '../api/calls';
 import { sendOpen } from '../api/client';
 import type { Message, PromptRecord } from '../api/types';
 import { isLocal } from '../config';
-import { age, count, errorText, fullTime } from '../format';
+import { age, count, errorText, fullTime, plural } from '../format';
 import { Cost, priceList, usageOf } from '../parts/cost';
 import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
 import { Level } from '../prompt/bar';
 import { link, route } from '../route';
+import { Background, Figure } from './background';
 import { Faults } from './faults';
 
 export function Health() {
   return (
     <main class="page-body health">
       <h1>Health</h1>
-      {isLocal() && <Stack />}
+      <Background />
       <Today />
       <Turns />
+      {isLocal() && <LocalStack />}
       {isLocal() && <Faults />}
     </main>
   );
 }
 
-interface Settled {
-  settled: boolean;
-  records: number;
-  pending: number;
-}
-
-interface DeadLetter {
-  function?: string;
-  reason?: string;
-  [field: string]: unknown;
-}
-
 interface Info {
-  functions: Record<string, string>;
   instances: Record<string, number>;
 }
 
 async function loadStack() {
-  const [healthy, info, letters, work] = await Promise.all([
-    sendOpen('/healthz').then(() => '', errorText),
-    sendOpen<Info>('/dev/info'),
-    sendOpen<{ items: DeadLetter[] }>('/dev/dead-letters'),
-    sendOpen<Settled>('/dev/settle', { timeoutMs: 0 }),
-  ]);
-  return { healthy, info, letters: letters.items, work };
+  const [healthy, info] = await Promise.all([sendOpen('/healthz').then(() => '', errorText), sendOpen<Info>('/dev/info')]);
+  return { healthy, info };
 }
 
-function Stack() {
+/** The services and functions of the local stack. In AWS the console of AWS has them. */
+function LocalStack() {
   const { data, error, reload } = useLoad(loadStack, []);
-  if (error !== undefined) return <Failure error={error} retry={() => void reload()} />;
-  if (!data) return <Loading lines={5} />;
   return (
     <section>
-      <h2>Stack</h2>
-      <dl class="figures">
-        <Figure label="Services" value={data.healthy || 'all answer'} bad={data.healthy !== ''} />
-        <Figure label="Work that waits" value={count(data.work.pending)} />
-        <Figure label="Stream records handled" value={count(data.work.records)} />
-        <Figure label="Dead letters" value={count(data.letters.length)} bad={data.letters.length > 0} />
-      </dl>
-      <button type="button" onClick={() => void reload()}>
-        Look again
-      </button>
-      {data.letters.length > 0 && <pre tabIndex={0}>{data.letters.map((l) => JSON.stringify(l)).join('\n')}</pre>}
-      <h3>Functions</h3>
-      <ul class="plain">
-        {Object.entries(data.info.instances).map(([name, n]) => (
-          <li key={name}>
-            {name} <span class="soft">{n === 1 ? '1 instance' : `${n} instances`}</span>
-          </li>
-        ))}
-      </ul>
+      <h2>Local stack</h2>
+      {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={3} />}
+      {data && (
+        <dl class="figures">
+          <Figure label="Services" bad={data.healthy !== ''}>
+            {data.healthy || 'all answer'}
+          </Figure>
+          {Object.entries(data.info.instances).map(([name, n]) => (
+            <Figure key={name} label={`Function ${name}`}>
+              {plural(n, 'instance')}
+            </Figure>
+          ))}
+        </dl>
+      )}
     </section>
   );
 }
-
-const Figure = ({ label, value, bad }: { label: string; value: string; bad?: boolean }) => (
-  <div class={bad ? 'bad' : ''}>
-    <dt>{label}</dt>
-    <dd>{value}</dd>
-  </div>
-);
 
 function Today() {
   const { data, error, reload } = useLoad(api.getUsage, [route.value.user]);
