@@ -36,6 +36,8 @@ export function dayOf(time: string): string {
   return (date.getFullYear() === new Date().getFullYear() ? day : dayOfYear).format(date);
 }
 
+export const dayAndTime = (time: string) => `${dayOf(time)}, ${timeOfDay(time)}`;
+
 export const fullTime = (time: string) => `${dayOfYear.format(new Date(time))}, ${timeOfDay(time)}`;
 
 /** How long before a moment a time was. */

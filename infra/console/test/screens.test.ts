@@ -19,6 +19,7 @@ before(async () => {
   await api.open('designer', 'program_designer');
   await api.say('designer', 'I moved, I live in Munich now. What about my knee?');
   await api.call('POST', '/v1/sessions/designer/leave');
+  await api.call('POST', '/v1/check-ins', { note: 'Slept badly after the night shift.' });
   await api.call('POST', '/v1/goals', { title: 'Run a half marathon', goalType: 'target' });
   await stack.settle();
   const { items } = await api.call<{ items: { promptId: string }[] }>('GET', '/v1/prompts?sessionId=designer');

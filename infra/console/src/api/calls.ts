@@ -43,6 +43,8 @@ export const deleteMessage = (session: string, id: string) =>
 export const listTimeline = (values: Values) =>
   json<t.Page<t.Message> & { degraded?: t.Degradation[] }>(withQuery('/v1/messages', values));
 
+export const listCheckIns = (values: Values) => json<t.Page<t.CheckIn>>(withQuery('/v1/check-ins', values));
+
 /** Finds a message by its id, which holds the second of its time. */
 export async function findMessage(id: string): Promise<t.Message | undefined> {
   const second = Number(/_(\d+)_[^_]*$/.exec(id)?.[1]);

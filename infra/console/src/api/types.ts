@@ -17,6 +17,7 @@ export type ChangedTodo = Schemas['ChangedTodo'];
 export type Goal = Schemas['Goal'];
 export type NewGoal = Schemas['NewGoal'];
 export type ChangedGoal = Schemas['ChangedGoal'];
+export type CheckIn = Schemas['CheckIn'];
 export type UserSummary = Schemas['UserSummaryDoc'];
 export type Spine = Schemas['Spine'];
 export type Seed = Schemas['SeedDoc'];
