@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -168,6 +169,54 @@ func TestRunKeepsToTheCapacity(t *testing.T) {
 		took := float64(len(f.done)) + f.slept.Seconds()
 		if want := float64(got.Messages) / took; math.Abs(got.PerSecond-want) > 0.05 {
 			t.Errorf("%s: %v messages a second, want %v", name, got.PerSecond, want)
+		}
+	}
+}
+
+// TestUnits adds units to others.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	writes, reads, index := migration.Kind{Write: true}, migration.Kind{}, migration.Kind{Index: "x", Write: true}
+	for name, c := range map[string]struct{ sum, more, want migration.Units }{
+		"nothing":    {migration.Units{writes: 2}, nil, migration.Units{writes: 2}},
+		"to nothing": {migration.Units{}, migration.Units{writes: 2}, migration.Units{writes: 2}},
+		"same kind":  {migration.Units{writes: 2}, migration.Units{writes: 3}, migration.Units{writes: 5}},
+		"other kinds": {
+			migration.Units{writes: 2}, migration.Units{reads: 3, index: 4}, migration.Units{writes: 2, reads: 3, index: 4},
+		},
+	} {
+		if c.sum.Add(c.more); !maps.Equal(c.sum, c.want) {
+			t.Errorf("%s: %v, want %v", name, c.sum, c.want)
+		}
+	}
+}
+
+// TestRunAddsUnits works on four records at once. The run waits for the units of all of them.
+func TestRunAddsUnits(t *testing.T) {
+	t.Parallel()
+	f, writes := newFakeTable(8), migration.Kind{Write: true}
+	f.capacity, f.written = migration.Capacity{writes: {Units: 20}}, migration.Units{writes: 30}
+	r := backfill(0, 1, "")
+	r.RateLimit = 0
+	out, err := f.service().Run(t.Context(), r)
+	if err != nil || out.Progress.WriteUnits != 8*30 {
+		t.Errorf("it took %v write units, %v", out.Progress.WriteUnits, err)
+	}
+	// 120 units take 12 s, of which the work takes 4 s.
+	if want := 2 * 8 * time.Second; f.slept != want {
+		t.Errorf("slept %v, want %v", f.slept, want)
+	}
+}
+
+// TestForecastOfRate forecasts 4,000 messages with a limit of messages a second and without one.
+func TestForecastOfRate(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[float64]float64{0: 8, 100: 40, 1000: 4} {
+		f, r := newFakeTable(400), backfill(0, 1, "")
+		r.RateLimit, r.DryRun = limit, true
+		out, err := f.service().Run(t.Context(), r)
+		if err != nil || out.Forecast.Messages != 4000 || out.Forecast.Seconds != want {
+			t.Errorf("at %v messages a second: %+v, %v, want %v s", limit, out.Forecast, err, want)
 		}
 	}
 }
