@@ -17,6 +17,8 @@ export interface View {
   dark?: boolean;
   /** Whether things may move. */
   motion?: boolean;
+  /** Origins besides the page's own that it may call. */
+  origins?: string[];
   /** Parts of console errors that the test causes on purpose. */
   expected?: string[];
 }
@@ -40,7 +42,8 @@ export async function withPage(browser: Browser, url: string, view: View, test: 
   });
   page.on('request', (request) => {
     const host = new URL(request.url()).origin;
-    if (host !== new URL(url).origin && !request.url().startsWith('blob:')) wrong.push(`a request to ${host}`);
+    const allowed = [new URL(url).origin, ...(view.origins ?? [])];
+    if (!allowed.includes(host) && !request.url().startsWith('blob:')) wrong.push(`a request to ${host}`);
   });
   try {
     await page.goto(url);

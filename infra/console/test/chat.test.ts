@@ -1,6 +1,5 @@
 // Chats: streaming, keyboard, failing services, expired tokens, hostile text, long sessions.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { launch, withPage } from './browser';
@@ -145,46 +144,6 @@ test('an expired token is renewed, and one that cannot be is said', async () => 
     await page.goto(`${stack.base}/config.json`);
     await page.goto(`${stack.base}/#/expired/memory`);
     await page.getByRole('alert').getByText('Not authenticated').waitFor();
-  });
-});
-
-test('elsewhere users sign in at the issuer with a code and PKCE', async () => {
-  const api = await stack.as('signed-in');
-  await api.open('a', 'coach_conversation');
-  await api.say('a', 'Nobody else may read this.');
-  await withPage(browser, `${stack.base}/docs`, {}, async (page) => {
-    let challenge = '';
-    await page.route('**/config.json', (route) =>
-      route.fulfill({
-        contentType: 'application/json',
-        body: JSON.stringify({
-          apiUrl: '', streamUrl: '',
-          signIn: { kind: 'code', authorizeUrl: `${stack.base}/authorize`, tokenUrl: `${stack.base}/token`, clientId: 'console' },
-        }),
-      }),
-    );
-    await page.route('**/authorize?*', (route) => {
-      const query = new URL(route.request().url()).searchParams;
-      challenge = query.get('code_challenge')!;
-      const back = `${query.get('redirect_uri')}?code=abc&state=${query.get('state')}`;
-      return route.fulfill({ status: 302, headers: { Location: back } });
-    });
-    await page.route('**/token', (route) => {
-      const form = new URLSearchParams(route.request().postData()!);
-      const proof = createHash('sha256').update(form.get('code_verifier')!).digest('base64url');
-      const good = form.get('code') === 'abc' && proof === challenge;
-      return route.fulfill({ status: good ? 200 : 400, json: { access_token: api.token } });
-    });
-    await page.goto(`${stack.base}/#/me/timeline`);
-    assert.equal(await page.getByRole('button', { name: 'Play the story' }).count(), 0);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('Nobody else may read this.', { exact: true }).first().waitFor();
-    assert.equal(new URL(page.url()).search, '');
-    assert.match(page.url(), /#\/me\/timeline$/);
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await page.goto(`${stack.base}/?code=abc&state=forged#/me/timeline`);
-    await page.getByText('the answer was to another request').waitFor();
   });
 });
 
