@@ -190,6 +190,7 @@ test('health names what is down', async () => {
     await page.getByText(/of 1,000,000/).waitFor();
     await page.getByRole('cell', { name: 'not priced' }).first().waitFor();
     await page.getByRole('cell', { name: 'throughline-offline' }).first().waitFor();
+    await page.getByRole('row', { name: /^Together [\d,]+ [\d,]+ [\d,]+$/ }).waitFor();
     await page.getByLabel('pinecone is down').check();
     const api = await stack.as('ann');
     await api.say('designer', 'What about my plan?');

@@ -4,7 +4,7 @@ import { sendOpen } from '../api/client';
 import type { Message, PromptRecord } from '../api/types';
 import { isLocal } from '../config';
 import { age, count, errorText, fullTime, plural } from '../format';
-import { Cost, priceList, usageOf } from '../parts/cost';
+import { Cost, costOf, dollars, priceList, usageOf } from '../parts/cost';
 import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
 import { Level } from '../prompt/bar';
@@ -124,11 +124,33 @@ function Turns() {
                 <TurnRow key={turn.message.messageId} turn={turn} />
               ))}
             </tbody>
+            <Together turns={data} />
           </table>
           <p class="soft">Costs are those of the answers alone, by list prices. {priceList}. Other models are not priced.</p>
         </div>
       )}
     </section>
+  );
+}
+
+/** The sums of the turns. Without the price of a model there is no sum of the costs. */
+function Together({ turns }: { turns: Turn[] }) {
+  const used = turns.map((t) => usageOf(t.message));
+  const sum = (of: 'promptTokens' | 'cachedTokens' | 'completionTokens') => count(used.reduce((n, { usage }) => n + (usage?.[of] ?? 0), 0));
+  const costs = used.map(({ usage, model }) => usage && costOf(usage, model));
+  const known = costs.filter((usd) => usd !== undefined);
+  return (
+    <tfoot>
+      <tr>
+        <th scope="row">Together</th>
+        <td />
+        <td class="number">{sum('promptTokens')}</td>
+        <td class="number">{sum('cachedTokens')}</td>
+        <td class="number">{sum('completionTokens')}</td>
+        <td class="number">{known.length === costs.length && dollars(known.reduce((a, b) => a + b, 0))}</td>
+        <td colSpan={3} />
+      </tr>
+    </tfoot>
   );
 }
 
