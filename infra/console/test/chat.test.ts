@@ -58,6 +58,55 @@ test('an answer streams, and the keyboard alone is enough', async () => {
   });
 });
 
+for (const width of [1440, 360]) {
+  test(`the list follows its end while an answer streams, at ${width} px`, async () => {
+    const user = `following-${width}`;
+    const url = await twoChats(user);
+    const api = await stack.as(user);
+    await api.append('a', Array.from({ length: 20 }, (_, i) => `Earlier message ${i + 1}, which takes a line or two.`));
+    await withPage(browser, url, { width }, async (page) => {
+      await left(page).getByText('Earlier message 20,').waitFor();
+      await page.evaluate(watchEnd);
+      await field(page).fill('I bench 80 kg and want to reach 100 kg by summer. My left knee hurts on stairs, and I only have bands.');
+      await page.keyboard.press('Enter');
+      await left(page).getByText('Why this answer').waitFor();
+      const seen = await page.evaluate(() => (window as unknown as { seen: { heights: number[]; away: number } }).seen);
+      assert.ok(new Set(seen.heights).size > 3, `the answer had ${seen.heights.length} heights`);
+      assert.ok(seen.away < 2, `the end was ${seen.away} px away`);
+      await page.setViewportSize({ width, height: 480 }); // a keyboard on the screen
+      await page.waitForFunction(() => {
+        const box = document.querySelector('.pane.left .messages')!;
+        return box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+      });
+    });
+  });
+}
+
+/** Passes on one event of an answer at a time, and notes then how high the messages are and how far away their end is. */
+function watchEnd(): void {
+  const box = document.querySelector('.pane.left .messages')!;
+  const seen = { heights: [] as number[], away: 0 };
+  Object.assign(window, { seen });
+  const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  const slowly = new TransformStream<string, string>({
+    async transform(text, stream) {
+      for (const event of text.split(/(?<=\n\n)/)) {
+        stream.enqueue(event);
+        await drawn();
+        seen.heights.push(box.scrollHeight);
+        seen.away = Math.max(seen.away, box.scrollHeight - box.scrollTop - box.clientHeight);
+      }
+    },
+  });
+  const { fetch } = window;
+  window.fetch = async (address, init) => {
+    const answer = await fetch(address, init);
+    if (!String(address).endsWith('/v1/chat')) return answer;
+    const events = answer.body!.pipeThrough(new TextDecoderStream()).pipeThrough(slowly).pipeThrough(new TextEncoderStream());
+    return new Response(events, answer);
+  };
+}
+
 test('a session is left, closed and opened again', async () => {
   await withPage(browser, await twoChats('leaving'), {}, async (page) => {
     await field(page).fill('My shoulder hurts. Remind me to buy a kettlebell.');

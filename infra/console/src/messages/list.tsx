@@ -106,15 +106,16 @@ function useScroll(box: Box, inner: Box, pages: Message[][], target?: string): v
       else if (element.scrollTop < top) atEnd.current = false;
       top = element.scrollTop;
     };
-    const grown = new ResizeObserver(() => {
+    const resized = new ResizeObserver(() => {
       hidden = element.clientHeight === 0;
       if (atEnd.current) element.scrollTop = element.scrollHeight;
     });
     element.addEventListener('scroll', note, { passive: true });
-    grown.observe(inner.current!);
+    resized.observe(inner.current!);
+    resized.observe(element); // which gets lower when the screen's keyboard opens
     return () => {
       element.removeEventListener('scroll', note);
-      grown.disconnect();
+      resized.disconnect();
     };
   }, []);
   useLayoutEffect(() => {
