@@ -10,7 +10,8 @@ import (
 // the summaries of their sessions, and so are its remarks about the user.
 type Spine struct {
 	CoachID string
-	// Text is empty if the spine was cleared, because something that it was drawn from is deleted.
+	// Text is empty if the spine was cleared, because something that it was drawn from is deleted, and as long as the
+	// sessions have nothing to tell.
 	Text   string
 	Tokens int
 	// Patterns, Wins and Struggles are its part of the user summary.

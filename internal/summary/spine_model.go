@@ -69,8 +69,9 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 		return longterm.Spine{}, fmt.Errorf("parse a model answer of %d bytes as a spine", len(out.Text))
 	}
 	text := untrusted.OneLine(parsed.Spine)
-	if text = cutProse(text, len(truncate.Runes(text, maxSpineChars))); text == "" {
-		return longterm.Spine{}, errors.New("the model's spine is empty")
+	text = cutProse(text, len(truncate.Runes(text, maxSpineChars)))
+	if text == "" && base.Text != "" { // after small talk alone there may be nothing to say
+		return longterm.Spine{}, errors.New("the model's spine is empty, and the one so far is not")
 	}
 	return longterm.Spine{
 		Text: text, Patterns: cleanRemarks(parsed.Patterns), Wins: cleanRemarks(parsed.Wins),

@@ -286,6 +286,7 @@ func TestSpineAnswers(t *testing.T) {
 	t.Parallel()
 	f := newSpineFixture()
 	f.sessions = []conversation.Session{f.session("a", "coach_conversation", "text", 30*time.Minute)}
+	f.due.Text = "The spine so far."
 	for i, spoil := range []func(){
 		func() { f.answerErr = errors.New("the model is down") },
 		func() { f.answerErr, f.answer = nil, map[string]any{"spine": " \n"} },
@@ -301,6 +302,25 @@ func TestSpineAnswers(t *testing.T) {
 	f.check(t, sweep.Again(f.now), 4)
 	f.saveErr = fault.Missing("user")
 	f.check(t, sweep.Removed, 5)
+}
+
+// TestEmptySpine checks that sessions that have nothing to tell are read once, and that the next one is written alone.
+func TestEmptySpine(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	f.sessions = []conversation.Session{f.session("a", "coach_conversation", "The user made small talk.", 30*time.Minute)}
+	f.answer = map[string]any{"spine": "", "patterns": []string{}, "wins": []string{}, "struggles": []string{}}
+	f.check(t, sweep.Removed, 1)
+	if f.due.Text != "" || !f.due.CoveredTo.Equal(f.sessions[0].Summary.UpdatedAt) || f.due.Version != 1 {
+		t.Errorf("stored %+v", f.due.Spine)
+	}
+	f.check(t, sweep.Removed, 1)
+	f.answer = nil
+	f.sessions = append(f.sessions, f.session("b", "coach_conversation", "The user rowed 2 km.", 20*time.Minute))
+	f.check(t, sweep.Removed, 2)
+	if in := f.inputs[1]; strings.Contains(in, "so far") || strings.Contains(in, "small talk") || f.due.Text != "spine 2" {
+		t.Errorf("after %q: %+v", in, f.due.Spine)
+	}
 }
 
 // TestSpineIsClean checks the bounds of what is stored, and that it cannot pass for structure.

@@ -76,6 +76,21 @@ func TestSpineGoesOn(t *testing.T) {
 	}
 }
 
+// TestSpineOfSmallTalk checks that a session without statements adds nothing to a spine.
+func TestSpineOfSmallTalk(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	const talk = "2026-02-05 Thursday, Coach: The user made small talk."
+	empty := spine{Patterns: []string{}, Wins: []string{}, Struggles: []string{}}
+	if diff := cmp.Diff(empty, nextSpine(t, client, spine{}.input(talk))); diff != "" {
+		t.Errorf("of small talk alone (-want +got):\n%s", diff)
+	}
+	before := nextSpine(t, client, spine{}.input("2026-02-04 Wednesday, Coach: The user trains three times a week."))
+	if diff := cmp.Diff(before, nextSpine(t, client, before.input(talk))); diff != "" || before.Spine == "" {
+		t.Errorf("after a session (-want +got):\n%s", diff)
+	}
+}
+
 func TestSpineStaysBounded(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
