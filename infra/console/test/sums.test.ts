@@ -24,7 +24,7 @@ interface Spines {
 async function withSpine(user: string): Promise<string> {
   const api = await stack.as(user);
   await api.open(`${user}-log`, 'workout_log');
-  await api.say(`${user}-log`, 'I deadlifted 140 kg yesterday, a new record! But I skip my warm-up when I am tired.');
+  await api.say(`${user}-log`, 'I deadlifted 140 kg yesterday, a new record! But I skip my warm-up when I am tired. I live in Berlin.');
   await api.call('PATCH', `/v1/sessions/${user}-log`, { status: 'completed' });
   for (const end = Date.now() + 30_000; Date.now() < end; ) {
     await stack.settle();
@@ -43,12 +43,19 @@ test('the spine stands beside the user summary, and follows the preferences', as
     await spines.getByText(text).waitFor();
     await spines.getByText('Workout Log').first().waitFor();
     await part(page, 'User summary').getByRole('listitem').first().waitFor();
+    const heard = page.getByRole('listitem').filter({ hasText: /heard/ }).first();
+    await heard.getByRole('button', { name: 'Pin' }).click();
+    await heard.getByText('in every prompt').waitFor();
+    await api.call('POST', '/v1/memories', { type: 'PEOPLE', content: 'Trains with Maria.', pinned: true });
     await api.call('PUT', '/v1/preferences', { contexts: { coach_conversation: { share: false } } });
     await page.reload();
     await spines.getByText('not told in Coach').waitFor();
+    assert.equal(await page.getByText('Memory is off').count(), 0);
     await api.call('PUT', '/v1/preferences', { memory: false });
     await page.reload();
     await spines.getByText('Kept out of all prompts').waitFor();
+    await page.getByText('what was read from chats is kept, and no prompt uses it').waitFor();
+    assert.equal(await page.getByText('in every prompt').count(), 1);
     assert.equal(await spines.getByText(text).count(), 0);
     await api.call('PUT', '/v1/preferences', {});
     await api.call('DELETE', '/v1/sessions/spiny-log');

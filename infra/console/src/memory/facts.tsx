@@ -11,7 +11,17 @@ import { Empty, Failure } from '../parts/state';
 const types = { PROFILE: 'About the user', PEOPLE: 'People', PROJECT: 'Projects' } as const;
 type Changed = () => Promise<void>;
 
-export function Facts({ memories, changed, marked }: { memories: Memory[]; changed: Changed; marked?: string }) {
+interface Props {
+  memories: Memory[];
+  /** Whether prompts use facts that were read from chats. */
+  remembers: boolean;
+  changed: Changed;
+  /** The id of the fact that the address names. */
+  marked?: string;
+}
+
+export function Facts(props: Props) {
+  const { memories, changed, marked } = props;
   const live = memories.filter((m) => !m.supersededBy && !m.validUntil);
   return (
     <section class="facts">
@@ -25,32 +35,31 @@ export function Facts({ memories, changed, marked }: { memories: Memory[]; chang
             <h3>{label}</h3>
             <ul class="records">
               {rows.map((m) => (
-                <Fact key={m.id} memory={m} all={memories} changed={changed} marked={marked === m.id} />
+                <Fact key={m.id} memory={m} {...props} marked={marked === m.id} />
               ))}
             </ul>
           </section>
         );
       })}
-      <Past memories={memories} live={live} changed={changed} marked={marked} />
+      <Past {...props} live={live} />
     </section>
   );
 }
 
-interface FactProps {
+interface FactProps extends Omit<Props, 'marked'> {
   memory: Memory;
-  all: Memory[];
-  changed: Changed;
   marked: boolean;
 }
 
-function Fact({ memory, all, changed, marked }: FactProps) {
+function Fact({ memory, memories, remembers, changed, marked }: FactProps) {
   const editing = useSignal(false);
   const element = useRef<HTMLLIElement>(null);
-  const replaced = all.filter((m) => m.supersededBy === memory.id);
+  const replaced = memories.filter((m) => m.supersededBy === memory.id);
   useEffect(() => {
     if (marked) element.current?.scrollIntoView({ block: 'center' });
   }, [marked]);
   const past = Boolean(memory.supersededBy ?? memory.validUntil);
+  const seeded = memory.source === 'seeded';
   return (
     <li ref={element} class={`${marked ? 'marked' : ''}${past ? ' past' : ''}`}>
       {editing.value ? <EditFact memory={memory} done={() => (editing.value = false)} changed={changed} /> : <p>{memory.content}</p>}
@@ -60,8 +69,8 @@ function Fact({ memory, all, changed, marked }: FactProps) {
         </p>
       ))}
       <footer>
-        {memory.pinned && <span class="pinned">in every prompt</span>}
-        <span>{memory.source === 'seeded' ? 'set by hand' : `heard${memory.confidence ? `, ${Math.round(memory.confidence * 100)}% sure` : ''}`}</span>
+        {memory.pinned && (seeded || remembers) && <span class="pinned">in every prompt</span>}
+        <span>{seeded ? 'set by hand' : `heard${memory.confidence ? `, ${Math.round(memory.confidence * 100)}% sure` : ''}`}</span>
         {memory.createdAt && <time title={fullTime(memory.createdAt)}>{age(memory.createdAt)}</time>}
         {memory.messageIds?.map((id, i) => (
           <MessageLink key={id} id={id} label={memory.messageIds!.length > 1 ? `evidence ${i + 1}` : 'evidence'} />
@@ -146,7 +155,8 @@ function AddFact({ changed }: { changed: Changed }) {
 }
 
 /** Facts that hold no longer. They stay out of prompts. */
-function Past({ memories, live, changed, marked }: { memories: Memory[]; live: Memory[]; changed: Changed; marked?: string }) {
+function Past(props: Props & { live: Memory[] }) {
+  const { memories, live, marked } = props;
   const past = memories.filter((m) => !live.includes(m));
   if (past.length === 0) return null;
   return (
@@ -154,7 +164,7 @@ function Past({ memories, live, changed, marked }: { memories: Memory[]; live: M
       <summary>No longer true ({past.length})</summary>
       <ul class="records">
         {past.map((m) => (
-          <Fact key={m.id} memory={m} all={[]} changed={changed} marked={marked === m.id} />
+          <Fact key={m.id} memory={m} {...props} memories={[]} marked={marked === m.id} />
         ))}
       </ul>
     </details>
