@@ -68,7 +68,9 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 		page.Units.Add(unitsOf(false, r))
 	}
 	for _, it := range out.Items {
-		page.Records = append(page.Records, recordOf(it))
+		if r, ok := recordOf(it); ok {
+			page.Records = append(page.Records, r)
+		}
 	}
 	if len(out.LastEvaluatedKey) > 0 {
 		page.After = position(keyOf(out.LastEvaluatedKey))
@@ -93,20 +95,22 @@ func filterOf(a migration.Action) expression.ConditionBuilder {
 	return inUser.And(isSession)
 }
 
-func recordOf(it item) migration.Record {
+// recordOf returns a record of a scan. It reports false for one that is no conversation: an app may keep others beside
+// it, such as conversation#<id>#draft, which have no messages.
+func recordOf(it item) (r migration.Record, ok bool) {
 	k := keyOf(it)
 	user, _ := parsePartition(k.pk)
-	r := migration.Record{User: user, Key: k.sk, Bytes: it.size()}
-	if sk, ok := cutParked(k.sk); ok {
+	r = migration.Record{User: user, Key: k.sk, Bytes: it.size()}
+	if sk, isParked := cutParked(k.sk); isParked {
 		_, r.SessionID, _ = parseSessionSK(sk)
 		r.Parked = true
-		return r
+		return r, true
 	}
-	session, ok := decodeSession(it)
-	if !ok || user.Validate() != nil {
+	session, isSession := decodeSession(it)
+	if !isSession || user.Validate() != nil {
 		_, r.SessionID, _ = parseSessionSK(k.sk)
 		r.Problem = "its user or its session has an id that the API cannot name: " + k.sk
-		return r
+		return r, it.nested(attrAttributes).has(attrMessages)
 	}
 	r.SessionID, r.Placement, r.Messages = session.ID, session.Placement, max(0, session.Entries)
 	if session.Placement == conversation.Dual {
@@ -115,7 +119,7 @@ func recordOf(it item) migration.Record {
 	}
 	r.IsUncovered = session.Placement != conversation.Embedded && session.Uncovered() &&
 		(session.DueAt.IsZero() || it.has(attrOrigin))
-	return r
+	return r, true
 }
 
 // A position is a key as JSON.
