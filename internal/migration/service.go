@@ -134,7 +134,7 @@ func (s *Service) complete(ctx context.Context, a Action, segment Segment) (Stat
 		case a == Backfill:
 			after.Backfilled = 100
 			if state.Stage == Dual {
-				after.Backfilled = max(state.Backfilled, state.Percent)
+				after.Backfilled = state.Percent
 			}
 		case a == Verify && problems == 0:
 			after.VerifiedAt = began

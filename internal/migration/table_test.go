@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ type fakeTable struct {
 	runs    map[migration.Segment]migration.Run
 	records []migration.Record
 	done    []string
+	// moved is where the sessions of done should be.
+	moved []conversation.Placement
 	// fail is the record at which the process is killed.
 	fail string
 	// before runs before the work on a record, unless it is nil.
@@ -28,6 +31,8 @@ type fakeTable struct {
 	// throttledUntil is how many records meet one throttle each, from the first on.
 	throttledUntil int
 	slept          time.Duration
+	// gone are the records that are deleted before the work on them.
+	gone []string
 	// differs is what verify finds.
 	differs error
 	// capacity is what the table takes, and scanned and written the units that a page and each record take.
@@ -103,7 +108,7 @@ func (f *fakeTable) Scan(_ context.Context, _ migration.Action, s migration.Segm
 
 func (f *fakeTable) PositionOf(r migration.Record) string { return r.Key }
 
-func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record, _ conversation.Placement,
+func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record, to conversation.Placement,
 ) (migration.Work, error) {
 	if f.before != nil {
 		f.before(r.Key)
@@ -112,7 +117,10 @@ func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record
 		return migration.Work{}, errKilled
 	}
 	f.now = f.now.Add(time.Second)
-	f.done = append(f.done, r.Key)
+	if slices.Contains(f.gone, r.Key) {
+		return migration.Work{}, fault.Missing("session")
+	}
+	f.done, f.moved = append(f.done, r.Key), append(f.moved, to)
 	if a == migration.Verify {
 		return migration.Work{Messages: r.Messages}, f.differs
 	}
