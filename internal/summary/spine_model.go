@@ -18,7 +18,7 @@ import (
 )
 
 // spinePromptVersion names the prompt of spine_rules.txt. It is stored with each spine.
-const spinePromptVersion = "spine/1"
+const spinePromptVersion = "spine/2"
 
 //go:embed spine_rules.txt
 var spineRules string
