@@ -115,7 +115,8 @@ function Turns() {
                 <th class="number">Out</th>
                 <th class="number">Cost</th>
                 <th>Model</th>
-                <th>Slowest source</th>
+                <th class="number">Sources</th>
+                <th>Slowest</th>
                 <th>Without</th>
               </tr>
             </thead>
@@ -126,7 +127,10 @@ function Turns() {
             </tbody>
             <Together turns={data} />
           </table>
-          <p class="soft">Costs are those of the answers alone, by list prices. {priceList}. Other models are not priced.</p>
+          <p class="soft">
+            Sources are what the prompt was read from, side by side. Costs are those of the answers alone, by list prices.{' '}
+            {priceList}. Other models are not priced.
+          </p>
         </div>
       )}
     </section>
@@ -148,11 +152,13 @@ function Together({ turns }: { turns: Turn[] }) {
         <td class="number">{sum('cachedTokens')}</td>
         <td class="number">{sum('completionTokens')}</td>
         <td class="number">{known.length === costs.length && dollars(known.reduce((a, b) => a + b, 0))}</td>
-        <td colSpan={3} />
+        <td colSpan={4} />
       </tr>
     </tfoot>
   );
 }
+
+const timing = ([source, ms]: [string, number]) => `${source.replaceAll('_', ' ')}, ${ms.toFixed(1)} ms`;
 
 function TurnRow({ turn: { message, prompt } }: { turn: Turn }) {
   const { usage, model } = usageOf(message);
@@ -169,7 +175,10 @@ function TurnRow({ turn: { message, prompt } }: { turn: Turn }) {
       <td class="number">{usage && count(usage.completionTokens)}</td>
       <td class="number">{usage && <Cost usage={usage} model={model} />}</td>
       <td>{model}</td>
-      <td>{slowest ? `${slowest[0].replaceAll('_', ' ')}, ${slowest[1].toFixed(1)} ms` : ''}</td>
+      <td class="number" title={timings.map(timing).join('; ')}>
+        {prompt && timings.length}
+      </td>
+      <td>{slowest && timing(slowest)}</td>
       <td class="warning">{prompt?.manifest?.degraded.map((d) => `${d.source}: ${d.reason}`).join(', ')}</td>
     </tr>
   );
