@@ -167,6 +167,9 @@ func TestStages(t *testing.T) {
 	if _, err := migration.ParseStage("later"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("an unknown stage: %v", err)
 	}
+	if at(migration.Embedded, 100, 100, false).IsMoved("ann") {
+		t.Error("a user in embedded has the history in the store")
+	}
 	if wait := migration.Initial(migration.Shared).Settled(changed); wait != 0 {
 		t.Errorf("an initial state settles in %v", wait)
 	}
