@@ -133,31 +133,44 @@ func (a *appTable) killAt(t *testing.T, user conversation.UserID, at int, how fa
 	return n.calls
 }
 
-// TestMoveOfAnErasedUser raises the user's generation before the first transaction of a move. Nothing is written.
-func TestMoveOfAnErasedUser(t *testing.T) {
+// TestMoveOfWhatIsGone erases the user, or deletes the session, before the first transaction of a move: that of the
+// whole move, or of the first of two parts of the copies. Nothing is written.
+func TestMoveOfWhatIsGone(t *testing.T) {
 	t.Parallel()
-	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
-	a := newAppTable(t, s.Item)
-	var once sync.Once
-	erase := func(op string, run func() error) error {
-		if op == "TransactWriteItems" {
-			once.Do(func() {
-				a.put(t, appRecord{
-					"pk":         &types.AttributeValueMemberS{Value: "user#" + s.User},
-					"sk":         &types.AttributeValueMemberS{Value: "control#generation"},
-					"generation": &types.AttributeValueMemberN{Value: "1"}, "erasing": &types.AttributeValueMemberBOOL{Value: true},
-				})
-			})
+	a := newAppTable(t)
+	erase := func(s *arraySession) error {
+		a.put(t, appRecord{
+			"pk":         &types.AttributeValueMemberS{Value: "user#" + string(s.user)},
+			"sk":         &types.AttributeValueMemberS{Value: "control#generation"},
+			"generation": &types.AttributeValueMemberN{Value: "1"}, "erasing": &types.AttributeValueMemberBOOL{Value: true},
+		})
+		return nil
+	}
+	remove := func(s *arraySession) error {
+		_, err := dynamotest.Stores(a.db).SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+		return err
+	}
+	for name, end := range map[string]func(*arraySession) error{"erased": erase, "deleted": remove} {
+		for _, messages := range []int{4, 150} {
+			var once sync.Once
+			s := a.newArraySession(t, fmt.Sprint(name, messages), messages, 5)
+			db := dynamo.New(&interceptor{api: a.client, call: func(op string, run func() error) error {
+				if op == "TransactWriteItems" {
+					once.Do(func() {
+						if err := end(s); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				return run()
+			}}, a.table, fixedClock())
+			if _, err := db.Move(t.Context(), s.user, "c", conversation.Shared); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: got %v", s.user, err)
+			}
+			if got := a.stored(t, string(s.user), arraySK); len(got) > 0 {
+				t.Errorf("%s: the store has %d messages", s.user, len(got))
+			}
 		}
-		return run()
-	}
-	db := dynamo.New(&interceptor{api: a.client, call: erase}, a.table, fixedClock())
-	_, err := db.Move(t.Context(), conversation.UserID(s.User), s.ID, conversation.Shared)
-	if !fault.Is(err, fault.NotFound) {
-		t.Errorf("got %v", err)
-	}
-	if got := a.stored(t, s.User, s.Key()); len(got) > 0 {
-		t.Errorf("the store has %v", got)
 	}
 }
 
