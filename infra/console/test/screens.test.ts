@@ -82,6 +82,9 @@ test('facts are pinned, edited and deleted, and lead to their evidence', async (
     await fact.getByRole('button', { name: 'Pin' }).click();
     await fact.getByText('in every prompt').waitFor();
     await fact.getByRole('button', { name: 'Edit' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'Fact', exact: true }).waitFor({ state: 'detached' });
+    await fact.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Fact', exact: true }).fill('Likes evenings.');
     await page.getByRole('button', { name: 'Save' }).click();
     const edited = page.getByRole('listitem').filter({ hasText: 'Likes evenings.' });

@@ -6,6 +6,7 @@ import type { Memory, NewMemory } from '../api/types';
 import { age, fullTime } from '../format';
 import { MessageLink } from '../messages/link';
 import { Confirm } from '../parts/confirm';
+import { EditForm } from '../parts/edit-form';
 import { Empty, Failure } from '../parts/state';
 
 const types = { PROFILE: 'About the user', PEOPLE: 'People', PROJECT: 'Projects' } as const;
@@ -100,26 +101,11 @@ function Pin({ memory, changed }: { memory: Memory; changed: Changed }) {
 }
 
 function EditFact({ memory, done, changed }: { memory: Memory; done(): void; changed: Changed }) {
-  const error = useSignal<unknown>(undefined);
-  const save = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const content = String(new FormData(event.currentTarget as HTMLFormElement).get('content'));
-    try {
-      await api.changeMemory(memory.id, { content });
-      await changed();
-      done();
-    } catch (failure) {
-      error.value = failure;
-    }
-  };
+  const save = (values: FormData) => api.changeMemory(memory.id, { content: String(values.get('content')) }).then(changed);
   return (
-    <form class="inline" onSubmit={(e) => void save(e)}>
+    <EditForm label="Edit the fact" save={save} done={done}>
       <textarea name="content" aria-label="Fact" required defaultValue={memory.content} rows={2} />
-      <button type="submit" class="primary">
-        Save
-      </button>
-      {error.value !== undefined && <Failure error={error.value} />}
-    </form>
+    </EditForm>
   );
 }
 

@@ -69,10 +69,10 @@ function Edit({ summary, reload, done }: { summary?: UserSummary; reload(): Prom
   return (
     <EditForm label="Edit the user summary" save={save} done={done}>
       <p class="soft">One remark a line. This replaces what was observed so far; what is observed later is added.</p>
-      {kinds.map((kind, i) => (
+      {kinds.map((kind) => (
         <label key={kind}>
           {remarkKinds[kind]}
-          <textarea name={kind} rows={Math.max(2, summary?.[kind]?.length ?? 0)} defaultValue={summary?.[kind]?.join('\n')} autofocus={i === 0} />
+          <textarea name={kind} rows={Math.max(2, summary?.[kind]?.length ?? 0)} defaultValue={summary?.[kind]?.join('\n')} />
         </label>
       ))}
     </EditForm>

@@ -21,7 +21,7 @@ export function Seed() {
       {!data && error === undefined && <Loading lines={2} />}
       {data && editing.value && (
         <EditForm label="Edit the seed" save={save} done={() => (editing.value = false)}>
-          <textarea name="content" aria-label="Seed text" rows={4} maxLength={16000} defaultValue={data.content} autofocus />
+          <textarea name="content" aria-label="Seed text" rows={4} maxLength={16000} defaultValue={data.content} />
         </EditForm>
       )}
       {data && !editing.value && (

@@ -1,6 +1,7 @@
 // A form that changes one record in its place. It stays open, with the error, where the change fails.
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Failure } from './state';
 
 interface Props {
@@ -14,6 +15,9 @@ interface Props {
 export function EditForm({ label, save, done, children }: Props) {
   const error = useSignal<unknown>(undefined);
   const saving = useSignal(false);
+  const form = useRef<HTMLFormElement>(null);
+  // The attribute autofocus has an effect once in the life of a page.
+  useLayoutEffect(() => form.current!.querySelector('textarea')?.focus(), []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     saving.value = true;
@@ -29,7 +33,7 @@ export function EditForm({ label, save, done, children }: Props) {
   };
   const key = (event: KeyboardEvent) => event.key === 'Escape' && done();
   return (
-    <form class="fields edit" aria-label={label} onSubmit={(e) => void submit(e)} onKeyDown={key}>
+    <form ref={form} class="fields edit" aria-label={label} onSubmit={(e) => void submit(e)} onKeyDown={key}>
       {children}
       {error.value !== undefined && <Failure error={error.value} />}
       <span class="buttons">

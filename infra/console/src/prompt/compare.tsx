@@ -63,7 +63,7 @@ function Title({ prompt, most, name }: { prompt: PromptRecord; most: number; nam
   );
 }
 
-const blockOf = (p: PromptRecord, name: string) => p.manifest?.blocks.find((b) => b.name === name && b.items.length > 0);
+const blockOf = (p: PromptRecord, name: string) => p.manifest?.blocks.find((b) => b.name === name && b.items.some(isIncluded));
 
 const difference = (n: number) => (n === 0 ? '' : n > 0 ? `+${count(n)}` : `−${count(-n)}`);
 
