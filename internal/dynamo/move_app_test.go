@@ -14,8 +14,8 @@ import (
 	"github.com/throughline/throughline/internal/migration"
 )
 
-// TestAppWritesDual checks that entries which the app adds to the array of a dual session become messages, and that an
-// entry which it has overwritten comes back.
+// TestAppWritesDual checks that entries which the app adds to the array of a dual session become messages, on which the
+// functions of the stream work, and that an entry which it has overwritten comes back.
 func TestAppWritesDual(t *testing.T) {
 	t.Parallel()
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
@@ -46,6 +46,12 @@ func TestAppWritesDual(t *testing.T) {
 	got := a.stored(t, s.User, s.Key())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	for _, r := range a.contentsOf(t) { // the functions leave the copies out
+		isNew := slices.Contains([]string{"ours", "the app's", "odd"}, text(r["content"]))
+		if text(r["sourceId"]) != "" && (r["origin"] == nil) != isNew {
+			t.Errorf("%q has the origin %q", text(r["content"]), text(r["origin"]))
+		}
 	}
 	say("later")
 	a.move(t, s, conversation.Embedded)

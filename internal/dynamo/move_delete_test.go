@@ -206,6 +206,34 @@ func TestMoveAfterADeletion(t *testing.T) {
 	s.checkOnTheWay(t, a.db, conversation.Shared)
 }
 
+// TestParkedArrayOfADeletedSession takes a session out of the shared store whose parked array is of an earlier session
+// of its id. What the app had in that one does not come back.
+func TestParkedArrayOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	s := a.newArraySession(t, "u", 2, 5, conversation.Shared)
+	parked := a.get(t, "user#u", "legacy#"+arraySK)
+	parked["sessionCreatedAtMs"] = &types.AttributeValueMemberN{Value: "1"}
+	for _, entry := range parked["messages"].(*types.AttributeValueMemberL).Value {
+		entry.(*types.AttributeValueMemberM).Value["photo"] = &types.AttributeValueMemberS{Value: "deleted.jpg"}
+	}
+	a.put(t, parked)
+	if _, err := a.db.Move(t.Context(), s.user, "c", conversation.Dual); err != nil {
+		t.Fatal(err)
+	}
+	array := a.get(t, "user#u", arraySK)["attributes"].(*types.AttributeValueMemberM).Value["messages"]
+	entries := array.(*types.AttributeValueMemberL).Value
+	for i, entry := range entries {
+		fields := entry.(*types.AttributeValueMemberM).Value
+		if fields["photo"] != nil || text(fields["content"]) != s.want[i] {
+			t.Errorf("entry %d is %v", i, fields)
+		}
+	}
+	if len(entries) != len(s.want) {
+		t.Errorf("the array has %d entries, want %d", len(entries), len(s.want))
+	}
+}
+
 // TestDeleteWithAnOldRecord deletes a session whose record the app has overwritten with an empty one. The messages that
 // the shared store has of it go, too.
 func TestDeleteWithAnOldRecord(t *testing.T) {
