@@ -77,6 +77,7 @@ test('the user summary is written and edited with the keyboard alone', async () 
     await summary.getByRole('button', { name: 'Save' }).focus();
     await page.keyboard.press('Enter');
     await summary.getByRole('listitem').filter({ hasText: 'Slept well.' }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Edit the user summary');
     await page.reload();
     await summary.getByRole('listitem').first().waitFor();
     assert.deepEqual(await summary.getByRole('listitem').allTextContents(), ['Trains late.', 'Ran 10 km.', 'Slept well.']);
@@ -84,6 +85,7 @@ test('the user summary is written and edited with the keyboard alone', async () 
     assert.equal(await summary.getByLabel('Wins').inputValue(), 'Ran 10 km.\nSlept well.');
     await page.keyboard.press('Escape');
     await summary.getByRole('listitem').first().waitFor();
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Edit the user summary');
   });
 });
 

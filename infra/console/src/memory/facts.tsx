@@ -80,7 +80,7 @@ function Fact({ memory, memories, remembers, changed, marked }: FactProps) {
         <span class="actions">
           {!past && <Pin memory={memory} changed={changed} />}
           {!past && (
-            <button type="button" class="quiet" onClick={() => (editing.value = !editing.value)}>
+            <button type="button" class="quiet" data-opens="form" onClick={() => (editing.value = !editing.value)}>
               Edit
             </button>
           )}

@@ -34,7 +34,7 @@ function Shown({ summary, edit }: { summary?: UserSummary; edit(): void }) {
       {summary && <Remarks of={summary} />}
       <p class="facts-line">
         {summary?.lastUpdated && <span>Written {age(summary.lastUpdated)}</span>}
-        <button type="button" class="quiet" onClick={edit}>
+        <button type="button" class="quiet" data-opens="form" onClick={edit}>
           {empty ? 'Write the user summary' : 'Edit the user summary'}
         </button>
       </p>

@@ -28,7 +28,7 @@ export function Seed() {
         <>
           {data.content ? <p class="content">{data.content}</p> : <Empty title="No seed">What the app knows of a user from the start stands here.</Empty>}
           <p class="facts-line">
-            <button type="button" class="quiet" onClick={() => (editing.value = true)}>
+            <button type="button" class="quiet" data-opens="form" onClick={() => (editing.value = true)}>
               {data.content ? 'Edit the seed' : 'Write a seed'}
             </button>
           </p>

@@ -16,8 +16,15 @@ export function EditForm({ label, save, done, children }: Props) {
   const error = useSignal<unknown>(undefined);
   const saving = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
-  // The attribute autofocus has an effect once in the life of a page.
-  useLayoutEffect(() => form.current!.querySelector('textarea')?.focus(), []);
+  // The attribute autofocus has an effect once in the life of a page. The button that opened the form is there again when
+  // the form has gone.
+  useLayoutEffect(() => {
+    const place = form.current!.closest('li, section')!;
+    form.current!.querySelector('textarea')?.focus();
+    return () => requestAnimationFrame(() => {
+      if (document.activeElement === document.body) place.querySelector<HTMLElement>('[data-opens=form]')?.focus();
+    });
+  }, []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     saving.value = true;
