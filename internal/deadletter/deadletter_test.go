@@ -22,9 +22,9 @@ func queues(t *testing.T, urls func(server string) map[string]string) *deadlette
 		return map[string]int{"summarize-dead-letters": 2, "remember-dead-letters": 0}
 	}))
 	t.Cleanup(server.Close)
-	client := function.SQS(config.Config{
-		Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local", SQSEndpoint: server.URL,
-	})
+	client := sqs.NewFromConfig(function.AWS(config.Config{
+		Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
+	}, server.URL))
 	return deadletter.New(client, urls(server.URL))
 }
 

@@ -18,8 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/metric"
@@ -37,15 +35,21 @@ func (r Runtime) Recorder(name string) *metric.Recorder {
 	return metric.NewRecorder(r.Metrics, name, time.Now)
 }
 
-// awsConfig returns the configuration of the AWS clients. Lambda passes the execution role's credentials in the
-// environment, so the SDK's chain of credential providers, which costs start-up time, is not needed.
-func awsConfig(cfg config.Config) aws.Config {
-	return aws.Config{
+// AWS returns the configuration of a client of AWS. An endpoint replaces the service's own unless it is empty. Lambda
+// passes the execution role's credentials in the environment, so the SDK's chain of credential providers, which costs
+// start-up time, is not needed. A client that few functions need is built beside them, because the package of a client
+// takes its time at the start of each function that is built with it.
+func AWS(cfg config.Config, endpoint string) aws.Config {
+	out := aws.Config{
 		Region:      cfg.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken),
-		HTTPClient:  inAttempts(maxAttemptTime),
+		HTTPClient:  InAttempts(maxAttemptTime),
 		Retryer:     func() aws.Retryer { return retry.NewStandard(retryTruncated, retrySoon) },
 	}
+	if endpoint != "" {
+		out.BaseEndpoint = &endpoint
+	}
+	return out
 }
 
 // retryTruncated makes the SDK retry a request whose response body ended early. By itself the SDK retries only requests
@@ -61,9 +65,7 @@ func retryTruncated(o *retry.StandardOptions) {
 
 // DynamoDB returns the table's client.
 func DynamoDB(cfg config.Config) *dynamodb.Client {
-	return dynamodb.NewFromConfig(awsConfig(cfg), func(o *dynamodb.Options) {
-		o.BaseEndpoint = endpoint(cfg.DynamoDBEndpoint)
-	})
+	return dynamodb.NewFromConfig(AWS(cfg, cfg.DynamoDBEndpoint))
 }
 
 // The first retry of a call waits up to retryBackoff, and each one after it up to twice as long ("Error handling with
@@ -80,28 +82,6 @@ func retrySoon(o *retry.StandardOptions) {
 	o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
 		return rand.N(retryBackoff << max(attempt-1, 0)), nil
 	})
-}
-
-// SQS returns the client that counts dead letters.
-func SQS(cfg config.Config) *sqs.Client {
-	return sqs.NewFromConfig(awsConfig(cfg), func(o *sqs.Options) {
-		o.BaseEndpoint = endpoint(cfg.SQSEndpoint)
-	})
-}
-
-// Lambda returns the client with which the coach function invokes the prompt function, and the sweep its workers.
-func Lambda(cfg config.Config) *lambda.Client {
-	return lambda.NewFromConfig(awsConfig(cfg), func(o *lambda.Options) {
-		o.BaseEndpoint = endpoint(cfg.LambdaEndpoint)
-		o.HTTPClient = inAttempts(maxInvokeTime)
-	})
-}
-
-func endpoint(url string) *string {
-	if url == "" {
-		return nil
-	}
-	return &url
 }
 
 // RequestID returns the invocation's id, empty outside Lambda.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
@@ -51,7 +52,7 @@ func TestInvokedFunctionsHaveTheRequestID(t *testing.T) {
 			ctx = httpapi.WithRequestID(ctx, given)
 		}
 		in := lambda.InvokeInput{Payload: []byte("{}")}
-		if _, err := function.Traced(f).Invoke(ctx, &in); err != nil {
+		if _, err := lambdaclient.Traced(f).Invoke(ctx, &in); err != nil {
 			t.Fatal(err)
 		}
 		if f.id != want || in.ClientContext != nil {

@@ -18,9 +18,7 @@ func WithSecrets(ctx context.Context, cfg config.Config, keys ...config.Secret) 
 	if cfg.SecretPrefix == "" {
 		return cfg, nil
 	}
-	client := secretsmanager.NewFromConfig(awsConfig(cfg), func(o *secretsmanager.Options) {
-		o.BaseEndpoint = endpoint(cfg.SecretsEndpoint)
-	})
+	client := secretsmanager.NewFromConfig(AWS(cfg, cfg.SecretsEndpoint))
 	group, ctx := errgroup.WithContext(ctx)
 	for _, key := range keys {
 		target := cfg.Key(key)

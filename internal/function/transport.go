@@ -24,9 +24,6 @@ func newTransport() *http.Transport {
 const (
 	// maxAttemptTime is the longest attempt of a request whose deadline is far. DynamoDB answers within milliseconds.
 	maxAttemptTime = 4 * time.Second
-	// maxInvokeTime is the longest attempt of an invocation. A prompt has 20 s, in which there is time for two attempts,
-	// and takes a second where its function has to start first.
-	maxInvokeTime = 10 * time.Second
 	// minAttemptTime is the shortest attempt, unless the request's own time is shorter.
 	minAttemptTime = 250 * time.Millisecond
 )
@@ -39,8 +36,8 @@ type attempts struct {
 	longest time.Duration
 }
 
-// inAttempts returns a client whose attempts take that long at most.
-func inAttempts(longest time.Duration) *http.Client {
+// InAttempts returns a client whose attempts take that long at most.
+func InAttempts(longest time.Duration) *http.Client {
 	return &http.Client{Transport: attempts{newTransport(), longest}}
 }
 

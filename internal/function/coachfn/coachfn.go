@@ -14,8 +14,9 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/httpapi"
-	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
@@ -76,7 +77,7 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 	if err != nil {
 		return nil, err
 	}
-	prompts := invoke.NewPrompts(function.Traced(function.Lambda(cfg)), cfg.PromptFunction)
+	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
 	return chat.New(chat.Deps{
 		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Embed: recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,

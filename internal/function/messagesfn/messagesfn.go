@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/deadletter"
@@ -72,7 +74,7 @@ func healthOf(cfg config.Config, rt function.Runtime, db *dynamo.DB) healthReade
 	return sync.OnceValue(func() *health.Service {
 		return &health.Service{
 			Due:         dynamo.NewDueStore(db),
-			DeadLetters: deadletter.New(function.SQS(cfg), cfg.DeadLetterQueues),
+			DeadLetters: deadletter.New(sqs.NewFromConfig(function.AWS(cfg, cfg.SQSEndpoint)), cfg.DeadLetterQueues),
 			Migration: &migration.Service{
 				Table: dynamo.NewMigrationStore(db, function.DynamoDB(cfg)), Now: time.Now, Sleep: delay.Sleep,
 			},

@@ -18,7 +18,8 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/function/lambdaclient"
+	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
@@ -70,7 +71,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 			{Queue: sweep.Records, Visitor: messages, FirstWait: cfg.Triggers.Idle},
 			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle},
 		},
-		Invoke: startNext(invoke.NewStarter(function.Lambda(cfg), cfg.FunctionName)),
+		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.FunctionName)),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(dynamo.DecodeChange, dynamo.NewArrivalMover(db, service), rt.Log)
@@ -98,7 +99,7 @@ type sweepEvent struct {
 const sweepSchedule = "sweep"
 
 // startNext starts invocations of this function.
-func startNext(starter *invoke.Starter) func(context.Context, sweep.Task) error {
+func startNext(starter *caller.Starter) func(context.Context, sweep.Task) error {
 	return func(ctx context.Context, t sweep.Task) error { return starter.Start(ctx, sweepEvent{sweepSchedule, t}) }
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -59,7 +59,7 @@ func scheduled(t *testing.T) []byte {
 func startedWith(t *testing.T, task sweep.Task) []byte {
 	t.Helper()
 	client := &client{}
-	if err := startNext(invoke.NewStarter(client, "summarize"))(t.Context(), task); err != nil {
+	if err := startNext(caller.NewStarter(client, "summarize"))(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
 	return client.payload

@@ -1,0 +1,48 @@
+// Package lambdaclient builds the client of the Lambda API, for the functions that invoke functions.
+package lambdaclient
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/invoke/caller"
+)
+
+// maxInvokeTime is the longest attempt of an invocation. A prompt has 20 s, in which there is time for two attempts,
+// and takes a second where its function has to start first.
+const maxInvokeTime = 10 * time.Second
+
+// New returns the client with which the coach function invokes the prompt function, and the sweep its workers.
+func New(cfg config.Config) *lambda.Client {
+	client := function.AWS(cfg, cfg.LambdaEndpoint)
+	client.HTTPClient = function.InAttempts(maxInvokeTime)
+	return lambda.NewFromConfig(client)
+}
+
+// Traced returns a client that passes the id of the current request to the functions that it invokes, so that the log
+// lines of both have it.
+func Traced(client caller.Client) caller.Client { return traced{client} }
+
+type traced struct{ caller.Client }
+
+// Invoke adds the request id to the client context and calls the client.
+func (t traced) Invoke(
+	ctx context.Context, in *lambda.InvokeInput, options ...func(*lambda.Options),
+) (*lambda.InvokeOutput, error) {
+	if id := httpapi.RequestID(ctx); id != "" {
+		text, err := json.Marshal(map[string]any{"custom": map[string]string{function.ClientRequestID: id}})
+		if err != nil {
+			return nil, err
+		}
+		with, encoded := *in, base64.StdEncoding.EncodeToString(text)
+		with.ClientContext, in = &encoded, &with
+	}
+	return t.Client.Invoke(ctx, in, options...)
+}
