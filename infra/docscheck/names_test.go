@@ -261,3 +261,15 @@ func checkAWS(t *testing.T, calls []awsCall) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestEveryDecisionIsListed checks that docs/adr/README.md links to every decision.
+func TestEveryDecisionIsListed(t *testing.T) {
+	t.Parallel()
+	contents := readPage(t, "docs/adr/README.md")
+	for _, page := range pages(t) {
+		name, ok := strings.CutPrefix(page, "docs/adr/")
+		if ok && name != "README.md" && !strings.Contains(contents, "("+name+")") {
+			t.Errorf("docs/adr/README.md does not name %s", name)
+		}
+	}
+}

@@ -79,7 +79,7 @@ var (
 
 const (
 	// minSummaries is how many summaries are included if they have anything to do with the message
-	// (maas-context-format, "Previous Context": two or three). More of them must reach relevantShare of the best
+	// (maas-context-format, "PREVIOUS CONTEXT": two or three). More of them must reach relevantShare of the best
 	// score.
 	minSummaries  = 2
 	relevantShare = 0.4
