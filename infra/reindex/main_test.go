@@ -56,7 +56,7 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := store.Messages.Append(t.Context(), user, conversation.Append{
-			SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "My knee hurts."}},
+			SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "My knee hurts."}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ const reusableMessages = 3
 func markReusable(messages []llm.Message) {
 	left := reusableMessages
 	for i := len(messages) - 2; i > 0 && left > 0; i-- {
-		if m := &messages[i]; m.Role == string(conversation.User) {
+		if m := &messages[i]; m.Role == string(conversation.RoleUser) {
 			m.Reusable, messages[0].Reusable = true, true
 			left--
 		}

@@ -52,7 +52,7 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 	}
 	lines, used := make([]line, 0, len(found.Messages)), 0
 	for _, m := range found.Messages {
-		if m.Role == conversation.System {
+		if m.Role == conversation.RoleSystem {
 			continue
 		}
 		content, tokens := untrusted.BreakTokens(untrusted.Clean(around(query, m.Content))), m.Tokens

@@ -76,7 +76,7 @@ func (s *Service) message(r Request) conversation.Append {
 		SessionID:   r.SessionID,
 		Idempotency: r.Idempotency,
 		Messages: []conversation.NewMessage{{
-			Role: conversation.User, Content: r.Message, AgentID: r.AgentID, Tokens: s.Tokens.Count(r.Message),
+			Role: conversation.RoleUser, Content: r.Message, AgentID: r.AgentID, Tokens: s.Tokens.Count(r.Message),
 			AwaitsAnswer: true,
 		}},
 	}
@@ -187,7 +187,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	// An answer that was cut, and some services' answers, come without their usage.
 	g.turn.Spent = cmp.Or(done.Usage.TotalTokens, g.prompt.Tokens.Total+tokens)
 	answer, err := g.Turns.FinishTurn(ctx, g.user, g.turn, conversation.NewMessage{
-		Role: conversation.Assistant, Content: g.text.String(), AgentID: g.request.AgentID,
+		Role: conversation.RoleAssistant, Content: g.text.String(), AgentID: g.request.AgentID,
 		Metadata: metadata, Tokens: tokens,
 	})
 	if err != nil {

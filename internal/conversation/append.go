@@ -67,7 +67,7 @@ func (m NewMessage) prepare(field string, now time.Time) (NewMessage, []fault.Fi
 
 func (r Role) problem() string {
 	switch r {
-	case User, Assistant, System:
+	case RoleUser, RoleAssistant, RoleSystem:
 		return ""
 	}
 	return "must be user, assistant or system"
@@ -144,7 +144,7 @@ func (s Session) Extend(messages []NewMessage, now time.Time) ([]Message, Sessio
 		requested = m.effective(requested, now)
 		last = later(requested, last, s.MessageCount > 0 || i > 0)
 		out[i] = s.Message(m, s.LastSeq+i+1, last)
-		if m.Role == User {
+		if m.Role == RoleUser {
 			userSeq = out[i].Seq
 			if IsUrgent(m.Content) {
 				urgentSeq = out[i].Seq

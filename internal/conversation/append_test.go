@@ -22,7 +22,7 @@ func TestExtend(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(rt, "calls") {
 			in := conversation.Append{}
 			for range rapid.IntRange(1, 5).Draw(rt, "messages") {
-				m := conversation.NewMessage{Role: conversation.User, Content: "x"}
+				m := conversation.NewMessage{Role: conversation.RoleUser, Content: "x"}
 				if rapid.Bool().Draw(rt, "dated") {
 					m.Timestamp = now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(rt, "ms")) * time.Millisecond)
 				}
@@ -65,7 +65,7 @@ func checkExtended(
 	}
 	want := before
 	for _, m := range out {
-		if m.Role == conversation.User {
+		if m.Role == conversation.RoleUser {
 			want.UserSeq = m.Seq
 		}
 	}
@@ -95,8 +95,11 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 	t.Parallel()
 	_, err := conversation.Append{Messages: []conversation.NewMessage{
 		{Role: "robot", Content: ""},
-		{Role: conversation.User, Content: "x", Mode: "\xff", Timestamp: now.Add(time.Hour), Metadata: map[string]any{"": 1}},
-		{Role: conversation.User, Content: "x", Timestamp: now},
+		{
+			Role: conversation.RoleUser, Content: "x", Mode: "\xff", Timestamp: now.Add(time.Hour),
+			Metadata: map[string]any{"": 1},
+		},
+		{Role: conversation.RoleUser, Content: "x", Timestamp: now},
 	}}.Prepare(now)
 	var got []string
 	for _, f := range fault.From(err).Fields {

@@ -7,9 +7,9 @@ type Role string
 
 // The roles of a message. Prompts do not include stored system messages.
 const (
-	User      Role = "user"
-	Assistant Role = "assistant"
-	System    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleSystem    Role = "system"
 )
 
 // Limits of one append.

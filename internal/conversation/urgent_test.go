@@ -32,13 +32,13 @@ func TestSeqsOfUsers(t *testing.T) {
 	say := func(role conversation.Role, text string) {
 		_, s = s.Extend([]conversation.NewMessage{{Role: role, Content: text}}, now)
 	}
-	say(conversation.Assistant, "Are you allergic to peanuts?")
+	say(conversation.RoleAssistant, "Are you allergic to peanuts?")
 	if s.UserSeq != 0 || s.UrgentSeq != 0 || s.NeedsExtraction() {
 		t.Errorf("after the assistant's message the session is %+v", s)
 	}
-	say(conversation.User, "I'm allergic to peanuts.")
-	say(conversation.User, "Thanks.")
-	say(conversation.System, "allergy noted")
+	say(conversation.RoleUser, "I'm allergic to peanuts.")
+	say(conversation.RoleUser, "Thanks.")
+	say(conversation.RoleSystem, "allergy noted")
 	if s.UserSeq != 3 || s.UrgentSeq != 2 || !s.NeedsExtraction() {
 		t.Errorf("the last message of the user is %d, the last urgent one %d", s.UserSeq, s.UrgentSeq)
 	}

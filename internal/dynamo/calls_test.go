@@ -27,8 +27,8 @@ func TestCalls(t *testing.T) {
 	restart()
 	const batch, query, write = "BatchGetItem", "Query", "TransactWriteItems"
 	var session conversation.Session
-	question := conversation.NewMessage{Role: conversation.User, Content: "q"}
-	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	question := conversation.NewMessage{Role: conversation.RoleUser, Content: "q"}
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	appendTurn := func(key string) error {
 		return errorOf(s.Messages.Append(t.Context(), alice, conversation.Append{
 			SessionID: "a", Messages: []conversation.NewMessage{question, answer},
@@ -151,7 +151,7 @@ func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 	for range 12 {
 		batch := make([]conversation.NewMessage, 50)
 		for i := range batch {
-			batch[i] = conversation.NewMessage{Role: conversation.User, Content: strings.Repeat("x", 4000)}
+			batch[i] = conversation.NewMessage{Role: conversation.RoleUser, Content: strings.Repeat("x", 4000)}
 		}
 		var err error
 		last, err = s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: batch})

@@ -94,7 +94,7 @@ func writeRecords(t *testing.T, db *dynamo.DB) {
 	check(err)
 	_, err = dynamo.NewMessageStore(db).Append(ctx, user, conversation.Append{
 		SessionID: made.Session.ID,
-		Messages:  []conversation.NewMessage{{Role: conversation.User, Content: "x", Tokens: 1, AgentID: "coach"}},
+		Messages:  []conversation.NewMessage{{Role: conversation.RoleUser, Content: "x", Tokens: 1, AgentID: "coach"}},
 	})
 	check(err)
 	_, _, err = dynamo.NewMemoryStore(db).Create(ctx, user, longterm.Memory{

@@ -32,7 +32,7 @@ func (sim *simulation) setUp() {
 		in := conversation.Append{SessionID: id}
 		for i := range 3 {
 			in.Messages = append(in.Messages, conversation.NewMessage{
-				Role: conversation.User, Content: fmt.Sprint(id, i),
+				Role: conversation.RoleUser, Content: fmt.Sprint(id, i),
 			})
 		}
 		a, err := sim.reader.Messages.Append(ctx, sim.user, in)
@@ -172,7 +172,7 @@ func (sim *simulation) append() {
 	in := conversation.Append{SessionID: id, Idempotency: key}
 	for i := range rapid.IntRange(1, 3).Draw(sim.rt, "messages") {
 		content := fmt.Sprint(sim.newName(), ".", i)
-		in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: content})
+		in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.RoleUser, Content: content})
 	}
 	do := func(ctx context.Context, p *process) error {
 		a, err := p.Messages.Append(ctx, sim.user, in)
@@ -201,7 +201,7 @@ func (sim *simulation) turn() {
 	question := sim.newName()
 	in := conversation.Append{
 		SessionID:   id,
-		Messages:    []conversation.NewMessage{{Role: conversation.User, Content: question}},
+		Messages:    []conversation.NewMessage{{Role: conversation.RoleUser, Content: question}},
 		Idempotency: conversation.Idempotency{Scope: "chat", Key: question, BodyHash: "h"},
 	}
 	renew, attempts, answer := rapid.Bool().Draw(sim.rt, "renew"), 0, ""
@@ -219,7 +219,7 @@ func (sim *simulation) turn() {
 				}
 			}
 			said, err := p.Turns.FinishTurn(ctx, sim.user, turn, conversation.NewMessage{
-				Role: conversation.Assistant, Content: fmt.Sprint(question, ", answer ", attempts),
+				Role: conversation.RoleAssistant, Content: fmt.Sprint(question, ", answer ", attempts),
 			})
 			if err != nil {
 				return err
@@ -237,10 +237,10 @@ func (sim *simulation) turn() {
 		answer = fmt.Sprint(question, ", answer 1")
 	}
 	asked, answered := sim.want.clone(), sim.want.clone()
-	asked.changeSession(id, func(s *sessionState) { s.addMessage(conversation.User, question) })
+	asked.changeSession(id, func(s *sessionState) { s.addMessage(conversation.RoleUser, question) })
 	answered.changeSession(id, func(s *sessionState) {
-		s.addMessage(conversation.User, question)
-		s.addMessage(conversation.Assistant, answer)
+		s.addMessage(conversation.RoleUser, question)
+		s.addMessage(conversation.RoleAssistant, answer)
 	})
 	switch {
 	case errors.Is(err, errGivenUp):

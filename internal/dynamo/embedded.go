@@ -160,7 +160,7 @@ func withArray(s conversation.Session, it item) conversation.Session {
 		s.StartedAt, s.LastMessageAt = messages[0].Timestamp, messages[len(messages)-1].Timestamp
 	}
 	for _, m := range messages {
-		if m.Role != conversation.User {
+		if m.Role != conversation.RoleUser {
 			continue
 		}
 		s.UserSeq = m.Seq

@@ -90,7 +90,7 @@ func (c *client) run(t *testing.T, table string, user conversation.UserID, newTo
 		in := conversation.Append{SessionID: "s"}
 		for i := range planned.messages {
 			in.Messages = append(in.Messages, conversation.NewMessage{
-				Role: conversation.User, Content: fmt.Sprintf("%d/%d/%d", c.name, n, i),
+				Role: conversation.RoleUser, Content: fmt.Sprintf("%d/%d/%d", c.name, n, i),
 			})
 		}
 		attempts := 1

@@ -325,7 +325,7 @@ func TestPagesOfLongSession(t *testing.T) {
 	for range 8 {
 		in := conversation.Append{SessionID: "s"}
 		for i := range 50 {
-			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(i)})
+			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.RoleUser, Content: fmt.Sprint(i)})
 		}
 		if _, err := s.Messages.Append(t.Context(), alice, in); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func TestAppWritesDual(t *testing.T) {
 	say := func(content string) {
 		t.Helper()
 		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
-			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestAppWritesOldRecord(t *testing.T) {
 	want := slices.Clone(s.Messages)
 	for _, content := range []string{"one", "two"} {
 		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
-			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestAppWritesLaterEntries(t *testing.T) {
 	a := newAppTable(t, s.Item)
 	a.move(t, s, conversation.Shared)
 	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
-		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: "ours"}},
+		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "ours"}},
 	}); err != nil {
 		t.Fatal(err)
 	}

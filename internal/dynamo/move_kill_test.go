@@ -105,7 +105,7 @@ func (a *appTable) killAt(t *testing.T, user conversation.UserID, at int, how fa
 	writer := dynamo.New(dynamodbtest.Client(t), a.table, fixedClock(), dynamo.WithInitialStage(migration.Dual))
 	stores := dynamotest.Stores(writer)
 	if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
-		SessionID: "c", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "later"}},
+		SessionID: "c", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
 	}); err != nil {
 		t.Fatalf("append after call %d: %v", at, err)
 	}
@@ -217,7 +217,7 @@ func TestMoveIsMarked(t *testing.T) {
 		}
 	}
 	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
-		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: "later"}},
+		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
 	}); err != nil {
 		t.Fatal(err)
 	}

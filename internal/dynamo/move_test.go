@@ -253,7 +253,7 @@ func TestOutgrown(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, conversation.Shared)
-	messages := []conversation.NewMessage{{Role: conversation.User, Content: strings.Repeat("x", 60<<10)}}
+	messages := []conversation.NewMessage{{Role: conversation.RoleUser, Content: strings.Repeat("x", 60<<10)}}
 	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
 		SessionID: s.ID, Messages: messages,
 	}); err != nil {
@@ -286,7 +286,7 @@ func TestFullRecord(t *testing.T) {
 		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
 		if appends {
 			if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), user, conversation.Append{
-				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: "one more"}},
+				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "one more"}},
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -192,7 +192,7 @@ func (m *migrating) append() {
 	}}
 	for i := range rapid.IntRange(1, 3).Draw(m.rt, "messages") {
 		in.Messages = append(in.Messages, conversation.NewMessage{
-			Role: conversation.Assistant, Content: fmt.Sprintf("%d.%d", m.made, i), Tokens: 2,
+			Role: conversation.RoleAssistant, Content: fmt.Sprintf("%d.%d", m.made, i), Tokens: 2,
 			Metadata: map[string]any{"n": float64(i)},
 		})
 	}

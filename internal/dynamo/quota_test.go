@@ -58,7 +58,7 @@ func (c *quotaCase) turn(t *testing.T, user conversation.UserID, key string, tok
 		return err
 	}
 	turn.Spent = tokens
-	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	return errorOf(c.Turns.FinishTurn(t.Context(), user, turn, answer))
 }
 

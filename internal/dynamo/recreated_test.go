@@ -41,7 +41,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	empty.Text = ""
 	for name, err := range map[string]error{
 		"finish turn": errorOf(late.Turns.FinishTurn(t.Context(), alice, turn, conversation.NewMessage{
-			Role: conversation.Assistant, Content: "late",
+			Role: conversation.RoleAssistant, Content: "late",
 		})),
 		"repeat turn":    errorOf(late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)),
 		"save summary":   late.Summaries.SaveSummary(t.Context(), alice, old, summaryOf(old, 3)),

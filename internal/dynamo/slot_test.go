@@ -85,7 +85,7 @@ func (c *slotCase) mustBeBusy(t *testing.T, session, key string) {
 
 func (c *slotCase) finish(t *testing.T, turn conversation.Turn) {
 	t.Helper()
-	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	if _, err := c.Turns.FinishTurn(t.Context(), alice, turn, answer); err != nil {
 		t.Errorf("finish: %v", err)
 	}
@@ -378,7 +378,7 @@ func TestSlotsGoWithTheUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "a"}
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	if _, err := c.Turns.FinishTurn(t.Context(), alice, turn, answer); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a late answer: %v", err)
 	}

@@ -74,7 +74,7 @@ func newSession(
 // oneMessage is an append of one message of the user's.
 func oneMessage(sessionID, content string) conversation.Append {
 	return conversation.Append{
-		SessionID: sessionID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+		SessionID: sessionID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
 	}
 }
 

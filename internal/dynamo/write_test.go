@@ -82,7 +82,7 @@ func transactions() map[string]func(context.Context, storetest.Stores, conversat
 			return errorOf(s.Turns.BeginTurn(ctx, u, withKey(oneMessage("a", "z"), "begin"), time.Minute))
 		},
 		"finish turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			answer := conversation.NewMessage{Role: conversation.Assistant, Content: "z"}
+			answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "z"}
 			return errorOf(s.Turns.FinishTurn(ctx, u, f.turn, answer))
 		},
 		"put profile": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {

@@ -144,7 +144,7 @@ func (s *fixture) addMessages(user conversation.UserID, session string, contents
 	var stored []conversation.Message
 	for _, c := range contents {
 		a, err := s.store.Messages.Append(s.t.Context(), user, conversation.Append{
-			SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.User, Content: c}},
+			SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: c}},
 			Idempotency: conversation.Idempotency{Scope: session, Key: fmt.Sprint(user, c), BodyHash: "h"},
 		})
 		if err != nil {

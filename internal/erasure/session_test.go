@@ -114,7 +114,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 				t.Fatalf("delete without a table: %v", err)
 			}
 			if _, err := s.store.Messages.Append(t.Context(), ann, conversation.Append{
-				SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.User, Content: "x"}},
+				SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "x"}},
 			}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("append while it is deleted: %v", err)
 			}

@@ -241,7 +241,7 @@ func TestEraseWhileWriting(t *testing.T) {
 					return
 				default:
 				}
-				message := conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint(w, i)}
+				message := conversation.NewMessage{Role: conversation.RoleUser, Content: fmt.Sprint(w, i)}
 				in := conversation.Append{SessionID: "s", Messages: []conversation.NewMessage{message}}
 				if _, err := s.store.Messages.Append(t.Context(), ann, in); err != nil && !fault.Is(err, fault.NotFound) {
 					t.Errorf("append: %v", err)

@@ -172,7 +172,7 @@ func (c *corpusCase) messages(t *testing.T) []conversation.NewMessage {
 		m := conversation.NewMessage{
 			Role: conversation.Role(e.label), Content: e.text, Timestamp: parseTime(t, e.words[1]),
 		}
-		if m.Role == conversation.User {
+		if m.Role == conversation.RoleUser {
 			users++
 			if name := fmt.Sprint("m", users); c.labels[e.text] == "" {
 				c.labels[e.text] = name
@@ -190,7 +190,7 @@ func (c *corpusCase) storeMessages(t *testing.T, messages []conversation.NewMess
 	t.Helper()
 	for chunk := range slices.Chunk(messages, conversation.MaxMessagesPerCall) {
 		for _, m := range c.append(t, "s", chunk...) {
-			if m.Role == conversation.User {
+			if m.Role == conversation.RoleUser {
 				c.messageLabels[m.ID] = fmt.Sprint("m", len(c.messageLabels)+1)
 			}
 		}

@@ -84,7 +84,7 @@ func (f *fixture) more(t *testing.T, id string, texts ...string) []conversation.
 	t.Helper()
 	messages := make([]conversation.NewMessage, len(texts))
 	for i, text := range texts {
-		messages[i] = conversation.NewMessage{Role: conversation.User, Content: text}
+		messages[i] = conversation.NewMessage{Role: conversation.RoleUser, Content: text}
 	}
 	return f.append(t, id, messages...)
 }
@@ -153,8 +153,8 @@ func TestTalkAboutNothing(t *testing.T) {
 		var messages []conversation.NewMessage
 		for i := range 25 {
 			messages = append(messages,
-				conversation.NewMessage{Role: conversation.User, Content: fmt.Sprint("hello ", n, " ", i)},
-				conversation.NewMessage{Role: conversation.Assistant, Content: "a fact that you never said"})
+				conversation.NewMessage{Role: conversation.RoleUser, Content: fmt.Sprint("hello ", n, " ", i)},
+				conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a fact that you never said"})
 		}
 		e.append(t, "a", messages...)
 	}

@@ -29,7 +29,7 @@ func nextWindow(all []conversation.Message, after int, end conversation.Watermar
 	w := window{through: end}
 	seen := map[string]bool{}
 	for i, m := range all {
-		if m.Seq <= after || m.Role != conversation.User {
+		if m.Seq <= after || m.Role != conversation.RoleUser {
 			continue
 		}
 		text := longterm.Normalize(m.Content)
@@ -58,7 +58,7 @@ func (w *window) addEarlier(all []conversation.Message, after int, seen map[stri
 			break
 		}
 		text := longterm.Normalize(m.Content)
-		isEarlier := m.Seq <= after && m.Role == conversation.User && newest.Sub(m.Timestamp) <= windowSpan
+		isEarlier := m.Seq <= after && m.Role == conversation.RoleUser && newest.Sub(m.Timestamp) <= windowSpan
 		if isEarlier && !seen[text] {
 			seen[text] = true
 			w.earlier = append(w.earlier, m)

@@ -65,7 +65,7 @@ func (p *pipeline) ask(ctx context.Context, user conversation.UserID, id string)
 }
 
 func (p *pipeline) begin(ctx context.Context, user conversation.UserID, id string) (conversation.Turn, error) {
-	question := p.say(user, id, conversation.User)
+	question := p.say(user, id, conversation.RoleUser)
 	question.AwaitsAnswer = true
 	in := conversation.Append{SessionID: id, Messages: []conversation.NewMessage{question}}
 	return p.turns.BeginTurn(ctx, user, in, time.Minute)
@@ -78,7 +78,7 @@ func (p *pipeline) chat(ctx context.Context, user conversation.UserID, id string
 		if err != nil {
 			return err
 		}
-		if _, err := p.turns.FinishTurn(ctx, user, turn, p.say(user, id, conversation.Assistant)); err != nil {
+		if _, err := p.turns.FinishTurn(ctx, user, turn, p.say(user, id, conversation.RoleAssistant)); err != nil {
 			return err
 		}
 	}
@@ -88,12 +88,12 @@ func (p *pipeline) chat(ctx context.Context, user conversation.UserID, id string
 // append stores messages, two in each call, with the system's among them.
 func (p *pipeline) append(ctx context.Context, user conversation.UserID, id string, n int) error {
 	for i := 0; i < n; i += 2 {
-		second := conversation.Assistant
+		second := conversation.RoleAssistant
 		if i%6 == 4 {
-			second = conversation.System
+			second = conversation.RoleSystem
 		}
 		in := conversation.Append{SessionID: id}
-		in.Messages = append(in.Messages, p.say(user, id, conversation.User), p.say(user, id, second))
+		in.Messages = append(in.Messages, p.say(user, id, conversation.RoleUser), p.say(user, id, second))
 		if _, err := p.messages.Append(ctx, user, in); err != nil {
 			return err
 		}

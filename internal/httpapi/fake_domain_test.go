@@ -114,7 +114,7 @@ func (f *fakeRecaller) Messages(
 	f.messages = q
 	return recall.Messages{
 		Messages: []recall.ScoredMessage{{Message: conversation.Message{
-			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.User,
+			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.RoleUser,
 			Content:   "x",
 			Timestamp: noon(), Mode: "chat",
 		}, Score: 1}},

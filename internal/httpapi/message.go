@@ -165,7 +165,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 func checkMessages(c Caller, given []newMessage) error {
 	var wrong []fault.Field
 	for i, g := range given {
-		if g.Role != string(conversation.User) && !c.isApp() {
+		if g.Role != string(conversation.RoleUser) && !c.isApp() {
 			return fault.Newf(fault.Forbidden, "messages[%d]: the role %s needs the scope %s", i, g.Role, ScopeApp)
 		}
 		wrong = append(wrong, g.Timestamp.check(fmt.Sprintf("messages[%d].timestamp", i))...)

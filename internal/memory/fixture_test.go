@@ -164,7 +164,7 @@ func (f *fake) IndexBatches(ctx context.Context, batches []recall.Batch) []error
 			f.indexed[m.ID] = true
 			f.embedded[m.Seq]++
 			f.previous[m.Seq] = previous
-			if m.Role != conversation.System {
+			if m.Role != conversation.RoleSystem {
 				previous = m.Content
 			}
 		}
@@ -221,9 +221,9 @@ func (f *fake) Delete(_ context.Context, _ conversation.UserID, _ int64, ids []s
 
 // message is a question where its seq is odd, and an answer where it is even.
 func message(seq int) conversation.Message {
-	role := conversation.Assistant
+	role := conversation.RoleAssistant
 	if seq%2 == 1 {
-		role = conversation.User
+		role = conversation.RoleUser
 	}
 	return conversation.Message{
 		ID: fmt.Sprint("m", seq), Seq: seq, Role: role, SessionID: "s", Context: "workout_log", Generation: 1,
@@ -260,10 +260,10 @@ func (f *fake) draw(t *rapid.T) {
 		f.session.Deleted = f.session.Deleted.Add(seq)
 	}
 	for _, seq := range seqs("system") {
-		f.roles[seq] = conversation.System
+		f.roles[seq] = conversation.RoleSystem
 	}
 	for seq := 1; seq <= f.session.LastSeq; seq++ {
-		f.awaiting[seq] = f.message(seq).Role == conversation.User
+		f.awaiting[seq] = f.message(seq).Role == conversation.RoleUser
 	}
 }
 
@@ -285,7 +285,7 @@ func (f *fake) check(t *rapid.T, through int) {
 // said is the text of the last message before one of them that was not the system's.
 func (f *fake) said(seq int) string {
 	for seq--; seq > 0; seq-- {
-		if !f.deleted[seq] && f.message(seq).Role != conversation.System {
+		if !f.deleted[seq] && f.message(seq).Role != conversation.RoleSystem {
 			return f.message(seq).Content
 		}
 	}

@@ -250,7 +250,7 @@ func TestDecodeProperties(t *testing.T) {
 
 		// An entry of Throughline's comes after all others and changes none of them.
 		next := conversation.Message{
-			Role: conversation.User, Content: rapid.String().Draw(t, "next"), Tokens: rapid.IntRange(0, 9).Draw(t, "tokens"),
+			Role: conversation.RoleUser, Content: rapid.String().Draw(t, "next"), Tokens: rapid.IntRange(0, 9).Draw(t, "tokens"),
 			AgentID: rapid.SampledFrom([]string{"", "coach"}).Draw(t, "agent"), Mode: "chat",
 			AwaitsAnswer: rapid.Bool().Draw(t, "awaits"), Timestamp: session.CreatedAt,
 			SessionID: session.ID, Context: session.Context, CoachID: session.CoachID, SessionCreatedAt: session.CreatedAt,

@@ -12,10 +12,10 @@ import (
 
 // roles are the names that apps and model services give to roles.
 var roles = map[string]conversation.Role{
-	"user": conversation.User, "human": conversation.User,
-	"assistant": conversation.Assistant, "ai": conversation.Assistant, "bot": conversation.Assistant,
-	"coach": conversation.Assistant, "model": conversation.Assistant,
-	"system": conversation.System,
+	"user": conversation.RoleUser, "human": conversation.RoleUser,
+	"assistant": conversation.RoleAssistant, "ai": conversation.RoleAssistant, "bot": conversation.RoleAssistant,
+	"coach": conversation.RoleAssistant, "model": conversation.RoleAssistant,
+	"system": conversation.RoleSystem,
 }
 
 // roleOf returns the role that an entry's value stands for. Every unknown one is system, which no prompt shows. A value
@@ -24,7 +24,7 @@ func roleOf(v any, kept map[string]any) conversation.Role {
 	name, _ := v.(string)
 	role, known := roles[strings.ToLower(strings.TrimSpace(name))]
 	if !known {
-		role = conversation.System
+		role = conversation.RoleSystem
 	}
 	if v != nil && name != string(role) {
 		kept[keptRole] = v

@@ -48,9 +48,9 @@ func longHistory(w *fixture) prompt.Request {
 	for i := range 16 {
 		var lines []line
 		for j := range 30 {
-			role := conversation.User
+			role := conversation.RoleUser
 			if j%2 == 1 {
-				role = conversation.Assistant
+				role = conversation.RoleAssistant
 			}
 			var words []string
 			for k := range 46 {

@@ -42,8 +42,8 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 		var lines []line
 		for j := range rapid.IntRange(0, 12).Draw(t, "messages") {
 			role := rapid.SampledFrom([]conversation.Role{
-				conversation.User, conversation.Assistant, conversation.Assistant,
-				conversation.System,
+				conversation.RoleUser, conversation.RoleAssistant, conversation.RoleAssistant,
+				conversation.RoleSystem,
 			}).Draw(t, "role")
 			lines = append(lines, line{time.Duration(j) * minute, role, drawText(t, "content", 40)})
 		}

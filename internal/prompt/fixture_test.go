@@ -114,9 +114,11 @@ type line struct {
 	text  string
 }
 
-func says(after time.Duration, text string) line { return line{after, conversation.User, text} }
+func says(after time.Duration, text string) line { return line{after, conversation.RoleUser, text} }
 
-func answers(after time.Duration, text string) line { return line{after, conversation.Assistant, text} }
+func answers(after time.Duration, text string) line {
+	return line{after, conversation.RoleAssistant, text}
+}
 
 // converse adds a session with its messages to a person.
 func (p *person) converse(id, in, coach string, start time.Time, lines ...line) *conversation.Session {

@@ -133,7 +133,7 @@ func TestSystemMessagesFillNothing(t *testing.T) {
 	lines, took := numbered(600, "the long walk in the park today was")
 	for i := range lines {
 		if i%2 == 0 {
-			lines[i].role = conversation.System
+			lines[i].role = conversation.RoleSystem
 		}
 	}
 	w.user("u").converse("here", "coach_conversation", "c", now.Add(-took), lines...)

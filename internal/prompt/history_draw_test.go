@@ -101,7 +101,7 @@ func (h *drawnHistory) drawPause() time.Duration {
 func (h *drawnHistory) add(id, in, coach string, times []time.Time, summarized bool) {
 	words := strings.Fields("squats bands knees rest sleep walk tempo grip bench rows hips stretch warm cool plan")
 	var lines []line
-	role := conversation.User
+	role := conversation.RoleUser
 	for i, at := range times {
 		pause := time.Hour
 		if i > 0 {
@@ -109,9 +109,9 @@ func (h *drawnHistory) add(id, in, coach string, times []time.Time, summarized b
 		}
 		said := role
 		if pause < 30*time.Minute && h.rng.IntN(15) == 0 {
-			said = conversation.System
-		} else if role = conversation.User; said == conversation.User {
-			role = conversation.Assistant
+			said = conversation.RoleSystem
+		} else if role = conversation.RoleUser; said == conversation.RoleUser {
+			role = conversation.RoleAssistant
 		}
 		var text []string
 		for range 3 + h.rng.IntN(9) {

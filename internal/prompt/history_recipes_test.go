@@ -293,7 +293,7 @@ func checkContextFormat(t *testing.T, c historyCase) {
 			break
 		}
 		want = append(want, mark(m))
-		if m.Role == conversation.User {
+		if m.Role == conversation.RoleUser {
 			exchanges++
 		}
 	}

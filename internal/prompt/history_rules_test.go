@@ -26,7 +26,7 @@ type sitting struct {
 // told are the sitting's messages that a prompt may tell as history.
 func (s sitting) told() []conversation.Message {
 	return slices.DeleteFunc(slices.Clone(s.messages), func(m conversation.Message) bool {
-		return m.Role == conversation.System
+		return m.Role == conversation.RoleSystem
 	})
 }
 

@@ -150,7 +150,7 @@ func (p *person) say(s *conversation.Session, at time.Time, text string) string 
 	}
 	id := fmt.Sprintf("msg_%s_%d", s.ID, s.LastSeq)
 	p.messages = append(p.messages, conversation.Message{
-		ID: id, Seq: s.LastSeq, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, Role: conversation.User,
+		ID: id, Seq: s.LastSeq, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, Role: conversation.RoleUser,
 		Content: text, Tokens: tokens.Count(text), Timestamp: at,
 	})
 	return id

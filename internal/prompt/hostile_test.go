@@ -158,7 +158,7 @@ func TestCurrentMessageIsVerbatim(t *testing.T) {
 		w.user("u").converse("s", "workout_log", "mia", now)
 		p := build(t, w.service(now), "u",
 			prompt.Request{Recipe: recipe.Name, Context: "workout_log", SessionID: "s", Message: message})
-		if last := p.Messages[len(p.Messages)-1]; last.Role != string(conversation.User) || last.Content != message {
+		if last := p.Messages[len(p.Messages)-1]; last.Role != string(conversation.RoleUser) || last.Content != message {
 			t.Errorf("%s: the last message is %+q", recipe.Name, last)
 		}
 	}

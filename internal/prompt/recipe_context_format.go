@@ -200,7 +200,7 @@ func lastExchanges(sel *selection) [][]*conversation.Message {
 	}
 	var exchanges [][]*conversation.Message
 	for _, m := range messages {
-		if len(exchanges) == 0 || m.Role == conversation.User {
+		if len(exchanges) == 0 || m.Role == conversation.RoleUser {
 			exchanges = append(exchanges, nil)
 		}
 		last := len(exchanges) - 1

@@ -51,7 +51,7 @@ var (
 	threadStatus = &Style{Wrap: func(text, _ string) string { return "<thread-status>" + text + "</thread-status>" }}
 	// taggedLine is a message of a transcript: [human 18:05] text.
 	taggedLine = &Style{Prefix: func(e *entry, _ int, zone *time.Location) string {
-		if e.role == conversation.Assistant {
+		if e.role == conversation.RoleAssistant {
 			return "[you " + clockTime(e.at, zone) + "]"
 		}
 		return "[human " + clockTime(e.at, zone) + "]"

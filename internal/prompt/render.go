@@ -100,7 +100,7 @@ func withNote(text, note string) string {
 func bulletField(label, value string) string { return "- " + label + ": " + value }
 
 func speakerName(role conversation.Role) string {
-	if role == conversation.Assistant {
+	if role == conversation.RoleAssistant {
 		return "Assistant"
 	}
 	return "User"
@@ -247,7 +247,7 @@ func (r renderer) write(blocks []*block) rendering {
 	}
 	r.addEndings(sections)
 	if r.addEndings(late); len(late) > 0 {
-		messages = append(messages, Message{Role: string(conversation.System), Content: joinSections(late, r.format.End)})
+		messages = append(messages, Message{Role: string(conversation.RoleSystem), Content: joinSections(late, r.format.End)})
 	}
 	return r.format.Assemble(sections, append(messages, current...))
 }
@@ -281,7 +281,7 @@ func (r renderer) roleMessages(b *block) []Message {
 	for _, e := range b.entriesInOrder() {
 		role := e.role
 		if role == "" {
-			role = conversation.User
+			role = conversation.RoleUser
 		}
 		out = append(out, Message{Role: string(role), Content: e.rendered})
 	}

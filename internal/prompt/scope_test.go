@@ -134,7 +134,7 @@ func TestWhatNeverEnters(t *testing.T) {
 	w := newFixture()
 	p := w.user("u")
 	summarize(p.converse("tom", "program_designer", "tom", now.Add(-minute), says(0, "secret-tom")), "secret-tom-summary")
-	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), line{0, conversation.System, "secret-system"},
+	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), line{0, conversation.RoleSystem, "secret-system"},
 		says(minute, "own words"))
 	p.snapshot.Spines = map[string]longterm.Spine{"tom": {Text: "secret-spine"}}
 	p.snapshot.Todos = []longterm.Todo{{ID: "t", CoachID: "tom", Content: "secret-todo", Status: longterm.Pending}}
@@ -147,7 +147,7 @@ func TestWhatNeverEnters(t *testing.T) {
 	}
 	p.hits = append(p.hits, summaryHit(&p.sessions[0], 1))
 	for i := range p.messages {
-		if p.messages[i].Role == conversation.System {
+		if p.messages[i].Role == conversation.RoleSystem {
 			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Message: &p.messages[i], Score: 1})
 		}
 	}

@@ -32,7 +32,7 @@ func TestScopingStrategies(t *testing.T) {
 	var messages []*conversation.Message
 	for i := range 20 {
 		messages = append(messages,
-			&conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.User})
+			&conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.RoleUser})
 	}
 	covered := func(through int) *conversation.SessionSummary {
 		return &conversation.SessionSummary{Text: "what came before", CoveredThrough: through}
@@ -155,7 +155,7 @@ func TestAgentsFilterWhatIsRelevant(t *testing.T) {
 	before := prompt.Agents
 	t.Cleanup(func() { prompt.Agents = before })
 	prompt.Agents = append(slices.Clone(before), prompt.Agent{
-		ID: "listener", Messages: 4, Relevant: func(m *conversation.Message) bool { return m.Role == conversation.User },
+		ID: "listener", Messages: 4, Relevant: func(m *conversation.Message) bool { return m.Role == conversation.RoleUser },
 	})
 	w := newFixture()
 	r := talkative(w, 30, "listener")

@@ -111,7 +111,7 @@ func messageHits(sel *selection) []*entry {
 			e = messageEntry(h.Message)
 		case h.CheckIn != nil:
 			e = &entry{
-				kind: "check_in", id: h.CheckIn.ID, at: h.CheckIn.Timestamp, role: conversation.User, text: h.CheckIn.Note,
+				kind: "check_in", id: h.CheckIn.ID, at: h.CheckIn.Timestamp, role: conversation.RoleUser, text: h.CheckIn.Note,
 				tokens: h.CheckIn.Tokens,
 			}
 		default:

@@ -145,7 +145,7 @@ func persona(c longterm.Coach) string {
 func selectCurrent(sel *selection, _ *Slot) []*entry {
 	return []*entry{{
 		kind: kindMessage, id: cmp.Or(sel.MessageID, "current"), sessionID: sel.SessionID, context: sel.Context, at: sel.now,
-		role: conversation.User, text: sel.Message, tokens: sel.messageTokens,
+		role: conversation.RoleUser, text: sel.Message, tokens: sel.messageTokens,
 	}}
 }
 

@@ -81,7 +81,7 @@ type dedupeKey struct{ kind, of string }
 
 // isConversational reports whether prompts include messages of a role. Stored system messages never enter them.
 func isConversational(role conversation.Role) bool {
-	return role == conversation.User || role == conversation.Assistant
+	return role == conversation.RoleUser || role == conversation.RoleAssistant
 }
 
 // newSelection selects sessions and messages from what was gathered. addSources adds the rest.

@@ -176,7 +176,7 @@ func (s *Service) assemble(sel *selection, got gathered) (Prompt, error) {
 		total = total.add(b.cost)
 	}
 	if text.messages == nil {
-		text.messages = []Message{{Role: string(conversation.User), Content: o.Message}}
+		text.messages = []Message{{Role: string(conversation.RoleUser), Content: o.Message}}
 	}
 	return Prompt{
 		SessionID: o.SessionID, Recipe: o.recipe.Name, System: text.system, Messages: text.messages, Text: text.text,

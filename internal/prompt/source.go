@@ -220,7 +220,7 @@ func (g *gatherer) checkCurrent(ctx context.Context) error {
 		return err
 	case !found || m.SessionID != g.SessionID:
 		return fault.InvalidField("messageId", "names no message of this session")
-	case m.Role != conversation.User:
+	case m.Role != conversation.RoleUser:
 		return fault.InvalidField("messageId", "names no message of the user")
 	case m.Content != g.Message:
 		return fault.InvalidField("messageId", "names a message whose content is another one")

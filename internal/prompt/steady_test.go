@@ -51,7 +51,7 @@ func chat(w *fixture, n int) (*person, prompt.Request) {
 func grow(p *person, from time.Time) {
 	i := slices.IndexFunc(p.sessions, func(s conversation.Session) bool { return s.ID == "here" })
 	s := &p.sessions[i]
-	for k, role := range []conversation.Role{conversation.User, conversation.Assistant} {
+	for k, role := range []conversation.Role{conversation.RoleUser, conversation.RoleAssistant} {
 		seq := s.LastSeq + 1
 		m := p.messages[len(p.messages)-1]
 		m.ID, m.Seq, m.SessionID, m.Context = fmt.Sprint("msg_here_", seq), seq, "here", "coach_conversation"

@@ -106,7 +106,7 @@ func TestNothingIsNotTold(t *testing.T) {
 				}
 			}
 			if slices.ContainsFunc(got.Messages,
-				func(m prompt.Message) bool { return m.Role == string(conversation.Assistant) }) {
+				func(m prompt.Message) bool { return m.Role == string(conversation.RoleAssistant) }) {
 				t.Errorf("%s: the assistant says %q", recipe.Name, nothing)
 			}
 		}

@@ -17,9 +17,9 @@ import (
 func talkative(w *fixture, n int, agent string) prompt.Request {
 	var lines []line
 	for i := range n {
-		role := conversation.User
+		role := conversation.RoleUser
 		if i%2 == 1 {
-			role = conversation.Assistant
+			role = conversation.RoleAssistant
 		}
 		lines = append(lines, line{time.Duration(i) * time.Second, role, fmt.Sprintf("message %d", i+1)})
 	}

@@ -101,9 +101,9 @@ func label(context string) string {
 
 func speaker(r conversation.Role) string {
 	switch r {
-	case conversation.Assistant:
+	case conversation.RoleAssistant:
 		return "Coach"
-	case conversation.System:
+	case conversation.RoleSystem:
 		return "System"
 	}
 	return "User"

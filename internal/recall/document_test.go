@@ -74,7 +74,7 @@ func TestRecordOfAMessage(t *testing.T) {
 	r := &recorder{}
 	m := conversation.Message{
 		ID: "msg_ann_1_a", Seq: 2, SessionID: "chat", Context: "program_designer", CoachID: "coach",
-		Role: conversation.Assistant, Content: strings.Repeat("é", 1000), Timestamp: evening,
+		Role: conversation.RoleAssistant, Content: strings.Repeat("é", 1000), Timestamp: evening,
 	}
 	batch := recall.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
 		"chat": strings.Repeat("x", 300) + " banded glute bridges?",
@@ -146,7 +146,7 @@ func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 		b := recall.Batch{User: user}
 		for _, c := range contents {
 			b.Messages = append(b.Messages, conversation.Message{
-				ID: c, SessionID: "s", Context: "workout_log", Content: c, Role: conversation.System, Timestamp: evening,
+				ID: c, SessionID: "s", Context: "workout_log", Content: c, Role: conversation.RoleSystem, Timestamp: evening,
 			})
 		}
 		return b

@@ -121,7 +121,7 @@ func (s *fixture) add(
 	}
 	in := conversation.Append{SessionID: session}
 	for i, text := range texts {
-		role := []conversation.Role{conversation.User, conversation.Assistant}[i%2]
+		role := []conversation.Role{conversation.RoleUser, conversation.RoleAssistant}[i%2]
 		at := s.now.Add(-age - time.Duration(len(texts)-1-i)*time.Minute)
 		in.Messages = append(in.Messages, conversation.NewMessage{
 			Role: role, Content: text, Timestamp: at, Tokens: len(text) / 4,

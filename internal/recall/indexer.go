@@ -56,7 +56,7 @@ func (b Batch) documents() []document {
 	var out []document
 	for _, m := range b.Messages {
 		out = append(out, messageDocuments(m, previous[m.SessionID])...)
-		if m.Role != conversation.System {
+		if m.Role != conversation.RoleSystem {
 			previous[m.SessionID] = m.Content
 		}
 	}

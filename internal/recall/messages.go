@@ -120,7 +120,7 @@ func (h Hit) message() conversation.Message {
 		return *h.Message
 	}
 	return conversation.Message{
-		ID: h.CheckIn.ID, Context: vector.CheckInRecord, Role: conversation.User, Content: h.CheckIn.Note,
+		ID: h.CheckIn.ID, Context: vector.CheckInRecord, Role: conversation.RoleUser, Content: h.CheckIn.Note,
 		Tokens: h.CheckIn.Tokens, Timestamp: h.CheckIn.Timestamp,
 	}
 }

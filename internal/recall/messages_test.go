@@ -132,7 +132,8 @@ func TestCheckInNotesAreRecalledAsMessages(t *testing.T) {
 	})
 	s.checkIn("bob", longterm.CheckIn{Timestamp: s.now, Note: "A dog barked at me too."})
 	want := conversation.Message{
-		ID: note.ID, Context: "check_in", Role: conversation.User, Content: note.Note, Tokens: 9, Timestamp: note.Timestamp,
+		ID: note.ID, Context: "check_in", Role: conversation.RoleUser, Content: note.Note, Tokens: 9,
+		Timestamp: note.Timestamp,
 	}
 	query := recall.MessageQuery{Query: "the dog barked all night", Limit: new(1)}
 	for name, prefer := range map[string]func(*preferences){
@@ -312,7 +313,7 @@ func TestScoredMessageAsJSON(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 	got, err := json.Marshal(recall.ScoredMessage{Score: 0.5, Message: conversation.Message{
-		ID: "m", Seq: 3, SessionID: "s", Context: "workout_log", CoachID: "c", Role: conversation.User,
+		ID: "m", Seq: 3, SessionID: "s", Context: "workout_log", CoachID: "c", Role: conversation.RoleUser,
 		Content: "hi", Timestamp: at, Mode: "chat", Tokens: 1, Generation: 2,
 	}})
 	want := `{"messageId":"m","seq":3,"sessionId":"s","context":"workout_log","coachId":"c","role":"user",` +

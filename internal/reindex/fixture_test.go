@@ -149,7 +149,7 @@ func (s *fixture) say(user conversation.UserID, session, content string) convers
 		s.check(err)
 	}
 	a, err := s.store.Messages.Append(ctx, user, conversation.Append{
-		SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+		SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
 	})
 	s.check(err)
 	current, err := s.store.Sessions.Session(ctx, user, session)

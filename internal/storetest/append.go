@@ -16,13 +16,13 @@ import (
 func testAppend(t *testing.T, s *fixture) {
 	createSession(t, s, alice, "program_designer", "p")
 	m := conversation.NewMessage{
-		Role: conversation.Assistant, Content: "Done.", Tokens: 2, AgentID: "coach", Mode: "build",
+		Role: conversation.RoleAssistant, Content: "Done.", Tokens: 2, AgentID: "coach", Mode: "build",
 		Metadata: map[string]any{"interrupted": true, "n": 1, "list": []string{"a"}},
 	}
 	a := appendMessages(t, s, alice, "p", userMessages("swap it")[0], m)
 	want := conversation.Message{
 		ID: a.Messages[1].ID, Seq: 2, SessionID: "p", Context: "program_designer", CoachID: "c1", AgentID: "coach",
-		Role: conversation.Assistant, Content: "Done.", Tokens: 2, Timestamp: Now.Add(time.Millisecond), Mode: "build",
+		Role: conversation.RoleAssistant, Content: "Done.", Tokens: 2, Timestamp: Now.Add(time.Millisecond), Mode: "build",
 		Metadata:         map[string]any{"interrupted": true, "n": 1.0, "list": []any{"a"}},
 		SessionCreatedAt: Now,
 	}
@@ -52,7 +52,7 @@ func testAppend(t *testing.T, s *fixture) {
 func testAppendTimes(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "t")
 	at := func(d time.Duration) conversation.NewMessage {
-		return conversation.NewMessage{Role: conversation.User, Content: "x", Timestamp: Now.Add(d)}
+		return conversation.NewMessage{Role: conversation.RoleUser, Content: "x", Timestamp: Now.Add(d)}
 	}
 	appendMessages(t, s, alice, "t", at(-time.Hour))
 	a := appendMessages(t, s, alice, "t", at(-2*time.Hour), at(-2*time.Hour), at(-30*time.Minute))

@@ -53,7 +53,7 @@ func createSession(t *testing.T, s *fixture, user conversation.UserID, context, 
 func userMessages(contents ...string) []conversation.NewMessage {
 	messages := make([]conversation.NewMessage, len(contents))
 	for i, c := range contents {
-		messages[i] = conversation.NewMessage{Role: conversation.User, Content: c}
+		messages[i] = conversation.NewMessage{Role: conversation.RoleUser, Content: c}
 	}
 	return messages
 }

@@ -45,7 +45,7 @@ func testTurn(t *testing.T, s *fixture) {
 		t.Errorf("renew a lost lease: %v", err)
 	}
 	taken = releaseAndTake(t, s, taken)
-	answer := conversation.NewMessage{Role: conversation.Assistant, Content: "fine"}
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "fine"}
 	done, err := s.Turns.FinishTurn(t.Context(), alice, taken, answer)
 	if err != nil || done.Seq != 2 {
 		t.Fatalf("finish: %+v, %v", done, err)

@@ -74,7 +74,7 @@ func quote(sentences []sentence) string {
 }
 
 func lead(r conversation.Role) string {
-	if r == conversation.User {
+	if r == conversation.RoleUser {
 		return "The user said: " + opening
 	}
 	return "The coach said: " + opening
@@ -121,7 +121,7 @@ func score(text string, role conversation.Role) float64 {
 			score++
 		}
 	}
-	if role == conversation.User {
+	if role == conversation.RoleUser {
 		score *= 1.5
 	}
 	if strings.HasSuffix(text, "?") {

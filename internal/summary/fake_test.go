@@ -69,12 +69,12 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 	}
 	s.Version++
 	for _, text := range texts {
-		role := conversation.User
+		role := conversation.RoleUser
 		if rest, ok := strings.CutPrefix(text, "system:"); ok {
-			role, text = conversation.System, rest
+			role, text = conversation.RoleSystem, rest
 		}
 		s.LastSeq++
-		if role == conversation.User {
+		if role == conversation.RoleUser {
 			s.UserSeq = s.LastSeq
 			if conversation.IsUrgent(text) {
 				s.UrgentSeq = s.LastSeq

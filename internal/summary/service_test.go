@@ -325,9 +325,9 @@ func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 func TestExtract(t *testing.T) {
 	t.Parallel()
 	lines := []summary.Line{
-		{Role: conversation.User, Text: "Hi! I want to swap barbell hip thrusts for “banded” glute bridges. Ok?"},
-		{Role: conversation.Assistant, Text: "Sure. Three sets of 15 on Tuesday."},
-		{Role: conversation.Assistant, Text: "The heavy day stays on Friday."},
+		{Role: conversation.RoleUser, Text: "Hi! I want to swap barbell hip thrusts for “banded” glute bridges. Ok?"},
+		{Role: conversation.RoleAssistant, Text: "Sure. Three sets of 15 on Tuesday."},
+		{Role: conversation.RoleAssistant, Text: "The heavy day stays on Friday."},
 	}
 	got := summary.Extract("Ana trains for a deadlift.", lines, 240)
 	want := "Ana trains for a deadlift. The user said: “I want to swap barbell hip thrusts for 'banded' glute bridges.” " +
@@ -335,7 +335,7 @@ func TestExtract(t *testing.T) {
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	again := summary.Extract(got, []summary.Line{{Role: conversation.User, Text: "I rowed 5000 m in Porto."}}, 180)
+	again := summary.Extract(got, []summary.Line{{Role: conversation.RoleUser, Text: "I rowed 5000 m in Porto."}}, 180)
 	want = "Ana trains for a deadlift. The user said: “I want to swap barbell hip thrusts for 'banded' glute bridges.” " +
 		"The user said: “I rowed 5000 m in Porto.”"
 	if again != want {
@@ -345,7 +345,7 @@ func TestExtract(t *testing.T) {
 		text := rapid.String().Draw(t, "text")
 		limit := rapid.IntRange(20, 300).Draw(t, "limit")
 		previous := rapid.StringN(0, 100, 400).Draw(t, "previous")
-		line := summary.Line{Role: conversation.User, Text: strings.Join(strings.Fields(text), " ")}
+		line := summary.Line{Role: conversation.RoleUser, Text: strings.Join(strings.Fields(text), " ")}
 		out := summary.Extract(previous, []summary.Line{line}, limit)
 		if len(out) > limit {
 			t.Fatalf("%d bytes, want at most %d", len(out), limit)

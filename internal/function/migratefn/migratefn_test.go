@@ -272,7 +272,7 @@ func (w *writers) say(t *testing.T, n int) {
 	defer w.mu.Unlock()
 	content := fmt.Sprintf("later %d", w.count.Add(1))
 	_, err := w.stores.Append(context.WithoutCancel(t.Context()), conversation.UserID(s.User), conversation.Append{
-		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.User, Content: content}},
+		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
 	})
 	if err != nil {
 		t.Errorf("append to %s, %s: %v", s.ID, s.Shape, err)

@@ -118,7 +118,7 @@ func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 	for i := range batch {
 		text := sampleText(ago*maxPerSession + i)
 		batch[i] = conversation.NewMessage{
-			Role: [...]conversation.Role{conversation.User, conversation.Assistant}[i%2], Content: text,
+			Role: [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant}[i%2], Content: text,
 			Tokens: w.tokens.Count(text), Timestamp: began.Add(time.Duration(i) * 20 * time.Second),
 		}
 	}
@@ -204,7 +204,7 @@ func (w historyWriter) writeRecords(ctx context.Context, i int) error {
 func (w historyWriter) writeCurrentMessage(ctx context.Context) error {
 	const message = "What should I do in tomorrow's session, now that the hip thrusts are swapped?"
 	in := conversation.NewMessage{
-		Role: conversation.User, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now,
+		Role: conversation.RoleUser, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now,
 	}
 	stored, err := dynamo.NewMessageStore(w.db).Append(ctx, w.user, conversation.Append{
 		SessionID: "session-0", Messages: []conversation.NewMessage{in},

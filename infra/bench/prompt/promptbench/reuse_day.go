@@ -185,8 +185,8 @@ func (d *day) writeEarlier(ctx context.Context, n int) error {
 	var said []conversation.NewMessage
 	for i := range earlierTurns {
 		d.now = d.now.Add(2 * time.Minute)
-		said = append(said, d.message(conversation.User, d.line("says", 7*n+3*i)),
-			d.message(conversation.Assistant, d.answerText(11*n+i)))
+		said = append(said, d.message(conversation.RoleUser, d.line("says", 7*n+3*i)),
+			d.message(conversation.RoleAssistant, d.answerText(11*n+i)))
 	}
 	if _, err := d.say(ctx, id, said...); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (d *day) ask(ctx context.Context, turn int) (after string, err error) {
 	if after, err = d.between(ctx, turn); err != nil {
 		return after, err
 	}
-	m, err := d.say(ctx, coachSession, d.message(conversation.User, d.line("says", turn)))
+	m, err := d.say(ctx, coachSession, d.message(conversation.RoleUser, d.line("says", turn)))
 	d.request = prompt.Request{
 		Context: "coach_conversation", SessionID: coachSession, CoachID: coach, Message: m.Content, MessageID: m.ID,
 		SkipSave: true,
@@ -264,7 +264,7 @@ func (d *day) ask(ctx context.Context, turn int) (after string, err error) {
 // answer stores the coach's answer to a turn.
 func (d *day) answer(ctx context.Context, turn int) error {
 	d.now = d.now.Add(9 * time.Second)
-	_, err := d.say(ctx, coachSession, d.message(conversation.Assistant, d.answerText(turn)))
+	_, err := d.say(ctx, coachSession, d.message(conversation.RoleAssistant, d.answerText(turn)))
 	return err
 }
 
@@ -316,7 +316,7 @@ func (d *day) visit(ctx context.Context, id, in string, from int) error {
 	var said []conversation.NewMessage
 	for i := range 4 {
 		d.now = d.now.Add(30 * time.Second)
-		role := [...]conversation.Role{conversation.User, conversation.Assistant}[i%2]
+		role := [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant}[i%2]
 		said = append(said, d.message(role, d.line("elsewhere", from+i)))
 	}
 	_, err := d.say(ctx, id, said...)

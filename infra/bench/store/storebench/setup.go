@@ -89,7 +89,7 @@ func NewTexts(seed uint64) *Texts { return &Texts{rand.New(rand.NewPCG(seed, 0))
 
 // Turn returns a user's message and the assistant's answer.
 func (t *Texts) Turn() []conversation.NewMessage {
-	return []conversation.NewMessage{t.message(conversation.User), t.message(conversation.Assistant)}
+	return []conversation.NewMessage{t.message(conversation.RoleUser), t.message(conversation.RoleAssistant)}
 }
 
 // Messages returns n messages, by turns.

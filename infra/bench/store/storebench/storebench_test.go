@@ -25,7 +25,7 @@ func TestTextsHaveTheirLengthAndDependOnTheSeed(t *testing.T) {
 	if len(messages) != 201 {
 		t.Fatalf("%d messages, want 201", len(messages))
 	}
-	roles := []conversation.Role{conversation.User, conversation.Assistant}
+	roles := []conversation.Role{conversation.RoleUser, conversation.RoleAssistant}
 	seen := map[string]bool{}
 	for i, m := range messages {
 		if n := utf8.RuneCountInString(m.Content); n < 200 || n > 600 {
