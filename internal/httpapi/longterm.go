@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -139,9 +140,17 @@ func (k collection[T, New, Patch, View]) registerWithoutPaths() {
 
 func (k collection[T, New, Patch, View]) registerList() {
 	register(k.server, operation{
-		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + k.id + "s", tag: longTermTag,
+		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + plural(k.id), tag: longTermTag,
 		summary: "List " + k.path, detail: "The newest first, current and past records alike.",
 	}, k.list)
+}
+
+// plural returns the plural of a noun of the API.
+func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return stem + "ies"
+	}
+	return noun + "s"
 }
 
 func (k collection[T, New, Patch, View]) creation() operation {

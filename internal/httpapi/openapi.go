@@ -50,8 +50,10 @@ func document() *huma.OpenAPI {
 			Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + ".",
 		},
 	}
+	doc.Servers = []*huma.Server{{URL: "/", Description: "The address that serves this document."}}
 	describeFeatures(doc)
 	removeUnused(doc)
+	describeProperties(doc)
 	return doc
 }
 

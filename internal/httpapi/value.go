@@ -130,11 +130,8 @@ func (o *object) UnmarshalJSON(text []byte) error {
 func (object) Schema(r huma.Registry) *huma.Schema {
 	const name = "Value"
 	values := "#/components/schemas/" + name
-	r.Map()[name] = &huma.Schema{Description: "Any JSON value.", Extensions: map[string]any{
-		"type":  []string{"null", huma.TypeBoolean, huma.TypeNumber, huma.TypeString, huma.TypeArray, huma.TypeObject},
-		"items": map[string]any{"$ref": values}, "propertyNames": nameSchema,
-		"additionalProperties": map[string]any{"$ref": values},
-	}}
+	// The schema has no type, because code generators do not take a list of several types.
+	r.Map()[name] = &huma.Schema{Description: "Any JSON value."}
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Ref: values},
 		Extensions: map[string]any{"propertyNames": nameSchema},

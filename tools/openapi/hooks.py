@@ -22,8 +22,10 @@ RULES = [
     # The app's own objects: JSON has numbers that no double has, and any depth.
     ("attributes", "is a number that would not come back exactly: "),
     ("attributes", "must be nested at most 16 deep"),
+    ("attributes", "must have names of 1 to 255 bytes "),
     ("messages[", "is a number that would not come back exactly: "),
     ("messages[", "must be nested at most 16 deep"),
+    ("messages[", "must have names of 1 to 255 bytes "),
     ("filter", "is a number that would not come back exactly: "),
     ("filter", "must take at most "),  # a limit of all names and texts together
     ("filter", "must have names of 1 to 255 bytes "),  # a schema counts characters

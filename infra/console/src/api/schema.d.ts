@@ -194,7 +194,7 @@ export interface paths {
          * List memories
          * @description The newest first, current and past records alike.
          */
-        get: operations["listMemorys"];
+        get: operations["listMemories"];
         put?: never;
         /** Create a memory */
         post: operations["createMemory"];
@@ -623,28 +623,44 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Appended: {
+            /** @description The messages, oldest first. */
             messages: components["schemas"]["Message"][];
             session: components["schemas"]["Session"];
         };
         ChangedGoal: {
-            /** @enum {string|null} */
+            /**
+             * @description What kind of goal it is.
+             * @enum {string|null}
+             */
             goalType?: "habit" | "target" | "project" | null;
-            /** @enum {string|null} */
+            /**
+             * @description The state of the record.
+             * @enum {string|null}
+             */
             status?: "active" | "paused" | "completed" | "abandoned" | null;
+            /** @description The title, for people. */
             title?: string | null;
         };
         ChangedMemory: {
             /** @description null removes it. */
             confidence?: ((number | unknown | unknown) | null) | unknown | unknown;
+            /** @description The text, as it was stored. */
             content?: string | null;
             /** @description At most 16 KiB. */
             messageIds?: string[] | null;
+            /** @description Whether it is a safety fact, which no prompt drops. */
             pinned?: boolean | null;
-            /** @enum {string|null} */
+            /**
+             * @description Whether the app stored it (seeded) or it was read from messages (extracted).
+             * @enum {string|null}
+             */
             source?: "seeded" | "extracted" | null;
             /** @description null removes it. */
             supersededBy?: string | null;
-            /** @enum {string|null} */
+            /**
+             * @description What the memory is about.
+             * @enum {string|null}
+             */
             type?: "PROFILE" | "PEOPLE" | "PROJECT" | null;
             /**
              * Format: date-time
@@ -658,6 +674,7 @@ export interface components {
             attributes?: {
                 [key: string]: components["schemas"]["Value"];
             } | null;
+            /** @description The mode of the conversation, a word of the app's own. */
             mode?: string | null;
             /**
              * @description completed is summarised.
@@ -668,6 +685,7 @@ export interface components {
             title?: string | null;
         };
         ChangedTodo: {
+            /** @description The id of the coach. */
             coachId?: string | null;
             /**
              * Format: date-time
@@ -675,6 +693,7 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             completedAt?: string | null;
+            /** @description The text, as it was stored. */
             content?: string | null;
             /**
              * @description Completing sets completedAt.
@@ -699,20 +718,28 @@ export interface components {
             sessionId: string;
         };
         ChatBuilt: {
+            /** @description The id of the prompt. */
             promptId: string;
+            /** @description The id of the user's message, which is stored. */
             userMessageId: string;
         };
         ChatDone: {
+            /** @description Why the model stopped. */
             finishReason: string;
+            /** @description The id of the message. */
             messageId: string;
+            /** @description The model that is asked. Absent where the default is. */
             model?: string;
             usage: components["schemas"]["LlmUsage"];
         };
         ChatToken: {
+            /** @description The next piece of the answer. */
             text: string;
         };
         CheckIn: {
+            /** @description The id of the record. */
             id: string;
+            /** @description What the user noted. */
             note?: string;
             /**
              * Format: date-time
@@ -722,8 +749,11 @@ export interface components {
             timestamp?: string;
         };
         Coach: {
+            /** @description The id of the coach. */
             coachId: string;
+            /** @description The model that is asked. Absent where the default is. */
             model?: string;
+            /** @description The name. */
             name: string;
             /** @description Only with the scope throughline/app. */
             persona?: string;
@@ -731,6 +761,7 @@ export interface components {
         CoachDoc: {
             /** @description Default: the configured chat model. */
             model?: string | null;
+            /** @description The name. */
             name: string;
             /** @description Who the model is, in words for the model. */
             persona: string;
@@ -763,6 +794,7 @@ export interface components {
             } | null;
             /**
              * Format: int64
+             * @description The greatest number of items.
              * @default 3
              */
             limit?: number | null;
@@ -779,6 +811,7 @@ export interface components {
             within?: string | null;
         };
         DeadLettersDoc: {
+            /** @description The function whose work it is. */
             function: string;
             /**
              * Format: int64
@@ -787,6 +820,7 @@ export interface components {
             messages: number;
         };
         Erasing: {
+            /** @description Always true: the erasure goes on. */
             erasing: boolean;
             progress: components["schemas"]["ErasureProgress"];
         };
@@ -817,11 +851,19 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
-            /** @enum {string} */
+            /**
+             * @description What kind of goal it is.
+             * @enum {string}
+             */
             goalType: "habit" | "target" | "project";
+            /** @description The id of the record. */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description The state of the record.
+             * @enum {string}
+             */
             status: "active" | "paused" | "completed" | "abandoned";
+            /** @description The title, for people. */
             title: string;
             /**
              * Format: date-time
@@ -889,18 +931,33 @@ export interface components {
             nextCursor?: string;
         };
         LlmTool: {
+            /** @description What the tool does, for the model. */
             description: string;
+            /** @description The name. */
             name: string;
+            /** @description The JSON schema of the tool's arguments. */
             parameters: unknown;
         };
         LlmUsage: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many of the prompt's tokens came from the provider's cache.
+             */
             cachedTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The tokens of the answer, hidden reasoning included.
+             */
             completionTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The tokens of the prompt, those from the cache included.
+             */
             promptTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The tokens of prompt and answer.
+             */
             totalTokens: number;
         };
         Memory: {
@@ -909,6 +966,7 @@ export interface components {
              * @description Absent if not known.
              */
             confidence?: number;
+            /** @description The text, as it was stored. */
             content: string;
             /**
              * Format: date-time
@@ -916,16 +974,23 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /** @description The id of the record. */
             id: string;
             /** @description The messages that it was drawn from. */
             messageIds?: string[];
             /** @description Whether it is in every prompt, as injuries and allergies are. */
             pinned: boolean;
-            /** @enum {string} */
+            /**
+             * @description Whether the app stored it (seeded) or it was read from messages (extracted).
+             * @enum {string}
+             */
             source: "seeded" | "extracted";
             /** @description The id of the memory that replaces it. */
             supersededBy?: string;
-            /** @enum {string} */
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
             type: "PROFILE" | "PEOPLE" | "PROJECT";
             /**
              * Format: date-time
@@ -941,23 +1006,33 @@ export interface components {
             validUntil?: string;
         };
         Message: {
+            /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The id of the coach. */
             coachId: string;
+            /** @description The text, as it was stored. */
             content: string;
+            /** @description The context of the session. */
             context: string;
+            /** @description The id of the message. */
             messageId: string;
             /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
             metadata?: {
                 [key: string]: components["schemas"]["Value"];
             };
+            /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
-            /** @enum {string} */
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
             role: "user" | "assistant" | "system";
             /**
              * Format: int64
              * @description 1 to n within the session.
              */
             seq: number;
+            /** @description The id of the session. */
             sessionId: string;
             /**
              * Format: date-time
@@ -972,6 +1047,7 @@ export interface components {
              * @description The percentage of the users whose history the shared store has.
              */
             backfilled: number;
+            /** @description Whether the parked arrays have been deleted. */
             cleaned: boolean;
             /**
              * Format: int64
@@ -980,7 +1056,10 @@ export interface components {
             percent: number;
             /** @description Of the action that was last at work. */
             progress?: components["schemas"]["ProgressDoc"];
-            /** @enum {string} */
+            /**
+             * @description The stage of the migration.
+             * @enum {string}
+             */
             stage: "embedded" | "dual" | "shared-read" | "shared";
             /** @description When the last verify began that found no difference. */
             verifiedAt?: string;
@@ -996,30 +1075,41 @@ export interface components {
             timestamp?: string | null;
         };
         NewGoal: {
-            /** @enum {string} */
+            /**
+             * @description What kind of goal it is.
+             * @enum {string}
+             */
             goalType: "habit" | "target" | "project";
             /**
+             * @description The state of the record.
              * @default active
              * @enum {string|null}
              */
             status?: "active" | "paused" | "completed" | "abandoned" | null;
+            /** @description The title, for people. */
             title: string;
         };
         NewMemory: {
             /** @description How certain it is. */
             confidence?: ((number | unknown | unknown) | null) | unknown | unknown;
+            /** @description The text, as it was stored. */
             content: string;
             /** @description What it was drawn from, at most 16 KiB. */
             messageIds?: string[] | null;
             /** @description Whether it is in every prompt, as injuries and allergies are. */
             pinned?: boolean | null;
             /**
+             * @description Whether the app stored it (seeded) or it was read from messages (extracted).
              * @default seeded
              * @enum {string|null}
              */
             source?: "seeded" | "extracted" | null;
+            /** @description The id of the memory that replaced this one. */
             supersededBy?: string | null;
-            /** @enum {string} */
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
             type: "PROFILE" | "PEOPLE" | "PROJECT";
             /**
              * Format: date-time
@@ -1072,9 +1162,11 @@ export interface components {
             mode?: string | null;
             /** @description The app's own id. Default: generated. */
             sessionId?: string | null;
+            /** @description The title, for people. */
             title?: string | null;
         };
         NewTodo: {
+            /** @description The id of the coach. */
             coachId: string;
             /**
              * Format: date-time
@@ -1082,8 +1174,10 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             completedAt?: string | null;
+            /** @description The text, as it was stored. */
             content: string;
             /**
+             * @description The state of the record.
              * @default PENDING
              * @enum {string|null}
              */
@@ -1178,6 +1272,7 @@ export interface components {
             type: string;
         };
         ProfileDoc: {
+            /** @description What the user says about themselves. */
             about?: string;
             /**
              * Format: date-time
@@ -1185,10 +1280,13 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /** @description The user's e-mail address. */
             email?: string;
+            /** @description The name. */
             name?: string;
         };
         ProfileInput: {
+            /** @description What the user says about themselves. */
             about?: string | null;
             /**
              * Format: date-time
@@ -1196,49 +1294,85 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string | null;
+            /** @description The user's e-mail address. */
             email?: string | null;
+            /** @description The name. */
             name?: string | null;
         };
         ProgressDoc: {
             /** @description backfill, verify, index, rollback or cleanup. */
             action: string;
+            /** @description Whether it is finished. */
             done: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many messages have been worked on.
+             */
             messages: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description The rate of the last minutes.
+             */
             messagesPerSecond: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How much of the work is done, from 0 to 100.
+             */
             percent: number;
             /**
              * Format: int64
              * @description Sessions that cannot be migrated or that differ.
              */
             problems: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How long the rest takes at this rate.
+             */
             secondsLeft: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many sessions have been worked on.
+             */
             sessions: number;
         };
         Prompt: {
             manifest: components["schemas"]["PromptManifest"];
+            /** @description The messages, oldest first. */
             messages: components["schemas"]["PromptMessage"][];
+            /** @description The model that is asked. Absent where the default is. */
             model?: string;
+            /** @description The id of the prompt. */
             promptId: string;
+            /** @description The name of the recipe. */
             recipe: string;
+            /** @description The id of the session. */
             sessionId: string;
+            /** @description The system text. */
             system: string;
+            /** @description The one payload of context-format, which replaces system and messages. */
             text?: string;
             tokens: components["schemas"]["PromptTokens"];
+            /** @description The tools that the model may call. */
             tools: components["schemas"]["LlmTool"][];
         };
         PromptBlock: {
+            /** @description Whether the block stands in the part of the prompt that hardly changes from turn to turn. */
             cacheable: boolean;
+            /** @description The block's own limit. */
             cap: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The characters of the block.
+             */
             chars: number;
+            /** @description The items of the block, those that were left out too. */
             items: components["schemas"]["PromptItem"][];
+            /** @description The name of the block. */
             name: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of tokens.
+             */
             tokens: number;
         };
         PromptBody: {
@@ -1284,6 +1418,7 @@ export interface components {
                  */
                 strategy?: "last-n" | "token-window" | "compaction" | null;
             } | null;
+            /** @description The id of the session. */
             sessionId: string;
             /** @description Replaces the role text. */
             systemRole?: string | null;
@@ -1294,52 +1429,87 @@ export interface components {
             timezone?: string | null;
         };
         PromptItem: {
+            /** @description The context of the session. */
             context?: string;
+            /** @description What became of the item: included, trimmed (cut to fit) or dropped. */
             decision: string;
             /** @description The parts of the score by name. With the intercept they add up to the logarithm of its odds. */
             features?: {
                 [key: string]: number;
             };
+            /** @description The id of the record. */
             id: string;
+            /** @description What the item is, such as message, memory or summary. */
             kind: string;
+            /** @description When it was said, or when the summary ends. */
             occurredAt?: string;
+            /** @description Why, in words. */
             reason: string;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How well it fits the query; greater is better. Scores of different answers cannot be compared.
+             */
             score?: number;
+            /** @description The id of the session. */
             sessionId?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of tokens.
+             */
             tokens: number;
         };
         PromptManifest: {
+            /** @description The blocks of the prompt, in the order in which they are written. */
             blocks: components["schemas"]["PromptBlock"][];
+            /** @description The sources that were missing, and why. */
             degraded: components["schemas"]["RecallDegradation"][];
+            /** @description How long each source took, in milliseconds. */
             timings: {
                 [key: string]: number;
             };
+            /** @description What the reader of the manifest should know. */
             warnings: string[];
         };
         PromptMessage: {
+            /** @description The text, as it was stored. */
             content: string;
+            /** @description Who said it. */
             role: string;
         };
         PromptRecord: {
+            /** @description When the record was created. */
             createdAt: string;
+            /** @description When the record is deleted. */
             expiresAt: string;
             manifest?: components["schemas"]["PromptManifest"];
+            /** @description The messages, oldest first. */
             messages?: components["schemas"]["PromptMessage"][];
+            /** @description The id of the prompt. */
             promptId: string;
+            /** @description The name of the recipe. */
             recipe: string;
+            /** @description The id of the session. */
             sessionId: string;
+            /** @description The hash of the rendered prompt, in hexadecimal. */
             sha256: string;
+            /** @description The system text. */
             system?: string;
+            /** @description The one payload of context-format. */
             text?: string;
             tokens: components["schemas"]["PromptTokens"];
+            /** @description The tools that the model may call. */
             tools?: components["schemas"]["LlmTool"][];
         };
         PromptTokens: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many tokens the prompt may have.
+             */
             budget: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The tokens of the whole prompt.
+             */
             total: number;
         };
         QueueDoc: {
@@ -1381,6 +1551,7 @@ export interface components {
              * @description Default: 10 without tokens.
              */
             limit?: number | null;
+            /** @description The text to search for. */
             query: string;
             /** @description The current session. */
             sessionId?: string | null;
@@ -1397,40 +1568,65 @@ export interface components {
             tokens?: number | null;
         };
         RecallDegradation: {
+            /** @description Why, in words. */
             reason: string;
+            /** @description The name of the source. */
             source: string;
         };
         RecallSummaries: {
+            /** @description The sources that were missing, and why. */
             degraded: components["schemas"]["RecallDegradation"][];
+            /** @description The summaries, best first. */
             summaries: components["schemas"]["RecallSummaryHit"][];
         };
         RecallSummaryHit: {
+            /** @description How long ago it was, in the words of prompts. */
             ageLabel: string;
+            /** @description The id of the coach. */
             coachId: string;
+            /** @description The context of the session. */
             context: string;
+            /** @description The record type's own fields. */
             fields: {
                 [key: string]: unknown;
             };
+            /** @description Whether the session went on when it was summarised. */
             inProgress: boolean;
+            /** @description When it was said, or when the summary ends. */
             occurredAt: string;
+            /** @description The type of the summary. */
             recordType: string;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How well it fits the query; greater is better. Scores of different answers cannot be compared.
+             */
             score: number;
+            /** @description The id of the session. */
             sessionId: string;
+            /** @description The text. */
             text: string;
         };
         Recalled: {
+            /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The id of the coach. */
             coachId: string;
+            /** @description The text, as it was stored. */
             content: string;
+            /** @description The context of the session. */
             context: string;
+            /** @description The id of the message. */
             messageId: string;
             /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
             metadata?: {
                 [key: string]: components["schemas"]["Value"];
             };
+            /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
-            /** @enum {string} */
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
             role: "user" | "assistant" | "system";
             /**
              * Format: double
@@ -1442,6 +1638,7 @@ export interface components {
              * @description 1 to n within the session.
              */
             seq: number;
+            /** @description The id of the session. */
             sessionId: string;
             /**
              * Format: date-time
@@ -1492,7 +1689,9 @@ export interface components {
             attributes?: {
                 [key: string]: components["schemas"]["Value"];
             };
+            /** @description The id of the coach. */
             coachId: string;
+            /** @description The context of the session. */
             context: string;
             /**
              * Format: date-time
@@ -1500,9 +1699,14 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             lastMessageAt: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many messages the session has.
+             */
             messageCount: number;
+            /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
+            /** @description The id of the session. */
             sessionId: string;
             /**
              * Format: date-time
@@ -1510,9 +1714,13 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             startedAt: string | null;
-            /** @enum {string} */
+            /**
+             * @description The state of the record.
+             * @enum {string}
+             */
             status: "active" | "completed" | "archived";
             summary?: components["schemas"]["SessionSummary"];
+            /** @description The title, for people. */
             title?: string;
         };
         SessionSummary: {
@@ -1532,6 +1740,7 @@ export interface components {
              * @enum {string}
              */
             kind: "model" | "extractive";
+            /** @description The text. */
             text: string;
             /**
              * Format: date-time
@@ -1545,6 +1754,7 @@ export interface components {
             share: boolean;
         };
         Spine: {
+            /** @description The id of the coach. */
             coachId: string;
             /** @description The contexts of the sessions that it was drawn from. */
             contexts: string[];
@@ -1554,7 +1764,9 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             coveredTo?: string;
+            /** @description What the user tends to do. */
             patterns: string[];
+            /** @description What the user finds hard. */
             struggles: string[];
             /** @description Empty in a list, as the remarks are, where no prompt may tell the spine. */
             text: string;
@@ -1564,6 +1776,7 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             updatedAt?: string;
+            /** @description What the user has achieved. */
             wins: string[];
             /** @description The contexts whose prompts lack it, by the user's preferences. */
             withheldIn: string[];
@@ -1581,6 +1794,7 @@ export interface components {
             nextCursor?: string;
         };
         Todo: {
+            /** @description The id of the coach. */
             coachId: string;
             /**
              * Format: date-time
@@ -1588,6 +1802,7 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             completedAt?: string;
+            /** @description The text, as it was stored. */
             content: string;
             /**
              * Format: date-time
@@ -1595,8 +1810,12 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /** @description The id of the record. */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description The state of the record.
+             * @enum {string}
+             */
             status: "PENDING" | "COMPLETED";
             /**
              * Format: date-time
@@ -1652,9 +1871,7 @@ export interface components {
             wins?: string[] | null;
         };
         /** @description Any JSON value. */
-        Value: null | boolean | number | string | components["schemas"]["Value"][] | {
-            [key: string]: components["schemas"]["Value"];
-        };
+        Value: unknown;
     };
     responses: never;
     parameters: never;
@@ -3177,7 +3394,7 @@ export interface operations {
             };
         };
     };
-    listMemorys: {
+    listMemories: {
         parameters: {
             query?: {
                 /** @description The most items to return. */
