@@ -40,10 +40,14 @@ func IsUrgent(content string) bool {
 	return false
 }
 
-// containsPhrase reports whether a phrase stands in a text at the beginning of a word, or as whole words where it ends
-// in "~".
+// containsPhrase reports whether a text has a phrase at the beginning of a word, or as whole words if the phrase ends in
+// "~". In a script without spaces, every character may begin a word.
 func containsPhrase(text, phrase string) bool {
 	phrase, whole := strings.CutSuffix(phrase, "~")
+	first, _ := utf8.DecodeRuneInString(phrase)
+	if unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+		return strings.Contains(text, phrase)
+	}
 	for from := 0; ; {
 		at := strings.Index(text[from:], phrase)
 		if at < 0 {

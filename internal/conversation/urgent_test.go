@@ -24,6 +24,43 @@ func TestIsUrgent(t *testing.T) {
 	}
 }
 
+// TestIsUrgentInManyLanguages checks one allergy, one injury and one name in each language of urgent.txt.
+func TestIsUrgentInManyLanguages(t *testing.T) {
+	t.Parallel()
+	for language, texts := range map[string][]string{
+		"English": {
+			"I'm allergic to nuts", "my knee hurts when I squat", "I hurt my back", "I take blood thinners",
+			"I had a heart attack last year", "My name is Ann",
+		},
+		"German":     {"Ich bin allergisch gegen Nüsse", "mein Knie tut weh", "Ich heiße Anna"},
+		"Spanish":    {"Soy alérgica a las nueces", "me duele la rodilla", "Me llamo Ana"},
+		"French":     {"Je suis allergique aux noix", "mon genou me fait mal", "Je m'appelle Anne"},
+		"Portuguese": {"Sou alérgica a nozes", "meu joelho dói", "Meu nome é Ana"},
+		"Chinese":    {"我对花生过敏", "我的膝盖很疼", "我叫安娜"},
+		"Japanese":   {"ピーナッツアレルギーがあります", "膝が痛いです", "私の名前はアンナです"},
+		"Hindi":      {"मुझे मूंगफली से एलर्जी है", "मेरे घुटने में दर्द है", "मेरा नाम अन्ना है"},
+		"Arabic":     {"لدي حساسية من الفول السوداني", "ركبتي تؤلمني", "اسمي آنا"},
+		"Bengali":    {"আমার চিনাবাদামে অ্যালার্জি আছে", "আমার হাঁটুতে ব্যথা", "আমার নাম আনা"},
+		"Russian":    {"У меня аллергия на арахис", "колено болит", "Меня зовут Анна"},
+		"Urdu":       {"مجھے مونگ پھلی سے الرجی ہے", "میرے گھٹنے میں درد ہے", "میرا نام اینا ہے"},
+		"Indonesian": {"Saya alergi kacang", "lutut saya sakit", "Nama saya Ana"},
+	} {
+		for _, text := range texts {
+			if !conversation.IsUrgent(text) {
+				t.Errorf("%s: %q is not urgent", language, text)
+			}
+		}
+	}
+	for _, text := range []string{
+		"What should I do tomorrow?", "Was mache ich morgen?", "明天练什么？", "明日は何をしますか", "कल क्या करूँ?",
+		"ماذا أفعل غدا؟", "Что мне делать завтра?", "Apa latihan besok?", "¿Qué hago mañana?", "Que faço amanhã?",
+	} {
+		if conversation.IsUrgent(text) {
+			t.Errorf("%q is urgent", text)
+		}
+	}
+}
+
 // TestSeqsOfUsers checks that only messages of the user are counted as those that have to be read.
 func TestSeqsOfUsers(t *testing.T) {
 	t.Parallel()
