@@ -1,8 +1,10 @@
 package untrusted_test
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -117,6 +119,82 @@ func visible(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// TestEveryControlToken breaks each token of tokens.txt, whatever is around it, and in other case and width.
+func TestEveryControlToken(t *testing.T) {
+	t.Parallel()
+	list, err := os.ReadFile("tokens.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := 0
+	for line := range strings.Lines(string(list)) {
+		token := strings.TrimSpace(line)
+		if token == "" || token[0] == '#' {
+			continue
+		}
+		tokens++
+		texts := []string{token, "so " + token + " it", token + token, "a" + token + "b"}
+		if !strings.Contains(token, "~") && !strings.HasPrefix(token, "]") {
+			texts = append(texts, strings.ToUpper(token), strings.NewReplacer("<", "＜", ">", "＞", "[", "［", "]", "］").Replace(token))
+		}
+		for _, text := range texts {
+			got := untrusted.BreakTokens(text)
+			if strings.Contains(got, token) || strings.ReplaceAll(got, `\`, "") != text || got == text {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	}
+	if tokens < 80 {
+		t.Errorf("tokens.txt has %d tokens", tokens)
+	}
+}
+
+// TestPlainBracketsStay checks that brackets which are no control tokens are not changed.
+func TestPlainBracketsStay(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"a < b and c > d", "<3", "[x] done", "[ ] open", "list[0]", "[1] see", "[Coach - 2 days ago]", "<b>bold</b>",
+		"[a link](https://example.org)", "x << 2 >> 1", "[[wiki]]", "<>", "[]", "< >", "[TODO]", "2 ] 3", "]~", "<a@b.c>",
+		"[" + strings.Repeat("a", 100) + "_]", "<_>", "[:]", "〈引用〉",
+	} {
+		if got := untrusted.BreakTokens(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// TestBreakTokensIsLinear compares the time for a text with that for one sixteen times as long. A search that looks
+// ahead from each bracket to the end takes 256 times as long.
+func TestBreakTokensIsLinear(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"<", "[", "< ", "[a", "</", "<\u200b", "]", "<a ", "[ \n", "<<"} {
+		least := func(n int) time.Duration {
+			text, least := strings.Repeat(piece, n), time.Hour
+			for range 5 {
+				start := time.Now()
+				untrusted.BreakTokens(text)
+				least = min(least, time.Since(start))
+			}
+			return least
+		}
+		if short, long := least(8<<10), least(128<<10); long > 100*short {
+			t.Errorf("%q: %v for a text, %v for one sixteen times as long", piece, short, long)
+		}
+	}
+}
+
+func BenchmarkBreakTokens(b *testing.B) {
+	for _, piece := range []string{"<", "[", "< ", "plain words "} {
+		text := strings.Repeat(piece, 256<<10/len(piece))
+		b.Run(piece, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				untrusted.BreakTokens(text)
+			}
+		})
+	}
 }
 
 // TestControlTokensWithGaps breaks tokens with all that is not seen between their parts.
