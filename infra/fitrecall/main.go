@@ -25,8 +25,8 @@ import (
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/openai"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // offline embeds by the offline model.
@@ -65,7 +65,7 @@ func main() {
 	}
 }
 
-func (o options) embedder() recall.Embedder {
+func (o options) embedder() vector.Embedder {
 	if o.embeddings == "" {
 		return offline{offlinemodel.NewEmbedder()}
 	}

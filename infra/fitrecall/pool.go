@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/vector"
@@ -17,7 +18,7 @@ import (
 
 // memoryIndex is a vector index of one user in memory.
 type memoryIndex struct {
-	recall.Index
+	indexing.Index
 	mu      sync.Mutex
 	records []vector.Record
 }
@@ -34,7 +35,7 @@ func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, 
 	return nil
 }
 
-// nearest returns the k best matches, as Pinecone does.
+// nearest returns the k best matches.
 func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
 	matches := make([]vector.Match, len(x.records))
 	for i, r := range x.records {
@@ -70,11 +71,11 @@ var smallTalk string
 const asked = 24 * time.Hour
 
 // readPools indexes each sample as the service does, and searches for its questions and for small talk.
-func readPools(ctx context.Context, samples []sample, embedder recall.Embedder, size int) ([]pool, error) {
+func readPools(ctx context.Context, samples []sample, embedder vector.Embedder, size int) ([]pool, error) {
 	var pools []pool
 	for n, s := range samples {
 		index := &memoryIndex{}
-		indexer := recall.NewIndexer(embedder, index, "")
+		indexer := indexing.NewIndexer(embedder, index, "")
 		for from := 0; from < len(s.messages); from += 500 {
 			// The first message of a batch lacks what was said before it; this is so in the service, too.
 			batch := s.messages[from:min(len(s.messages), from+500)]

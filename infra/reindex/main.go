@@ -36,10 +36,9 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/openai"
-	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/token"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // The exit codes.
@@ -142,7 +141,7 @@ func connect(ctx context.Context, o options, environ map[string]string) (reindex
 	}
 	table := dynamodb.NewFromConfig(awsCfg)
 	db := dynamo.New(table, cfg.TableName)
-	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+	index, err := function.VectorIndex(cfg, db)
 	if err != nil {
 		return none, e, err
 	}
@@ -152,8 +151,8 @@ func connect(ctx context.Context, o options, environ map[string]string) (reindex
 	}
 	tokens := token.New()
 	return reindex.Deps{
-		Store: dynamo.NewReindexStore(db, table), Messages: dynamo.NewMemorySource(db), Index: index, To: o.to,
-		Model: recall.Model{Embedder: model, Version: e.Version()}, Dimensions: e.Dimensions, Usual: config.FirstIndex,
+		Store: dynamo.NewReindexStore(db, table), Messages: dynamo.NewIndexingSource(db), Index: index, To: o.to,
+		Model: vector.Model{Embedder: model, Version: e.Version()}, Dimensions: e.Dimensions, Usual: config.FirstIndex,
 		Segments: o.segments, DryRun: o.dryRun, CountTokens: tokens.Count, Now: time.Now,
 		TextLimit:  limit(o.textsPerSecond, time.Second),
 		TokenLimit: limit(o.tokensPerMinute, time.Minute),
@@ -225,7 +224,7 @@ func target(o options, cfg config.Config) (config.Embedding, error) {
 
 // check compares the index and the model with the configuration. Once a user is being moved, new vectors of that user
 // need both.
-func check(ctx context.Context, o options, e config.Embedding, index *pinecone.Client, model recall.Embedder) error {
+func check(ctx context.Context, o options, e config.Embedding, index *vector.Router, model vector.Embedder) error {
 	n, err := index.Dimension(ctx, o.to)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func TestCommand(t *testing.T) {
 				t.Errorf("%v: %d, %q; want %q in\n%s", c.arguments, code, failures, words, out)
 			}
 		}
-		if p, err := directory.Placement(t.Context(), "user1"); p.Serving != c.serving || err != nil {
+		if p, err := directory.Locate(t.Context(), "user1"); p.Serving != c.serving || err != nil {
 			t.Errorf("%v: a user is placed %+v, %v", c.arguments, p, err)
 		}
 	}

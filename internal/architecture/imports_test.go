@@ -50,7 +50,7 @@ var importRules = map[string]importRule{
 	"internal/ratelimit":    {layer: domain},
 	"internal/longterm":     {layer: domain},
 	"internal/summary":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
-	"internal/memory":       {layer: domain},
+	"internal/indexing":     {layer: domain},
 	"internal/extraction":   {layer: domain},
 	"internal/recall":       {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -36,25 +36,25 @@ func NewRecallSource(db *DB) RecallSource {
 	return RecallSource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db)}
 }
 
-// MemorySource is what the memory service reads and writes: the records to index, and how far they are indexed.
-type MemorySource struct {
+// IndexingSource is what the memory service reads and writes: the records to index, and how far they are indexed.
+type IndexingSource struct {
 	*SessionReader
 	*MessageStore
 	*HitStore
 	db *DB
 }
 
-var _ memory.Store = MemorySource{}
+var _ indexing.Store = IndexingSource{}
 
-// NewMemorySource returns the stores of the memory service.
-func NewMemorySource(db *DB) MemorySource {
-	return MemorySource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db}
+// NewIndexingSource returns the stores of the memory service.
+func NewIndexingSource(db *DB) IndexingSource {
+	return IndexingSource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db}
 }
 
 // SessionsAt reads sessions, consistently, 100 in one call. A session that is gone or of another generation is left
 // out.
-func (s MemorySource) SessionsAt(ctx context.Context, refs []memory.SessionRef,
-) (map[memory.SessionRef]conversation.Session, error) {
+func (s IndexingSource) SessionsAt(ctx context.Context, refs []indexing.SessionRef,
+) (map[indexing.SessionRef]conversation.Session, error) {
 	keys := make([]key, 0, len(refs))
 	for _, ref := range refs {
 		if sk, ok := sessionSK(ref.Context, ref.SessionID); ok {
@@ -66,7 +66,7 @@ func (s MemorySource) SessionsAt(ctx context.Context, refs []memory.SessionRef,
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[memory.SessionRef]conversation.Session, len(refs))
+	out := make(map[indexing.SessionRef]conversation.Session, len(refs))
 	for _, ref := range refs {
 		sk, _ := sessionSK(ref.Context, ref.SessionID)
 		session, ok := decodeSession(records[key{partition(ref.User), sk}])
@@ -80,7 +80,7 @@ func (s MemorySource) SessionsAt(ctx context.Context, refs []memory.SessionRef,
 // MarkIndexed raises the session's watermark to through, on condition that it is still the same session and that its
 // watermark lies between the one that was read and through. A session in which everything is covered by that leaves the
 // due index.
-func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID, session conversation.Session,
+func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserID, session conversation.Session,
 	through conversation.Watermark,
 ) error {
 	sk, ok := sessionSK(session.Context, session.ID)
@@ -111,7 +111,7 @@ func (s MemorySource) MarkIndexed(ctx context.Context, user conversation.UserID,
 
 // ClaimIndexing claims the messages of a session for one worker until a time, unless another one has claimed them. It
 // returns the session as it is now.
-func (s MemorySource) ClaimIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
+func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	now, until time.Time,
 ) (conversation.Session, bool, error) {
 	free := expression.AttributeNotExists(field(attrIndexingUntil)).
@@ -123,7 +123,7 @@ func (s MemorySource) ClaimIndexing(ctx context.Context, user conversation.UserI
 }
 
 // EndIndexing ends a worker's claim, if it still has it, and returns the session as it is now.
-func (s MemorySource) EndIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
+func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	until time.Time,
 ) (conversation.Session, error) {
 	isOwn := field(attrIndexingUntil).Equal(value(timeAttr(until)))
@@ -134,7 +134,7 @@ func (s MemorySource) EndIndexing(ctx context.Context, user conversation.UserID,
 
 // updateClaim changes a session's claim on a condition, which wasMet finds to have been met by an attempt whose answer
 // was lost. It returns the session as it is now, and whether the claim was changed.
-func (s MemorySource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
+func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
 	u expression.UpdateBuilder, cond expression.ConditionBuilder, wasMet func(existing item, err error) bool,
 ) (conversation.Session, bool, error) {
 	sk, ok := sessionSK(session.Context, session.ID)
@@ -158,7 +158,7 @@ func (s MemorySource) updateClaim(ctx context.Context, user conversation.UserID,
 
 // MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has another
 // version.
-func (s MemorySource) MarkRecordIndexed(ctx context.Context, user conversation.UserID, r memory.RecordRef) error {
+func (s IndexingSource) MarkRecordIndexed(ctx context.Context, user conversation.UserID, r indexing.RecordRef) error {
 	prefix := livePrefix
 	if r.Past {
 		prefix = pastPrefix
@@ -174,21 +174,21 @@ func (s MemorySource) MarkRecordIndexed(ctx context.Context, user conversation.U
 }
 
 // RecordDue returns the memory or check-in of a due record.
-func (s MemorySource) RecordDue(ctx context.Context, d sweep.Due) (memory.RecordRef, error) {
+func (s IndexingSource) RecordDue(ctx context.Context, d sweep.Due) (indexing.RecordRef, error) {
 	k := dueKey(d)
 	records, err := s.db.readCurrent(ctx, "read record", d.User, k)
 	if err != nil {
-		return memory.RecordRef{}, err
+		return indexing.RecordRef{}, err
 	}
 	it, found := records.current(d.User, k)
 	for _, kind := range []string{memoryKind, checkInKind} {
 		if id, live, ok := parseRecordSK(k.sk, kind); ok && found {
-			return memory.RecordRef{
+			return indexing.RecordRef{
 				ID: id, Generation: it.int64(attrGeneration), Version: it.int64(attrVersion), Past: !live,
 			}, nil
 		}
 	}
-	return memory.RecordRef{}, fault.Missing("record")
+	return indexing.RecordRef{}, fault.Missing("record")
 }
 
 // Resolve reads the records behind vector ids, in their order, consistently. One call reads 100 keys. The parts of one

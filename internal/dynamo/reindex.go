@@ -15,8 +15,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/reindex"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // ReindexStore lists users and what of theirs has vectors, and records their moves between vector indexes. It is safe
@@ -156,7 +156,7 @@ func isIndex(attribute, name string) expression.ConditionBuilder {
 
 // Place changes where a user is, on condition that the user is placed like from, is not being erased, and has no sweep
 // under way that deletes vectors. Where to has a retired index, the sweep deletes the vectors in it from due on.
-func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from, to recall.Placement, due time.Time,
+func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time,
 ) error {
 	k := generationKey(user)
 	isFree := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(boolAttr(false)))).
@@ -174,7 +174,7 @@ func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from
 	if !refused {
 		return failed("place user", err)
 	}
-	now := decodePlacement(existing)
+	now := decodeLocation(existing)
 	if isAmbiguous(err) && now.Serving == to.Serving && now.Target == to.Target && now.Retired == to.Retired {
 		return nil // an earlier attempt did it, and its answer was lost
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
@@ -107,7 +107,7 @@ func (w *worker) IndexSummary(_ context.Context, user conversation.UserID, s sum
 	return w.index(string(user) + s.ID())
 }
 
-func (w *worker) IndexBatches(_ context.Context, batches []recall.Batch) []error {
+func (w *worker) IndexBatches(_ context.Context, batches []indexing.Batch) []error {
 	failures := make([]error, len(batches))
 	for i, b := range batches {
 		for _, m := range b.Messages {
@@ -117,12 +117,8 @@ func (w *worker) IndexBatches(_ context.Context, batches []recall.Batch) []error
 	return failures
 }
 
-func (w *worker) IndexMemory(_ context.Context, _ conversation.UserID, _ int64, m longterm.Memory) error {
-	return w.index(m.ID)
-}
-
-func (w *worker) IndexCheckIn(_ context.Context, _ conversation.UserID, _ int64, c longterm.CheckIn) error {
-	return w.index(c.ID)
+func (w *worker) IndexHits(_ context.Context, _ conversation.UserID, _ int64, hits []recall.Hit) error {
+	return w.index(hits[0].ID)
 }
 
 func (w *worker) Delete(context.Context, conversation.UserID, int64, []string) error {
@@ -157,8 +153,8 @@ func (s sweepCase) worker(calls int) (*worker, context.Context) {
 	return w, ctx
 }
 
-func (s sweepCase) summaries(w *worker) (*summary.Service, *memory.Service) {
-	messages := memory.New(w.Stores.Indexing, w, s.clock.time)
+func (s sweepCase) summaries(w *worker) (*summary.Service, *indexing.Service) {
+	messages := indexing.New(w.Stores.Indexing, w, s.clock.time)
 	return summary.New(summary.Deps{
 		Store: w.Stores.Summaries, Model: w, Quota: w, Index: w, Messages: messages, Memories: s.memories(w), Tokens: w,
 		Now:    s.clock.time,

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // IndexDirectory records which vector indexes hold a user, at the user's generation: whoever reads that reads the index
@@ -14,32 +14,32 @@ import (
 // It is safe for concurrent use.
 type IndexDirectory struct{ db *DB }
 
-var _ recall.Directory = (*IndexDirectory)(nil)
+var _ vector.Directory = (*IndexDirectory)(nil)
 
 // NewIndexDirectory returns the directory of a DB.
 func NewIndexDirectory(db *DB) *IndexDirectory { return &IndexDirectory{db} }
 
-// Placement reads where the user's vectors are.
-func (d *IndexDirectory) Placement(ctx context.Context, user conversation.UserID) (recall.Placement, error) {
+// Locate reads where the user's vectors are.
+func (d *IndexDirectory) Locate(ctx context.Context, user conversation.UserID) (vector.Location, error) {
 	records, err := d.db.readCurrent(ctx, "read vector index", user)
-	return decodePlacement(records[generationKey(user)]), err
+	return decodeLocation(records[generationKey(user)]), err
 }
 
-func decodePlacement(generation item) recall.Placement {
-	return recall.Placement{
+func decodeLocation(generation item) vector.Location {
+	return vector.Location{
 		Serving: generation.string(attrVectorIndex), Target: generation.string(attrTargetIndex),
-		Retired: generation.string(attrRetiredIndex), MovedThrough: generation.string(attrMovedThrough),
+		Retired: generation.string(attrRetiredIndex), ReindexedThrough: generation.string(attrMovedThrough),
 		Generation: generation.int64(attrGeneration),
 	}
 }
 
 // AssignIndex records the index of a user on condition that the record names none, and returns what it says then.
 func (d *IndexDirectory) AssignIndex(ctx context.Context, user conversation.UserID, name string,
-) (recall.Placement, error) {
+) (vector.Location, error) {
 	u := expression.Set(field(attrVectorIndex), value(stringAttr(name)))
 	it, err := d.db.updateItem(ctx, generationKey(user), u, expression.AttributeNotExists(field(attrVectorIndex)))
 	if existing, assigned := conditionFailed(err); assigned {
 		it, err = existing, nil
 	}
-	return decodePlacement(it), failed("assign vector index", err)
+	return decodeLocation(it), failed("assign vector index", err)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // TestOneIndexForAUser assigns indexes from several processes at once. All of them go on with the same one.
@@ -28,7 +28,7 @@ func TestOneIndexForAUser(t *testing.T) {
 	for i := range answers {
 		processes.Go(func() {
 			d := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table))
-			if p, err := d.Placement(t.Context(), alice); err != nil || p.Generation != 0 {
+			if p, err := d.Locate(t.Context(), alice); err != nil || p.Generation != 0 {
 				t.Errorf("%+v, %v", p, err)
 			}
 			p, err := d.AssignIndex(t.Context(), alice, fmt.Sprint("index", i))
@@ -39,7 +39,7 @@ func TestOneIndexForAUser(t *testing.T) {
 		})
 	}
 	processes.Wait()
-	p, err := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table)).Placement(t.Context(), alice)
+	p, err := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table)).Locate(t.Context(), alice)
 	want := []string{p.Serving, p.Serving, p.Serving, p.Serving}
 	if diff := cmp.Diff(want, answers); diff != "" || err != nil || p.Serving == "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
@@ -54,18 +54,18 @@ func TestPlace(t *testing.T) {
 	db := dynamo.New(client, table, fixedClock())
 	s := dynamotest.Stores(db)
 	store := dynamo.NewReindexStore(db, client)
-	none, begun := recall.Placement{}, recall.Placement{Serving: "first", Target: "b"}
-	ended := recall.Placement{Serving: "b", Retired: "first"}
-	place := func(from, to recall.Placement, isAllowed bool) {
+	none, begun := vector.Location{}, vector.Location{Serving: "first", Target: "b"}
+	ended := vector.Location{Serving: "b", Retired: "first"}
+	place := func(from, to vector.Location, isAllowed bool) {
 		t.Helper()
 		err := store.Place(t.Context(), alice, from, to, storetest.Now.Add(time.Minute))
 		if isAllowed && err != nil || !isAllowed && !fault.Is(err, fault.Conflict) {
 			t.Errorf("from %+v to %+v: %v, allowed: %v", from, to, err, isAllowed)
 		}
 	}
-	wantPlacement := func(want recall.Placement) {
+	wantLocation := func(want vector.Location) {
 		t.Helper()
-		got, err := store.Placement(t.Context(), alice)
+		got, err := store.Locate(t.Context(), alice)
 		if want.Generation = got.Generation; err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +96,8 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	through := begun
-	through.MovedThrough = "ltm#memory#1"
-	wantPlacement(through)
+	through.ReindexedThrough = "ltm#memory#1"
+	wantLocation(through)
 	if d := due(); d != nil {
 		t.Errorf("a user is due during a move: %+v", d)
 	}
@@ -120,16 +120,16 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	place(begun, ended, true)
-	wantPlacement(ended)
+	wantLocation(ended)
 
 	tombstone, err := s.Tombstones.Tombstone(t.Context(), *due())
 	if err != nil || tombstone.RetiredIndex != "first" || !tombstone.Namespace || tombstone.Sweeps != 0 {
 		t.Errorf("tombstone %+v, %v", tombstone, err)
 	}
-	back := recall.Placement{Serving: "b", Target: "first"}
+	back := vector.Location{Serving: "b", Target: "first"}
 	place(ended, back, true)
-	wantPlacement(back)
-	place(back, recall.Placement{Serving: "first", Retired: "b"}, true)
+	wantLocation(back)
+	place(back, vector.Location{Serving: "first", Retired: "b"}, true)
 	// The sweep that found the first index retired says nothing of the new one.
 	if err := s.Tombstones.DeleteTombstone(t.Context(), tombstone); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestPlace(t *testing.T) {
 	if err := s.Tombstones.DeleteTombstone(t.Context(), tombstone); err != nil {
 		t.Fatal(err)
 	}
-	wantPlacement(recall.Placement{Serving: "first"})
+	wantLocation(vector.Location{Serving: "first"})
 }
 
 // TestAnIndexStaysWithItsUser writes and erases around the record of the index.

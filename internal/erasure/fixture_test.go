@@ -19,11 +19,9 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
-	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
@@ -66,7 +64,7 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 
 // index is the real index. Deletions can be made to fail.
 type index struct {
-	*pinecone.Client
+	*vector.Router
 	fail error
 	// failures counts the deletions that failed. The sweep works on its shards side by side.
 	failures atomic.Int32
@@ -77,14 +75,14 @@ func (i *index) Delete(ctx context.Context, user conversation.UserID, generation
 		i.failures.Add(1)
 		return i.fail
 	}
-	return i.Client.Delete(ctx, user, generation, ids)
+	return i.Router.Delete(ctx, user, generation, ids)
 }
 
 func (i *index) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
 	if i.fail != nil {
 		return 0, i.fail
 	}
-	return i.Client.Drop(ctx, user, generation)
+	return i.Router.Drop(ctx, user, generation)
 }
 
 // embedder gives every text the same vector and records the texts.
@@ -104,13 +102,13 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{
 		t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t),
-		index: &index{Client: pineconetest.Client(t, 2)}, embedded: &embedder{},
+		index: &index{Router: pineconetest.Client(t, 2)}, embedded: &embedder{},
 	}
 	s.store = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock))
 	s.records = &records{SessionStore: s.store.SessionDeletion}
 	stores := s.store
 	stores.SessionDeletion = s.records
-	messages := memory.New(s.store.Indexing, recall.NewIndexer(s.embedded, s.index, "m"), s.clock)
+	messages := indexing.New(s.store.Indexing, indexing.NewIndexer(s.embedded, s.index, "m"), s.clock)
 	s.Sweeper = erasure.NewSweeper(stores.Erasure(s.index, s.clock), messages)
 	return s
 }
@@ -151,7 +149,7 @@ func (s *fixture) addMessages(user conversation.UserID, session string, contents
 			s.t.Fatal(err)
 		}
 		stored = append(stored, a.Messages...)
-		s.indexed(user, a.Session.Generation, recall.MessageVectorIDs(a.Messages[0])...)
+		s.indexed(user, a.Session.Generation, indexing.MessageVectorIDs(a.Messages[0])...)
 	}
 	return stored
 }

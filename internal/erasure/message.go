@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/recall"
 )
 
 // DeleteMessage deletes one message, its vectors, the memories and todos drawn only from it, the stored prompts that
@@ -19,7 +19,7 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 	if err != nil {
 		return err
 	}
-	t, err := s.Messages.DeleteMessage(ctx, user, m, recall.MessageVectorIDs(m), s.Now())
+	t, err := s.Messages.DeleteMessage(ctx, user, m, indexing.MessageVectorIDs(m), s.Now())
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/indexing"
 )
 
 // messagePage is how many messages are deleted at once.
@@ -72,7 +72,7 @@ func (s *Service) deleteMessages(ctx context.Context, index *vectorDeleter, t To
 		}
 		var ids []string
 		for _, m := range messages {
-			ids = append(ids, recall.MessageVectorIDs(m)...)
+			ids = append(ids, indexing.MessageVectorIDs(m)...)
 		}
 		if err := index.delete(ctx, ids); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/openai"
@@ -17,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/ratelimit"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // Table returns the table of a configuration, in the initial stage of its migration.
@@ -25,9 +27,15 @@ func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
 	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, stage)...)
 }
 
+// VectorIndex returns the vector indexes of a configuration. Those of another vendor are built here
+// (docs/extending.md).
+func VectorIndex(cfg config.Config, db *dynamo.DB) (*vector.Router, error) {
+	return pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+}
+
 // Recall builds the service that searches with the embedding, the vector index and the table.
 func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {
-	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+	index, err := VectorIndex(cfg, db)
 	if err != nil {
 		return nil, err
 	}
@@ -48,22 +56,22 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 }
 
 // Indexer builds what writes records to the vector index.
-func Indexer(cfg config.Config, db *dynamo.DB) (*recall.Indexer, error) {
-	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+func Indexer(cfg config.Config, db *dynamo.DB) (*indexing.Indexer, error) {
+	index, err := VectorIndex(cfg, db)
 	if err != nil {
 		return nil, err
 	}
 	version := cfg.OpenAI.Embedding().Version()
-	return recall.NewIndexer(openai.New(cfg.OpenAI), index, version).WithModels(Models(cfg)), nil
+	return indexing.NewIndexer(openai.New(cfg.OpenAI), index, version).WithModels(Models(cfg)), nil
 }
 
 // Models returns the embedding models of the indexes that have one of their own. It is empty where all have the usual
 // one.
-func Models(cfg config.Config) recall.Models {
-	models := recall.Models{}
+func Models(cfg config.Config) vector.Models {
+	models := vector.Models{}
 	for name, e := range cfg.Pinecone.Embeddings {
 		if e != cfg.OpenAI.Embedding() {
-			models[name] = recall.Model{Embedder: openai.New(cfg.OpenAI.WithEmbedding(e)), Version: e.Version()}
+			models[name] = vector.Model{Embedder: openai.New(cfg.OpenAI.WithEmbedding(e)), Version: e.Version()}
 		}
 	}
 	return models
@@ -71,7 +79,7 @@ func Models(cfg config.Config) recall.Models {
 
 // Eraser builds the service that deletes messages, sessions and users, with everything derived from them.
 func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
-	index, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+	index, err := VectorIndex(cfg, db)
 	if err != nil {
 		return nil, err
 	}

@@ -12,26 +12,10 @@ import (
 // listPage is how many ids one page of a list has at most ("List record IDs").
 const listPage = 100
 
-// Drop deletes the vectors of one generation from every index that may have them, and returns how many there were. With
-// an error, it returns how many it has deleted. A generation without vectors is no error.
-func (c *Client) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
-	spaces, err := c.located(ctx, user, generation)
-	if err != nil {
-		return 0, err
-	}
-	deleted := 0
-	for _, s := range spaces {
-		n, err := s.drop(ctx)
-		if deleted += n; err != nil {
-			return deleted, err
-		}
-	}
-	return deleted, nil
-}
-
-// DropFrom deletes the vectors of one generation from one index.
-func (c *Client) DropFrom(ctx context.Context, user conversation.UserID, generation int64, index string) (int, error) {
-	s, err := c.space(index, user, generation)
+// Drop deletes the vectors of one generation and returns how many there were. With an error, it returns how many it has
+// deleted.
+func (x *Index) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
+	s, err := x.space(user, generation)
 	if err != nil {
 		return 0, err
 	}

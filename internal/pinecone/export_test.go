@@ -3,4 +3,4 @@ package pinecone
 import "time"
 
 // SetClock replaces the clock by which an index counts as full.
-func (c *Client) SetClock(now func() time.Time) { c.full.now = now }
+func (x *Index) SetClock(now func() time.Time) { x.refused.now = now }

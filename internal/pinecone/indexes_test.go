@@ -13,7 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -21,7 +20,7 @@ import (
 type directory struct {
 	names       map[conversation.UserID]string
 	generations map[conversation.UserID]int64
-	moving      map[conversation.UserID]recall.Placement
+	moving      map[conversation.UserID]vector.Location
 	assigned    []conversation.UserID
 }
 
@@ -29,7 +28,7 @@ func newDirectory() *directory {
 	return &directory{names: map[conversation.UserID]string{}, generations: map[conversation.UserID]int64{}}
 }
 
-func (d *directory) Placement(_ context.Context, user conversation.UserID) (recall.Placement, error) {
+func (d *directory) Locate(_ context.Context, user conversation.UserID) (vector.Location, error) {
 	p := d.moving[user]
 	p.Serving, p.Generation = d.names[user], d.generations[user]
 	return p, nil
@@ -37,14 +36,14 @@ func (d *directory) Placement(_ context.Context, user conversation.UserID) (reca
 
 func (d *directory) AssignIndex(
 	ctx context.Context, user conversation.UserID, name string,
-) (recall.Placement, error) {
+) (vector.Location, error) {
 	d.assigned = append(d.assigned, user)
 	d.names[user] = name
-	return d.Placement(ctx, user)
+	return d.Locate(ctx, user)
 }
 
 // find queries the index that the user's record names.
-func (d *directory) find(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64) []string {
+func (d *directory) find(t *testing.T, c *vector.Router, user conversation.UserID, generation int64) []string {
 	t.Helper()
 	q := east
 	q.Index = d.names[user]
@@ -137,7 +136,7 @@ func TestAMoveReachesBothIndexes(t *testing.T) {
 			wide := vector.Record{ID: "m1", Dense: []float32{1, 0, 0}}
 			upsert(t, c, "other", 0, record("m1", 1, 0))
 			upsert(t, c, "anna", 0, record("m1", 1, 0), record("m2", 1, 0))
-			d.moving = map[conversation.UserID]recall.Placement{"anna": {Target: "b"}}
+			d.moving = map[conversation.UserID]vector.Location{"anna": {Target: "b"}}
 			indexes, err := c.WrittenTo(t.Context(), "anna", 0)
 			if diff := cmp.Diff([]string{"first", "b"}, indexes); diff != "" || err != nil {
 				t.Fatalf("written to: %v (-want +got)\n%s", err, diff)
@@ -149,7 +148,7 @@ func TestAMoveReachesBothIndexes(t *testing.T) {
 				t.Fatal(err)
 			}
 			wideEast := vector.Query{Dense: []float32{1, 0, 0}, TopK: 10, Index: "b"}
-			d.names["anna"], d.moving["anna"] = "b", recall.Placement{Retired: "first"}
+			d.names["anna"], d.moving["anna"] = "b", vector.Location{Retired: "first"}
 			if got := query(t, c, "anna", 0, wideEast); len(got) != 1 {
 				t.Errorf("the next index finds %v", got)
 			}
@@ -200,7 +199,7 @@ func TestAnUnknownIndexIsAnError(t *testing.T) {
 		"delete":  c.Delete(t.Context(), "anna", 0, []string{"m1"}),
 		"drop":    dropErr, "query": queryErr, "query of the only index": aloneErr,
 	} {
-		if !fault.Is(err, fault.Internal) || !strings.Contains(err.Error(), "PINECONE_MORE_INDEXES") {
+		if !fault.Is(err, fault.Internal) || !strings.Contains(err.Error(), "is not configured") {
 			t.Errorf("%s: %v", op, err)
 		}
 	}

@@ -51,47 +51,34 @@ func stringList(values []string) *structpb.Value {
 	return structpb.NewListValue(list)
 }
 
-// filter turns a filter into the service's form. It returns nil for an empty one.
-func filter(f vector.Filter) (*structpb.Struct, error) {
-	if len(f) == 0 {
-		return nil, nil
-	}
-	return object(f)
+// operators are the service's names of the operators.
+var operators = map[vector.Op]string{
+	vector.All: "$and", vector.Any: "$or", vector.Equal: "$eq", vector.NotEqual: "$ne", vector.In: "$in",
+	vector.NotIn: "$nin", vector.Above: "$gt", vector.AtLeast: "$gte", vector.Below: "$lt", vector.AtMost: "$lte",
 }
 
-func object(fields map[string]any) (*structpb.Struct, error) {
-	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(fields))}
-	for name, value := range fields {
-		v, err := condition(name, value)
-		if err != nil {
-			return nil, err
-		}
-		out.Fields[name] = v
-	}
-	return out, nil
-}
-
-// condition is a value of a filter: a field's, a nested condition, or a list of either.
-func condition(name string, value any) (*structpb.Value, error) {
-	switch v := value.(type) {
-	case vector.Filter:
-		s, err := object(v)
-		return structpb.NewStructValue(s), err
-	case map[string]any:
-		s, err := object(v)
-		return structpb.NewStructValue(s), err
-	case []vector.Filter:
+// condition turns a filter into the service's form: {"$and": [...]}, or {"recordType": {"$in": [...]}}.
+func condition(f vector.Filter) (*structpb.Struct, error) {
+	if f.Op == vector.All || f.Op == vector.Any {
 		list := &structpb.ListValue{}
-		for _, f := range v {
-			s, err := object(f)
+		for _, part := range f.Of {
+			c, err := condition(part)
 			if err != nil {
 				return nil, err
 			}
-			list.Values = append(list.Values, structpb.NewStructValue(s))
+			list.Values = append(list.Values, structpb.NewStructValue(c))
 		}
-		return structpb.NewListValue(list), nil
+		return object(operators[f.Op], structpb.NewListValue(list)), nil
 	}
-	return field(name, value)
+	v, err := field(f.Field, f.Value)
+	if err != nil {
+		return nil, err
+	}
+	return object(f.Field, structpb.NewStructValue(object(operators[f.Op], v))), nil
+}
+
+func object(name string, value *structpb.Value) *structpb.Struct {
+	return &structpb.Struct{Fields: map[string]*structpb.Value{name: value}}
 }
 
 // selected returns fields of a vector's metadata.

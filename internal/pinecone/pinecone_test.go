@@ -35,7 +35,7 @@ func ids(matches []vector.Match) []string {
 
 var east = vector.Query{Dense: []float32{1, 0}, TopK: 10}
 
-func query(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64, q vector.Query) []string {
+func query(t *testing.T, c *vector.Router, user conversation.UserID, generation int64, q vector.Query) []string {
 	t.Helper()
 	matches, err := c.Query(t.Context(), user, generation, q)
 	if err != nil {
@@ -44,7 +44,7 @@ func query(t *testing.T, c *pinecone.Client, user conversation.UserID, generatio
 	return ids(matches)
 }
 
-func upsert(t *testing.T, c *pinecone.Client, user conversation.UserID, generation int64, records ...vector.Record) {
+func upsert(t *testing.T, c *vector.Router, user conversation.UserID, generation int64, records ...vector.Record) {
 	t.Helper()
 	indexes, err := c.WrittenTo(t.Context(), user, generation)
 	if err != nil {
@@ -93,12 +93,12 @@ func TestHybridQueryWithFilter(t *testing.T) {
 		t.Errorf("hybrid order (-want +got)\n%s", diff)
 	}
 	filtered := east
-	filtered.Filter = vector.Filter{"$and": []vector.Filter{
-		{"recordType": vector.Filter{"$in": []string{"conversation_summary"}}},
-		{"timestamp": map[string]any{"$gte": 1770316200.0}},
-		{"phaseNames": vector.Filter{"$eq": "peak"}},
-		{"done": true},
-	}}
+	filtered.Filter = vector.AllOf(
+		vector.Where("recordType", vector.In, []string{"conversation_summary"}),
+		vector.Where("timestamp", vector.AtLeast, 1770316200.0),
+		vector.Where("phaseNames", vector.Equal, "peak"),
+		vector.Where("done", vector.Equal, true),
+	)
 	if diff := cmp.Diff([]string{"lexical"}, query(t, c, "anna", 0, filtered)); diff != "" {
 		t.Errorf("filtered (-want +got)\n%s", diff)
 	}

@@ -46,22 +46,16 @@ func quotaOf(s *status.Status) error {
 // fullFor is how long an index counts as full after it has refused vectors for a quota.
 const fullFor = 5 * time.Minute
 
-// refusals knows which indexes have lately refused vectors for a quota. It is safe for concurrent use.
+// refusals knows whether an index has lately refused vectors for a quota. It is safe for concurrent use.
 type refusals struct {
-	now     func() time.Time
-	mu      sync.Mutex
-	byIndex map[string]refusal
-}
-
-type refusal struct {
+	now   func() time.Time
+	mu    sync.Mutex
 	at    time.Time
 	quota error
 }
 
-func newRefusals() *refusals { return &refusals{now: time.Now, byIndex: map[string]refusal{}} }
-
 // note takes the outcome of an upsert.
-func (r *refusals) note(index string, err error) {
+func (r *refusals) note(err error) {
 	quota := vector.ErrQuota
 	switch {
 	case errors.Is(err, errNamespaces):
@@ -71,50 +65,36 @@ func (r *refusals) note(index string, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.byIndex[index] = refusal{r.now(), quota}
+	r.at, r.quota = r.now(), quota
 }
 
-// of returns the quota for which an index has lately refused vectors, or nil.
-func (r *refusals) of(index string) error {
+// last returns the quota for which the index has lately refused vectors, or nil.
+func (r *refusals) last() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, ok := r.byIndex[index]
-	if !ok || r.now().Sub(last.at) > fullFor {
+	if r.now().Sub(r.at) > fullFor {
 		return nil
 	}
-	return last.quota
+	return r.quota
 }
 
-// WrittenTo returns the names of the indexes to which the user's vectors have to be written. A user without an index
-// gets one. It returns an error with vector.ErrQuota in its chain when one of them has lately refused vectors for a
-// quota that the user's next ones would meet, too: where namespaces are what the plan limits, users who have one go on.
-// It asks an index only if that has refused vectors.
-func (c *Client) WrittenTo(ctx context.Context, user conversation.UserID, generation int64) ([]string, error) {
-	spaces, err := c.written(ctx, user, generation)
+// Room returns an error with vector.ErrQuota in its chain when the index has lately refused vectors for a quota that
+// the user's next ones would reach, too: where namespaces are what the plan limits, users who have one go on. It asks
+// the service only after a refusal for namespaces.
+func (x *Index) Room(ctx context.Context, user conversation.UserID, generation int64) error {
+	quota := x.refused.last()
+	if quota == nil {
+		return nil
+	}
+	s, err := x.space(user, generation)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	names := make([]string, len(spaces))
-	for i, s := range spaces {
-		if err := c.roomIn(ctx, s); err != nil {
-			return nil, err
-		}
-		names[i] = s.name
-	}
-	return names, nil
-}
-
-// roomIn returns nil where it cannot tell.
-func (c *Client) roomIn(ctx context.Context, s space) error {
-	quota := c.full.of(s.name)
 	if errors.Is(quota, errNamespaces) {
 		_, err := s.index.DescribeNamespace(ctx, s.namespace)
 		if !missing(failure("describe namespace", err)) {
 			return nil
 		}
-	}
-	if quota == nil {
-		return nil
 	}
 	return fault.Wrap(fault.Unavailable, "find room for vectors", quota)
 }

@@ -37,7 +37,7 @@ func (l *limited) intercept(
 	return next(ctx, r)
 }
 
-func wantRoom(t *testing.T, c *pinecone.Client, user conversation.UserID, want bool) {
+func wantRoom(t *testing.T, c *vector.Router, user conversation.UserID, want bool) {
 	t.Helper()
 	if _, err := c.WrittenTo(t.Context(), user, 0); errors.Is(err, vector.ErrQuota) == want || want && err != nil {
 		t.Errorf("room for %s: %v, want room: %v", user, err, want)
@@ -58,7 +58,7 @@ func TestRoomIsKnownAfterARefusal(t *testing.T) {
 			l := &limited{message: test.message, allowed: test.allowed}
 			c := pineconetest.Client(t, 2, l.intercept)
 			now := time.Now()
-			c.SetClock(func() time.Time { return now })
+			c.Indexes[config.FirstIndex].(*pinecone.Index).SetClock(func() time.Time { return now })
 			upsert(t, c, "anna", 0, record("m1", 1, 0))
 			wantRoom(t, c, "bela", true)
 			if n := l.calls.Load(); n != 1 {

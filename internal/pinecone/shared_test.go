@@ -16,7 +16,6 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -66,7 +65,7 @@ func TestSharedNamespacesKeepUsersApart(t *testing.T) {
 }
 
 // operate stores vectors, deletes some or drops all, in the index and in a model of what the holder has.
-func operate(t *rapid.T, c *pinecone.Client, h holder, ids []string, held map[string]bool, operation int) {
+func operate(t *rapid.T, c *vector.Router, h holder, ids []string, held map[string]bool, operation int) {
 	ctx := t.Context()
 	switch operation {
 	case 0:
@@ -96,9 +95,9 @@ func operate(t *rapid.T, c *pinecone.Client, h holder, ids []string, held map[st
 }
 
 // everything returns the ids that a query of the holder finds, in order.
-func everything(t *rapid.T, c *pinecone.Client, h holder) []string {
+func everything(t *rapid.T, c *vector.Router, h holder) []string {
 	matches, err := c.Query(t.Context(), h.user, h.generation, vector.Query{
-		Dense: []float32{1, 0}, TopK: 1000, Filter: vector.Filter{"recordType": vector.Filter{"$eq": "message"}},
+		Dense: []float32{1, 0}, TopK: 1000, Filter: vector.Where("recordType", vector.Equal, "message"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +134,7 @@ func TestNearerVectorsOfOthersCrowdNobodyOut(t *testing.T) {
 	upsert(t, c, "anna", 0, record("m1", 0.6, 0.8))
 	upsert(t, c, "anna", 1, record("m2", 1, 0))
 	upsert(t, c, "bela", 0, record("m3", 1, 0), record("m4", 1, 0))
-	for _, filter := range []vector.Filter{nil, {"recordType": vector.Filter{"$eq": "message"}}} {
+	for _, filter := range []vector.Filter{{}, vector.Where("recordType", vector.Equal, "message")} {
 		q := vector.Query{Dense: []float32{1, 0}, TopK: 1, Filter: filter}
 		if got := query(t, c, "anna", 0, q); !slices.Equal(got, []string{"m1"}) {
 			t.Errorf("found %v", got)

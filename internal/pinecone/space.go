@@ -1,25 +1,20 @@
 package pinecone
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
 // space is where the vectors of one user and generation are. In a namespace that users share, the owner stands in every
 // id, every filter and every deletion, so that no call reaches another user's vectors.
 type space struct {
-	name      string                    // of the index
 	index     *pinecone.IndexConnection // of the namespace
 	namespace string
 	owner     string // empty in a namespace of the user's own
@@ -28,87 +23,30 @@ type space struct {
 // ownerField is the metadata field with the owner of a vector in a shared namespace.
 const ownerField = "~owner"
 
-// space returns the space of a user and generation in an index.
-func (c *Client) space(index string, user conversation.UserID, generation int64) (space, error) {
-	const op = "find vector index"
+// space returns the space of a user and generation.
+func (x *Index) space(user conversation.UserID, generation int64) (space, error) {
 	if generation < 0 {
-		return space{}, fault.Wrap(fault.Internal, op, errGeneration)
-	}
-	connection := c.indexes[index]
-	if connection == nil {
-		err := fmt.Errorf("the user's record names the index %q, which is not in PINECONE_MORE_INDEXES", index)
-		return space{}, fault.Wrap(fault.Internal, op, err)
+		return space{}, fault.Wrap(fault.Internal, "find namespace", errGeneration)
 	}
 	s := space{namespace: Namespace(user, generation)}
-	if c.shared > 0 {
-		s = space{namespace: sharedNamespace(user, c.shared), owner: ownerOf(user, generation)}
+	if x.shared > 0 {
+		s = space{namespace: sharedNamespace(user, x.shared), owner: ownerOf(user, generation)}
 	}
-	s.name, s.index = index, connection.WithNamespace(s.namespace)
+	s.index = x.connection.WithNamespace(s.namespace)
 	return s, nil
 }
 
-// located returns the spaces of a user and generation in every index that may have vectors of the user. A user whose
-// record names none is in the first.
-func (c *Client) located(ctx context.Context, user conversation.UserID, generation int64) ([]space, error) {
-	var p recall.Placement
-	if c.directory != nil {
-		var err error
-		if p, err = c.directory.Placement(ctx, user); err != nil {
-			return nil, err
-		}
-	}
-	return c.spaces(user, generation, cmp.Or(p.Serving, config.FirstIndex), p.Target, p.Retired)
-}
-
-// spaces returns the spaces of a user and generation in the named indexes. It leaves out empty names.
-func (c *Client) spaces(user conversation.UserID, generation int64, names ...string) ([]space, error) {
-	var out []space
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		s, err := c.space(name, user, generation)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
-// written returns the spaces to which a user's vectors have to be written. A user whose record names no index gets one.
-func (c *Client) written(ctx context.Context, user conversation.UserID, generation int64) ([]space, error) {
-	if c.directory == nil {
-		return c.spaces(user, generation, config.FirstIndex)
-	}
-	p, err := c.directory.Placement(ctx, user)
-	if err == nil && p.Serving == "" {
-		p, err = c.assign(ctx, user, max(p.Generation, generation))
-	}
+// IsEmpty reports whether the user has no vector of a generation.
+func (x *Index) IsEmpty(ctx context.Context, user conversation.UserID, generation int64) (bool, error) {
+	s, err := x.space(user, generation)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	return c.spaces(user, generation, p.Serving, p.Target)
-}
-
-// assign gives a user an index. Users from before there were several, whose vectors are in the first, stay there: also
-// those of whom an erasure has still to find the vectors of an earlier generation.
-func (c *Client) assign(ctx context.Context, user conversation.UserID, current int64) (recall.Placement, error) {
-	name := c.newUsers
-	for generation := int64(0); generation <= current && name != config.FirstIndex; generation++ {
-		first, err := c.space(config.FirstIndex, user, generation)
-		if err != nil {
-			return recall.Placement{}, err
-		}
-		page, err := first.list(ctx, nil, 1)
-		if err != nil {
-			return recall.Placement{}, err
-		}
-		if len(page.VectorIds) > 0 {
-			name = config.FirstIndex
-		}
+	page, err := s.list(ctx, nil, 1)
+	if err != nil {
+		return false, err
 	}
-	return c.directory.AssignIndex(ctx, user, name)
+	return len(page.VectorIds) == 0, nil
 }
 
 // list returns a page of the ids of the space.
@@ -157,12 +95,11 @@ func (s space) ownID(v *pinecone.Vector) (own string, known, ours bool) {
 
 // filter returns the conditions of a query in this space.
 func (s space) filter(f vector.Filter) (*structpb.Struct, error) {
-	owner := vector.Filter{ownerField: vector.Filter{"$eq": s.owner}}
-	switch {
-	case s.owner == "":
-		return filter(f)
-	case len(f) == 0:
-		return filter(owner)
+	if s.owner != "" {
+		f = vector.AllOf(vector.Where(ownerField, vector.Equal, s.owner), f)
 	}
-	return filter(vector.Filter{"$and": []vector.Filter{owner, f}})
+	if f.IsZero() {
+		return nil, nil
+	}
+	return condition(f)
 }

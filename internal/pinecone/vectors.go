@@ -1,7 +1,6 @@
 package pinecone
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -28,10 +26,10 @@ const (
 const upsertRoom = 4 << 10
 
 // Query returns the user's nearest records, the best first. A namespace that does not exist has none.
-func (c *Client) Query(
+func (x *Index) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
-	space, err := c.space(cmp.Or(q.Index, config.FirstIndex), user, generation)
+	space, err := x.space(user, generation)
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +87,12 @@ func (s space) query(
 	return matches, complete, nil
 }
 
-// Upsert stores records in an index that WrittenTo names, in as few requests as the service's limits allow. It may be
-// repeated; one that failed may have stored some.
-func (c *Client) Upsert(
-	ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record,
+// Upsert stores records, in as few requests as the service's limits allow. It may be repeated; one that failed may have
+// stored some.
+func (x *Index) Upsert(
+	ctx context.Context, user conversation.UserID, generation int64, records []vector.Record,
 ) error {
-	if len(records) == 0 {
-		return nil
-	}
-	space, err := c.space(index, user, generation)
+	space, err := x.space(user, generation)
 	if err != nil {
 		return err
 	}
@@ -118,7 +113,7 @@ func (c *Client) Upsert(
 		})
 	}
 	err = group.Wait()
-	c.full.note(space.name, err)
+	x.refused.note(err)
 	return err
 }
 
@@ -157,20 +152,15 @@ func sparse(s vector.Sparse) *pinecone.SparseValues {
 	return &pinecone.SparseValues{Indices: s.Indices, Values: s.Values}
 }
 
-// Delete removes records from every index that may have them. It ignores records that do not exist.
-func (c *Client) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	spaces, err := c.located(ctx, user, generation)
+// Delete removes records. It ignores records that do not exist.
+func (x *Index) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	space, err := x.space(user, generation)
 	if err != nil {
 		return err
 	}
-	for _, s := range spaces {
-		for batch := range slices.Chunk(ids, maxDeleteIDs) {
-			if err := s.delete(ctx, s.ids(batch)); err != nil {
-				return err
-			}
+	for batch := range slices.Chunk(ids, maxDeleteIDs) {
+		if err := space.delete(ctx, space.ids(batch)); err != nil {
+			return err
 		}
 	}
 	return nil

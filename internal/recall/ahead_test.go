@@ -24,7 +24,6 @@ type asked struct {
 
 // watchedIndex records its queries. answer, where set, answers the query of a number.
 type watchedIndex struct {
-	recall.Index
 	asked  chan asked
 	answer func(n int) error
 	// begun is closed by the first query.
@@ -35,6 +34,8 @@ type watchedIndex struct {
 func newWatchedIndex() *watchedIndex {
 	return &watchedIndex{asked: make(chan asked, 4), begun: make(chan struct{})}
 }
+
+func (x *watchedIndex) Source() string { return "watched" }
 
 func (x *watchedIndex) Query(
 	_ context.Context, _ conversation.UserID, generation int64, q vector.Query,
@@ -66,8 +67,8 @@ func TestASearchAsksWhatItMayAssume(t *testing.T) {
 	zone.Preferences.Timezone, zone.Preferences.Memory = "Europe/Berlin", false
 	alone.Preferences.CrossContext = false
 	erased.Generation, moved.Index = 4, "b"
-	filter := vector.Filter{"recordType": vector.Filter{"$in": []string{"message"}}}
-	own := vector.Filter{"$and": []vector.Filter{filter, {"sessionId": vector.Filter{"$eq": "s"}}}}
+	filter := vector.Where("recordType", vector.In, []string{"message"})
+	own := vector.AllOf(filter, vector.Where("sessionId", vector.Equal, "s"))
 	first := asked{3, "", filter}
 	for name, tt := range map[string]struct {
 		access longterm.Access
@@ -119,7 +120,7 @@ func TestWhereUsersAreInSeveralIndexesNothingIsAssumed(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]recall.Options{
 		"one model":  {SeveralIndexes: true},
-		"two models": {SeveralIndexes: true, Models: recall.Models{"b": {Embedder: &countingModel{dimensions: 3}}}},
+		"two models": {SeveralIndexes: true, Models: vector.Models{"b": {Embedder: &countingModel{dimensions: 3}}}},
 	} {
 		x := newWatchedIndex()
 		_, err := recall.New(nil, &countingModel{dimensions: 2}, x, o).Search(t.Context(), "ann", recall.Search{
@@ -152,11 +153,11 @@ func TestASearchTakesTheVectorOfItsModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := &twoIndexes{}
+			x := &queriedIndex{}
 			small, large := &countingModel{dimensions: 2}, &countingModel{dimensions: 3}
 			o := recall.Options{Version: "small@2"}
 			if tt.index != "" {
-				o.Models = recall.Models{"b": {Embedder: large, Version: "large@3"}}
+				o.Models = vector.Models{"b": {Embedder: large, Version: "large@3"}}
 			}
 			found, err := recall.New(nil, small, x, o).Search(t.Context(), "ann", recall.Search{
 				Text: "knee", Limit: 1, Embedding: tt.made, Access: in(tt.index),
@@ -191,7 +192,7 @@ func TestEmbed(t *testing.T) {
 	if e := s.Embed(t.Context(), "knee"); e == nil || e.Model != "small@2" || len(e.Vector) != 0 {
 		t.Errorf("%+v of a model that is down", e)
 	}
-	s = recall.New(nil, model, nil, recall.Options{Models: recall.Models{"b": {Embedder: model}}})
+	s = recall.New(nil, model, nil, recall.Options{Models: vector.Models{"b": {Embedder: model}}})
 	if e := s.Embed(t.Context(), "knee"); e != nil || model.calls != 1 {
 		t.Errorf("%+v, where only the user's record names the model", e)
 	}

@@ -34,12 +34,14 @@ func (s *Service) Embed(ctx context.Context, text string) *Embedding {
 }
 
 // model is the model of an index.
-func (s *Service) model(index string) Model { return s.Models.of(index, Model{s.embedder, s.Version}) }
+func (s *Service) model(index string) vector.Model {
+	return s.Models.Of(index, vector.Model{Embedder: s.embedder, Version: s.Version})
+}
 
-func (s *Service) embed(ctx context.Context, m Model, text string) ([]float32, error) {
+func (s *Service) embed(ctx context.Context, m vector.Model, text string) ([]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.EmbedTimeout)
 	defer cancel()
-	vectors, err := m.Embed(ctx, []string{truncate.Bytes(text, maxQueryBytes)})
+	vectors, err := m.Embed(ctx, []string{truncate.Bytes(text, vector.MaxEmbeddedBytes)})
 	if err != nil {
 		return nil, late(ctx, err)
 	}

@@ -18,16 +18,13 @@ type fieldFilter map[string][]fieldCondition
 
 // fieldCondition compares a field with a value. Of a list, one item has to pass all conditions of the field.
 type fieldCondition struct {
-	operator string // "$eq", "$in", "$gt", "$gte", "$lt" or "$lte"
-	value    any    // a string, a number or a boolean; a list of strings for "$in"
+	op    vector.Op // Equal, In, or a comparison of numbers
+	value any       // a string, a number or a boolean; a list of strings for In
 }
 
-// comparisons are the operators that compare numbers.
-var comparisons = map[string]func(a, b float64) bool{
-	"$gt":  func(a, b float64) bool { return a > b },
-	"$gte": func(a, b float64) bool { return a >= b },
-	"$lt":  func(a, b float64) bool { return a < b },
-	"$lte": func(a, b float64) bool { return a <= b },
+// comparisons are the operators that compare numbers, by their names in a context query.
+var comparisons = map[string]vector.Op{
+	"$gt": vector.Above, "$gte": vector.AtLeast, "$lt": vector.Below, "$lte": vector.AtMost,
 }
 
 // parseFieldFilter parses the filter of a context query. A value is a string, a number or a boolean that the field
@@ -89,18 +86,19 @@ const conditionProblem = `must be a string, a number, a boolean, a list of 1 to 
 func parseConditions(value any) (conditions []fieldCondition, problem string) {
 	switch v := value.(type) {
 	case string, float64, bool:
-		return []fieldCondition{{"$eq", v}}, ""
+		return []fieldCondition{{vector.Equal, v}}, ""
 	case []any:
 		if list, ok := stringsOf(v); ok && len(list) > 0 && len(list) <= MaxFilterItems {
-			return []fieldCondition{{"$in", list}}, ""
+			return []fieldCondition{{vector.In, list}}, ""
 		}
 	case map[string]any:
 		for _, operator := range slices.Sorted(maps.Keys(v)) {
+			op, known := comparisons[operator]
 			number, ok := v[operator].(float64)
-			if comparisons[operator] == nil || !ok {
+			if !known || !ok {
 				return nil, conditionProblem
 			}
-			conditions = append(conditions, fieldCondition{operator, number})
+			conditions = append(conditions, fieldCondition{op, number})
 		}
 		if len(conditions) > 0 {
 			return conditions, ""
@@ -159,7 +157,7 @@ func valuesAt(value any, name string) []any {
 }
 
 func (c fieldCondition) matches(value any) bool {
-	if compare := comparisons[c.operator]; compare != nil {
+	if compare := c.op.Compare(); compare != nil {
 		number, ok := value.(float64)
 		return ok && compare(number, c.value.(float64))
 	}
@@ -184,24 +182,22 @@ func (f fieldFilter) filters() []vector.Filter {
 // filter is the condition as a filter of the index. There numbers and flags in a list are texts, and a list of numbers
 // has its least and its greatest under names of their own.
 func (c fieldCondition) filter(name string) vector.Filter {
-	either := func(inList vector.Filter) vector.Filter {
-		return vector.Filter{"$or": []vector.Filter{{name: vector.Filter{c.operator: c.value}}, inList}}
-	}
 	switch v := c.value.(type) {
 	case string:
-		return vector.Filter{name: vector.Filter{"$eq": truncate.Runes(v, maxFieldChars)}}
+		return vector.Where(name, vector.Equal, truncate.Runes(v, vector.MaxFieldChars))
 	case []string:
 		texts := make([]string, len(v))
 		for i, text := range v {
-			texts[i] = truncate.Runes(text, maxFieldChars)
+			texts[i] = truncate.Runes(text, vector.MaxFieldChars)
 		}
-		return oneOf(name, texts)
+		return vector.Where(name, vector.In, texts)
 	}
-	switch c.operator {
-	case "$gt", "$gte":
-		return either(vector.Filter{name + greatestSuffix: vector.Filter{c.operator: c.value}})
-	case "$lt", "$lte":
-		return either(vector.Filter{name + leastSuffix: vector.Filter{c.operator: c.value}})
+	inList := vector.Where(name, vector.In, []string{vector.ItemText(c.value)})
+	switch c.op {
+	case vector.Above, vector.AtLeast:
+		inList = vector.Where(name+vector.GreatestSuffix, c.op, c.value)
+	case vector.Below, vector.AtMost:
+		inList = vector.Where(name+vector.LeastSuffix, c.op, c.value)
 	}
-	return either(oneOf(name, []string{itemText(c.value)}))
+	return vector.AnyOf(vector.Where(name, c.op, c.value), inList)
 }

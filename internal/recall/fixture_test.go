@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
@@ -34,7 +35,7 @@ type fixture struct {
 	store   storetest.Stores
 	index   *faultyIndex
 	embed   *faultyEmbedder
-	indexer *recall.Indexer
+	indexer *indexing.Indexer
 	// coach, or else "coach", and attributes are those of the sessions that are created next.
 	coach      string
 	attributes map[string]any
@@ -44,8 +45,8 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
-	s.index = &faultyIndex{Index: pineconetest.Client(t, dimensions)}
-	s.indexer = recall.NewIndexer(s.embed, s.index, "offline")
+	s.index = &faultyIndex{Router: pineconetest.Client(t, dimensions)}
+	s.indexer = indexing.NewIndexer(s.embed, s.index, "offline")
 	s.Service = recall.New(s.store.Recall, s.embed, s.index, recall.Options{
 		EmbedTimeout: 20 * time.Second, IndexTimeout: 20 * time.Second, Now: func() time.Time { return s.now },
 	})
@@ -64,7 +65,7 @@ func embedder(t *testing.T) *openai.Client {
 
 // faultyEmbedder and faultyIndex are the engines, with calls that can be made to fail or to hang.
 type faultyEmbedder struct {
-	recall.Embedder
+	vector.Embedder
 	fault func(ctx context.Context) error
 	calls int
 }
@@ -78,7 +79,7 @@ func (f *faultyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 }
 
 type faultyIndex struct {
-	recall.Index
+	*vector.Router
 	fault   func(ctx context.Context) error
 	queries []vector.Query
 }
@@ -90,7 +91,7 @@ func (f *faultyIndex) Query(
 	if f.fault != nil {
 		return nil, f.fault(ctx)
 	}
-	return f.Index.Query(ctx, user, generation, q)
+	return f.Router.Query(ctx, user, generation, q)
 }
 
 // addIndexed stores messages in a session, which it creates if needed, and indexes them. Texts alternate between the

@@ -51,9 +51,9 @@ func (q *indexQuery) isOf(visible visibility) bool {
 // answer waits for a query's matches; ok is false when the index did not answer.
 func (s *Service) answer(ctx context.Context, q *indexQuery, found *Found) (matches []vector.Match, ok bool) {
 	<-q.done
-	found.Timings[IndexSource] = q.took
+	found.Timings[s.index.Source()] = q.took
 	if q.err != nil {
-		s.degrade(ctx, found, IndexSource, q.err)
+		s.degrade(ctx, found, s.index.Source(), q.err)
 		return nil, false
 	}
 	return q.matches, true

@@ -138,7 +138,8 @@ func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, 
 		}
 		for _, m := range messages {
 			if h := (Hit{ID: m.ID, Message: &m}); visible.allows(h) {
-				h.Score = visible.sparse.Dot(vector.Encode(truncate.Bytes(messageText(m, m.Content, ""), maxPartBytes)))
+				text := truncate.Bytes(vector.MessageText(m, m.Content, ""), vector.MaxEmbeddedBytes)
+				h.Score = visible.sparse.Dot(vector.Encode(text))
 				hits[m.ID], pool = h, append(pool, candidateOf(m, h.Score))
 			}
 		}

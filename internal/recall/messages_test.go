@@ -14,6 +14,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -229,7 +230,7 @@ func TestLongMessagesAreOneHit(t *testing.T) {
 	long := strings.Repeat("The warm-up goes on and on. ", 600) + "The secret word is aubergine." +
 		strings.Repeat(" And on.", 900)
 	stored := s.addIndexed("ann", "coach_conversation", "chat", time.Hour, long, "ok")
-	parts := recall.MessageVectorIDs(stored[0])
+	parts := indexing.MessageVectorIDs(stored[0])
 	if len(parts) < 4 || parts[0] != stored[0].ID || parts[2] != stored[0].ID+"#2" {
 		t.Fatalf("parts %v", parts)
 	}

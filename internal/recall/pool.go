@@ -10,14 +10,10 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-const (
-	fieldRole = "role"
-	fieldSeq  = "seq"
-)
-
 // RankedFields are the metadata fields that the ranking of messages and check-ins reads.
 var RankedFields = []string{
-	fieldRecordType, fieldContext, fieldSession, fieldRole, fieldSeq, fieldTime, fieldText,
+	vector.FieldRecordType, vector.FieldContext, vector.FieldSession, vector.FieldRole, vector.FieldSeq, vector.FieldTime,
+	vector.FieldText,
 }
 
 // Candidates returns the messages and the check-ins among matches, as the ranking takes them. The matches have
@@ -25,16 +21,16 @@ var RankedFields = []string{
 func Candidates(matches []vector.Match) []rank.Candidate {
 	out := make([]rank.Candidate, 0, len(matches))
 	for _, m := range matches {
-		recordType := stringField(m, fieldRecordType)
+		recordType := stringField(m, vector.FieldRecordType)
 		if !slices.Contains(rankedTypes, recordType) {
 			continue
 		}
-		seq, _ := m.Metadata[fieldSeq].(float64)
-		at, _ := m.Metadata[fieldTime].(float64)
+		seq, _ := m.Metadata[vector.FieldSeq].(float64)
+		at, _ := m.Metadata[vector.FieldTime].(float64)
 		c := rank.Candidate{
-			ID: RecordID(m.ID), Context: stringField(m, fieldContext), Session: stringField(m, fieldSession),
-			Role: stringField(m, fieldRole), Seq: int(seq), Time: time.Unix(int64(at), 0), Text: stringField(m, fieldText),
-			Score: m.Score,
+			ID: vector.RecordID(m.ID), Context: stringField(m, vector.FieldContext),
+			Session: stringField(m, vector.FieldSession), Role: stringField(m, vector.FieldRole), Seq: int(seq),
+			Time: time.Unix(int64(at), 0), Text: stringField(m, vector.FieldText), Score: m.Score,
 		}
 		if recordType == vector.CheckInRecord {
 			c.Role = "user"
@@ -55,7 +51,7 @@ var rankedTypes = []string{vector.MessageRecord, vector.CheckInRecord}
 func candidateOf(m conversation.Message, score float64) rank.Candidate {
 	return rank.Candidate{
 		ID: m.ID, Context: m.Context, Session: m.SessionID, Role: string(m.Role), Seq: m.Seq, Time: m.Timestamp,
-		Text: truncate.Runes(m.Content, maxMetadataChars), Score: score,
+		Text: truncate.Runes(m.Content, vector.MaxTextChars), Score: score,
 	}
 }
 

@@ -16,61 +16,6 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// Embedder turns texts into dense, normalised vectors: one for each text, in the same order.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-}
-
-// Index stores and finds vectors of one user and one generation. No call reaches another user's.
-type Index interface {
-	Query(ctx context.Context, user conversation.UserID, generation int64, q vector.Query) ([]vector.Match, error)
-	// WrittenTo returns the names of the indexes to which the user's vectors have to be written: the one that is searched
-	// and, while the user is being moved, the next one. It returns an error with vector.ErrQuota in its chain when one of
-	// them has lately refused what the user's next vectors would need. Whoever asks first need not embed what an index
-	// would refuse.
-	WrittenTo(ctx context.Context, user conversation.UserID, generation int64) ([]string, error)
-	// Upsert stores records in one of these indexes.
-	Upsert(ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record) error
-	// Delete deletes records from every index that may have vectors of the user. Drop does, too.
-	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
-	// Drop deletes all vectors of the generation and returns how many there were. With an error, it returns how many it
-	// has deleted.
-	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
-}
-
-// Directory says which vector indexes hold a user, where there are several.
-type Directory interface {
-	// Placement reads the user's record, consistently.
-	Placement(ctx context.Context, user conversation.UserID) (Placement, error)
-	// AssignIndex records the index of a user whose record names none, and returns what the record says then: another
-	// caller may have been first.
-	AssignIndex(ctx context.Context, user conversation.UserID, name string) (Placement, error)
-}
-
-// Placement is where a user's vectors are, by the names of the indexes.
-type Placement struct {
-	// Serving is the index that is searched. It is empty where the user's record names none.
-	Serving string
-	// Target is the index that the user is being moved to. Vectors are written to both, so that the target misses none
-	// that is written after the move began.
-	Target string
-	// Retired is an index that served the user before. Its vectors will be deleted. Until then, deletions reach it.
-	Retired string
-	// MovedThrough is how far the move to Target has come, in the words of the store. It is empty at the beginning.
-	MovedThrough string
-	// Generation is the user's generation.
-	Generation int64
-}
-
-// Model is an embedding model. Its version is stored with each vector, so that vectors of another one can be told.
-type Model struct {
-	Embedder
-	Version string
-}
-
-// Models are the embedding models of vector indexes by their names. An index that is not among them has the usual one.
-type Models map[string]Model
-
 // Store is what recall reads from the table.
 type Store interface {
 	// Access returns preferences and generation in one read.
@@ -97,7 +42,7 @@ type Options struct {
 	EmbedTimeout, IndexTimeout time.Duration
 	// Version is the version of the service's own model, and Models are the models of indexes that have another one.
 	Version string
-	Models  Models
+	Models  vector.Models
 	// SeveralIndexes says that the user's record decides which index is asked.
 	SeveralIndexes bool
 	// Weights are those of the ranking; rank.Default by default.
@@ -111,13 +56,13 @@ type Options struct {
 // Service answers searches, context queries and recalls. It is safe for concurrent use.
 type Service struct {
 	store    Store
-	embedder Embedder
-	index    Index
+	embedder vector.Embedder
+	index    vector.Querier
 	Options
 }
 
 // New builds a Service.
-func New(store Store, embedder Embedder, index Index, o Options) *Service {
+func New(store Store, embedder vector.Embedder, index vector.Querier, o Options) *Service {
 	o.EmbedTimeout = cmp.Or(o.EmbedTimeout, 2*time.Second)
 	o.IndexTimeout = cmp.Or(o.IndexTimeout, time.Second)
 	if o.Weights == nil {
@@ -175,9 +120,9 @@ type Degradation struct {
 	Reason string `json:"reason"`
 }
 
-// The sources that a search can do without. The table is not one of them, but it may have more sessions than are read.
+// The sources that a search can do without, besides the index, whose name is its own. The table is not one of them, but
+// it may have more sessions than are read.
 const (
 	EmbeddingSource = "embedding"
-	IndexSource     = "pinecone"
 	SessionsSource  = "sessions"
 )

@@ -62,7 +62,7 @@ const recordsSource = "records"
 type Found struct {
 	Hits     []Hit
 	Degraded []Degradation
-	// Timings are how long each source took: "embedding", "pinecone", "records".
+	// Timings are how long each source took: "embedding", the index's name, "records".
 	Timings map[string]time.Duration
 }
 
@@ -184,7 +184,7 @@ type searchText struct {
 // readText returns a function that reads the search's text when it is first called.
 func (s *Service) readText(q Search) func() searchText {
 	return sync.OnceValue(func() searchText {
-		return searchText{vector.Encode(truncate.Bytes(q.Text, maxQueryBytes)), rank.NewQuery(q.Text, s.Now())}
+		return searchText{vector.Encode(truncate.Bytes(q.Text, vector.MaxEmbeddedBytes)), rank.NewQuery(q.Text, s.Now())}
 	})
 }
 
@@ -250,7 +250,7 @@ func (v visibility) aged(score float64, at time.Time) float64 {
 func recordScores(matches []vector.Match) ([]string, map[string]float64) {
 	ids, scores := make([]string, 0, len(matches)), make(map[string]float64, len(matches))
 	for _, m := range matches {
-		id := RecordID(m.ID)
+		id := vector.RecordID(m.ID)
 		best, seen := scores[id]
 		if !seen {
 			ids = append(ids, id)
@@ -288,7 +288,6 @@ func reason(ctx context.Context, err error) string {
 	}
 }
 
-// nonNil returns an empty list for nil, so that JSON never has null.
 // NotMigrated says that the shared store does not have all of the user's history yet (docs/adr/0023).
 var NotMigrated = Degradation{Source: "messages", Reason: "not_migrated"}
 
@@ -300,6 +299,7 @@ func (v visibility) degradations(of []Degradation) []Degradation {
 	return nonNil(of)
 }
 
+// nonNil returns an empty list for nil, so that JSON never has null.
 func nonNil(degraded []Degradation) []Degradation {
 	if degraded == nil {
 		return []Degradation{}

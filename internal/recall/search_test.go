@@ -23,7 +23,7 @@ func (s *fixture) checkIn(user conversation.UserID, c longterm.CheckIn) longterm
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.indexer.IndexCheckIn(s.t.Context(), user, 0, stored); err != nil {
+	if err := s.indexer.IndexHits(s.t.Context(), user, 0, []recall.Hit{{CheckIn: &stored}}); err != nil {
 		s.t.Fatal(err)
 	}
 	return stored
@@ -36,7 +36,7 @@ func (s *fixture) remember(user conversation.UserID, m longterm.Memory) longterm
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.indexer.IndexMemory(s.t.Context(), user, 0, stored); err != nil {
+	if err := s.indexer.IndexHits(s.t.Context(), user, 0, []recall.Hit{{Memory: &stored}}); err != nil {
 		s.t.Fatal(err)
 	}
 	return stored

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 )
@@ -31,7 +31,7 @@ func (noMemories) Extract(context.Context, conversation.UserID, string, string) 
 func TestTheStory(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	remember := memory.New(s.store.Indexing, s.indexer, time.Now)
+	remember := indexing.New(s.store.Indexing, s.indexer, time.Now)
 	summarise := summary.New(summary.Deps{
 		Store: s.store.Summaries, Model: embedder(t), Quota: s.store.Quota,
 		Index: s.indexer, Messages: remember, Memories: noMemories{}, Tokens: words{}, Now: time.Now,

@@ -235,7 +235,7 @@ func (v visibility) unindexed(found Found, stored []Hit) []Hit {
 		indexed[h.ID] = true
 	}
 	stored = slices.DeleteFunc(stored, func(h Hit) bool { return indexed[h.ID] })
-	query := vector.Encode(truncate.Bytes(v.Text, maxQueryBytes))
+	query := vector.Encode(truncate.Bytes(v.Text, vector.MaxEmbeddedBytes))
 	for i, h := range stored {
 		likeness := (1 - vector.DenseShare) * query.Dot(vector.Encode(h.Summary.Text))
 		stored[i].Score = v.aged(likeness, h.OccurredAt())

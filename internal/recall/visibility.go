@@ -30,15 +30,6 @@ type visibility struct {
 // userLevel are the record types that belong to the user and to no session.
 var userLevel = []string{vector.MemoryRecord, vector.CheckInRecord}
 
-// summaryTypes are the record types of summaries.
-var summaryTypes = func() []string {
-	var types []string
-	for _, s := range conversation.Surfaces {
-		types = append(types, string(s.Writes))
-	}
-	return types
-}()
-
 // allowsSession reports whether records of that session may be seen. Those of the session that asks may, unless it is
 // excluded; those of others as the preferences say. Without cross-context sharing there are no others, even where the
 // search is asked from outside every session.
@@ -100,39 +91,39 @@ func (v visibility) wants(recordType string) bool {
 func (v visibility) filter() vector.Filter {
 	var all []vector.Filter
 	if len(v.RecordTypes) > 0 {
-		all = append(all, oneOf(fieldRecordType, v.RecordTypes))
+		all = append(all, vector.Where(vector.FieldRecordType, vector.In, v.RecordTypes))
 	}
 	for _, condition := range v.sessionConditions() {
 		all = append(all, v.orUserLevel(condition))
 	}
 	if len(v.Contexts) > 0 {
-		all = append(all, oneOf(fieldContext, v.Contexts))
+		all = append(all, vector.Where(vector.FieldContext, vector.In, v.Contexts))
 	}
 	if v.CoachID != "" {
-		all = append(all, v.orOther(summaryTypes, vector.Filter{fieldCoach: vector.Filter{"$eq": v.CoachID}}))
+		all = append(all, v.orOther(vector.SummaryRecords, vector.Where(vector.FieldCoach, vector.Equal, v.CoachID)))
 	}
 	if !v.From.IsZero() {
-		all = append(all, vector.Filter{fieldTime: vector.Filter{"$gte": epoch(v.From)}})
+		all = append(all, vector.Where(vector.FieldTime, vector.AtLeast, vector.Epoch(v.From)))
 	}
 	if !v.To.IsZero() {
-		all = append(all, vector.Filter{fieldTime: vector.Filter{"$lte": epoch(v.To)}})
+		all = append(all, vector.Where(vector.FieldTime, vector.AtMost, vector.Epoch(v.To)))
 	}
-	return allOf(append(all, v.fields.filters()...))
+	return vector.AllOf(append(all, v.fields.filters()...)...)
 }
 
 // sessionConditions are the conditions on records that belong to a session.
 func (v visibility) sessionConditions() []vector.Filter {
 	var all []vector.Filter
 	if v.ExcludeSessionID != "" {
-		all = append(all, vector.Filter{fieldSession: vector.Filter{"$ne": v.ExcludeSessionID}})
+		all = append(all, vector.Where(vector.FieldSession, vector.NotEqual, v.ExcludeSessionID))
 	}
 	switch {
 	case !v.CrossContext:
 		// No session has an empty id: with one, only records that belong to the user pass.
-		all = append(all, vector.Filter{fieldSession: vector.Filter{"$eq": v.SessionID}})
+		all = append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
 	case v.Context != "":
 		if shared := v.sharedContexts(); len(shared) < len(conversation.Surfaces) {
-			all = append(all, oneOf(fieldContext, shared))
+			all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
 		}
 	}
 	return all
@@ -148,7 +139,7 @@ func (v visibility) orUserLevel(condition vector.Filter) vector.Filter {
 	if !v.wantsUserLevel() {
 		return condition
 	}
-	return vector.Filter{"$or": []vector.Filter{oneOf(fieldRecordType, userLevel), condition}}
+	return vector.AnyOf(vector.Where(vector.FieldRecordType, vector.In, userLevel), condition)
 }
 
 // orOther applies a condition to the given record types only, and lets the others pass where the search asks for them.
@@ -157,22 +148,5 @@ func (v visibility) orOther(types []string, condition vector.Filter) vector.Filt
 	if len(v.RecordTypes) > 0 && !slices.ContainsFunc(v.RecordTypes, others) {
 		return condition
 	}
-	return vector.Filter{"$or": []vector.Filter{{fieldRecordType: vector.Filter{"$nin": types}}, condition}}
+	return vector.AnyOf(vector.Where(vector.FieldRecordType, vector.NotIn, types), condition)
 }
-
-func oneOf(field string, values []string) vector.Filter {
-	return vector.Filter{field: vector.Filter{"$in": values}}
-}
-
-func allOf(conditions []vector.Filter) vector.Filter {
-	switch len(conditions) {
-	case 0:
-		return nil
-	case 1:
-		return conditions[0]
-	}
-	return vector.Filter{"$and": conditions}
-}
-
-// epoch is a time in whole seconds, as the metadata has it. Hits are compared with the exact bounds again.
-func epoch(t time.Time) float64 { return float64(t.Unix()) }

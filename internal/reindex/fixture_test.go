@@ -25,10 +25,8 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
-	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
@@ -81,10 +79,10 @@ type fixture struct {
 	table    string
 	store    storetest.Stores
 	db       *dynamo.DB
-	index    *pinecone.Client
+	index    *vector.Router
 	models   map[string]*model
-	indexer  *recall.Indexer
-	messages *memory.Service
+	indexer  *indexing.Indexer
+	messages *indexing.Service
 	sweeper  *erasure.Sweeper
 	full     atomic.Bool // whether index b takes no vector
 }
@@ -102,9 +100,9 @@ func newFixture(t *testing.T) *fixture {
 	for name, n := range dimensions {
 		s.models[name] = &model{dimensions: n}
 	}
-	s.indexer = recall.NewIndexer(s.models[config.FirstIndex], s.index, "small").
-		WithModels(recall.Models{"b": {Embedder: s.models["b"], Version: "large"}})
-	s.messages = memory.New(s.store.Indexing, s.indexer, s.clock)
+	s.indexer = indexing.NewIndexer(s.models[config.FirstIndex], s.index, "small").
+		WithModels(vector.Models{"b": {Embedder: s.models["b"], Version: "large"}})
+	s.messages = indexing.New(s.store.Indexing, s.indexer, s.clock)
 	s.sweeper = erasure.NewSweeper(s.store.Erasure(s.index, s.clock), s.messages)
 	return s
 }
@@ -133,7 +131,7 @@ func (s *fixture) advance(d time.Duration) {
 func (s *fixture) deps(to string) reindex.Deps {
 	return reindex.Deps{
 		Store: dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Index: s.index, To: to,
-		Model: recall.Model{Embedder: s.models[to], Version: versions[to]}, Dimensions: dimensions[to],
+		Model: vector.Model{Embedder: s.models[to], Version: versions[to]}, Dimensions: dimensions[to],
 		Usual: config.FirstIndex, Segments: 1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
 		Now: s.clock, Report: func(user conversation.UserID, err error) { s.t.Errorf("%s is left: %v", user, err) },
 	}
@@ -203,7 +201,7 @@ func (s *fixture) checkIn(user conversation.UserID, note string) {
 // refresh updates the vector of a memory or check-in.
 func (s *fixture) refresh(user conversation.UserID, id string) {
 	s.t.Helper()
-	p, err := dynamo.NewIndexDirectory(s.db).Placement(s.t.Context(), user)
+	p, err := dynamo.NewIndexDirectory(s.db).Locate(s.t.Context(), user)
 	s.check(err)
 	change := conversation.Change{User: user, RecordID: id, Generation: p.Generation}
 	_, err = s.messages.Consume(s.t.Context(), []conversation.Change{change})
@@ -270,9 +268,9 @@ func (s *fixture) expected(user conversation.UserID) (texts map[string]string, g
 		s.check(err)
 		for _, m := range messages {
 			rest := m.Content
-			for _, id := range recall.MessageVectorIDs(m) {
+			for _, id := range indexing.MessageVectorIDs(m) {
 				part := rest
-				if len(recall.MessageVectorIDs(m)) > 1 { // the local index has only the part's own text
+				if len(indexing.MessageVectorIDs(m)) > 1 { // the local index has only the part's own text
 					part = s.stored(s.serving(user), user, page.Generation, "text")[id]
 					if part == "" || !strings.HasPrefix(rest, part) {
 						s.t.Errorf("%s has a part %q", id, part)
@@ -318,7 +316,7 @@ func (s *fixture) firstMessage(user conversation.UserID) conversation.Message {
 
 func (s *fixture) generation(user conversation.UserID) int64 {
 	s.t.Helper()
-	p, err := dynamo.NewIndexDirectory(s.db).Placement(s.t.Context(), user)
+	p, err := dynamo.NewIndexDirectory(s.db).Locate(s.t.Context(), user)
 	s.check(err)
 	return p.Generation
 }
@@ -326,7 +324,7 @@ func (s *fixture) generation(user conversation.UserID) int64 {
 // serving returns the index that is searched for a user.
 func (s *fixture) serving(user conversation.UserID) string {
 	s.t.Helper()
-	p, err := dynamo.NewIndexDirectory(s.db).Placement(s.t.Context(), user)
+	p, err := dynamo.NewIndexDirectory(s.db).Locate(s.t.Context(), user)
 	s.check(err)
 	return cmp.Or(p.Serving, config.FirstIndex)
 }

@@ -18,8 +18,9 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // Store is what a reindex reads and writes.
@@ -29,16 +30,16 @@ type Store interface {
 	Users(ctx context.Context, segment, segments int, after string) (users []conversation.UserID, next string, err error)
 	// Records returns one page of what a user has, read consistently.
 	Records(ctx context.Context, user conversation.UserID, after string) (Page, error)
-	// Resolve is the method of memory.Store, and WithoutRecord that of erasure.SourceStore.
+	// Resolve is the method of indexing.Store, and WithoutRecord that of erasure.SourceStore.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
 
-	// Placement is the method of recall.Directory.
-	Placement(ctx context.Context, user conversation.UserID) (recall.Placement, error)
+	// Locate is the method of vector.Directory.
+	Locate(ctx context.Context, user conversation.UserID) (vector.Location, error)
 	// Place changes where a user is. It is a Conflict unless the user is placed like from. It is one, too, while the user
 	// is erased or a sweep deletes the user's vectors. Where to has a retired index, the vectors in it are deleted from
 	// due on.
-	Place(ctx context.Context, user conversation.UserID, from, to recall.Placement, due time.Time) error
+	Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time) error
 	// SaveProgress stores how far the move of a user has come, unless that has ended.
 	SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error
 
@@ -68,7 +69,7 @@ type Checkpoint struct {
 type Counts struct {
 	// Moved users are in the index now, Already users were there, and Left ones could not be moved now.
 	Moved, Already, Left int64
-	// Vectors were written, from so many Tokens. WriteUnits are about what they cost in Pinecone.
+	// Vectors were written, from so many Tokens. WriteUnits are about what they cost where an index counts them.
 	Vectors, Tokens, WriteUnits int64
 }
 
@@ -80,11 +81,11 @@ func (c *Counts) add(d Counts) {
 // Deps are what a Reindex works with.
 type Deps struct {
 	Store    Store
-	Messages memory.Store
-	Index    recall.Index
+	Messages indexing.Store
+	Index    indexing.Index
 	// To is the index to which users are moved. It has this model, and vectors of so many dimensions.
 	To         string
-	Model      recall.Model
+	Model      vector.Model
 	Dimensions int
 	// Usual is the index of users whose records name none.
 	Usual string

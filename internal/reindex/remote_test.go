@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/vector"
@@ -52,7 +53,7 @@ func call[T any](r *remote, user conversation.UserID, do func() (T, error)) (T, 
 }
 
 type remoteIndex struct {
-	recall.Index
+	indexing.Index
 	r *remote
 }
 
@@ -86,8 +87,8 @@ func (s remoteStore) Users(ctx context.Context, segment, segments int, after str
 	return users, next, err
 }
 
-func (s remoteStore) Placement(ctx context.Context, user conversation.UserID) (recall.Placement, error) {
-	return call(s.r, user, func() (recall.Placement, error) { return s.Store.Placement(ctx, user) })
+func (s remoteStore) Locate(ctx context.Context, user conversation.UserID) (vector.Location, error) {
+	return call(s.r, user, func() (vector.Location, error) { return s.Store.Locate(ctx, user) })
 }
 
 func (s remoteStore) Records(ctx context.Context, user conversation.UserID, after string) (reindex.Page, error) {
@@ -104,7 +105,7 @@ func (s remoteStore) WithoutRecord(ctx context.Context, user conversation.UserID
 	return call(s.r, user, func() ([]string, error) { return s.Store.WithoutRecord(ctx, user, generation, ids) })
 }
 
-func (s remoteStore) Place(ctx context.Context, user conversation.UserID, from, to recall.Placement, due time.Time,
+func (s remoteStore) Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time,
 ) error {
 	_, err := call(s.r, user, func() (int, error) { return 0, s.Store.Place(ctx, user, from, to, due) })
 	return err

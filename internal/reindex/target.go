@@ -7,14 +7,13 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/memory"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/vector"
 )
 
 // target is the index as the worker writes to it: nothing goes to the index that serves.
 type target struct {
-	recall.Index
+	indexing.Index
 	*worker
 }
 
@@ -103,7 +102,7 @@ func wait(ctx context.Context, limit *rate.Limiter, n int) error {
 
 // unmarked is the store of a rebuild. The watermarks and claims of sessions belong to the writers of new messages, and
 // say nothing of the target.
-type unmarked struct{ memory.Store }
+type unmarked struct{ indexing.Store }
 
 // MarkIndexed does nothing.
 func (unmarked) MarkIndexed(

@@ -11,7 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -31,16 +31,16 @@ var errStop = errors.New("the index takes no more")
 type worker struct {
 	*Reindex
 	progress Checkpoint
-	indexer  *recall.Indexer
-	messages *memory.Service
+	indexer  *indexing.Indexer
+	messages *indexing.Service
 	last     conversation.UserID
 	failures int
 }
 
 func newWorker(x *Reindex, c Checkpoint) *worker {
 	w := &worker{Reindex: x, progress: c}
-	w.indexer = recall.NewIndexer(meter{w}, target{x.Index, w}, x.Model.Version)
-	w.messages = memory.New(unmarked{x.Messages}, w.indexer, x.Now)
+	w.indexer = indexing.NewIndexer(meter{w}, target{x.Index, w}, x.Model.Version)
+	w.messages = indexing.New(unmarked{x.Messages}, w.indexer, x.Now)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.counts.add(c.Counts)
@@ -99,7 +99,7 @@ func (w *worker) tryMove(ctx context.Context, user conversation.UserID) error {
 
 // move moves a user, or goes on with a move that has begun.
 func (w *worker) move(ctx context.Context, user conversation.UserID) error {
-	p, err := w.Store.Placement(ctx, user)
+	p, err := w.Store.Locate(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -113,15 +113,15 @@ func (w *worker) move(ctx context.Context, user conversation.UserID) error {
 				"end or the sweep has to delete them", cmp.Or(p.Target, p.Retired)))
 		}
 		from := p
-		p = recall.Placement{Serving: serving, Target: w.To}
+		p = vector.Location{Serving: serving, Target: w.To}
 		if err := w.place(ctx, user, from, p, time.Time{}); err != nil {
 			return err
 		}
 	}
-	if err := w.rebuild(ctx, user, p.MovedThrough); err != nil {
+	if err := w.rebuild(ctx, user, p.ReindexedThrough); err != nil {
 		return w.giveUp(ctx, user, p, err)
 	}
-	moved := recall.Placement{Serving: w.To, Retired: serving}
+	moved := vector.Location{Serving: w.To, Retired: serving}
 	if err := w.place(ctx, user, p, moved, w.Now().Add(retireAfter)); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (w *worker) move(ctx context.Context, user conversation.UserID) error {
 	return nil
 }
 
-func (w *worker) place(ctx context.Context, user conversation.UserID, from, to recall.Placement, due time.Time) error {
+func (w *worker) place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time) error {
 	if w.DryRun {
 		return nil
 	}
@@ -137,21 +137,21 @@ func (w *worker) place(ctx context.Context, user conversation.UserID, from, to r
 }
 
 // stay leaves a user in the index. A move to another one is given up.
-func (w *worker) stay(ctx context.Context, user conversation.UserID, p recall.Placement) error {
+func (w *worker) stay(ctx context.Context, user conversation.UserID, p vector.Location) error {
 	w.count(Counts{Already: 1})
 	if p.Target == "" {
 		return nil
 	}
-	return w.place(ctx, user, p, recall.Placement{Serving: p.Serving, Retired: p.Target}, w.Now())
+	return w.place(ctx, user, p, vector.Location{Serving: p.Serving, Retired: p.Target}, w.Now())
 }
 
 // giveUp ends the move of a user whose vectors the index refuses for a quota, so that the user's new vectors need not
 // wait for it. After another failure the move stays open, and the next run goes on.
-func (w *worker) giveUp(ctx context.Context, user conversation.UserID, p recall.Placement, cause error) error {
+func (w *worker) giveUp(ctx context.Context, user conversation.UserID, p vector.Location, cause error) error {
 	if !errors.Is(cause, vector.ErrQuota) {
 		return cause
 	}
-	stays := recall.Placement{Serving: p.Serving, Retired: p.Target}
+	stays := vector.Location{Serving: p.Serving, Retired: p.Target}
 	return errors.Join(errStop, cause, w.place(ctx, user, p, stays, w.Now()))
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -227,7 +227,7 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
 		t.Fatal(err)
 	}
-	mark := func(ref memory.RecordRef, want int) {
+	mark := func(ref indexing.RecordRef, want int) {
 		t.Helper()
 		if err := s.Indexing.MarkRecordIndexed(t.Context(), alice, ref); err != nil {
 			t.Fatal(err)

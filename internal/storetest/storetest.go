@@ -17,8 +17,8 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
@@ -48,7 +48,7 @@ type Stores struct {
 	Summaries    summary.Store
 	Spines       SpineStore
 	Quota        summary.Quota
-	Indexing     memory.Store
+	Indexing     indexing.Store
 	Recall       recall.Store
 	PromptSource prompt.Store
 	Prompts      prompt.Archive

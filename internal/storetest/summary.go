@@ -9,7 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -322,11 +322,11 @@ func testClaimIndexing(t *testing.T, s *fixture) {
 // testSessionsAt reads sessions of several users in one call.
 func testSessionsAt(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, "workout_log", "a", "1")
-	here := memory.SessionRef{User: alice, Context: "workout_log", SessionID: "a"}
+	here := indexing.SessionRef{User: alice, Context: "workout_log", SessionID: "a"}
 	old, elsewhere, none, other := here, here, here, here
 	old.Generation, elsewhere.Context, none.SessionID, other.User = 1, coach, "none", bob
-	got, err := s.Indexing.SessionsAt(t.Context(), []memory.SessionRef{old, here, elsewhere, none, other, here})
-	if diff := cmp.Diff(map[memory.SessionRef]conversation.Session{here: session}, got); err != nil || diff != "" {
+	got, err := s.Indexing.SessionsAt(t.Context(), []indexing.SessionRef{old, here, elsewhere, none, other, here})
+	if diff := cmp.Diff(map[indexing.SessionRef]conversation.Session{here: session}, got); err != nil || diff != "" {
 		t.Errorf("%v, sessions (-want +got)\n%s", err, diff)
 	}
 }

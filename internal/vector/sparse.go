@@ -14,8 +14,8 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// MaxTerms is how many different terms a sparse vector has at most. It keeps the heaviest. Pinecone allows 2,048
-// values.
+// MaxTerms is how many different terms a sparse vector has at most. It keeps the heaviest. Indexes have limits of their
+// own, such as 2,048 values.
 const MaxTerms = 1000
 
 // maxTermLength is the longest term, in bytes. Longer ones are not words, such as encoded data, and are cut.

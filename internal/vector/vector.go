@@ -1,5 +1,6 @@
-// Package vector has the types of semantic search: records with a dense and a sparse vector, queries and matches. An
-// index gives ids and scores; the text always comes from the table.
+// Package vector has the ports and the types of semantic search: the port of an index, the router of a user's calls to
+// the indexes that hold the user, records with a dense and a sparse vector and their layout, queries with a neutral
+// filter, and matches. An index gives ids and scores; the text always comes from the table.
 package vector
 
 import "errors"
@@ -23,9 +24,6 @@ type Record struct {
 	Metadata map[string]any
 }
 
-// Filter is a metadata filter in the index's own language: {"recordType": {"$in": [...]}}.
-type Filter map[string]any
-
 // Query asks for the records nearest to a dense and a sparse vector.
 type Query struct {
 	Dense  []float32
@@ -45,10 +43,3 @@ type Match struct {
 	// Metadata has those of the query's fields that the record has.
 	Metadata map[string]any
 }
-
-// The record types that are not summaries.
-const (
-	MessageRecord = "message"
-	MemoryRecord  = "memory"
-	CheckInRecord = "check_in"
-)

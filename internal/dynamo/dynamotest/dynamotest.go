@@ -40,7 +40,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 		Extraction: dynamo.NewExtractionStore(db),
 		Quota:      dynamo.NewQuotaStore(db),
 		Summaries:  dynamo.NewSummarySource(db), Spines: dynamo.NewSpineStore(db),
-		Indexing: dynamo.NewMemorySource(db), Recall: dynamo.NewRecallSource(db),
+		Indexing: dynamo.NewIndexingSource(db), Recall: dynamo.NewRecallSource(db),
 		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
 		MessageDeletion: deletion, SessionDeletion: deletion, PromptDeletion: prompts, Sources: deletion,
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),

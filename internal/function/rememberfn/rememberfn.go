@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/stream"
 )
 
@@ -28,6 +28,6 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	if err != nil {
 		return nil, err
 	}
-	service := memory.New(dynamo.NewMemorySource(db), index, time.Now)
+	service := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	return function.Measured(rt.Recorder("remember"), stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/invoke/caller"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/stream"
@@ -41,7 +41,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	messages := memory.New(dynamo.NewMemorySource(db), index, time.Now)
+	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	report := function.Report(rt.Log)
 	model, quota, tokens := openai.New(cfg.OpenAI.Background()), dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{

@@ -67,7 +67,7 @@ func (s *services) measureCPU(ctx context.Context, h *history, recipe string, re
 	answers := &recorder{next: http.DefaultTransport}
 	recorded := s.db(s.dynamoClient(answers), h)
 	search := recall.New(dynamo.NewRecallSource(recorded), &cachedEmbedder{Embedder: s.embedder},
-		&cachedIndex{Index: s.vectors}, searchOptions(h))
+		&cachedIndex{Querier: s.vectors}, searchOptions(h))
 	encoded := s.prompter(dynamo.NewPromptSource(recorded), search, h)
 	for _, p := range []*prompt.Service{decoded, encoded} {
 		if err := s.warmUp(ctx, p, h, recipe); err != nil {

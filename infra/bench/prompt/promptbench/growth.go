@@ -70,7 +70,7 @@ func (s *services) writeLength(ctx context.Context, messages int) (*historyLengt
 	}
 	db := s.db(s.meter, h)
 	// The local index compares a query with every vector, which Pinecone does not: it is queried once.
-	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, &cachedIndex{Index: s.vectors}, h), h)
+	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, &cachedIndex{Querier: s.vectors}, h), h)
 	l := &historyLength{services: s, history: h, prompts: p, out: Growth{Messages: messages}}
 	return l, s.warmUp(ctx, p, h, prompt.Unified)
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 )
 
@@ -77,7 +77,7 @@ func (s *services) writeHistory(ctx context.Context, user string, sizes []int, n
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
 		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.table),
-		indexer: recall.NewIndexer(randomEmbedder{}, s.vectors, "random"),
+		indexer: indexing.NewIndexer(randomEmbedder{}, s.vectors, "random"),
 	}
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(writers)
@@ -97,7 +97,7 @@ type historyWriter struct {
 	*services
 	*history
 	db      *dynamo.DB
-	indexer *recall.Indexer
+	indexer *indexing.Indexer
 }
 
 // writeSession writes the session that began that many sessions ago. Recent sessions begin 20 minutes apart, older ones

@@ -20,7 +20,6 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -142,7 +141,7 @@ func (s *eventStream) Close() error {
 
 // index is a link to the vector index. The time of gRPC itself counts as the service's.
 type index struct {
-	recall.Index
+	vector.Querier
 	link
 }
 
@@ -151,7 +150,7 @@ func (x index) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
 	began := time.Now()
-	matches, err := x.Index.Query(ctx, user, generation, q)
+	matches, err := x.Querier.Query(ctx, user, generation, q)
 	x.finish(began, "Query")
 	return matches, err
 }

@@ -286,24 +286,24 @@ func (s *cachedSearch) Search(
 
 // cachedIndex answers queries with what the first one found.
 type cachedIndex struct {
-	recall.Index
+	vector.Querier
 	cache
 }
 
-// Query implements recall.Index.
+// Query implements vector.Querier.
 func (x *cachedIndex) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
-	return cached(&x.cache, "query", func() ([]vector.Match, error) { return x.Index.Query(ctx, user, generation, q) })
+	return cached(&x.cache, "query", func() ([]vector.Match, error) { return x.Querier.Query(ctx, user, generation, q) })
 }
 
 // cachedEmbedder returns the first call's vectors for every call.
 type cachedEmbedder struct {
-	recall.Embedder
+	vector.Embedder
 	cache
 }
 
-// Embed implements recall.Embedder.
+// Embed implements vector.Embedder.
 func (e *cachedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return cached(&e.cache, "embed", func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
 }

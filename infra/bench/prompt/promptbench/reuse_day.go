@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
@@ -67,7 +68,7 @@ func startDay(ctx context.Context, s *services) (*day, error) {
 	d := &day{
 		historyWriter: historyWriter{
 			services: s, history: h, db: s.db(s.client, h),
-			indexer: recall.NewIndexer(s.embedder, s.vectors, "offline"),
+			indexer: indexing.NewIndexer(s.embedder, s.vectors, "offline"),
 		},
 		texts: parseDay(dayText),
 	}
@@ -138,7 +139,7 @@ func (d *day) remember(ctx context.Context, n int, pinned bool) error {
 	if err != nil {
 		return err
 	}
-	return d.indexer.IndexMemory(ctx, d.user, 0, m)
+	return d.indexer.IndexHits(ctx, d.user, 0, []recall.Hit{{Memory: &m}})
 }
 
 // loop stores an open loop.

@@ -29,6 +29,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/token"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // dimensions is the width of the dense vectors. They are narrow because the local index compares a query with every
@@ -46,8 +47,8 @@ type services struct {
 	endpoint string
 	table    string
 	latency  Latencies
-	embedder recall.Embedder
-	vectors  recall.Index
+	embedder vector.Embedder
+	vectors  *vector.Router
 	tokens   *token.Counter
 	// modelURL and indexHost are the addresses of the offline model and of the index, pinecone is the index's server.
 	modelURL, indexHost string
@@ -124,7 +125,7 @@ func (s *services) db(api dynamo.API, h *history) *dynamo.DB {
 }
 
 // search returns production's search over a store and an index.
-func (s *services) search(db *dynamo.DB, vectors recall.Index, h *history) *recall.Service {
+func (s *services) search(db *dynamo.DB, vectors vector.Querier, h *history) *recall.Service {
 	return recall.New(dynamo.NewRecallSource(db), s.embedder, index{vectors, s.link(s.latency.Pinecone)}, searchOptions(h))
 }
 
@@ -208,7 +209,7 @@ func listen(ctx context.Context) (net.Listener, error) {
 // in the offline model if it embedded a hundred thousand texts, and here it does not matter which messages are similar.
 type randomEmbedder struct{}
 
-var _ recall.Embedder = randomEmbedder{}
+var _ vector.Embedder = randomEmbedder{}
 
 // Embed returns unit vectors.
 func (randomEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {

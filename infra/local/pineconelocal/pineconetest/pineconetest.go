@@ -11,12 +11,12 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
-// Client starts an empty index of that many dimensions, behind these interceptors, and returns a client of it. Both are
+// Client starts an empty index of that many dimensions, behind these interceptors, and returns a router of it. Both are
 // closed when the test ends; an error of closing fails the test.
-func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Client {
+func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *vector.Router {
 	t.Helper()
 	return Dial(t, config.Pinecone{IndexHost: Host(t, dimensions, interceptors...)}, nil)
 }
@@ -44,17 +44,17 @@ func Host(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerIntercep
 	return "http://" + l.Addr().String()
 }
 
-// Dial returns a client of the configured indexes, which is closed when the test ends. The directory may be nil.
-func Dial(t testing.TB, cfg config.Pinecone, directory recall.Directory) *pinecone.Client {
+// Dial returns a router of the configured indexes, which are closed when the test ends. The directory may be nil.
+func Dial(t testing.TB, cfg config.Pinecone, directory vector.Directory) *vector.Router {
 	t.Helper()
-	client, err := pinecone.New(cfg, directory)
+	router, err := pinecone.New(cfg, directory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
+		if err := router.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return client
+	return router
 }

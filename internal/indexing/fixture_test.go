@@ -1,4 +1,4 @@
-package memory_test
+package indexing_test
 
 import (
 	"context"
@@ -11,8 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -35,7 +34,7 @@ type fake struct {
 	claim    time.Time
 	// embed stands for the embedding service: it is called with the texts of each request.
 	embed  func(ctx context.Context, texts int)
-	marked []memory.RecordRef
+	marked []indexing.RecordRef
 	fail   func(op string) error
 }
 
@@ -55,14 +54,14 @@ func (f *fake) SessionIn(context.Context, conversation.UserID, string, string) (
 }
 
 func (f *fake) SessionsAt(
-	_ context.Context, refs []memory.SessionRef,
-) (map[memory.SessionRef]conversation.Session, error) {
+	_ context.Context, refs []indexing.SessionRef,
+) (map[indexing.SessionRef]conversation.Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail("session"); err != nil {
 		return nil, err
 	}
-	out := map[memory.SessionRef]conversation.Session{}
+	out := map[indexing.SessionRef]conversation.Session{}
 	for _, ref := range refs {
 		if ref.Generation == f.session.Generation {
 			out[ref] = f.session
@@ -146,7 +145,7 @@ func (f *fake) EndIndexing(
 	return f.session, f.fail("end claim")
 }
 
-func (f *fake) IndexBatches(ctx context.Context, batches []recall.Batch) []error {
+func (f *fake) IndexBatches(ctx context.Context, batches []indexing.Batch) []error {
 	texts := 0
 	for _, b := range batches {
 		texts += len(b.Messages)
@@ -177,36 +176,32 @@ func (f *fake) Resolve(_ context.Context, _ conversation.UserID, _ int64, ids []
 		return nil, err
 	}
 	if hit, ok := f.records[ids[0]]; ok {
+		hit.ID = ids[0]
 		return []recall.Hit{hit}, nil
 	}
 	return nil, nil
 }
 
-func (f *fake) MarkRecordIndexed(_ context.Context, _ conversation.UserID, r memory.RecordRef) error {
+func (f *fake) MarkRecordIndexed(_ context.Context, _ conversation.UserID, r indexing.RecordRef) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.marked = append(f.marked, r)
 	return f.fail("mark record")
 }
 
-func (f *fake) RecordDue(_ context.Context, d sweep.Due) (memory.RecordRef, error) {
+func (f *fake) RecordDue(_ context.Context, d sweep.Due) (indexing.RecordRef, error) {
 	if err := f.fail("record due"); err != nil {
-		return memory.RecordRef{}, err
+		return indexing.RecordRef{}, err
 	}
-	return memory.RecordRef{ID: d.ID, Generation: 1, Version: 1}, nil
+	return indexing.RecordRef{ID: d.ID, Generation: 1, Version: 1}, nil
 }
 
-func (f *fake) IndexMemory(_ context.Context, _ conversation.UserID, _ int64, m longterm.Memory) error {
+func (f *fake) IndexHits(_ context.Context, _ conversation.UserID, _ int64, hits []recall.Hit) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.indexed[m.ID] = true
-	return nil
-}
-
-func (f *fake) IndexCheckIn(_ context.Context, _ conversation.UserID, _ int64, c longterm.CheckIn) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.indexed[c.ID] = true
+	for _, h := range hits {
+		f.indexed[h.ID] = true
+	}
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package recall_test
+package indexing_test
 
 import (
 	"context"
@@ -11,19 +11,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/vector"
 )
 
 // twoIndexes is a vector index with a further one, b. It knows which users are in which, and records what each gets.
 type twoIndexes struct {
-	recall.Index
+	indexing.Index
 	mu      sync.Mutex // guards stored
 	in      map[conversation.UserID][]string
 	stored  map[string][]vector.Record
 	refuses string
-	queries []vector.Query
 }
 
 func (x *twoIndexes) WrittenTo(_ context.Context, user conversation.UserID, _ int64) ([]string, error) {
@@ -40,13 +38,6 @@ func (x *twoIndexes) Upsert(
 	defer x.mu.Unlock()
 	x.stored[index] = append(x.stored[index], records...)
 	return nil
-}
-
-func (x *twoIndexes) Query(
-	_ context.Context, _ conversation.UserID, _ int64, q vector.Query,
-) ([]vector.Match, error) {
-	x.queries = append(x.queries, q)
-	return nil, nil
 }
 
 // countingModel gives vectors of as many dimensions as it says.
@@ -66,11 +57,11 @@ func (m *countingModel) Embed(_ context.Context, texts []string) ([][]float32, e
 	return vectors, nil
 }
 
-func said(user conversation.UserID) recall.Batch {
+func said(user conversation.UserID) indexing.Batch {
 	m := conversation.Message{
 		ID: string(user), SessionID: "s", Context: "workout_log", Content: "by " + string(user), Timestamp: evening,
 	}
-	return recall.Batch{User: user, Messages: []conversation.Message{m}}
+	return indexing.Batch{User: user, Messages: []conversation.Message{m}}
 }
 
 // TestEachIndexGetsItsModel writes a batch of users who are in one index, in another, in both, and in two indexes of
@@ -81,9 +72,9 @@ func TestEachIndexGetsItsModel(t *testing.T) {
 		"old": {"first"}, "moving": {"first", "b"}, "new": {"b"}, "near": {"first", "c"},
 	}}
 	small, large := &countingModel{dimensions: 2}, &countingModel{dimensions: 3}
-	indexer := recall.NewIndexer(small, x, "small@2").
-		WithModels(recall.Models{"b": {Embedder: large, Version: "large@3"}})
-	batches := []recall.Batch{said("old"), said("moving"), said("new"), said("near")}
+	indexer := indexing.NewIndexer(small, x, "small@2").
+		WithModels(vector.Models{"b": {Embedder: large, Version: "large@3"}})
+	batches := []indexing.Batch{said("old"), said("moving"), said("new"), said("near")}
 	for i, err := range indexer.IndexBatches(t.Context(), batches) {
 		if err != nil {
 			t.Errorf("%s: %v", batches[i].User, err)
@@ -111,27 +102,5 @@ func TestEachIndexGetsItsModel(t *testing.T) {
 	errs := indexer.IndexBatches(t.Context(), batches)
 	if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] != nil {
 		t.Errorf("errors %v while b is down", errs)
-	}
-}
-
-// TestASearchHasTheModelOfTheUsersIndex searches for users of two indexes.
-func TestASearchHasTheModelOfTheUsersIndex(t *testing.T) {
-	t.Parallel()
-	x := &twoIndexes{}
-	small, large := &countingModel{dimensions: 2}, &countingModel{dimensions: 3}
-	s := recall.New(nil, small, x, recall.Options{Models: recall.Models{"b": {Embedder: large}}})
-	for index, want := range map[string]int{"": 2, "first": 2, "b": 3} {
-		x.queries = nil
-		_, err := s.Search(t.Context(), "ann", recall.Search{
-			Text: "knee", Limit: 1, Access: func(context.Context) (longterm.Access, error) {
-				return longterm.Access{Preferences: longterm.DefaultPreferences(), Index: index}, nil
-			},
-		})
-		if err != nil || len(x.queries) != 1 || x.queries[0].Index != index || len(x.queries[0].Dense) != want {
-			t.Errorf("index %q: %+v, %v", index, x.queries, err)
-		}
-	}
-	if small.calls != 2 || large.calls != 1 {
-		t.Errorf("%d and %d embeddings, want 2 and 1", small.calls, large.calls)
 	}
 }

@@ -1,4 +1,4 @@
-package memory
+package indexing
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/parallel"
-	"github.com/throughline/throughline/internal/recall"
 )
 
 const (
@@ -120,7 +119,7 @@ func (s *Service) indexPiece(ctx context.Context, open []*backlog, isFirst bool)
 		return false
 	}
 	parts, texts := cut(open, limit)
-	batches := make([]recall.Batch, len(parts))
+	batches := make([]Batch, len(parts))
 	for i, x := range parts {
 		batches[i] = x.batch()
 	}
@@ -160,8 +159,8 @@ func cut(open []*backlog, limit int) (parts []part, texts int) {
 	return parts, texts
 }
 
-func (x part) batch() recall.Batch {
-	b := recall.Batch{User: x.user, Generation: x.session.Generation, Messages: x.missing[:x.n]}
+func (x part) batch() Batch {
+	b := Batch{User: x.user, Generation: x.session.Generation, Messages: x.missing[:x.n]}
 	if x.previous != "" {
 		b.Previous = map[string]string{x.session.ID: x.previous}
 	}

@@ -1,4 +1,4 @@
-package recall
+package indexing
 
 import (
 	"context"
@@ -6,21 +6,36 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/parallel"
+	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// parallelUpserts is how many namespaces the indexer writes to at once. Pinecone writes to one namespace in a call, so
+// parallelUpserts is how many users' vectors the indexer writes at once. An index takes those of one user in a call, so
 // that a batch of the stream takes about as many calls as it has users.
 const parallelUpserts = 32
+
+// Index is where an Indexer writes.
+type Index interface {
+	// WrittenTo returns the names of the indexes to which the user's vectors have to be written. It returns an error with
+	// vector.ErrQuota in its chain when one of them has no room for them.
+	WrittenTo(ctx context.Context, user conversation.UserID, generation int64) ([]string, error)
+	// Upsert stores records in one of these indexes.
+	Upsert(
+		ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record,
+	) error
+	// Delete deletes records from every index that may have vectors of the user. It ignores ids without a record.
+	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
+}
+
+var _ Index = (*vector.Router)(nil)
 
 // Indexer writes records to the vector index. Every write can be repeated, because ids are deterministic. It is safe
 // for concurrent use.
 type Indexer struct {
-	usual  Model
-	models Models
+	usual  vector.Model
+	models vector.Models
 	index  Index
 }
 
@@ -28,12 +43,12 @@ var _ summary.Indexer = (*Indexer)(nil)
 
 // NewIndexer builds an Indexer. The version of the embeddings, such as the name of their model, is stored with each
 // record, so that records of another version can be found.
-func NewIndexer(embedder Embedder, index Index, version string) *Indexer {
-	return &Indexer{usual: Model{embedder, version}, index: index}
+func NewIndexer(embedder vector.Embedder, index Index, version string) *Indexer {
+	return &Indexer{usual: vector.Model{Embedder: embedder, Version: version}, index: index}
 }
 
 // WithModels returns the Indexer with the models of indexes that have another one.
-func (x *Indexer) WithModels(models Models) *Indexer {
+func (x *Indexer) WithModels(models vector.Models) *Indexer {
 	return &Indexer{usual: x.usual, models: models, index: x.index}
 }
 
@@ -82,25 +97,11 @@ func (x *Indexer) IndexBatches(ctx context.Context, batches []Batch) []error {
 
 // IndexSummary indexes a summary under its id and replaces the vector that is there.
 func (x *Indexer) IndexSummary(ctx context.Context, user conversation.UserID, s summary.Summary) error {
-	return x.writeOne(ctx, user, s.Generation, summaryDocument(s))
-}
-
-// IndexMemory indexes a memory under its id.
-func (x *Indexer) IndexMemory(
-	ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory,
-) error {
-	return x.writeOne(ctx, user, generation, memoryDocument(m))
-}
-
-// IndexCheckIn indexes a check-in's note under its id.
-func (x *Indexer) IndexCheckIn(
-	ctx context.Context, user conversation.UserID, generation int64, c longterm.CheckIn,
-) error {
-	return x.writeOne(ctx, user, generation, checkInDocument(c))
+	return x.write(ctx, []upload{{user, s.Generation, []document{summaryDocument(s)}}})[0]
 }
 
 // IndexHits indexes summaries, memories and check-ins of one user and generation, with one embedding for all.
-func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, generation int64, hits []Hit) error {
+func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, generation int64, hits []recall.Hit) error {
 	var documents []document
 	for _, h := range hits {
 		switch {
@@ -118,10 +119,6 @@ func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, gener
 // Delete deletes vectors from the index. Deleting one that is not there is no error.
 func (x *Indexer) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
 	return x.index.Delete(ctx, user, generation, ids)
-}
-
-func (x *Indexer) writeOne(ctx context.Context, user conversation.UserID, generation int64, d document) error {
-	return x.write(ctx, []upload{{user, generation, []document{d}}})[0]
 }
 
 // upload is a set of documents for one namespace.
@@ -158,7 +155,7 @@ func (x *Indexer) write(ctx context.Context, uploads []upload) []error {
 
 // modelGroup is what is embedded with one model, in one call. errs has one error for each part.
 type modelGroup struct {
-	Model
+	vector.Model
 	parts []modelPart
 	errs  []error
 }
@@ -173,7 +170,7 @@ type modelPart struct {
 // addUpload adds an upload to the groups of its indexes' models. Indexes with the same model share the embeddings.
 func (x *Indexer) addUpload(groups []*modelGroup, place int, u upload, indexes []string) []*modelGroup {
 	for _, index := range indexes {
-		model := x.models.of(index, x.usual)
+		model := x.models.Of(index, x.usual)
 		at := slices.IndexFunc(groups, func(g *modelGroup) bool { return g.Version == model.Version })
 		if at < 0 {
 			at, groups = len(groups), append(groups, &modelGroup{Model: model})
@@ -186,14 +183,6 @@ func (x *Indexer) addUpload(groups []*modelGroup, place int, u upload, indexes [
 		g.parts = append(g.parts, modelPart{place, u, []string{index}})
 	}
 	return groups
-}
-
-// of returns the model of an index.
-func (m Models) of(index string, usual Model) Model {
-	if model, ok := m[index]; ok {
-		return model
-	}
-	return usual
 }
 
 // writeGroup embeds the documents of a group in one call and stores them in the indexes.
@@ -212,7 +201,7 @@ func (x *Indexer) writeGroup(ctx context.Context, g *modelGroup) {
 	records := make([][]vector.Record, len(g.parts))
 	for i, p := range g.parts {
 		if g.errs[i] = err; err == nil {
-			records[i], vectors = g.records(p.documents, vectors[:len(p.documents)]), vectors[len(p.documents):]
+			records[i], vectors = vectorRecords(g.Model, p.documents, vectors[:len(p.documents)]), vectors[len(p.documents):]
 		}
 	}
 	parallel.Each(len(g.parts), parallelUpserts, func(i int) {
@@ -225,8 +214,8 @@ func (x *Indexer) writeGroup(ctx context.Context, g *modelGroup) {
 	})
 }
 
-// records returns the records of documents with their dense vectors.
-func (m Model) records(documents []document, dense [][]float32) []vector.Record {
+// vectorRecords returns the records of documents with their dense vectors.
+func vectorRecords(m vector.Model, documents []document, dense [][]float32) []vector.Record {
 	out := make([]vector.Record, len(documents))
 	for i, d := range documents {
 		metadata := maps.Clone(d.metadata) // the indexes of another model get the document, too

@@ -1,43 +1,25 @@
-package recall
+package indexing
 
 import (
 	"encoding/json"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/vector"
 )
 
-// The metadata fields that every record of the index has where they apply, and that queries filter by.
-const (
-	fieldRecordType = "recordType"
-	fieldCoach      = "coachId"
-	fieldContext    = "sourceContext"
-	fieldSource     = "sourceId"
-	fieldSession    = "sessionId"
-	fieldTime       = "timestamp"
-	fieldText       = "text"
-)
-
-// The limits of a summary's own fields as metadata: Pinecone takes 40 KB of metadata for one record.
+// The limits of a summary's own fields as metadata: an index may take no more than 40 KB of metadata for one record.
 const (
 	maxFieldsBytes = 16 << 10
-	maxFieldChars  = 200
 	maxListItems   = 20
 	// entryBytes is what an entry or an item of a list takes besides its text, in JSON or in protocol buffers.
 	entryBytes = 24
 )
 
-// The least and the greatest number of a list have names of their own, because lists have only texts.
-const (
-	leastSuffix    = "#least"
-	greatestSuffix = "#greatest"
-)
-
-// flatten turns a record's own fields into metadata that Pinecone can filter by: strings, numbers, booleans and lists
+// flatten turns a record's own fields into metadata that an index can filter by: strings, numbers, booleans and lists
 // of strings. The keys of nested objects are joined by dots: "metrics.distanceKm". A list becomes a list of strings,
 // and a list of objects becomes one such list for each key: "prAchievements.exercise". Null and values beyond the
 // limits are left out.
@@ -54,7 +36,7 @@ type flattener struct {
 
 func (f *flattener) addObject(prefix string, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if name != "" && len(prefix+name) <= maxFieldChars && !strings.HasPrefix(name, "$") {
+		if name != "" && len(prefix+name) <= vector.MaxFieldChars && !strings.HasPrefix(name, "$") {
 			f.add(prefix+name, object[name])
 		}
 	}
@@ -67,7 +49,7 @@ func (f *flattener) add(name string, value any) {
 	case []any:
 		f.addItem(name, v)
 	case string:
-		v = truncate.Runes(v, maxFieldChars)
+		v = truncate.Runes(v, vector.MaxFieldChars)
 		f.put(name, v, v)
 	case bool, float64:
 		f.put(name, v, "")
@@ -88,11 +70,11 @@ func (f *flattener) addItem(name string, item any) {
 		}
 		return
 	case float64:
-		f.addNumber(name+leastSuffix, v, math.Min)
-		f.addNumber(name+greatestSuffix, v, math.Max)
+		f.addNumber(name+vector.LeastSuffix, v, math.Min)
+		f.addNumber(name+vector.GreatestSuffix, v, math.Max)
 	}
 	list, _ := f.metadata[name].([]string)
-	if text := itemText(item); text != "" && len(list) < maxListItems && len(name) <= maxFieldChars {
+	if text := vector.ItemText(item); text != "" && len(list) < maxListItems && len(name) <= vector.MaxFieldChars {
 		f.put(name, append(list, text), text)
 	}
 }
@@ -101,22 +83,9 @@ func (f *flattener) addItem(name string, item any) {
 func (f *flattener) addNumber(name string, number float64, best func(a, b float64) float64) {
 	if before, ok := f.metadata[name].(float64); ok {
 		f.metadata[name] = best(before, number)
-	} else if len(name) <= maxFieldChars {
+	} else if len(name) <= vector.MaxFieldChars {
 		f.put(name, number, "")
 	}
-}
-
-// itemText is an item of a list as a text.
-func itemText(item any) string {
-	switch v := item.(type) {
-	case string:
-		return truncate.Runes(v, maxFieldChars)
-	case bool:
-		return strconv.FormatBool(v)
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return ""
 }
 
 // put stores a value that adds a text to the one before, if there is room. The name counts each time, which is more

@@ -6,7 +6,6 @@ package pinecone
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -18,55 +17,60 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
-// Client stores and finds vectors. It is safe for concurrent use.
-type Client struct {
-	indexes map[string]*pinecone.IndexConnection
-	// newUsers is the index of users who have no vectors yet.
-	newUsers string
-	// directory is nil where there is one index. Nobody's record names an index then.
-	directory recall.Directory
-	// shared is how many namespaces of an index its users share, or 0.
-	shared int
-	full   *refusals
+// Index is one index of the service. It is safe for concurrent use.
+type Index struct {
+	connection *pinecone.IndexConnection
+	// shared is how many namespaces the users share, or 0.
+	shared  int
+	refused refusals
 }
 
-var _ recall.Index = (*Client)(nil)
+var _ vector.Index = (*Index)(nil)
 
-// New builds a client for the configured indexes. It connects with the first call to each. A connection is in plaintext
-// when the host begins with http://. The directory says which index holds a user; with one index it may be nil.
-func New(cfg config.Pinecone, directory recall.Directory) (*Client, error) {
-	c := &Client{
-		indexes:  map[string]*pinecone.IndexConnection{},
-		newUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex), shared: int(cfg.Namespaces), full: newRefusals(),
+// New returns a router of the configured indexes. Each connects with its first call. A connection is in plaintext when
+// the host begins with http://. The directory says which index holds a user; with one index it may be nil.
+func New(cfg config.Pinecone, directory vector.Directory) (*vector.Router, error) {
+	r := &vector.Router{
+		Indexes: map[string]vector.Index{}, First: config.FirstIndex,
+		NewUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex),
 	}
 	var err error
-	if c.indexes[config.FirstIndex], err = connect("PINECONE_INDEX_HOST", cfg.IndexHost, cfg.APIKey); err != nil {
+	if r.Indexes[config.FirstIndex], err = open("PINECONE_INDEX_HOST", cfg.IndexHost, cfg); err != nil {
 		return nil, err
 	}
 	for name, address := range cfg.MoreIndexes {
-		if c.indexes[name], err = connect("PINECONE_MORE_INDEXES", address, cfg.APIKey); err != nil {
+		if r.Indexes[name], err = open("PINECONE_MORE_INDEXES", address, cfg); err != nil {
 			return nil, err
 		}
 	}
 	if len(cfg.MoreIndexes) > 0 {
-		c.directory = directory
+		r.Directory = directory
 	}
 	for name := range cfg.Embeddings {
-		if c.indexes[name] == nil {
+		if r.Indexes[name] == nil {
 			return nil, fmt.Errorf("PINECONE_INDEX_EMBEDDINGS has %q, which is not in PINECONE_MORE_INDEXES", name)
 		}
 	}
-	if c.indexes[c.newUsers] == nil {
+	if r.Indexes[r.NewUsers] == nil {
 		return nil, fmt.Errorf("PINECONE_NEW_USERS_INDEX is %q: it must be %s or a name of PINECONE_MORE_INDEXES",
-			c.newUsers, config.FirstIndex)
+			r.NewUsers, config.FirstIndex)
 	}
-	return c, nil
+	return r, nil
 }
 
-// connect returns a connection to the index at an address, which comes from a variable.
+// open returns the index at an address, which comes from a variable.
+func open(variable, address string, cfg config.Pinecone) (*Index, error) {
+	connection, err := connect(variable, address, cfg.APIKey)
+	if err != nil {
+		return nil, err
+	}
+	return &Index{connection: connection, shared: int(cfg.Namespaces), refused: refusals{now: time.Now}}, nil
+}
+
+// connect returns a connection to the index at an address.
 func connect(variable, address, key string) (*pinecone.IndexConnection, error) {
 	host, err := host(variable, address)
 	if err != nil {
@@ -125,22 +129,15 @@ func dialOptions() []grpc.DialOption {
 	}
 }
 
-// Close closes the connections. Later calls fail with Unavailable.
-func (c *Client) Close() error {
-	var errs []error
-	for _, index := range c.indexes {
-		errs = append(errs, index.Close())
-	}
-	return errors.Join(errs...)
-}
+// Source is the name of the service in answers and metrics.
+func (x *Index) Source() string { return "pinecone" }
 
-// Dimension returns the dimension of an index's dense vectors. It is 0 where the service does not say.
-func (c *Client) Dimension(ctx context.Context, index string) (int, error) {
-	connection := c.indexes[index]
-	if connection == nil {
-		return 0, fmt.Errorf("there is no index %q", index)
-	}
-	stats, err := connection.DescribeIndexStats(ctx)
+// Close closes the connection. Later calls fail with Unavailable.
+func (x *Index) Close() error { return x.connection.Close() }
+
+// Dimension returns the dimension of the dense vectors. It is 0 where the service does not say.
+func (x *Index) Dimension(ctx context.Context) (int, error) {
+	stats, err := x.connection.DescribeIndexStats(ctx)
 	if err != nil || stats.Dimension == nil {
 		return 0, failure("describe index", err)
 	}

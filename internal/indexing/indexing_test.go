@@ -1,4 +1,4 @@
-package memory_test
+package indexing_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memory"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
@@ -31,7 +31,7 @@ func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
 	annsMemory := conversation.Change{User: "ann", Generation: 1, RecordID: "memory_1"}
 	f.records["memory_0"] = recall.Hit{Memory: &longterm.Memory{ID: "memory_0"}}
 	changes := []conversation.Change{bobsMemory, bobs, change(1), annsMemory, change(2)}
-	if done, err := memory.New(f, index, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
+	if done, err := indexing.New(f, index, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Errorf("%d of %d changes are done: %v", done, len(changes), err)
 	}
 	if diff := cmp.Diff(map[string]bool{"m1": true, "m2": true, "memory_1": true}, f.indexed); diff != "" {
@@ -41,7 +41,7 @@ func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
 		t.Errorf("the watermark is %d, want 2", f.session.Indexed.Seq)
 	}
 	index.err = errors.New("down")
-	if done, err := memory.New(f, index, time.Now).Consume(t.Context(), changes); done != 0 || err == nil {
+	if done, err := indexing.New(f, index, time.Now).Consume(t.Context(), changes); done != 0 || err == nil {
 		t.Errorf("a fault is delivered again: %d, %v", done, err)
 	}
 }
@@ -53,23 +53,23 @@ type refusing struct {
 	err  error
 }
 
-func (r refusing) IndexBatches(ctx context.Context, batches []recall.Batch) []error {
+func (r refusing) IndexBatches(ctx context.Context, batches []indexing.Batch) []error {
 	errs := make([]error, len(batches))
 	for i, b := range batches {
 		if errs[i] = r.err; b.User != r.user {
-			errs[i] = r.fake.IndexBatches(ctx, []recall.Batch{b})[0]
+			errs[i] = r.fake.IndexBatches(ctx, []indexing.Batch{b})[0]
 		}
 	}
 	return errs
 }
 
-func (r refusing) IndexMemory(
-	ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory,
+func (r refusing) IndexHits(
+	ctx context.Context, user conversation.UserID, generation int64, hits []recall.Hit,
 ) error {
 	if user == r.user {
 		return r.err
 	}
-	return r.fake.IndexMemory(ctx, user, generation, m)
+	return r.fake.IndexHits(ctx, user, generation, hits)
 }
 
 // TestVectorsFollowTheTable delivers changes of memories and check-ins late, doubled and in any order. The index ends
@@ -85,7 +85,7 @@ func TestVectorsFollowTheTable(t *testing.T) {
 	for _, id := range []string{"mem_gone", "mem_1", "chk_1", "mem_1", "chk_2", "mem_gone"} {
 		changes = append(changes, conversation.Change{User: "ann", RecordID: id})
 	}
-	service := memory.New(f, f, time.Now)
+	service := indexing.New(f, f, time.Now)
 	if done, err := service.Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Fatalf("got %d, %v", done, err)
 	}
@@ -104,7 +104,7 @@ func TestVectorsFollowTheTable(t *testing.T) {
 func TestRecordsLeaveTheDueIndex(t *testing.T) {
 	t.Parallel()
 	f := newFake(0)
-	service := memory.New(f, f, time.Now)
+	service := indexing.New(f, f, time.Now)
 	const kept, deleted, refused = "memory_1", "memory_2", "check_in_3"
 	f.records[kept] = recall.Hit{Memory: &longterm.Memory{ID: kept}}
 	f.records[refused] = recall.Hit{CheckIn: &longterm.CheckIn{ID: refused, Note: "x"}}
@@ -116,7 +116,7 @@ func TestRecordsLeaveTheDueIndex(t *testing.T) {
 	if done, err := service.Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Fatalf("%d done, %v", done, err)
 	}
-	want := []memory.RecordRef{
+	want := []indexing.RecordRef{
 		{ID: kept, Generation: 1, Version: 2}, {ID: kept, Generation: 1, Version: 3, Past: true},
 	}
 	if diff := cmp.Diff(want, f.marked); diff != "" {
@@ -166,14 +166,14 @@ func TestRecordsAreRefreshedSideBySide(t *testing.T) {
 			return nil
 		}
 		began := time.Now()
-		if done, err := memory.New(f, f, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
+		if done, err := indexing.New(f, f, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
 			t.Fatalf("%d done, %v", done, err)
 		}
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("the batch took %v", took)
 		}
 		index := failing{f, map[string]bool{"mem_9": true, "mem_20": true}}
-		if done, err := memory.New(f, index, time.Now).Consume(t.Context(), changes); done != 9 || err == nil {
+		if done, err := indexing.New(f, index, time.Now).Consume(t.Context(), changes); done != 9 || err == nil {
 			t.Errorf("%d done, %v, want the tenth change to be delivered again", done, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package recall_test
+package indexing_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -26,7 +26,7 @@ import (
 // recorder is an embedder and an index that record their input. Writes for the user in fail fail, and the index has no
 // room for the user in full.
 type recorder struct {
-	recall.Index
+	indexing.Index
 	mu      sync.Mutex
 	texts   [][]string
 	records map[conversation.UserID][]vector.Record
@@ -76,10 +76,10 @@ func TestRecordOfAMessage(t *testing.T) {
 		ID: "msg_ann_1_a", Seq: 2, SessionID: "chat", Context: "program_designer", CoachID: "coach",
 		Role: conversation.RoleAssistant, Content: strings.Repeat("é", 1000), Timestamp: evening,
 	}
-	batch := recall.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
+	batch := indexing.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
 		"chat": strings.Repeat("x", 300) + " banded glute bridges?",
 	}}
-	if err := recall.NewIndexer(r, r, "model-1").IndexBatches(t.Context(), []recall.Batch{batch})[0]; err != nil {
+	if err := indexing.NewIndexer(r, r, "model-1").IndexBatches(t.Context(), []indexing.Batch{batch})[0]; err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -108,7 +108,7 @@ func TestAMessageFollowsThePreviousOneOfItsSession(t *testing.T) {
 		return conversation.Message{ID: text, SessionID: session, Context: "workout_log", Content: text, Timestamp: evening}
 	}
 	messages := []conversation.Message{said("s", "one"), said("t", "two"), said("s", "three"), said("t", "four")}
-	if err := recall.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, messages); err != nil {
+	if err := indexing.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, messages); err != nil {
 		t.Fatal(err)
 	}
 	var after []string
@@ -123,18 +123,18 @@ func TestAMessageFollowsThePreviousOneOfItsSession(t *testing.T) {
 
 func TestBatchesFailIndependently(t *testing.T) {
 	t.Parallel()
-	one := func(user conversation.UserID) recall.Batch {
+	one := func(user conversation.UserID) indexing.Batch {
 		m := conversation.Message{ID: string(user), SessionID: "s", Context: "workout_log", Content: "hi", Timestamp: evening}
-		return recall.Batch{User: user, Messages: []conversation.Message{m}}
+		return indexing.Batch{User: user, Messages: []conversation.Message{m}}
 	}
 	r := &recorder{fail: "bob"}
-	batches := []recall.Batch{one("ann"), {User: "none"}, one("bob"), one("eve")}
-	errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
+	batches := []indexing.Batch{one("ann"), {User: "none"}, one("bob"), one("eve")}
+	errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
 	if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil || len(r.texts) != 1 {
 		t.Errorf("errors %v after %d embeddings, want one for bob after one", errs, len(r.texts))
 	}
 	r.failAll = errors.New("down")
-	if errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches); slices.Contains(errs, nil) {
+	if errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches); slices.Contains(errs, nil) {
 		t.Errorf("errors %v without embeddings", errs)
 	}
 }
@@ -142,8 +142,8 @@ func TestBatchesFailIndependently(t *testing.T) {
 // TestNothingIsEmbeddedWithoutRoom has the index refuse one user of a batch before anything is embedded.
 func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 	t.Parallel()
-	batch := func(user conversation.UserID, contents ...string) recall.Batch {
-		b := recall.Batch{User: user}
+	batch := func(user conversation.UserID, contents ...string) indexing.Batch {
+		b := indexing.Batch{User: user}
 		for _, c := range contents {
 			b.Messages = append(b.Messages, conversation.Message{
 				ID: c, SessionID: "s", Context: "workout_log", Content: c, Role: conversation.RoleSystem, Timestamp: evening,
@@ -152,8 +152,8 @@ func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 		return b
 	}
 	r := &recorder{full: "bob"}
-	batches := []recall.Batch{batch("bob", "b1", "b2"), batch("ann", "a"), batch("bob", "b3"), batch("eve", "e2", "e3-")}
-	errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
+	batches := []indexing.Batch{batch("bob", "b1", "b2"), batch("ann", "a"), batch("bob", "b3"), batch("eve", "e2", "e3-")}
+	errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
 	for i, b := range batches {
 		if errors.Is(errs[i], vector.ErrQuota) != (b.User == "bob") {
 			t.Errorf("%s: %v", b.User, errs[i])
@@ -169,7 +169,7 @@ func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 		}
 	}
 	r.texts = nil
-	if errs := recall.NewIndexer(r, r, "").IndexBatches(t.Context(), batches[:1]); errs[0] == nil || len(r.texts) > 0 {
+	if errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches[:1]); errs[0] == nil || len(r.texts) > 0 {
 		t.Errorf("%v after embedding %q", errs, r.texts)
 	}
 }
@@ -191,7 +191,7 @@ func TestRecordOfASummary(t *testing.T) {
 			},
 		},
 	}
-	if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
+	if err := indexing.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -240,7 +240,7 @@ func TestOwnFieldsAreLimited(t *testing.T) {
 			RecordType: conversation.ProgramSummary, SessionID: strings.Repeat("s", 128), CoachID: strings.Repeat("c", 128),
 			Text: strings.Repeat("\x03", 1200), OccurredAt: evening, Fields: fields,
 		}
-		if err := recall.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
+		if err := indexing.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
 			t.Fatal(err)
 		}
 		metadata := r.records["ann.0"][0].Metadata
@@ -272,20 +272,20 @@ func TestPartsAreTheWholeText(t *testing.T) {
 		id := rapid.SampledFrom([]string{"msg_ann_1_a", "msg_a#1_1_b", "mem_1"}).Draw(t, "id")
 		r := &recorder{}
 		m := conversation.Message{ID: id, SessionID: "s", Context: "workout_log", Content: content, Timestamp: evening}
-		if err := recall.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
+		if err := indexing.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
 			t.Fatal(err)
 		}
 		var ids []string
 		for i, stored := range r.records["ann.0"] {
 			ids = append(ids, stored.ID)
-			if recall.RecordID(stored.ID) != id {
-				t.Fatalf("part %q leads to %q, not to %q", stored.ID, recall.RecordID(stored.ID), id)
+			if vector.RecordID(stored.ID) != id {
+				t.Fatalf("part %q leads to %q, not to %q", stored.ID, vector.RecordID(stored.ID), id)
 			}
 			if text := r.texts[0][i]; len(text) > 8_000 || !utf8.ValidString(text) {
 				t.Fatalf("a part of %d bytes", len(text))
 			}
 		}
-		if diff := cmp.Diff(recall.MessageVectorIDs(m), ids); diff != "" {
+		if diff := cmp.Diff(indexing.MessageVectorIDs(m), ids); diff != "" {
 			t.Fatalf("ids (-said +indexed)\n%s", diff)
 		}
 		var whole strings.Builder
@@ -308,7 +308,7 @@ func TestRecordID(t *testing.T) {
 		"msg_ann_1_a": "msg_ann_1_a", "msg_ann_1_a#12": "msg_ann_1_a", "msg_a#1_1_a": "msg_a#1_1_a",
 		"program_summary#5": "program_summary#5", "conversation_summary#s": "conversation_summary#s",
 	} {
-		if got := recall.RecordID(id); got != want {
+		if got := vector.RecordID(id); got != want {
 			t.Errorf("RecordID(%q) = %q, want %q", id, got, want)
 		}
 	}

@@ -1,6 +1,7 @@
-// Package memory indexes messages, memories and check-ins as they arrive on the table's stream. A stream record is only
-// a hint: the session's watermark says through which message the session is indexed.
-package memory
+// Package indexing writes the vectors of messages, summaries, memories and check-ins. Service indexes what arrives on
+// the table's stream. A stream record is only a hint: the session's watermark says through which message the session is
+// indexed. Indexer embeds records and writes them to the user's indexes.
+package indexing
 
 import (
 	"context"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
@@ -59,17 +59,16 @@ type Store interface {
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 }
 
-// Indexer writes to the vector index: one embedding call for all batches where possible, and one error for each batch.
-// Its writes can be repeated.
-type Indexer interface {
-	IndexBatches(ctx context.Context, batches []recall.Batch) []error
-	IndexMemory(ctx context.Context, user conversation.UserID, generation int64, m longterm.Memory) error
-	IndexCheckIn(ctx context.Context, user conversation.UserID, generation int64, c longterm.CheckIn) error
+// RecordIndexer is what a Service asks of an Indexer: one embedding call for all batches where possible, and one error
+// for each batch. Its writes can be repeated.
+type RecordIndexer interface {
+	IndexBatches(ctx context.Context, batches []Batch) []error
+	IndexHits(ctx context.Context, user conversation.UserID, generation int64, hits []recall.Hit) error
 	// Delete deletes vectors from the index. Deleting one that is not there is no error.
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
 }
 
-var _ Indexer = (*recall.Indexer)(nil)
+var _ RecordIndexer = (*Indexer)(nil)
 
 // SessionRef names a session of a user by its context and id, with the generation of its messages.
 type SessionRef struct {
@@ -93,14 +92,14 @@ type RecordRef struct {
 // batches with all records of a short turn are worked on at the same time (docs/adr/0018).
 type Service struct {
 	store Store
-	index Indexer
+	index RecordIndexer
 	now   func() time.Time
 	pace  pace
 	slots chan struct{} // has a value for each piece that is embedded now
 }
 
 // New returns a service on its store, its index and its clock.
-func New(store Store, index Indexer, now func() time.Time) *Service {
+func New(store Store, index RecordIndexer, now func() time.Time) *Service {
 	return &Service{store: store, index: index, now: now, slots: make(chan struct{}, piecesAtOnce)}
 }
 
@@ -204,11 +203,8 @@ func (s *Service) refresh(ctx context.Context, r record) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(hits) == 1 && hits[0].Memory != nil:
-		return s.index.IndexMemory(ctx, r.user, r.generation, *hits[0].Memory)
-	case len(hits) == 1 && hits[0].CheckIn != nil && hits[0].CheckIn.Note != "":
-		return s.index.IndexCheckIn(ctx, r.user, r.generation, *hits[0].CheckIn)
+	if len(hits) == 1 && (hits[0].Memory != nil || hits[0].CheckIn != nil && hits[0].CheckIn.Note != "") {
+		return s.index.IndexHits(ctx, r.user, r.generation, hits)
 	}
 	return s.index.Delete(ctx, r.user, r.generation, []string{r.id})
 }

@@ -1,4 +1,4 @@
-package memory
+package indexing
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/recall"
 )
 
 const (
@@ -234,8 +233,8 @@ func (s *Service) ReindexNext(ctx context.Context, user conversation.UserID, del
 	if err != nil || len(next) == 0 {
 		return ignoreMissing(err)
 	}
-	batch := recall.Batch{User: user, Generation: session.Generation, Messages: next}
-	return s.index.IndexBatches(ctx, []recall.Batch{batch})[0]
+	batch := Batch{User: user, Generation: session.Generation, Messages: next}
+	return s.index.IndexBatches(ctx, []Batch{batch})[0]
 }
 
 // ignoreMissing turns NotFound into success: a session that was deleted needs no index.

@@ -1,4 +1,4 @@
-package memory_test
+package indexing_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 )
 
 // TestEverythingIsIndexedInTheEnd delivers the messages of a session in any order, doubled, to any of three instances,
@@ -32,7 +32,10 @@ func TestEverythingIsIndexedInTheEnd(t *testing.T) {
 			}
 			return nil
 		}
-		instances := []*memory.Service{memory.New(f, f, time.Now), memory.New(f, f, time.Now), memory.New(f, f, time.Now)}
+		instances := make([]*indexing.Service, 3)
+		for i := range instances {
+			instances[i] = indexing.New(f, f, time.Now)
+		}
 		for len(deliveries) > 0 {
 			size := rapid.IntRange(1, len(deliveries)).Draw(t, "batch")
 			var changes []conversation.Change
@@ -64,7 +67,7 @@ func TestEachMessageIsEmbeddedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFake(0)
-		instances := []*memory.Service{memory.New(f, f, time.Now), memory.New(f, f, time.Now)}
+		instances := []*indexing.Service{indexing.New(f, f, time.Now), indexing.New(f, f, time.Now)}
 		var old []int
 		for f.session.LastSeq < 20 {
 			f.session.LastSeq += rapid.IntRange(1, 4).Draw(t, "appended")
@@ -111,7 +114,7 @@ func TestCallsOfATurn(t *testing.T) {
 	deliver := func(want map[string]int) {
 		t.Helper()
 		c := f.change(f.session.LastSeq)
-		if done, err := memory.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{c}); done != 1 || err != nil {
+		if done, err := indexing.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{c}); done != 1 || err != nil {
 			t.Fatalf("%d done, %v", done, err)
 		}
 		if diff := cmp.Diff(want, calls); diff != "" {
@@ -142,7 +145,7 @@ func TestAQuestionWithoutAnAnswer(t *testing.T) {
 		}
 		return nil
 	}
-	service := memory.New(f, f, time.Now)
+	service := indexing.New(f, f, time.Now)
 	for _, seq := range []int{3, 2, 1} {
 		if done, err := service.Consume(t.Context(), []conversation.Change{f.change(seq)}); done != 1 || err != nil {
 			t.Fatalf("%d done, %v", done, err)
@@ -161,7 +164,7 @@ func TestEarlierGenerationsAreIgnored(t *testing.T) {
 	t.Parallel()
 	f := newFake(1)
 	f.session.Generation = 2
-	done, err := memory.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{change(1)})
+	done, err := indexing.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{change(1)})
 	if done != 1 || err != nil {
 		t.Fatalf("got %d, %v", done, err)
 	}
@@ -183,7 +186,7 @@ func TestAFailureIsDeliveredAgain(t *testing.T) {
 		}
 		return nil
 	}
-	if done, err := memory.New(f, f, time.Now).Consume(t.Context(), changes); done != 1 || err == nil {
+	if done, err := indexing.New(f, f, time.Now).Consume(t.Context(), changes); done != 1 || err == nil {
 		t.Errorf("got %d, %v, want the second change to be delivered again", done, err)
 	}
 }
@@ -207,7 +210,7 @@ func TestLongMessagesTakeRounds(t *testing.T) {
 				}
 				return nil
 			}
-			if err := memory.New(f, f, time.Now).Repair(t.Context(), "ann", f.session); err != nil {
+			if err := indexing.New(f, f, time.Now).Repair(t.Context(), "ann", f.session); err != nil {
 				t.Fatal(err)
 			}
 			if f.session.Indexed.Seq != tt.messages || len(f.indexed) != tt.messages || rounds != tt.rounds {
@@ -234,5 +237,5 @@ func TestAPanicReachesTheCaller(t *testing.T) {
 			t.Error("the panic did not reach the caller")
 		}
 	}()
-	_, _ = memory.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{change(2)})
+	_, _ = indexing.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{change(2)})
 }

@@ -1,4 +1,4 @@
-package memory_test
+package indexing_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/memory"
+	"github.com/throughline/throughline/internal/indexing"
 )
 
 // slow makes each text take some time to embed, and fails the test when a request is not answered before the deadline.
@@ -26,7 +26,7 @@ func (f *fake) slow(t *testing.T, perText time.Duration) {
 // deliver delivers records as a shard's worker does: again from the first that is not done, each time with the time of
 // one invocation. It returns the number of deliveries.
 func deliver(
-	t *testing.T, service *memory.Service, changes []conversation.Change, limit time.Duration,
+	t *testing.T, service *indexing.Service, changes []conversation.Change, limit time.Duration,
 ) (deliveries int) {
 	for len(changes) > 0 && !t.Failed() {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -69,7 +69,7 @@ func TestASlowServiceEmbedsNothingTwice(t *testing.T) {
 		queues := [2]chan []conversation.Change{}
 		for i := range queues {
 			queues[i] = make(chan []conversation.Change, messages)
-			service := memory.New(f, f, time.Now)
+			service := indexing.New(f, f, time.Now)
 			workers.Go(func() {
 				for changes := range queues[i] {
 					deliver(t, service, changes, 2*time.Minute)
@@ -111,7 +111,7 @@ func TestTwoWorkersOfOneAppend(t *testing.T) {
 		f.slow(t, 10*time.Millisecond)
 		var workers sync.WaitGroup
 		for seq := 1; seq <= 2; seq++ {
-			workers.Go(func() { deliver(t, memory.New(f, f, time.Now), []conversation.Change{change(seq)}, time.Minute) })
+			workers.Go(func() { deliver(t, indexing.New(f, f, time.Now), []conversation.Change{change(seq)}, time.Minute) })
 		}
 		workers.Wait()
 		f.wantEachOnce(t)
@@ -130,7 +130,7 @@ func TestWorkFitsTheTime(t *testing.T) {
 				f := newFake(1000)
 				f.slow(t, perText)
 				began := time.Now()
-				deliveries := deliver(t, memory.New(f, f, time.Now), []conversation.Change{change(1000)}, limit)
+				deliveries := deliver(t, indexing.New(f, f, time.Now), []conversation.Change{change(1000)}, limit)
 				f.wantEachOnce(t)
 				work := 1000 * perText
 				if took := time.Since(began); took != work || deliveries > int(work*10/(limit*7)+1) {
@@ -147,7 +147,7 @@ func TestTheSweepLeavesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(200)
 		f.slow(t, 200*time.Millisecond)
-		service := memory.New(f, f, time.Now)
+		service := indexing.New(f, f, time.Now)
 		for repairs := 0; f.session.Indexed.Seq < 200; repairs++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 			if err := service.Repair(ctx, "ann", f.session); err != nil || repairs == 4 {
@@ -165,7 +165,7 @@ func TestEachCallGetsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		f.slow(t, 20*time.Second)
-		service := memory.New(f, f, time.Now)
+		service := indexing.New(f, f, time.Now)
 		for seq := 1; seq <= 5; seq++ {
 			f.session.LastSeq = seq
 			if n := deliver(t, service, []conversation.Change{change(seq)}, 30*time.Second); n != 1 {
@@ -187,7 +187,7 @@ func TestAFailureAtOnceIsNoPace(t *testing.T) {
 		}
 		return nil
 	}
-	service := memory.New(f, f, time.Now)
+	service := indexing.New(f, f, time.Now)
 	for range 2 {
 		_, _ = service.Consume(t.Context(), []conversation.Change{change(100)})
 	}
@@ -201,7 +201,7 @@ func TestAFailureAtOnceIsNoPace(t *testing.T) {
 func TestManySessionsShareTheService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service, requests, most := (*memory.Service)(nil), 0, 0
+		service, requests, most := (*indexing.Service)(nil), 0, 0
 		var mu sync.Mutex
 		count := func(n int) {
 			mu.Lock()
@@ -215,7 +215,7 @@ func TestManySessionsShareTheService(t *testing.T) {
 			time.Sleep(time.Duration(texts) * 200 * time.Millisecond)
 			count(-1)
 		}
-		service = memory.New(f, f, time.Now)
+		service = indexing.New(f, f, time.Now)
 		var repairs sync.WaitGroup
 		for range 50 {
 			repairs.Go(func() { _, _ = service.Consume(t.Context(), []conversation.Change{change(1), change(2)}) })
@@ -233,7 +233,7 @@ func TestAClaimOfADeadWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
 		f.claim = time.Now().Add(time.Minute) // its worker will never end it
-		service := memory.New(f, f, time.Now)
+		service := indexing.New(f, f, time.Now)
 		repair := func(want int) {
 			t.Helper()
 			if err := service.Repair(t.Context(), "ann", f.session); err != nil || f.session.Indexed.Seq != want {
@@ -258,7 +258,7 @@ func TestAFailedPieceKeepsTheOthers(t *testing.T) {
 		}
 		return nil
 	}
-	service := memory.New(f, f, time.Now)
+	service := indexing.New(f, f, time.Now)
 	if done, err := service.Consume(t.Context(), []conversation.Change{change(250)}); done != 0 || err == nil {
 		t.Fatalf("%d done, %v", done, err)
 	}

@@ -1,0 +1,108 @@
+package indexing
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// document is one record of the index before it is embedded.
+type document struct {
+	id       string
+	text     string
+	metadata map[string]any
+}
+
+// messageDocuments returns the documents of one message: one, or several for a long one. previous is the content of
+// the message before it, where that is known.
+func messageDocuments(m conversation.Message, previous string) []document {
+	parts := split(m.Content)
+	documents := make([]document, len(parts))
+	for i, part := range parts {
+		id, text := vector.PartID(m.ID, i), vector.MessageText(m, part, previous)
+		documents[i] = document{id: id, text: text, metadata: map[string]any{
+			vector.FieldRecordType: vector.MessageRecord, vector.FieldCoach: m.CoachID, vector.FieldContext: m.Context,
+			vector.FieldSource: m.SessionID, vector.FieldSession: m.SessionID, vector.FieldTime: vector.Epoch(m.Timestamp),
+			vector.FieldText: truncate.Runes(part, vector.MaxTextChars), vector.FieldRole: string(m.Role),
+			vector.FieldSeq: float64(m.Seq),
+		}}
+	}
+	return documents
+}
+
+func summaryDocument(s summary.Summary) document {
+	metadata := flatten(s.Fields)
+	maps.Copy(metadata, map[string]any{
+		vector.FieldRecordType: string(s.RecordType), vector.FieldCoach: s.CoachID, vector.FieldContext: s.Context,
+		vector.FieldSource: s.SessionID, vector.FieldSession: s.SessionID, vector.FieldTime: vector.Epoch(s.OccurredAt),
+		vector.FieldText: truncate.Runes(s.Text, vector.MaxTextChars), "inProgress": s.InProgress, "kind": string(s.Kind),
+	})
+	text := fmt.Sprintf("%s, %s. %s", vector.Day(s.OccurredAt), vector.Label(s.Context), s.Text)
+	if details := s.Details(); details != "" {
+		text += " " + details
+	}
+	return document{id: s.ID(), text: truncate.Bytes(text, vector.MaxEmbeddedBytes), metadata: metadata}
+}
+
+func memoryDocument(m longterm.Memory) document {
+	return document{id: m.ID, text: truncate.Bytes(m.Content, vector.MaxEmbeddedBytes), metadata: map[string]any{
+		vector.FieldRecordType: vector.MemoryRecord, vector.FieldSource: m.ID, vector.FieldTime: vector.Epoch(m.UpdatedAt),
+		vector.FieldText: truncate.Runes(m.Content, vector.MaxTextChars), "memoryType": string(m.Type), "pinned": m.Pinned,
+	}}
+}
+
+func checkInDocument(c longterm.CheckIn) document {
+	return document{id: c.ID, text: truncate.Bytes(checkInText(c), vector.MaxEmbeddedBytes), metadata: map[string]any{
+		vector.FieldRecordType: vector.CheckInRecord, vector.FieldSource: c.ID, vector.FieldTime: vector.Epoch(c.Timestamp),
+		vector.FieldText: truncate.Runes(c.Note, vector.MaxTextChars),
+	}}
+}
+
+func checkInText(c longterm.CheckIn) string {
+	return fmt.Sprintf("%s, check-in. User: %s", vector.Day(c.Timestamp), c.Note)
+}
+
+// split cuts a text into parts that can be embedded. A part ends at white space if there is any in its last tenth.
+func split(text string) []string {
+	var parts []string
+	for {
+		end := maxPartEnd(text)
+		if end == len(text) {
+			return append(parts, text)
+		}
+		if space := strings.LastIndexAny(text[:end], " \n\t"); space > end*9/10 {
+			end = space + 1
+		}
+		parts = append(parts, text[:end])
+		text = text[end:]
+	}
+}
+
+// maxPartEnd is the last byte at which the first part of a text may end.
+func maxPartEnd(text string) int {
+	chars := 0
+	for i, r := range text {
+		if chars == vector.MaxTextChars || i+utf8.RuneLen(r) > vector.MaxEmbeddedBytes {
+			return i
+		}
+		chars++
+	}
+	return len(text)
+}
+
+// MessageVectorIDs returns the ids of a message's vectors: the message's id, and one for each further part of a long
+// message. Whoever deletes the message deletes these.
+func MessageVectorIDs(m conversation.Message) []string {
+	ids := make([]string, len(split(m.Content)))
+	for i := range ids {
+		ids[i] = vector.PartID(m.ID, i)
+	}
+	return ids
+}

@@ -1,0 +1,69 @@
+package vector
+
+import "slices"
+
+// Filter is a condition on the metadata of records: it compares a field with a value, or combines other filters. An
+// index translates it into its own language. The zero Filter is no condition. Of a field that is a list of strings, one
+// item has to pass an In, and none may pass a NotIn. A record without the field passes NotEqual and NotIn alone.
+type Filter struct {
+	Op Op
+	// Field is compared with Value: a string, a number or a boolean for Equal and NotEqual, a []string for In and NotIn,
+	// and a float64 for the others.
+	Field string
+	Value any
+	// Of are the filters that All and Any combine.
+	Of []Filter
+}
+
+// Op is what a filter does.
+type Op string
+
+// The operators of a filter.
+const (
+	All      Op = "all"
+	Any      Op = "any"
+	Equal    Op = "equal"
+	NotEqual Op = "not equal"
+	In       Op = "in"
+	NotIn    Op = "not in"
+	Above    Op = "above"
+	AtLeast  Op = "at least"
+	Below    Op = "below"
+	AtMost   Op = "at most"
+)
+
+// Where compares a field with a value.
+func Where(field string, op Op, value any) Filter { return Filter{Op: op, Field: field, Value: value} }
+
+// AllOf is the filter that passes what all of these pass. It leaves out those without a condition.
+func AllOf(filters ...Filter) Filter {
+	filters = slices.DeleteFunc(slices.Clone(filters), Filter.IsZero)
+	switch len(filters) {
+	case 0:
+		return Filter{}
+	case 1:
+		return filters[0]
+	}
+	return Filter{Op: All, Of: filters}
+}
+
+// AnyOf is the filter that passes what one of these passes.
+func AnyOf(filters ...Filter) Filter { return Filter{Op: Any, Of: filters} }
+
+// IsZero reports whether the filter has no condition.
+func (f Filter) IsZero() bool { return f.Op == "" }
+
+// Compare returns the comparison of a number with the value of the operators for numbers. It is nil for another one.
+func (o Op) Compare() func(a, b float64) bool {
+	switch o {
+	case Above:
+		return func(a, b float64) bool { return a > b }
+	case AtLeast:
+		return func(a, b float64) bool { return a >= b }
+	case Below:
+		return func(a, b float64) bool { return a < b }
+	case AtMost:
+		return func(a, b float64) bool { return a <= b }
+	}
+	return nil
+}
