@@ -327,24 +327,20 @@ tools: $(BIN)/.stamp $(VENV)/.stamp ## Install the linters, the SAM CLI and the 
 .PHONY: venv
 venv: $(VENV)/.stamp
 
+# The tools that write the pins are installed by hash, too, from what they wrote the last time.
+PIN_COMPILE := $(CACHE)/pin/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+  --no-annotate --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+PIN_MODEL   := $(CACHE)/pin/bin/uv pip compile --quiet --no-config --no-deps --generate-hashes --no-annotate \
+  --no-header --python-version 3.11
 .PHONY: pin-python
 pin-python:
 	@rm -rf $(CACHE)/pin && python3 -m venv $(CACHE)/pin
-	@$(CACHE)/pin/bin/pip install --quiet pip-tools==7.6.2
-	@$(CACHE)/pin/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-annotate \
-	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(CACHE)/pin/pinned.txt \
-	  tools/requirements.in
-	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > tools/requirements.txt
-	@$(CACHE)/pin/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-annotate \
-	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(CACHE)/pin/generators.txt \
-	  tools/generators/requirements.in
-	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/generators.txt; } \
-	  > tools/generators/requirements.txt
-	@$(CACHE)/pin/bin/pip install --quiet uv==0.13.9
-	@$(CACHE)/pin/bin/uv pip compile --quiet --no-config --no-deps --generate-hashes --no-annotate --no-header \
-	  --python-version 3.11 -o $(CACHE)/pin/model.txt tools/embeddings/requirements.in
-	@{ echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/model.txt; } \
-	  > tools/embeddings/requirements.txt
+	@$(CACHE)/pin/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/pin/requirements.txt
+	@pin() { "$${@:2}" -o $(CACHE)/pin/pinned.txt "$$1/requirements.in" && \
+	    { echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > "$$1/requirements.txt" && \
+	    rm $(CACHE)/pin/pinned.txt; }; \
+	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
+	  pin tools/embeddings $(PIN_MODEL)
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools

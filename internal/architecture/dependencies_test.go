@@ -131,14 +131,13 @@ func TestDependenciesArePinned(t *testing.T) {
 			t.Errorf("package-lock.json has no hash of %s, or the address of a registry", name)
 		}
 	}
-	// The tools that write the pins are pinned by version.
-	install := regexp.MustCompile(`pip3? install (--quiet (pip-tools|uv)==\S+\n|.*--require-hashes --no-deps )`)
+	install := regexp.MustCompile(`pip3? install .*--require-hashes --no-deps `)
 	installations := 0
 	for _, file := range []string{"Makefile", ".ci/run", ".github/workflows/security.yml"} {
 		text := string(read(t, "../../"+file))
 		all := strings.Count(text, "pip install") + strings.Count(text, "pip3 install")
 		if pinned := len(install.FindAllString(text, -1)); all != pinned {
-			t.Errorf("%s installs Python packages %d times, and %d times by version and hash", file, all, pinned)
+			t.Errorf("%s installs Python packages %d times, and %d times by hash", file, all, pinned)
 		}
 		installations += all
 	}

@@ -32,7 +32,7 @@ func TestIsUrgentInManyLanguages(t *testing.T) {
 			"I'm allergic to nuts", "my knee hurts when I squat", "I hurt my back", "I take blood thinners",
 			"I had a heart attack last year", "My name is Ann",
 		},
-		"German":     {"Ich bin allergisch gegen Nüsse", "mein Knie tut weh", "Ich heiße Anna"},
+		"German":     {"Meine Allergie gegen Nüsse", "mein Knie tut weh", "Ich heiße Anna"},
 		"Spanish":    {"Soy alérgica a las nueces", "me duele la rodilla", "Me llamo Ana"},
 		"French":     {"Je suis allergique aux noix", "mon genou me fait mal", "Je m'appelle Anne"},
 		"Portuguese": {"Sou alérgica a nozes", "meu joelho dói", "Meu nome é Ana"},
