@@ -40,8 +40,8 @@ func IsUrgent(content string) bool {
 	return false
 }
 
-// containsPhrase reports whether a text has a phrase at the beginning of a word, or as whole words if the phrase ends in
-// "~". In a script without spaces, every character may begin a word.
+// containsPhrase reports whether a text has a phrase at the beginning of a word, or as whole words if the phrase ends
+// in "~". In a script without spaces, every character may begin a word.
 func containsPhrase(text, phrase string) bool {
 	phrase, whole := strings.CutSuffix(phrase, "~")
 	first, _ := utf8.DecodeRuneInString(phrase)

@@ -75,7 +75,8 @@ func (t tokenTable) opening(text string, r rune, size int) int {
 	if !opens(r) {
 		return 0
 	}
-	if (r == ']' || r == '[') && slices.ContainsFunc(t.literals, func(l string) bool { return strings.HasPrefix(text, l) }) {
+	beginsText := func(literal string) bool { return strings.HasPrefix(text, literal) }
+	if (r == ']' || r == '[') && slices.ContainsFunc(t.literals, beginsText) {
 		return size
 	}
 	kind := bracket(r)

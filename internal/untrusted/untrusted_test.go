@@ -137,7 +137,8 @@ func TestEveryControlToken(t *testing.T) {
 		tokens++
 		texts := []string{token, "so " + token + " it", token + token, "a" + token + "b"}
 		if !strings.Contains(token, "~") && !strings.HasPrefix(token, "]") {
-			texts = append(texts, strings.ToUpper(token), strings.NewReplacer("<", "＜", ">", "＞", "[", "［", "]", "］").Replace(token))
+			wide := strings.NewReplacer("<", "＜", ">", "＞", "[", "［", "]", "］").Replace(token)
+			texts = append(texts, strings.ToUpper(token), wide)
 		}
 		for _, text := range texts {
 			got := untrusted.BreakTokens(text)
