@@ -1,5 +1,7 @@
 // Package auth checks bearer tokens for the coach function, which has no gateway in front of it. It checks the RS256
-// signature with the issuer's published keys, the issuer, the audience and the times.
+// signature with the issuer's published keys, the issuer, the audience and the times. The rules are those of the JWT
+// authorizer of API Gateway ("Control access to HTTP APIs with JWT authorizers"), so that a token which one entrance
+// refuses is refused at the other, too. The local stack's gateway uses this package.
 package auth
 
 import (
@@ -7,7 +9,6 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 	}
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(c.Issuer),
-		jwt.WithAudience(c.Audience), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
+		jwt.WithAudience(c.Audience), jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
 	}
 	if c.Now != nil {
 		options = append(options, jwt.WithTimeFunc(c.Now))
@@ -137,8 +138,7 @@ func (c *tokenClaims) GetAudience() (jwt.ClaimStrings, error) {
 	return c.Audience, nil
 }
 
-// Verify checks a token and returns its user and scopes. It
-// returns an Unauthorized error with the reason for a token that is not valid, and Unavailable if the keys could not be
+// Verify checks a token and returns its user and scopes. It returns an Unauthorized error with the reason for a token that is not valid, and Unavailable if the keys could not be
 // fetched.
 func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserID, []string, error) {
 	if len(token) > maxToken {
@@ -165,17 +165,14 @@ func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserI
 	return user, c.caller.Scopes, nil
 }
 
-// key returns the RSA key of a token: the key with the token's kid, or the issuer's only key if the token has no kid.
+// key returns the RSA key of a token, by its kid. It refuses a token without one, as the JWT authorizer of API Gateway
+// does, and a token whose header has crit, because this verifier understands no extension (RFC 7515, section 4.1.11).
 func key(ctx context.Context, keys keyfunc.Keyfunc, t *jwt.Token) (any, error) {
-	if _, named := t.Header[jwkset.HeaderKID]; !named {
-		all, err := keys.Storage().KeyReadAll(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("read keys: %w", err)
-		}
-		if len(all) != 1 {
-			return nil, errNoKeyID
-		}
-		t.Header[jwkset.HeaderKID] = all[0].Marshal().KID
+	if _, critical := t.Header["crit"]; critical {
+		return nil, errCritical
+	}
+	if kid, ok := t.Header[jwkset.HeaderKID].(string); !ok || kid == "" {
+		return nil, errNoKeyID
 	}
 	found, err := keys.KeyfuncCtx(ctx)(t)
 	if err != nil {
@@ -190,6 +187,7 @@ func key(ctx context.Context, keys keyfunc.Keyfunc, t *jwt.Token) (any, error) {
 var (
 	errNoKeyID    = errors.New("no key id")
 	errUnknownKey = errors.New("unknown key")
+	errCritical   = errors.New("critical extension")
 )
 
 // reason returns what is wrong with a token, for the client.
@@ -199,6 +197,7 @@ func reason(err error) string {
 		text string
 	}{
 		{errNoKeyID, "the token names no key (kid)"},
+		{errCritical, "the token has an extension that is not understood (crit)"},
 		{errUnknownKey, "the token is signed with an unknown key"},
 		{jwt.ErrTokenMalformed, "the token is malformed"},
 		{jwt.ErrTokenExpired, "the token has expired"},
