@@ -193,6 +193,9 @@ func TestMessagesFollowPreferences(t *testing.T) {
 	if diff := cmp.Diff(sorted([]string{bridges, "Done, bridges it is."}), ask("design")); diff != "" {
 		t.Errorf("the designer sees (-want +got)\n%s", diff)
 	}
+	if diff := cmp.Diff(sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask("")); diff != "" {
+		t.Errorf("from outside every session there is (-want +got)\n%s", diff)
+	}
 	s.prefer("ann", func(p *preferences) { p.CrossContext = false })
 	if diff := cmp.Diff([]string{squats}, ask("log")); diff != "" {
 		t.Errorf("without sharing the log sees (-want +got)\n%s", diff)

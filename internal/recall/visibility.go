@@ -31,20 +31,15 @@ type visibility struct {
 var userLevel = []string{vector.MemoryRecord, vector.CheckInRecord}
 
 // allowsSession reports whether records of that session may be seen. Those of the session that asks may, unless it is
-// excluded; those of others as the preferences say. Without cross-context sharing there are no others, even where the
-// search is asked from outside every session.
+// excluded; those of others as the preferences say. A search from outside every session is in no context.
 func (v visibility) allowsSession(context, id string) bool {
 	switch {
 	case id == v.ExcludeSessionID && id != "":
 		return false
 	case len(v.Contexts) > 0 && !slices.Contains(v.Contexts, context):
 		return false
-	case id == v.SessionID && id != "":
-		return true
-	case !v.CrossContext:
-		return false
 	}
-	return v.Context == "" || v.Shares(context, v.Context)
+	return id == v.SessionID && id != "" || v.Shares(context, v.Context)
 }
 
 // allowsNothing reports whether the preferences rule out all that the search asks for, so that the index need not be
@@ -121,7 +116,7 @@ func (v visibility) sessionConditions() []vector.Filter {
 	case !v.CrossContext:
 		// No session has an empty id: with one, only records that belong to the user pass.
 		all = append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
-	case v.Context != "":
+	default:
 		if shared := v.sharedContexts(); len(shared) < len(conversation.Surfaces) {
 			all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
 		}
