@@ -215,7 +215,8 @@ func DefaultPreferences() Preferences {
 
 // Shares reports whether one context may see the records of another. A context may always see its own, unless
 // CrossContext is false: then each session may see only itself. Whoever reads for the user from outside every session
-// has the empty context, which sees what is shared with all. Every reader of one session's records for another asks here.
+// has the empty context, which sees what is shared with all. Every reader of one session's records for another asks
+// here.
 func (p Preferences) Shares(from, to string) bool {
 	if !p.CrossContext {
 		return false
