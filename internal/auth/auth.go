@@ -138,8 +138,8 @@ func (c *tokenClaims) GetAudience() (jwt.ClaimStrings, error) {
 	return c.Audience, nil
 }
 
-// Verify checks a token and returns its user and scopes. It returns an Unauthorized error with the reason for a token that is not valid, and Unavailable if the keys could not be
-// fetched.
+// Verify checks a token and returns its user and scopes. It returns an Unauthorized error with the reason for a token
+// that is not valid, and Unavailable if the keys could not be fetched.
 func (v *Verifier) Verify(ctx context.Context, token string) (conversation.UserID, []string, error) {
 	if len(token) > maxToken {
 		return "", nil, fault.New(fault.Unauthorized, "the token is too long")
