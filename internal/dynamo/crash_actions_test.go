@@ -121,6 +121,9 @@ func (sim *simulation) checkMissing(action string, exists bool, err error) bool 
 	return true
 }
 
+// sessionCalls returns the remote calls of a write to a session.
+func sessionCalls() []remoteCall { return []remoteCall{{transact, 0}, {transact, 1}, {batchGet, 0}} }
+
 // saveRepeat saves a call with a key that was acknowledged. A repeat of it changes nothing.
 func (sim *simulation) saveRepeat(key conversation.Idempotency, err error, do func(context.Context, *process) error) {
 	if key.Set() && err == nil {
@@ -136,7 +139,7 @@ func (sim *simulation) createSession() {
 	do := func(ctx context.Context, p *process) error {
 		return errorOf(p.Sessions.CreateSession(ctx, sim.user, in, key))
 	}
-	_, err := sim.call(clientCall{2, key.Set(), do})
+	_, err := sim.call(clientCall{sessionCalls(), key.Set(), do})
 	if exists {
 		if !fault.Is(err, fault.Conflict) && !errors.Is(err, errGivenUp) {
 			sim.rt.Fatalf("create a session that exists: %v", err)
@@ -153,7 +156,7 @@ func (sim *simulation) updateSession() {
 	id, exists := sim.drawSession()
 	statuses := []conversation.Status{conversation.Active, conversation.Completed}
 	title, status := sim.newName(), rapid.SampledFrom(statuses).Draw(sim.rt, "status")
-	_, err := sim.call(clientCall{3, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	_, err := sim.call(clientCall{sessionCalls(), sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return errorOf(p.Sessions.UpdateSession(ctx, sim.user, id, conversation.SessionChange{
 			Title: &title, Status: &status, Attributes: map[string]any{"k": title},
 		}))
@@ -181,7 +184,7 @@ func (sim *simulation) append() {
 		}
 		return err
 	}
-	_, err := sim.call(clientCall{4, key.Set(), do})
+	_, err := sim.call(clientCall{sessionCalls(), key.Set(), do})
 	if sim.checkMissing("append", exists, err) {
 		return
 	}
@@ -205,7 +208,8 @@ func (sim *simulation) turn() {
 		Idempotency: conversation.Idempotency{Scope: "chat", Key: question, BodyHash: "h"},
 	}
 	renew, attempts, answer := rapid.Bool().Draw(sim.rt, "renew"), 0, ""
-	_, err := sim.call(clientCall{6, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	remote := append(sessionCalls(), remoteCall{updateItem, 2})
+	_, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		attempts++
 		turn, err := p.Turns.BeginTurn(ctx, sim.user, in, time.Minute)
 		if err != nil {
@@ -267,7 +271,8 @@ func (sim *simulation) saveSummary() {
 	if session.MessageCount == 0 || !sum.Replaces(session) {
 		return
 	}
-	again, err := sim.call(clientCall{2, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	remote := []remoteCall{{transact, 1}}
+	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.Summaries.SaveSummary(ctx, sim.user, session, sum)
 	}})
 	if again && fault.Is(err, fault.Conflict) {
@@ -284,7 +289,7 @@ func (sim *simulation) repeat() {
 		return
 	}
 	do := rapid.SampledFrom(sim.repeats).Draw(sim.rt, "repeat")
-	_, err := sim.call(clientCall{4, sim.drawRetries(), do})
+	_, err := sim.call(clientCall{recordCalls(), sim.drawRetries(), do})
 	if err != nil && !errors.Is(err, errGivenUp) && !fault.Is(err, fault.NotFound) {
 		sim.rt.Fatalf("repeat: %v", err)
 	}

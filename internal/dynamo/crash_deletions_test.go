@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -17,7 +19,8 @@ func (sim *simulation) deleteMessage() {
 	if !ok {
 		return
 	}
-	again, err := sim.call(clientCall{10, true, func(ctx context.Context, p *process) error {
+	remote := []remoteCall{{batchGet, 3}, {queryCall, 4}, {transact, 1}, {indexCall, 0}}
+	again, err := sim.call(clientCall{remote, true, func(ctx context.Context, p *process) error {
 		return p.deletions.DeleteMessage(ctx, sim.user, m.session, sim.ids["message/"+m.content])
 	}})
 	if again && fault.Is(err, fault.NotFound) {
@@ -38,7 +41,10 @@ func (sim *simulation) deleteMessage() {
 // deleteSession deletes a session. Where the client gives up, the sweep ends what has begun.
 func (sim *simulation) deleteSession() {
 	id, exists := sim.drawSession()
-	again, err := sim.call(clientCall{12, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	remote := []remoteCall{
+		{batchGet, 3}, {queryCall, 9}, {transact, 2}, {batchWrite, 0}, {deleteItem, 0}, {updateItem, 0}, {indexCall, 0},
+	}
+	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.deletions.DeleteSession(ctx, sim.user, id)
 	}})
 	if sim.checkMissing("delete", exists, err) {
@@ -63,6 +69,19 @@ func (sim *simulation) sweep() {
 	sim.erasing = false
 }
 
+// endErasure ends an erasure whose call was given up: the caller comes back, or the sweep goes on.
+func (sim *simulation) endErasure() {
+	if rapid.Bool().Draw(sim.rt, "the caller comes back") {
+		sim.erase(true)
+	} else {
+		sim.sweep()
+	}
+	if p, err := sim.reader.Erasures.Erasure(sim.t.Context(), sim.user); err != nil || !p.Done {
+		sim.rt.Fatalf("the erasure is %+v, %v", p, err)
+	}
+	sim.check("after the end of the erasure")
+}
+
 // deleteMemories deletes from the state the memories that were extracted from a message, or from any of a session.
 func (sim *simulation) deleteMemories(s *state, source string) {
 	for name := range s.Records {
@@ -73,9 +92,16 @@ func (sim *simulation) deleteMemories(s *state, source string) {
 	}
 }
 
+// erasureCalls returns the remote calls of an erasure.
+func erasureCalls() []remoteCall {
+	return []remoteCall{
+		{transact, 0}, {queryCall, 19}, {deleteItem, 5}, {batchWrite, 0}, {updateItem, 1}, {indexCall, 0},
+	}
+}
+
 // erase erases the user, or goes on with an erasure. What was stored since it began stays.
 func (sim *simulation) erase(retries bool) {
-	_, err := sim.call(clientCall{30, retries, func(ctx context.Context, p *process) error {
+	_, err := sim.call(clientCall{erasureCalls(), retries, func(ctx context.Context, p *process) error {
 		out, err := p.deletions.Erase(ctx, sim.user, sim.clock.time().Add(time.Minute))
 		if err == nil && !out.Done {
 			return errNoAnswer // the call before holds the lease, until it expires

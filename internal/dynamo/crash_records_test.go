@@ -11,6 +11,11 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
+// recordCalls returns the remote calls of a write to a long-term record.
+func recordCalls() []remoteCall {
+	return []remoteCall{{transact, 0}, {transact, 1}, {batchGet, 0}, {queryCall, 0}}
+}
+
 // drawRecord draws the name of a record of one kind. ok is false where there is none.
 func (sim *simulation) drawRecord(kind string) (name string, ok bool) {
 	var names []string
@@ -54,7 +59,7 @@ func (sim *simulation) createRecord() {
 		}
 		return err
 	}
-	_, err := sim.call(clientCall{4, key.Set(), do})
+	_, err := sim.call(clientCall{recordCalls(), key.Set(), do})
 	sim.saveRepeat(key, err, do)
 	sim.expect("create "+c.kind, err, func(s *state) { s.Records[name] = e.value() })
 }
@@ -66,7 +71,7 @@ func (sim *simulation) updateRecord() {
 		return
 	}
 	e := entry{live: c.kind == "check-in" || rapid.Bool().Draw(sim.rt, "live")}
-	_, err := sim.call(clientCall{4, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	_, err := sim.call(clientCall{recordCalls(), sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return c.update(ctx, p.Stores, sim.user, sim.ids[name], e)
 	}})
 	sim.expect("update "+c.kind, err, func(s *state) { s.Records[name] = e.value() })
@@ -78,7 +83,8 @@ func (sim *simulation) deleteRecord() {
 	if !ok {
 		return
 	}
-	again, err := sim.call(clientCall{3, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	remote := []remoteCall{{transact, 1}, {deleteItem, 1}, {batchGet, 0}}
+	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return c.delete(ctx, p.Stores, sim.user, sim.ids[name])
 	}})
 	sim.checkInDeleted = sim.checkInDeleted || c.kind == "check-in"
@@ -89,7 +95,7 @@ func (sim *simulation) deleteRecord() {
 func (sim *simulation) putSingleton() {
 	names := []string{"profile", "seed", "preferences", "coach/x", "coach/y"}
 	name, value := rapid.SampledFrom(names).Draw(sim.rt, "name"), sim.newName()
-	_, err := sim.call(clientCall{3, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	_, err := sim.call(clientCall{recordCalls(), sim.drawRetries(), func(ctx context.Context, p *process) error {
 		switch name {
 		case "profile":
 			return errorOf(p.Profiles.Put(ctx, sim.user, longterm.Profile{Name: value}))
@@ -109,7 +115,8 @@ func (sim *simulation) deleteCoach() {
 	if !ok {
 		return
 	}
-	again, err := sim.call(clientCall{2, sim.drawRetries(), func(ctx context.Context, p *process) error {
+	remote := []remoteCall{{deleteItem, 1}, {batchGet, 0}}
+	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.Coaches.DeleteCoach(ctx, sim.user, strings.TrimPrefix(name, "coach/"))
 	}})
 	sim.expect("delete coach", doneBefore(again, err), func(s *state) { delete(s.Records, name) })

@@ -38,21 +38,12 @@ func TestCrashes(t *testing.T) {
 			clk.advance(time.Minute)
 			sim.act()
 		}
-		if diff := diffStates(sim.want, sim.readState()); diff != "" {
-			rt.Fatalf("in the end (-want +got):\n%s", diff)
+		sim.check("in the end")
+		if rapid.Bool().Draw(rt, "the user is erased in the end") {
+			sim.erase(sim.drawRetries())
 		}
 		if sim.erasing {
-			if rapid.Bool().Draw(rt, "the caller comes back") {
-				sim.erase(true)
-			} else {
-				sim.sweep()
-			}
-			if p, err := sim.reader.Erasures.Erasure(t.Context(), sim.user); err != nil || !p.Done {
-				rt.Fatalf("the erasure is %+v, %v", p, err)
-			}
-			if diff := diffStates(sim.want, sim.readState()); diff != "" {
-				rt.Fatalf("after the end of the erasure (-want +got):\n%s", diff)
-			}
+			sim.endErasure()
 		}
 	})
 }
@@ -94,16 +85,16 @@ type process struct {
 // network makes the remote calls of one process fail, those to the table and those to the vector index. A process that
 // has crashed makes no more calls.
 type network struct {
-	mu            sync.Mutex
-	failures      map[callIndex]failure
-	calls, writes int
-	crashed       bool
-	cancel        context.CancelFunc
+	mu       sync.Mutex
+	failures map[remoteCall]failure
+	calls    map[string]int
+	crashed  bool
+	cancel   context.CancelFunc
 }
 
-// callIndex is the place of a remote call among those of a client's call, or among those that write, from 0.
-type callIndex struct {
-	write bool
+// remoteCall is the place of a remote call among those of the same operation that a client's call makes, from 0.
+type remoteCall struct {
+	op    string
 	index int
 }
 
@@ -123,12 +114,8 @@ func (n *network) call(op string, run func() error) error {
 }
 
 func (n *network) nextFailure(op string) failure {
-	f := n.failures[callIndex{false, n.calls}]
-	n.calls++
-	if op != "Query" && op != "BatchGetItem" {
-		f = max(f, n.failures[callIndex{true, n.writes}])
-		n.writes++
-	}
+	f := n.failures[remoteCall{op, n.calls[op]}]
+	n.calls[op]++
 	return f
 }
 
@@ -136,24 +123,31 @@ func (n *network) nextFailure(op string) failure {
 type vectorIndex struct{ *network }
 
 func (v vectorIndex) Delete(context.Context, conversation.UserID, int64, []string) error {
-	return v.call("index", func() error { return nil })
+	return v.call(indexCall, func() error { return nil })
 }
 
 func (v vectorIndex) Drop(context.Context, conversation.UserID, int64) (int, error) {
-	return 0, v.call("index", func() error { return nil })
+	return 0, v.call(indexCall, func() error { return nil })
 }
 
 func (v vectorIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
-	return 0, v.call("index", func() error { return nil })
+	return 0, v.call(indexCall, func() error { return nil })
 }
 
 func (v vectorIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
-	return v.call("index", func() error { return nil })
+	return v.call(indexCall, func() error { return nil })
+}
+
+// check compares everything that a client can read with what it expects.
+func (sim *simulation) check(when string) {
+	if diff := diffStates(sim.want, sim.readState()); diff != "" {
+		sim.rt.Fatalf("%s (-want +got):\n%s", when, diff)
+	}
 }
 
 // process returns the running process, a new one after a crash, whose next calls have the given failures. The context
 // ends when the process crashes.
-func (sim *simulation) process(failures map[callIndex]failure) (*process, context.Context) {
+func (sim *simulation) process(failures map[remoteCall]failure) (*process, context.Context) {
 	if sim.running == nil {
 		n := &network{}
 		s := openIntercepted(sim.t, sim.table, interceptor{call: n.call, newTokens: sim.newTokens}, sim.clock.option(),
@@ -167,7 +161,7 @@ func (sim *simulation) process(failures map[callIndex]failure) (*process, contex
 	n := sim.running.network
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.failures, n.calls, n.writes, n.cancel = failures, 0, 0, cancel
+	n.failures, n.calls, n.cancel = failures, map[string]int{}, cancel
 	return sim.running, ctx
 }
 
@@ -180,8 +174,8 @@ func (sim *simulation) saveID(name, id string) {
 
 // clientCall is one call of a client.
 type clientCall struct {
-	// remoteCalls is about how many remote calls it makes.
-	remoteCalls int
+	// remote are the remote calls that may fail: an operation, and the last of its calls.
+	remote []remoteCall
 	// retries says that the client repeats the call until it gets an answer.
 	retries bool
 	do      func(context.Context, *process) error
@@ -197,9 +191,9 @@ var errGivenUp = errors.New("given up")
 // may have been carried out.
 func (sim *simulation) call(c clientCall) (again bool, err error) {
 	for attempt := 1; ; attempt++ {
-		var failures map[callIndex]failure
+		var failures map[remoteCall]failure
 		if attempt <= failingAttempts {
-			failures = sim.drawFailures(c.remoteCalls)
+			failures = sim.drawFailures(c.remote)
 		}
 		p, ctx := sim.process(failures)
 		err = c.do(ctx, p)
@@ -219,14 +213,12 @@ func (sim *simulation) call(c clientCall) (again bool, err error) {
 	}
 }
 
-func (sim *simulation) drawFailures(remoteCalls int) map[callIndex]failure {
-	failures := map[callIndex]failure{}
+// drawFailures draws the operation first, because an operation of one call is as likely to fail as one of many.
+func (sim *simulation) drawFailures(remote []remoteCall) map[remoteCall]failure {
+	failures := map[remoteCall]failure{}
 	for range rapid.SampledFrom([]int{1, 0, 2, 1}).Draw(sim.rt, "failures") {
-		at, last := callIndex{write: rapid.Bool().Draw(sim.rt, "write")}, remoteCalls
-		if at.write {
-			last /= 3
-		}
-		at.index = rapid.IntRange(0, last).Draw(sim.rt, "index")
+		at := rapid.SampledFrom(remote).Draw(sim.rt, "remote call")
+		at.index = rapid.IntRange(0, at.index).Draw(sim.rt, "index")
 		failures[at] = drawFailure(sim.rt, requestLost)
 	}
 	return failures

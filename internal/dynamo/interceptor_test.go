@@ -61,12 +61,12 @@ func intercept[I, O any](
 
 func (i *interceptor) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...apiOptions,
 ) (*dynamodb.BatchGetItemOutput, error) {
-	return intercept(i, ctx, "BatchGetItem", in, i.api.BatchGetItem, o)
+	return intercept(i, ctx, batchGet, in, i.api.BatchGetItem, o)
 }
 
 func (i *interceptor) Query(ctx context.Context, in *dynamodb.QueryInput, o ...apiOptions,
 ) (*dynamodb.QueryOutput, error) {
-	out, err := intercept(i, ctx, "Query", in, i.api.Query, o)
+	out, err := intercept(i, ctx, queryCall, in, i.api.Query, o)
 	if err == nil && i.query != nil {
 		i.query(in, out)
 	}
@@ -75,17 +75,17 @@ func (i *interceptor) Query(ctx context.Context, in *dynamodb.QueryInput, o ...a
 
 func (i *interceptor) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...apiOptions,
 ) (*dynamodb.UpdateItemOutput, error) {
-	return intercept(i, ctx, "UpdateItem", in, i.api.UpdateItem, o)
+	return intercept(i, ctx, updateItem, in, i.api.UpdateItem, o)
 }
 
 func (i *interceptor) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...apiOptions,
 ) (*dynamodb.DeleteItemOutput, error) {
-	return intercept(i, ctx, "DeleteItem", in, i.api.DeleteItem, o)
+	return intercept(i, ctx, deleteItem, in, i.api.DeleteItem, o)
 }
 
 func (i *interceptor) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, o ...apiOptions,
 ) (*dynamodb.BatchWriteItemOutput, error) {
-	return intercept(i, ctx, "BatchWriteItem", in, i.api.BatchWriteItem, o)
+	return intercept(i, ctx, batchWrite, in, i.api.BatchWriteItem, o)
 }
 
 func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...apiOptions,
@@ -98,7 +98,7 @@ func (i *interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.Trans
 	if i.token != nil {
 		i.token(aws.ToString(in.ClientRequestToken))
 	}
-	return intercept(i, ctx, "TransactWriteItems", in, i.api.TransactWriteItems, o)
+	return intercept(i, ctx, transact, in, i.api.TransactWriteItems, o)
 }
 
 // passThrough carries out every call.
@@ -175,10 +175,21 @@ const (
 // errCrash is the error of the remote call at which a process crashed, and of each call after it.
 var errCrash = errors.New("the process crashed")
 
-// apply carries out a call, where the failure allows it, and returns the error that the process gets. Reads do not meet
-// transactions.
+// The remote calls by their names: those of the table as API calls them, and all of the vector index.
+const (
+	transact   = "TransactWriteItems"
+	batchGet   = "BatchGetItem"
+	batchWrite = "BatchWriteItem"
+	queryCall  = "Query"
+	updateItem = "UpdateItem"
+	deleteItem = "DeleteItem"
+	indexCall  = "index"
+)
+
+// apply carries out a call, where the failure allows it, and returns the error that the process gets. Reads and calls
+// of the index do not meet transactions.
 func (f failure) apply(op string, run func() error) error {
-	isRead, isTransaction := op == "Query" || op == "BatchGetItem", op == "TransactWriteItems"
+	isRead, isTransaction := op == queryCall || op == batchGet, op == transact
 	switch {
 	case f == requestLost:
 		return errNoAnswer
@@ -187,7 +198,7 @@ func (f failure) apply(op string, run func() error) error {
 	case f == crashAfter:
 		_ = run()
 		return errCrash
-	case isRead && f != answerLost:
+	case isRead && f != answerLost, op == indexCall && (f == conflict || f == mixedConflict):
 		return run()
 	case f == conflict && !isTransaction, f == mixedConflict && !isTransaction:
 		return &types.TransactionConflictException{}

@@ -93,7 +93,7 @@ func answerOf(input string) string {
 }
 
 func (w *worker) index(ids ...string) error {
-	return w.call("index", func() error {
+	return w.call(indexCall, func() error {
 		w.derived.mu.Lock()
 		defer w.derived.mu.Unlock()
 		for _, id := range ids {

@@ -1,0 +1,87 @@
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// TestErasureWithFailures makes each operation of an erasure meet a conflict or lose its answer: of a user who was
+// erased before and has no records, and of one whose erasure was cut off. The caller never gets an error for a
+// conflict, and a repeat ends what is left after an answer that was lost.
+func TestErasureWithFailures(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	for name, before := range map[string]func(*erasing, testing.TB){
+		"erased": func(e *erasing, t testing.TB) { e.mustErase(t) },
+		"cut off": func(e *erasing, t testing.TB) {
+			e.fill(t)
+			if err := e.erase(t, map[remoteCall]failure{{op: batchWrite}: crashBefore}); !errors.Is(err, errCrash) {
+				t.Fatalf("an erasure that is cut off: %v", err)
+			}
+		},
+	} {
+		for _, at := range erasureCalls() {
+			for _, f := range []failure{answerLost, conflict} {
+				t.Run(fmt.Sprintf("%s, %s, failure %d", name, at.op, f), func(t *testing.T) {
+					t.Parallel()
+					e := &erasing{table: table, user: conversation.UserID(t.Name()), clock: newClock()}
+					before(e, t)
+					err := e.erase(t, map[remoteCall]failure{{op: at.op}: f})
+					if err != nil && (f == conflict || !isUnanswered(err)) {
+						t.Fatalf("the caller gets %v", err)
+					}
+					if err != nil {
+						e.mustErase(t)
+					}
+				})
+			}
+		}
+	}
+}
+
+// erasing is a user who is erased by processes, each of which makes one call.
+type erasing struct {
+	table string
+	user  conversation.UserID
+	clock *clock
+}
+
+// fill stores a session with a message, and a memory.
+func (e *erasing) fill(t testing.TB) {
+	s := dynamotest.Open(t, e.table, e.clock.option())
+	newSession(t, s, e.user, "coach_conversation", "a", "x")
+	if _, _, err := s.Memories.Create(t.Context(), e.user, longterm.Memory{Content: "x"}, noKey); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// erase makes one call, two minutes after the one before, whose lease has expired. After an erasure that is done, the
+// user has no records.
+func (e *erasing) erase(t testing.TB, failures map[remoteCall]failure) error {
+	e.clock.advance(2 * time.Minute)
+	n := &network{failures: failures, calls: map[string]int{}, cancel: func() {}}
+	s := openIntercepted(t, e.table, interceptor{call: n.call}, e.clock.option())
+	index := vectorIndex{n}
+	out, err := erasure.NewSweeper(s.Erasure(index, e.clock.time), index).Erase(t.Context(), e.user,
+		e.clock.time().Add(time.Minute))
+	if out.Done != (err == nil) {
+		t.Errorf("the erasure is %+v, %v", out, err)
+	}
+	if left := dynamotest.Keys(t, e.table, e.user); err == nil && len(left) != 1 {
+		t.Errorf("after the erasure there are %v", left)
+	}
+	return err
+}
+
+func (e *erasing) mustErase(t testing.TB) {
+	if err := e.erase(t, nil); err != nil {
+		t.Fatal(err)
+	}
+}
