@@ -36,6 +36,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/token"
 	"github.com/throughline/throughline/internal/vector"
@@ -153,7 +154,7 @@ func connect(ctx context.Context, o options, environ map[string]string) (reindex
 	return reindex.Deps{
 		Store: dynamo.NewReindexStore(db, table), Messages: dynamo.NewIndexingSource(db), Index: index, To: o.to,
 		Model: vector.Model{Embedder: model, Version: e.Version()}, Dimensions: e.Dimensions, Usual: config.FirstIndex,
-		Segments: o.segments, DryRun: o.dryRun, CountTokens: tokens.Count, Now: time.Now,
+		Segments: o.segments, DryRun: o.dryRun, WriteUnits: pinecone.WriteUnits, CountTokens: tokens.Count, Now: time.Now,
 		TextLimit:  limit(o.textsPerSecond, time.Second),
 		TokenLimit: limit(o.tokensPerMinute, time.Minute),
 	}, e, nil

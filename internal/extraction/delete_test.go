@@ -1,11 +1,10 @@
 package extraction_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/vectortest"
 )
 
 // TestErasedMeanwhile erases the user while the model works.
@@ -14,7 +13,7 @@ func TestErasedMeanwhile(t *testing.T) {
 	e := newEcho(t)
 	e.say(t, "a", "fact 1")
 	e.while = func() {
-		erasing := e.stores.Erasure(noIndex{}, e.clock)
+		erasing := e.stores.Erasure(vectortest.NewRouter(nil, "first"), e.clock)
 		if _, err := erasing.Erase(t.Context(), e.user, e.clock().Add(time.Minute)); err != nil {
 			t.Error(err)
 		}
@@ -31,7 +30,7 @@ func TestMessageDeletedMeanwhile(t *testing.T) {
 	e := newEcho(t)
 	said := e.say(t, "a", "fact 1", "fact 2")
 	remove := func(i int) {
-		erasing := e.stores.Erasure(noIndex{}, e.clock)
+		erasing := e.stores.Erasure(vectortest.NewRouter(nil, "first"), e.clock)
 		if err := erasing.DeleteMessage(t.Context(), e.user, "a", said[i].ID); err != nil {
 			t.Error(err)
 		}
@@ -42,13 +41,4 @@ func TestMessageDeletedMeanwhile(t *testing.T) {
 	e.wantCalls(t, 1)
 	remove(1)
 	e.wantValid(t)
-}
-
-// noIndex is an empty vector index.
-type noIndex struct{}
-
-func (noIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
-func (noIndex) Drop(context.Context, conversation.UserID, int64) (int, error)      { return 0, nil }
-func (noIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
-	return 0, nil
 }

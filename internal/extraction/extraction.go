@@ -23,6 +23,14 @@ import (
 
 // Store is what extraction reads and writes.
 type Store interface {
+	SessionReader
+	RecordReader
+	Leases
+	Writer
+}
+
+// SessionReader reads a session and its messages.
+type SessionReader interface {
 	// Open reads a session of a known context with the user's preferences and generation, consistently.
 	Open(ctx context.Context, user conversation.UserID, context, sessionID string,
 	) (conversation.Session, longterm.Access, error)
@@ -32,16 +40,28 @@ type Store interface {
 		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
 		limit int,
 	) ([]conversation.Message, error)
+}
+
+// RecordReader reads what is known of the user.
+type RecordReader interface {
 	// Resolve reads the records behind vector ids. A message's vector has the message's id.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 	// Known reads the user's memories and todos that are among the live records, consistently.
 	Known(ctx context.Context, user conversation.UserID, generation int64) (Known, error)
+}
+
+// Leases keep two workers from one user's extraction.
+type Leases interface {
 	// LeaseExtraction gives the user's extraction to an owner until a time. held is false while another owner has it. It
 	// is a Conflict when the session is not as far as it was read, or the user was erased.
 	LeaseExtraction(ctx context.Context, user conversation.UserID, session conversation.Session, l Lease,
 	) (held bool, err error)
 	// ReleaseExtraction gives the lease back, if the owner still has it.
 	ReleaseExtraction(ctx context.Context, user conversation.UserID, l Lease) error
+}
+
+// Writer stores what was extracted.
+type Writer interface {
 	// SaveExtraction stores what follows from a batch, with the session's watermark, all or nothing. Its conditions are
 	// that the owner has the lease, that the session is still the same one, as far as it was read and has lost no message
 	// since, that the user allows memories, and that nobody has written the changed records since. Then it is a Conflict,

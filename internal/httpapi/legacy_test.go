@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/vectortest"
 )
 
 // appAPI serves a table with an app's own records.
@@ -28,7 +28,7 @@ func newAppAPI(t *testing.T, stage migration.Stage) appAPI {
 	t.Helper()
 	table := dynamotest.Table(t)
 	store := dynamotest.Open(t, table, dynamo.WithClock(noon), dynamo.WithInitialStage(stage))
-	eraser := store.Erasure(pineconetest.Client(t, 2), noon)
+	eraser := store.Erasure(vectortest.NewRouter(nil, "first"), noon)
 	return appAPI{allFunctions(t, stores{
 		store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser},
 		httpapi.LongTerm{

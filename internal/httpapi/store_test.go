@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/vectortest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -46,7 +46,7 @@ func newRealStores(t *testing.T) stores {
 func newRealStoresAt(t *testing.T, now func() time.Time) stores {
 	t.Helper()
 	store := dynamotest.New(t, dynamo.WithClock(now))
-	eraser := store.Erasure(pineconetest.Client(t, 2), noon)
+	eraser := store.Erasure(vectortest.NewRouter(nil, "first"), noon)
 	return stores{store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser}, httpapi.LongTerm{
 		Profile: store.Profiles, Seed: store.Seeds, UserSummary: store.UserSummaries, Preferences: store.Preferences,
 		Coaches: store.Coaches, Goals: store.Goals, CheckIns: store.CheckIns, Memories: store.Memories, Todos: store.Todos,

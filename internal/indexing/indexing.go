@@ -18,11 +18,23 @@ import (
 
 // Store is what indexing reads and writes.
 type Store interface {
+	SessionReader
+	MessageReader
+	Progress
+	Records
+}
+
+// SessionReader reads sessions.
+type SessionReader interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
 	// SessionsAt reads sessions, consistently, 100 in one call. A session that is gone or of another generation is left
 	// out.
 	SessionsAt(ctx context.Context, refs []SessionRef) (map[SessionRef]conversation.Session, error)
+}
+
+// MessageReader reads a session's messages.
+type MessageReader interface {
 	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
 	// even when an index lags.
 	MessagesAfter(
@@ -33,6 +45,10 @@ type Store interface {
 	MessagesBefore(
 		ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
 	) ([]conversation.Message, error)
+}
+
+// Progress keeps how far sessions are indexed, and who indexes them.
+type Progress interface {
 	// MarkIndexed raises the watermark of a session, of which everything after session.Indexed is indexed through that
 	// place. It is a Conflict when the watermark is as high already, and NotFound when the session is gone, or another
 	// one of the same id.
@@ -48,6 +64,10 @@ type Store interface {
 	EndIndexing(
 		ctx context.Context, user conversation.UserID, session conversation.Session, until time.Time,
 	) (current conversation.Session, err error)
+}
+
+// Records reads memories and check-ins, and takes them out of the due index.
+type Records interface {
 	// MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has changed
 	// since that version.
 	MarkRecordIndexed(ctx context.Context, user conversation.UserID, r RecordRef) error

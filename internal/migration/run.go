@@ -71,15 +71,35 @@ type Description struct {
 
 // Table is what a run needs of the table. Its methods are safe for concurrent use.
 type Table interface {
+	StateStore
+	RunStore
+	Scanner
+	Worker
+}
+
+// StateStore keeps the state of the migration.
+type StateStore interface {
 	State(ctx context.Context) (State, error)
 	Save(ctx context.Context, before, after State) error
+}
+
+// RunStore keeps the runs of an action.
+type RunStore interface {
 	// Runs returns the runs of an action, as SaveRun stored them.
 	Runs(ctx context.Context, a Action) ([]Run, error)
 	SaveRun(ctx context.Context, r Run) error
+}
+
+// Scanner reads the records of the table.
+type Scanner interface {
 	Describe(ctx context.Context) (Description, error)
 	// Scan reads a part of a segment. PositionOf returns where a scan starts that goes on after a record.
 	Scan(ctx context.Context, a Action, s Segment, after string) (Page, error)
 	PositionOf(r Record) string
+}
+
+// Worker carries out actions.
+type Worker interface {
 	// Do carries out an action for one record. to is the placement that a session should have. It returns an Unmovable
 	// error for a problem of the record, and NotFound for one that is gone.
 	Do(ctx context.Context, a Action, r Record, to conversation.Placement) (Work, error)

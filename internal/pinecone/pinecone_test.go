@@ -57,53 +57,6 @@ func upsert(t *testing.T, c *vector.Router, user conversation.UserID, generation
 	}
 }
 
-func TestUsersAndGenerationsAreSeparate(t *testing.T) {
-	t.Parallel()
-	c := pineconetest.Client(t, 2)
-	upsert(t, c, "anna", 0, record("m1", 1, 0))
-	upsert(t, c, "anna", 1, record("m2", 1, 0))
-	upsert(t, c, "anna.1", 0, record("m3", 1, 0))
-	for user, want := range map[conversation.UserID]string{"anna": "m1", "anna.1": "m3"} {
-		if got := query(t, c, user, 0, east); len(got) != 1 || got[0] != want {
-			t.Errorf("%s has %v, want %s", user, got, want)
-		}
-	}
-	if got := query(t, c, "anna", 1, east); len(got) != 1 || got[0] != "m2" {
-		t.Errorf("generation 1 has %v", got)
-	}
-	if got := query(t, c, "bela", 0, east); len(got) != 0 {
-		t.Errorf("a namespace that is not there has %v", got)
-	}
-}
-
-func TestHybridQueryWithFilter(t *testing.T) {
-	t.Parallel()
-	c := pineconetest.Client(t, 2)
-	dense := record("dense", 1, 0)
-	lexical := record("lexical", 0.6, 0.8)
-	lexical.Sparse = vector.Encode("glute bridges")
-	lexical.Metadata = map[string]any{
-		"recordType": "conversation_summary", "timestamp": 1770316200.0, "phaseNames": []string{"base", "peak"}, "done": true,
-	}
-	upsert(t, c, "anna", 0, dense, lexical)
-
-	q := vector.Query{TopK: 10}
-	q.Dense, q.Sparse = vector.Hybrid([]float32{1, 0}, vector.Encode("bridges glute"))
-	if diff := cmp.Diff([]string{"lexical", "dense"}, query(t, c, "anna", 0, q)); diff != "" {
-		t.Errorf("hybrid order (-want +got)\n%s", diff)
-	}
-	filtered := east
-	filtered.Filter = vector.AllOf(
-		vector.Where("recordType", vector.In, []string{"conversation_summary"}),
-		vector.Where("timestamp", vector.AtLeast, 1770316200.0),
-		vector.Where("phaseNames", vector.Equal, "peak"),
-		vector.Where("done", vector.Equal, true),
-	)
-	if diff := cmp.Diff([]string{"lexical"}, query(t, c, "anna", 0, filtered)); diff != "" {
-		t.Errorf("filtered (-want +got)\n%s", diff)
-	}
-}
-
 // TestMatchesBringFields asks for fields. Where 400 matches with their metadata pass the 4 MB of an answer, it gets
 // those of fewer matches.
 func TestMatchesBringFields(t *testing.T) {
@@ -305,6 +258,20 @@ func TestInvalidValuesAreInternalErrors(t *testing.T) {
 	for _, host := range []string{"", "http://", "ftp://index", "http://a b", "http://index/path", "::"} {
 		if _, err := pinecone.New(config.Pinecone{IndexHost: host}, nil); err == nil {
 			t.Errorf("host %q was accepted", host)
+		}
+	}
+}
+
+func TestIndexesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []config.Pinecone{
+		{IndexHost: "h", NewUsersIndex: "b"},
+		{IndexHost: "h", MoreIndexes: config.Indexes{"b": "http://"}, NewUsersIndex: "b"},
+		{MoreIndexes: config.Indexes{"b": "h"}, NewUsersIndex: "b"},
+		{IndexHost: "h", Embeddings: config.Embeddings{"b": {Model: "m", Dimensions: 2}}},
+	} {
+		if _, err := pinecone.New(cfg, nil); err == nil {
+			t.Errorf("%+v was accepted", cfg)
 		}
 	}
 }

@@ -18,10 +18,20 @@ import (
 
 // Store is what recall reads from the table.
 type Store interface {
+	AccessReader
+	RecordReader
+}
+
+// AccessReader reads what decides what a search may see.
+type AccessReader interface {
 	// Access returns preferences and generation in one read.
 	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
 	// Session is the method of conversation.SessionStore.
 	Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error)
+}
+
+// RecordReader reads what a search returns.
+type RecordReader interface {
 	// Resolve reads the records behind vector ids, in the order of the ids, with one batch read for each hundred ids.
 	// Records that are deleted, superseded, expired or of another generation are left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]Hit, error)

@@ -132,7 +132,8 @@ func (s *fixture) deps(to string) reindex.Deps {
 	return reindex.Deps{
 		Store: dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Index: s.index, To: to,
 		Model: vector.Model{Embedder: s.models[to], Version: versions[to]}, Dimensions: dimensions[to],
-		Usual: config.FirstIndex, Segments: 1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
+		WriteUnits: func(records []vector.Record, _ int) int64 { return int64(5 * len(records)) },
+		Usual:      config.FirstIndex, Segments: 1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
 		Now: s.clock, Report: func(user conversation.UserID, err error) { s.t.Errorf("%s is left: %v", user, err) },
 	}
 }

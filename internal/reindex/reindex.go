@@ -25,15 +25,30 @@ import (
 
 // Store is what a reindex reads and writes.
 type Store interface {
+	Source
+	Records
+	Locations
+	Checkpoints
+}
+
+// Source reads what users have.
+type Source interface {
 	// Users returns one page of the users of a segment of the table, after a place. A user may come more than once. The
 	// last page has no next place.
 	Users(ctx context.Context, segment, segments int, after string) (users []conversation.UserID, next string, err error)
 	// Records returns one page of what a user has, read consistently.
 	Records(ctx context.Context, user conversation.UserID, after string) (Page, error)
+}
+
+// Records reads the records behind vector ids.
+type Records interface {
 	// Resolve is the method of indexing.Store, and WithoutRecord that of erasure.SourceStore.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
+}
 
+// Locations keeps where the vectors of users are.
+type Locations interface {
 	// Locate is the method of vector.Directory.
 	Locate(ctx context.Context, user conversation.UserID) (vector.Location, error)
 	// Place changes where a user is. It is a Conflict unless the user is placed like from. It is one, too, while the user
@@ -42,7 +57,10 @@ type Store interface {
 	Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time) error
 	// SaveProgress stores how far the move of a user has come, unless that has ended.
 	SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error
+}
 
+// Checkpoints keeps how far a run has come.
+type Checkpoints interface {
 	// Checkpoint returns the progress of a segment, and the beginning where there is none with as many segments.
 	Checkpoint(ctx context.Context, to string, segment, segments int) (Checkpoint, error)
 	SaveCheckpoint(ctx context.Context, to string, c Checkpoint) error
@@ -69,7 +87,7 @@ type Checkpoint struct {
 type Counts struct {
 	// Moved users are in the index now, Already users were there, and Left ones could not be moved now.
 	Moved, Already, Left int64
-	// Vectors were written, from so many Tokens. WriteUnits are about what they cost where an index counts them.
+	// Vectors were written, from so many Tokens. WriteUnits are about what they cost.
 	Vectors, Tokens, WriteUnits int64
 }
 
@@ -95,6 +113,8 @@ type Deps struct {
 	DryRun bool
 	// TextLimit and TokenLimit are how much is embedded in a time. Nil is no limit.
 	TextLimit, TokenLimit *rate.Limiter
+	// WriteUnits returns about what the index charges for a write.
+	WriteUnits func(records []vector.Record, dimensions int) int64
 	// CountTokens returns how many tokens a text has.
 	CountTokens func(text string) int
 	Now         func() time.Time

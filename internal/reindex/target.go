@@ -29,7 +29,7 @@ func (t target) Upsert(
 	if len(records) == 0 {
 		return nil
 	}
-	t.count(Counts{Vectors: int64(len(records)), WriteUnits: writeUnits(records, t.Dimensions)})
+	t.count(Counts{Vectors: int64(len(records)), WriteUnits: t.WriteUnits(records, t.Dimensions)})
 	if t.DryRun {
 		return nil
 	}
@@ -45,25 +45,6 @@ func (t target) Upsert(
 		return err
 	}
 	return t.Index.Delete(ctx, user, generation, gone)
-}
-
-// What an upsert costs in Pinecone: a unit for each KB, and at least leastUnits ("Understanding cost").
-const (
-	unitBytes  = 1024
-	leastUnits = 5
-)
-
-// writeUnits returns about what an upsert of records costs.
-func writeUnits(records []vector.Record, dimensions int) int64 {
-	bytes := 0
-	for _, r := range records {
-		bytes += len(r.ID) + 4*dimensions + 8*len(r.Sparse.Indices)
-		for name, value := range r.Metadata {
-			text, _ := value.(string)
-			bytes += len(name) + max(len(text), 8)
-		}
-	}
-	return max(leastUnits, int64((bytes+unitBytes-1)/unitBytes))
 }
 
 // meter is the embedder of a worker, with the limits of the run. In a dry run its vectors are empty.

@@ -13,26 +13,19 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/vectortest"
 )
 
-// emptyIndex is a vector index without vectors. The suite tests only the part that the store has in a deletion.
-type emptyIndex struct{}
+// noReindexer indexes nothing. The suite tests only the part that the store has in a deletion.
+type noReindexer struct{}
 
-func (emptyIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
-
-func (emptyIndex) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
-
-func (emptyIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
-	return 0, nil
-}
-
-func (emptyIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
+func (noReindexer) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
 	return nil
 }
 
 // sweeper returns the service that deletes from the store.
 func (s *fixture) sweeper() *erasure.Sweeper {
-	return erasure.NewSweeper(s.Erasure(emptyIndex{}, s.clock), emptyIndex{})
+	return erasure.NewSweeper(s.Erasure(vectortest.NewRouter(nil, "first"), s.clock), noReindexer{})
 }
 
 // extractMemory stores a memory that was extracted from messages, and returns its id.

@@ -11,6 +11,13 @@ import (
 
 // Store is what summarising reads and writes.
 type Store interface {
+	Reader
+	Writer
+	DueSessions
+}
+
+// Reader reads what is summarised.
+type Reader interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
 	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
@@ -23,20 +30,28 @@ type Store interface {
 	Timeline(
 		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
 	) ([]conversation.Message, conversation.Position, error)
+}
+
+// Writer stores summaries.
+type Writer interface {
 	// SaveSummary stores the summary record and the session's copy of it in one transaction. A summary of the model
 	// raises the watermark summarizedSeq; a fallback summary does not, and the session stays due. A summary without a
 	// text raises the watermark alone. SaveSummary is a Conflict unless the summary Replaces that of the session. It is
 	// NotFound when the session is gone or of another generation.
 	SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session, s Summary) error
+	// Settle removes the session from the due index if everything in it is covered and neither the session nor its
+	// summary has changed since. It does nothing otherwise.
+	Settle(ctx context.Context, user conversation.UserID, session conversation.Session) (settled bool, err error)
+}
+
+// DueSessions are the sessions that the sweep works on.
+type DueSessions interface {
 	// SessionDue reads the session of a due record, consistently. It is NotFound when the record is no session, the
 	// session is gone or its user is erased.
 	SessionDue(ctx context.Context, d sweep.Due) (conversation.Session, error)
 	// ClaimSession claims a session until a time, on condition that nobody has since it was read.
 	ClaimSession(ctx context.Context, user conversation.UserID, session conversation.Session, until time.Time,
 	) (c sweep.Claim, ok bool, err error)
-	// Settle removes the session from the due index if everything in it is covered and neither the session nor its
-	// summary has changed since. It does nothing otherwise.
-	Settle(ctx context.Context, user conversation.UserID, session conversation.Session) (settled bool, err error)
 	// EndClaim ends the claim of a session that is not done and makes it due at a time. It stores whether the session's
 	// summary is indexed, and settles the session if everything is covered after all. Where succeeded, it sets the number
 	// of failures to zero.

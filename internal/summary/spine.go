@@ -16,12 +16,22 @@ import (
 // SpineStore is what the writing of spines reads and writes. A session summary of the model makes its coach's spine due
 // in the transaction that stores it, and a deletion of what a spine may be drawn from clears the spine in its own.
 type SpineStore interface {
+	SpineReader
+	SpineWriter
+}
+
+// SpineReader reads what a spine is written from.
+type SpineReader interface {
 	// SpineDue reads the spine of a due record, consistently. It is NotFound when the record is of no spine, or its user
 	// is erased.
 	SpineDue(ctx context.Context, d sweep.Due) (DueSpine, error)
 	// CoachSessions returns one page of the sessions with a coach that have messages or a summary, latest first.
 	CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions, page conversation.Page,
 	) ([]conversation.Session, conversation.Position, error)
+}
+
+// SpineWriter stores spines.
+type SpineWriter interface {
 	// SaveSpine stores a spine. It is a Conflict unless the spine in the table still has the version of this one and the
 	// user still allows memory, and NotFound when the user is of another generation.
 	SaveSpine(ctx context.Context, user conversation.UserID, generation int64, s longterm.Spine) error

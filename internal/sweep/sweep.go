@@ -85,17 +85,32 @@ type Claim struct {
 
 // Store keeps the due index. Its writes change nothing where their condition fails.
 type Store interface {
+	DueRecords
+	Claims
+	Leases
+}
+
+// DueRecords are the records that are due.
+type DueRecords interface {
 	// Due reads at most limit records of a shard that are due at a time, earliest first, after one of them. The index may
 	// lag, so the answer may have records that are not due any more.
 	Due(ctx context.Context, shard Shard, at time.Time, after *Due, limit int) ([]Due, error)
-	// Claim makes a record due at until, on condition that it is still due when it was. ok is false otherwise.
-	Claim(ctx context.Context, d Due, until time.Time) (c Claim, ok bool, err error)
-	// Extend changes the time until which a record is claimed.
-	Extend(ctx context.Context, c Claim, until time.Time) (Claim, error)
 	// Postpone ends a claim and makes its record due at a time. It sets the number of failures to zero where succeeded.
 	Postpone(ctx context.Context, c Claim, at time.Time, succeeded bool) error
 	// Remove takes a claimed record out of the index.
 	Remove(ctx context.Context, c Claim) error
+}
+
+// Claims keep two workers from one record.
+type Claims interface {
+	// Claim makes a record due at until, on condition that it is still due when it was. ok is false otherwise.
+	Claim(ctx context.Context, d Due, until time.Time) (c Claim, ok bool, err error)
+	// Extend changes the time until which a record is claimed.
+	Extend(ctx context.Context, c Claim, until time.Time) (Claim, error)
+}
+
+// Leases keep two workers from one shard.
+type Leases interface {
 	// Lease gives a shard to an owner until a time. held is false while another owner has it.
 	Lease(ctx context.Context, shard Shard, owner string, until time.Time) (held bool, err error)
 	// Release gives a shard back that the owner has.

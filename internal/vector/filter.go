@@ -3,8 +3,9 @@ package vector
 import "slices"
 
 // Filter is a condition on the metadata of records: it compares a field with a value, or combines other filters. An
-// index translates it into its own language. The zero Filter is no condition. Of a field that is a list of strings, one
-// item has to pass an In, and none may pass a NotIn. A record without the field passes NotEqual and NotIn alone.
+// index translates it into its own language. The zero Filter is no condition. A field that is a list of strings passes
+// Equal and In when one of its items does. NotEqual and NotIn pass what Equal and In do not, records without the field
+// among them.
 type Filter struct {
 	Op Op
 	// Field is compared with Value: a string, a number or a boolean for Equal and NotEqual, a []string for In and NotIn,

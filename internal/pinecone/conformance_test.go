@@ -1,0 +1,25 @@
+package pinecone_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/vectortest"
+)
+
+func TestIndexConforms(t *testing.T) {
+	t.Parallel()
+	for _, namespaces := range []config.Namespaces{0, 2} {
+		t.Run(fmt.Sprint("namespaces ", namespaces), func(t *testing.T) {
+			t.Parallel()
+			vectortest.Run(t, func(t *testing.T) vector.Index {
+				host := pineconetest.Host(t, vectortest.Dimensions)
+				r := pineconetest.Dial(t, config.Pinecone{IndexHost: host, Namespaces: namespaces}, nil)
+				return r.Indexes[config.FirstIndex]
+			})
+		})
+	}
+}
