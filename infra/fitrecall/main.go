@@ -22,7 +22,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall/rank"
@@ -30,12 +30,12 @@ import (
 )
 
 // offline embeds by the offline model.
-type offline struct{ *offlinemodel.Embedder }
+type offline struct{ *embedder.Embedder }
 
 func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
-		out[i] = o.Embedder.Embed(t, offlinemodel.DefaultDimensions)
+		out[i] = o.Embedder.Embed(t, embedder.DefaultDimensions)
 	}
 	return out, nil
 }
@@ -67,7 +67,7 @@ func main() {
 
 func (o options) embedder() vector.Embedder {
 	if o.embeddings == "" {
-		return offline{offlinemodel.NewEmbedder()}
+		return offline{embedder.New()}
 	}
 	return openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", EmbeddingModel: o.model})
 }

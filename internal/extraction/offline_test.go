@@ -17,12 +17,12 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 )
 
-// leastOffline is how many conversations of the corpus the rules of the offline model have to read as a good model
+// leastOffline is how many conversations of the corpus the forms of the offline model have to read as a good model
 // does.
 const leastOffline = 50
 
 // TestOfflineModelReadsTheCorpus runs the offline model on the corpus. What is stored has to be what the file wants,
-// but for the wording and the confidence. Files with the section "offline" say why its rules cannot do them.
+// but for the wording and the confidence. Files with the section "offline" say why its forms cannot do them.
 func TestOfflineModelReadsTheCorpus(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -56,7 +56,7 @@ func TestOfflineModelReadsTheCorpus(t *testing.T) {
 		})
 	}
 	if done < leastOffline {
-		t.Errorf("the rules do %d conversations, want at least %d", done, leastOffline)
+		t.Errorf("the forms do %d conversations, want at least %d", done, leastOffline)
 	}
 }
 

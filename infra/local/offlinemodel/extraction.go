@@ -1,58 +1,62 @@
 package offlinemodel
 
 import (
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// extraction collects what the user's messages say.
+// How alike two statements are, as the share of topic words that they have in common.
+const (
+	repeats    = 0.75
+	sameMatter = 0.4
+	sameEnd    = 0.3 // of an end with the memory that it ends
+)
+
+// maxLookups bounds the comparisons with what is known, so that the time of an answer grows only linearly.
+const maxLookups = 300
+
+// maxContentBytes bounds a memory or a todo.
+const maxContentBytes = 260
+
+// extraction collects what the messages of one request say.
 type extraction struct {
-	lex     *lexicon
+	*model
 	from    transcript
 	facts   []*finding
 	opened  []*finding
 	closed  []*finding
-	lookups int // comparisons with all that is known
+	lookups int
 }
 
-// maxLookups bounds the time of an extraction. No batch of the product needs as many.
-const maxLookups = 100
-
-// finding is a fact, an open loop, or the end of one.
+// finding is a fact, or the begin or end of an open loop.
 type finding struct {
-	rule       *factRule // of a fact
-	content    string
-	repeats    string
-	supersedes string
-	id         string // of the loop that is closed
-	safety     bool
-	messages   []any
-	stems      map[string]bool
-	about      subject
+	form
+	id, repeats, supersedes string
+	messages                []any
+	stems                   map[string]bool
 }
 
-// extract answers the format memory_extraction. It reads what the user states in the new messages, by rules for English
-// and the basics of German and Spanish. It leaves out questions, jokes, hearsay, what is only imagined, quotations,
-// and what reads like instructions to a model.
-func extract(lex *lexicon, t transcript) map[string]any {
-	e := &extraction{lex: lex, from: t}
-	for _, records := range [][]known{t.memories, t.loops} {
-		for i := range records {
-			records[i].stems, records[i].about = e.stems(records[i].text), subjectOf(records[i].text)
+// extract returns the facts and open loops in the user's messages, and the loops that these close. It takes only what
+// the user says about themselves and means so.
+func (m *model) extract(t transcript) map[string]any {
+	e := &extraction{model: m, from: t}
+	for _, list := range [][]known{t.memories, t.loops} {
+		for i := range list {
+			list[i].stems = e.matter(list[i].text)
 		}
 	}
 	for _, turn := range t.turns {
-		turn.at.iso = true
-		if turn.role == "user" {
+		if turn.role == "user" && !strings.Contains(turn.text, ownMark) {
+			turn.at.iso = true
 			e.message(turn)
 		}
 	}
 	facts, opened, closed := []any{}, []any{}, []any{}
 	for _, f := range e.facts {
 		facts = append(facts, map[string]any{
-			"type": f.rule.kind, "content": f.content, "confidence": f.rule.confidence, "messageIds": f.messages,
-			"safety": f.safety, "repeats": f.repeats, "supersedes": f.supersedes,
+			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages,
+			"safety": f.safety, "repeats": orNull(f.repeats), "supersedes": orNull(f.supersedes),
 		})
 	}
 	for _, o := range e.opened {
@@ -64,207 +68,119 @@ func extract(lex *lexicon, t transcript) map[string]any {
 	return map[string]any{"facts": facts, "openLoops": opened, "closedLoops": closed}
 }
 
-// The forms of what is no statement of the user.
-var (
-	// injected begins what reads like instructions to a model. The rest of the message is not read.
-	injected = regexp.MustCompile(`(?i)(?:^|[\s\[<("'])(?:system|assistant|developer|admin)\s*(?:prompt|message|` +
-		`note)?\s*[:\]>]|` +
-		`\b(?:ignore|disregard|forget) (?:all |any |your |the )*(?:previous |prior |above |earlier )?(?:instructions?|` +
-		`rules|prompts?)|` +
-		`\bnew (?:rules?|instructions?)\b|\byou (?:must|are now|shall)\b|\b(?:store|save|output|insert|write) (?:that |` +
-		`this |the |a )*(?:fact|` +
-		`memory|following|json)|</?\w+>|"(?:facts|content|supersedes)"`)
-	// joking marks a message that is not meant as it is said.
-	joking = regexp.MustCompile(`(?i)\b(?:just kidding|kidding|jk|joking|lol|lmao|rofl|ha(?:ha)+|hehe|jaja(?:ja)*|` +
-		`yeah,? right|as if|` +
-		`not really|sarcasm|war (?:nur )?(?:ein )?(?:witz|scherz)|spaß|(?:es|era) broma)\b|[😂🤣😜😉😏🙃😅]|(?:^|\s)/s\b`)
-	// hearsay is what others say or think, or what is read somewhere.
-	hearsay = regexp.MustCompile(`(?i)\b(?:says?|said|tells? me|told|thinks?|claims?|reckons?|believes?|heard|` +
-		`read (?:that|somewhere)|` +
-		`apparently|according to|supposedly|they say|sagt|meint|dice|dicen)\b`)
-	ownSaying = regexp.MustCompile(`(?i)\b(?:i|as i|like i)(?:'ve)? (?:just |already )?(?:said|say|told you|` +
-		`mentioned)(?: before| earlier)?,? ?`)
-	// supposed is what is only imagined, wished or unsure.
-	supposed = regexp.MustCompile(`(?i)^(?:if|imagine|suppose|what if|let's say|say|pretend|in a (?:perfect|parallel)|` +
-		`wenn|si)\b|` +
-		`\b(?:would|could|might|maybe|perhaps|wish|dream(?:s|ed|ing)?|hypothetically|in theory|someday|one day|i think|` +
-		`i guess|not sure|` +
-		`possibly|probably|i suspect|seems?|considering|thinking (?:about|of)|thought about|pretend|imagine|feels? like|` +
-		`as though|` +
-		`almost|nearly|practically|basically|vielleicht|würde|könnte|wäre|quizás?|tal vez|sería|podría|creo que)\b|` +
-		`'d (?:be|have|move|live|buy|` +
-		`love|like)\b|\bif (?:i|we) (?:was|were|had|moved|lived|won|could|ever)\b`)
-	// quotation is what somebody else has written.
-	quotation = regexp.MustCompile(`"[^"]*"|“[^”]*”|„[^“]*“|«[^»]*»|(?:^|\n)\s*>[^\n]*`)
-	// wishes begin a plain wish that something be remembered.
-	wishes = regexp.MustCompile(`(?i)^(?:please )?(?:(?:can|could) you )?(?:remember|note|keep in mind|don't forget|` +
-		`for the record|fyi|` +
-		`just so you know|denk daran|recuerda)(?: that|:|,| que)?\s+`)
-)
+// orNull is null for no id. A schema that does not allow null gets an empty text.
+func orNull(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
 
-// message reads one message.
+// message reads one message: not what it quotes, and nothing of a joke. What looks like an instruction to a model ends
+// it.
 func (e *extraction) message(t turn) {
 	text := strings.ReplaceAll(t.text, "’", "'")
-	if at := injected.FindStringIndex(text); at != nil {
-		text = text[:at[0]]
+	for _, f := range e.forms["injected"] {
+		if at := f.match.FindStringIndex(text); at != nil {
+			text = text[:at[0]]
+		}
 	}
-	if joking.MatchString(text) {
+	if e.forms.has("joke", text) {
 		return
 	}
-	text = quotation.ReplaceAllStringFunc(text, func(quote string) string {
-		const name = 2 // words; shorter quotations name something
-		if words := strings.Fields(quote); len(words) <= name && !strings.Contains(quote, ">") {
-			return strings.Trim(quote, `"“”„«»`)
-		}
-		return " "
-	})
-	spoken := languageOf(e.lex, text)
+	for _, f := range e.forms["quote"] {
+		text = f.match.ReplaceAllString(text, " ")
+	}
 	for _, sentence := range splitSentences(text) {
-		if e.lookups > maxLookups {
-			return
+		clauses := splitClauses(oneLine(sentence))
+		switch {
+		case e.forms.has("supposed", e.bare(sentence)):
+			clauses = nil
+		case strings.HasSuffix(sentence, "?"):
+			clauses = []string{oneLine(sentence)}
 		}
-		if strings.HasSuffix(sentence, "?") && !promise.MatchString(strip(strings.TrimRight(sentence, "?"))) {
+		for _, clause := range clauses {
+			e.clause(e.bare(clause), t)
+		}
+	}
+}
+
+// bare is a statement without what introduces it and what ends it.
+func (m *model) bare(statement string) string {
+	statement = strings.Trim(statement, " .!,;:-¡")
+	for range 2 { // "So, as I said, …"
+		for _, f := range m.forms["lead"] {
+			statement = f.match.ReplaceAllString(statement, f.content)
+		}
+	}
+	return strings.TrimSpace(statement)
+}
+
+// clause reads one statement. A question is one only as the wish for a reminder.
+func (e *extraction) clause(statement string, from turn) {
+	if statement == "" || e.forms.has("hearsay", statement) || e.lookups > maxLookups {
+		return
+	}
+	todo, promised := e.forms.apply("loop", strings.TrimRight(statement, "?"))
+	switch {
+	case promised:
+		e.open(from.at.resolve(todo), from)
+		return
+	case strings.HasSuffix(statement, "?"):
+		return
+	case e.forms.has("done", statement):
+		e.close(statement, from)
+	}
+	ended := e.forms.has("end", statement)
+	if old := e.nearest(e.from.memories, statement, sameEnd); ended && old != nil {
+		e.add(&finding{form: form{kind: old.kind, confidence: 0.9}, supersedes: old.id}, statement, from)
+		return
+	}
+	if !e.forms.has("passing", statement) {
+		e.remember(statement, ended, from)
+	}
+}
+
+// remember adds the facts of a statement. Only its first form without a text counts. An end is no fact where nothing is
+// known to end, but a parting is.
+func (e *extraction) remember(statement string, ended bool, from turn) {
+	retold := false
+	for _, f := range e.forms["fact"] {
+		at := f.match.FindStringSubmatchIndex(statement)
+		if at == nil || f.content == "" && retold || ended && f.kind != "PEOPLE" {
 			continue
 		}
-		sentence = ownSaying.ReplaceAllString(oneLine(strings.TrimRight(sentence, "?")), "")
-		of := spoken
-		if own, sure := languageSure(e.lex, sentence); sure {
-			of = own
+		found, text := &finding{form: f}, statement
+		if f.content == "" {
+			retold, found.content = true, ""
+		} else {
+			found.content = string(f.match.ExpandString(nil, f.content, statement, at))
+			text = found.content
 		}
-		e.sentence(sentence, of, t)
-	}
-}
-
-// sentence reads one sentence of a message.
-func (e *extraction) sentence(sentence string, spoken language, from turn) {
-	if supposed.MatchString(strip(sentence)) {
-		return
-	}
-	if spoken != inEnglish {
-		e.foreign(sentence, spoken, from)
-		return
-	}
-	for _, clause := range splitClauses(sharedSubject.ReplaceAllString(sentence, "${1}${2}, and I${3} ${4}")) {
-		clause = strip(wishes.ReplaceAllString(strip(leads.ReplaceAllString(strip(clause), "$1")), ""))
-		if clause == "" || hearsay.MatchString(clause) {
-			continue
+		if old := e.nearest(e.from.memories, text, repeats); old != nil {
+			found.repeats = old.id
+		} else {
+			found.supersedes = e.superseded(text, statement)
 		}
-		e.statement(clause, from)
+		e.add(found, text, from)
 	}
 }
 
-// leads matches what introduces a statement: "Good news from the doctor: I'm healthy".
-var leads = regexp.MustCompile(`(?i)^[^:"]{3,40}: ((?:i|my)\b)`)
-
-// sharedSubject matches a second predicate after the same subject: "I live in Porto and work at a bank", "I'm vegan and
-// allergic to nuts".
-var sharedSubject = regexp.MustCompile(`\b(I)((?:'m| am)?\b[^,;]*?),? and ((?:'m|am)?) ?((?:live|work|have|train|` +
-	`moved|started|take|` +
-	`tore|broke|hurt|prefer|booked|ordered|bought|called)\b)`)
-
-// statement reads one statement in English.
-func (e *extraction) statement(statement string, from turn) {
-	const fact = 1 // the least topic weight; a statement with less is not worth keeping
-	statement = splitPredicates(statement)
-	dated := from.at.resolve(statement)
-	if m := promise.FindStringSubmatch(dated); m != nil {
-		e.open(m[1], from)
-		return
+// add adds a fact, retold unless its form gives the text. A fact that an earlier message states too gets the message.
+// Of facts of which only one can be true, the later one stays.
+func (e *extraction) add(f *finding, text string, from turn) {
+	if f.content == "" {
+		f.content = e.forms.retell(text)
 	}
-	e.close(statement, from)
-	if endings.MatchString(statement) && e.end(statement, dated, from) {
-		return
-	}
-	for part := range strings.SplitSeq(statement, "\x00") {
-		for i := range englishFacts {
-			rule := &englishFacts[i]
-			if rule.match.MatchString(part) && e.lex.topic(part).total >= fact {
-				if (rule.except == nil || !rule.except.MatchString(part)) && !endings.MatchString(part) {
-					e.remember(rule, retellFact(e.lex, from.at.resolve(part)), part, from)
-				}
-				break
-			}
-		}
-	}
-}
-
-// splitPredicates parts two properties of one sentence: "I'm vegan and allergic to nuts".
-func splitPredicates(statement string) string {
-	return properties.ReplaceAllString(statement, "${1}\x00I'm ${2}")
-}
-
-var properties = regexp.MustCompile(`(?i)^(i(?:'m| am) [\w -]{3,30}?),? and ((?:allergic|intolerant|vegan|` +
-	`vegetarian|pregnant|diabetic|lactose)\b)`)
-
-// foreign reads a sentence in another language.
-func (e *extraction) foreign(sentence string, spoken language, from turn) {
-	if hearsay.MatchString(sentence) {
-		return
-	}
-	forms := foreignForms[spoken]
-	sentence = strings.TrimRight(sentence, ".! ")
-	if m := forms.promise.FindStringSubmatch(sentence); m != nil {
-		e.open(from.at.resolve(strings.Join(m[1:], "")), from)
-		return
-	}
-	e.close(sentence, from)
-	if endings.MatchString(sentence) {
-		if old := e.nearestOf(e.from.memories, sentence, sameMatter); old != nil {
-			e.add(&finding{
-				rule: &factRule{kind: old.kind, confidence: 0.9}, content: forms.over + capitalize(sentence) + ".",
-				supersedes: old.id,
-			}, sentence, from)
-		}
-		return
-	}
-	for i := range forms.facts {
-		rule := &forms.facts[i]
-		for _, at := range rule.match.FindAllStringSubmatchIndex(sentence, -1) {
-			content := string(rule.match.ExpandString(nil, rule.content, sentence, at))
-			e.remember(rule, from.at.resolve(content), sentence[at[0]:at[1]], from)
-		}
-	}
-}
-
-// foreignForms are the rules of the languages other than English.
-var foreignForms = map[language]struct {
-	facts   []factRule
-	promise *regexp.Regexp
-	over    string // introduces what the user says is over
-}{
-	inGerman: {germanFacts, regexp.MustCompile(`(?i)(?:\bich (?:muss|werde) (?:noch |unbedingt )?(.+)$|` +
-		`\berinnere mich (?:bitte )?daran,? (.+)$)`), "Der Nutzer sagt: "},
-	inSpanish: {spanishFacts, regexp.MustCompile(`(?i)(?:\b(?:tengo que|voy a|debo) (.+)$|` +
-		`\brecuérdame (?:que )?(.+)$)`), "El usuario dice: "},
-}
-
-// remember adds a fact, and names the memory that it repeats or supersedes.
-func (e *extraction) remember(rule *factRule, content, statement string, from turn) {
-	f := &finding{rule: rule, content: strings.TrimRight(clip(content, maxQuoteBytes), ". ") + ".", safety: rule.safety}
-	if old := e.nearestOf(e.from.memories, content, repeats); old != nil {
-		f.repeats = old.id
-	} else {
-		f.supersedes = e.superseded(content, statement)
-	}
-	e.add(f, content, from)
-}
-
-// add adds a fact. A fact that an earlier message of the batch states too gets the message, and one of which only one
-// can be true takes the place of the earlier one.
-func (e *extraction) add(f *finding, content string, from turn) {
-	f.stems = e.stems(content)
-	for _, earlier := range e.facts {
-		if overlap(earlier.stems, f.stems) >= repeats {
-			if from.id != "" && !slices.Contains(earlier.messages, any(from.id)) {
-				earlier.messages = append(earlier.messages, from.id)
-			}
-			return
-		}
-	}
-	f.messages = messageIDs(from)
-	f.about = subjectOf(f.content)
+	f.content = capitalize(strings.TrimRight(from.at.resolve(clip(f.content, maxContentBytes)), ". ")) + "."
+	f.stems, f.messages = e.matter(text), from.ids()
 	for i, earlier := range e.facts {
-		if earlier.rule.kind == f.rule.kind && earlier.about.excludes(f.about) {
+		switch {
+		case overlap(earlier.stems, f.stems) >= repeats:
+			earlier.messages = append(earlier.messages, f.messages...)
+			earlier.messages = slices.Compact(earlier.messages)
+			return
+		case earlier.kind == f.kind && e.excludes(earlier.content, f.content):
 			f.supersedes = earlier.supersedes
 			e.facts[i] = f
 			return
@@ -273,43 +189,102 @@ func (e *extraction) add(f *finding, content string, from turn) {
 	e.facts = append(e.facts, f)
 }
 
-// end adds the fact that something is over, where a memory says what. It reports whether there is one.
-func (e *extraction) end(statement, dated string, from turn) bool {
-	old := e.nearestOf(e.from.memories, statement, sameMatter)
-	if old == nil {
-		return false
-	}
-	kind := old.kind
-	if kind == "" {
-		kind = "PROFILE"
-	}
-	e.add(&finding{
-		rule: &factRule{kind: kind, confidence: 0.9}, content: strings.TrimRight(retellFact(e.lex, dated), ". ") + ".",
-		supersedes: old.id,
-	}, statement, from)
-	return true
-}
-
-// messageIDs is the message that a finding comes from, where the prompt gives its id.
-func messageIDs(from turn) []any {
-	if from.id == "" {
+// ids is the message that a finding comes from, where the prompt gives its id.
+func (t turn) ids() []any {
+	if t.id == "" {
 		return []any{}
 	}
-	return []any{from.id}
+	return []any{t.id}
 }
 
-// retellFact puts a statement of the user into the third person.
-func retellFact(lex *lexicon, statement string) string {
-	v := voiceOf(lex, "user")
-	r := v.retell(statement)
-	switch {
-	case r.singular != "":
-		return "The user " + r.singular
-	case r.plural != "":
-		return "The user says that they " + r.plural
-	case r.owned != "":
-		return "The user's " + r.owned
-	default:
-		return strings.Replace(capitalize(r.text), " and they ", " and the user ", 1)
+// nearest returns the record that is most like a statement, the first of equals, or nil.
+func (e *extraction) nearest(records []known, statement string, least float64) (best *known) {
+	e.lookups++
+	stems, likeness := e.matter(statement), 0.0
+	for i := range records {
+		if alike := overlap(records[i].stems, stems); alike > likeness && alike >= least {
+			best, likeness = &records[i], alike
+		}
 	}
+	return best
+}
+
+// matter is the set of stems of a text that say what it is about.
+func (e *extraction) matter(text string) map[string]bool {
+	stems := e.topics(text)
+	maps.DeleteFunc(stems, func(stem string, _ bool) bool { return e.forms.has("common", stem) })
+	return stems
+}
+
+// excludes reports whether only one of two statements can be true at a time, as they are about the same person.
+func (e *extraction) excludes(a, b string) bool {
+	who := e.forms["relative"][0].match
+	if !strings.EqualFold(who.FindString(a), who.FindString(b)) {
+		return false
+	}
+	return slices.ContainsFunc(e.forms["slot"], func(f form) bool {
+		return f.match.MatchString(a) && f.match.MatchString(b)
+	})
+}
+
+// superseded returns the id of the memory that a statement makes untrue, or nothing. That is a memory about a matter
+// with one truth at a time, such as a home, or one that the statement corrects explicitly. Likeness alone is not
+// enough, because a second allergy does not end the first.
+func (e *extraction) superseded(content, statement string) string {
+	if e.forms.has("add", statement) {
+		return ""
+	}
+	retold := e.forms.retell(content)
+	for _, known := range e.from.memories {
+		if e.excludes(retold, known.text) {
+			return known.id
+		}
+	}
+	if old := e.nearest(e.from.memories, content, sameMatter); old != nil && e.forms.has("correct", statement) {
+		return old.id
+	}
+	return ""
+}
+
+// open adds what the user promises, unless it is open already or nothing in particular.
+func (e *extraction) open(todo string, from turn) {
+	o := &finding{messages: from.ids(), stems: e.matter(todo)}
+	o.content = capitalize(clip(strings.TrimRight(todo, ".! "), maxContentBytes))
+	same := func(other *finding) bool { return overlap(other.stems, o.stems) >= repeats }
+	if e.isTask(todo) && e.nearest(e.from.loops, todo, repeats) == nil && !slices.ContainsFunc(e.opened, same) {
+		e.opened = append(e.opened, o)
+	}
+}
+
+// isTask reports whether a promise is of something that can be done.
+func (m *model) isTask(todo string) bool {
+	const least = 1.4 // a task whose words weigh less is not worth keeping
+	return !m.forms.has("idle", todo) && m.weight(todo) >= least
+}
+
+// close adds the end of the open loop that a statement is about, if there is one. What was promised earlier in the
+// batch is then no open loop.
+func (e *extraction) close(statement string, from turn) {
+	stems := e.matter(statement)
+	e.opened = slices.DeleteFunc(e.opened, func(o *finding) bool { return e.sameTask(o.content, o.stems, stems) })
+	loop := e.nearest(e.from.loops, statement, sameMatter)
+	if loop != nil && e.sameTask(loop.text, loop.stems, stems) &&
+		!slices.ContainsFunc(e.closed, func(c *finding) bool { return c.id == loop.id }) {
+		e.closed = append(e.closed, &finding{id: loop.id, messages: from.ids()})
+	}
+}
+
+// sameTask reports whether a statement with these stems is about a task. Its verb, which comes first, is not enough.
+func (e *extraction) sameTask(task string, taskStems, stems map[string]bool) bool {
+	if overlap(taskStems, stems) < sameMatter {
+		return false
+	}
+	verb, _, _ := strings.Cut(task, " ")
+	verbs := e.topics(strings.ToLower(verb))
+	for stem := range taskStems {
+		if !verbs[stem] && stems[stem] {
+			return true
+		}
+	}
+	return len(taskStems) == 1
 }

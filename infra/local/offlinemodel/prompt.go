@@ -6,14 +6,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/throughline/throughline/infra/local/openaiserver"
 )
 
 // passage is a piece of a prompt that an answer may quote.
 type passage struct {
-	text   string
-	label  string
-	source source
-	trust  float64 // how much weight its section gives it
+	text, label string
+	source      source
+	trust       float64 // how much weight its section gives it
+	score       float64
 }
 
 // source is where a passage was found.
@@ -25,58 +27,57 @@ const (
 	fromTool            // a tool's result
 )
 
-// prompt is a chat request as the answer sees it.
+// prompt is a conversation as the answer sees it.
 type prompt struct {
 	query    string
 	passages []passage
 	searched bool // a tool was called for this query
 }
 
-// ownMark begins every answer of this model. A text with this mark is never quoted, because an answer must not be based
-// on an earlier answer.
-const ownMark = "(throughline-offline)"
+// The forms in which prompts mark their sections and lines. Each recipe uses some of them.
+var (
+	heading = regexp.MustCompile(`^(?:#{1,6}\s+(.+)|\[([A-Z][A-Z '/_-]+)\]:?|([A-Z][A-Z '_-]{3,}(?:\([^)]*\))?):|` +
+		`<([a-z][\w-]*)>)$`)
+	tags          = regexp.MustCompile(`<[^<>]*>`)
+	bracketLabel  = regexp.MustCompile(`^(?:[-*•]\s+)?\[([^\]\n]{1,120})\]:?\s*(.*)$`)
+	speakerPrefix = regexp.MustCompile(`^(?i:(user|human|assistant|you|coach))\s*(?:\([^)]*\))?:\s+(.*)$`)
+	bullet        = regexp.MustCompile(`^(?:[-*•]|\d{1,2}[.)])\s+`)
+	payloadQuery  = regexp.MustCompile(`(?m)^CURRENT QUERY:[ \t]*\n?`)
+	// ownWords matches the place in a line where this model's own words begin.
+	ownWords = regexp.MustCompile(`\s*(?:\S*[Aa]ssistant:?\s*)?["'“]?` + regexp.QuoteMeta(ownMark))
+	// silent sections are instructions, which say nothing about the user.
+	silent = regexp.MustCompile(`role|persona|instruction|mandatory|rule|guideline|expertise|thread status|current|` +
+		`how to|search before|^now\b|tools?\b`)
+	trusted          = regexp.MustCompile(`activity|other contexts|memor|safety|relevant|previous context|loop|know about`)
+	instructionStart = regexp.MustCompile(`(?i)^(use|do not|don't|never|always|you|your|if|when|treat|answer|respond|` +
+		`please|the user recently had|these are|this is|below|what follows|everything|search|call) `)
+)
 
-// sectionTrust is the trust in passages by the heading of their section. The first that matches decides.
-var sectionTrust = []struct {
-	heading *regexp.Regexp
-	trust   float64
-}{
-	{regexp.MustCompile(`role|persona|instruction|mandatory|rule|guideline|expertise|thread status|current (query|` +
-		`message)|how to|search before|^now\b|tools?\b`), 0},
-	{regexp.MustCompile(`activity|other contexts`), 1.6},
-	{regexp.MustCompile(`memor|safety|relevant|previous context|loop|know about`), 1.4},
-	{regexp.MustCompile(`.`), 1.2},
-}
-
-// instructionStart matches sentences to the model, which say nothing about the user.
-var instructionStart = regexp.MustCompile(`(?i)^(use |do not |don't |never |always |you |your |if |when |treat |` +
-	`answer |respond|please |the user recently had|these are|this is |below|what follows|everything |search |call )`)
-
-// readPrompt splits a request into the question and the passages that may answer it.
-func readPrompt(messages []chatMessage) prompt {
+// readPrompt splits a conversation into the question and the passages that may answer it.
+func readPrompt(messages []openaiserver.Message) (p prompt) {
 	last := lastUserMessage(messages)
-	p := prompt{}
 	for i, m := range messages {
-		text := m.text()
 		switch {
 		case i == last:
 			var before string
-			before, p.query = splitPayload(text)
-			p.passages = append(p.passages, sectionPassages(before)...)
+			before, p.query = splitPayload(m.Text)
+			p.passages = append(p.passages, sections(before)...)
 		case m.Role == "tool":
 			p.searched = p.searched || i > last
-			p.passages = append(p.passages, toolPassages(text)...)
+			p.passages = append(p.passages, toolPassages(m.Text)...)
 		case m.Role == "system" || m.Role == "developer":
-			p.passages = append(p.passages, sectionPassages(text)...)
+			p.passages = append(p.passages, sections(m.Text)...)
+		case m.Role == "assistant":
+			p.passages = append(p.passages, cut(m.Text, passage{label: "earlier, I", trust: 0.5})...)
 		default:
-			p.passages = append(p.passages, turnPassages(m.Role, text)...)
+			p.passages = append(p.passages, cut(m.Text, passage{label: "earlier, you", trust: 1})...)
 		}
 	}
 	p.passages = distinct(p.passages, p.query)
 	return p
 }
 
-func lastUserMessage(messages []chatMessage) int {
+func lastUserMessage(messages []openaiserver.Message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role == "user" {
 			return i
@@ -85,8 +86,6 @@ func lastUserMessage(messages []chatMessage) int {
 	return len(messages)
 }
 
-var payloadQuery = regexp.MustCompile(`(?m)^CURRENT QUERY:[ \t]*\n?`)
-
 // splitPayload splits the one payload of the recipe context-format into its sections and the question. Any other text
 // is a question as a whole.
 func splitPayload(text string) (before, query string) {
@@ -94,69 +93,74 @@ func splitPayload(text string) (before, query string) {
 	if at == nil {
 		return "", strings.TrimSpace(text)
 	}
-	cut := at[len(at)-1]
-	query = strings.TrimSpace(text[cut[1]:])
+	place := at[len(at)-1]
+	query = strings.TrimSpace(text[place[1]:])
 	if end := strings.LastIndex(query, "\n\n"); end > 0 { // the instruction after it
 		query = query[:end]
 	}
-	return text[:cut[0]], strings.TrimSpace(query)
+	return text[:place[0]], strings.TrimSpace(query)
 }
 
-// ownWords matches the place in a line where this model's own words begin.
-var ownWords = regexp.MustCompile(`\s*(?:\S*[Aa]ssistant:?\s*)?["'“]?` + regexp.QuoteMeta(ownMark))
-
-// beforeOwn returns the part of a line before this model's own words.
-func beforeOwn(text string) string {
-	if at := ownWords.FindStringIndex(text); at != nil {
-		return strings.TrimSpace(text[:at[0]])
-	}
-	return text
-}
-
-// sectionPassages reads what a system text says about the user.
-func sectionPassages(text string) []passage {
-	var passages []passage
-	for _, l := range readSections(text) {
-		if l.text = beforeOwn(l.text); l.text == "" {
+// sections reads what a system text says about the user, line by line below its headings.
+func sections(text string) (passages []passage) {
+	section := ""
+	for raw := range strings.Lines(text) {
+		raw = strings.TrimSpace(raw)
+		guarded, isGuarded := strings.CutPrefix(raw, `\`) // text of a user that only looks like structure
+		if m := heading.FindStringSubmatch(raw); m != nil && !isGuarded {
+			section = strings.ToLower(strings.Join(m[1:], ""))
 			continue
 		}
-		trust, from := 0.3, fromPrompt // a text without a heading is probably the persona
-		for _, place := range sectionTrust {
-			if place.heading.MatchString(l.heading) {
-				trust = place.trust
-				break
-			}
+		line := passage{text: guarded, trust: trustOf(section)}
+		if !isGuarded {
+			line.text = strings.TrimSpace(tags.ReplaceAllString(raw, ""))
+			line.readLabel()
 		}
-		if l.speaker == "assistant" {
-			trust *= 0.5
+		if strings.Contains(section, "activity") && line.label != "" {
+			line.source = fromActivity
 		}
-		if strings.Contains(l.heading, "activity") && l.label != "" {
-			from = fromActivity
-		}
-		passages = append(passages, cutPassages(l.text, passage{label: l.label, trust: trust, source: from})...)
+		passages = append(passages, cut(line.text, line)...)
 	}
 	return passages
 }
 
-// turnPassages reads an earlier message of the conversation.
-func turnPassages(role, text string) []passage {
-	if strings.Contains(text, ownMark) {
-		return nil
+// trustOf is the trust in the lines of a section. A text without a heading is probably the persona.
+func trustOf(section string) float64 {
+	switch {
+	case section == "":
+		return 0.3
+	case silent.MatchString(section):
+		return 0
+	case trusted.MatchString(section):
+		return 1.4
+	default:
+		return 1.2
 	}
-	like := passage{label: "earlier, you", trust: 1}
-	if role == "assistant" {
-		like = passage{label: "earlier, I", trust: 0.5}
-	}
-	return cutPassages(text, like)
 }
 
-// cutPassages cuts a text into passages of one sentence, or of two where the first is short.
-func cutPassages(text string, like passage) []passage {
+// readLabel takes a line's label and speaker from its text.
+func (p *passage) readLabel() {
+	if m := bracketLabel.FindStringSubmatch(p.text); m != nil {
+		p.label, p.text = m[1], m[2]
+	}
+	p.text = bullet.ReplaceAllString(p.text, "")
+	if m := speakerPrefix.FindStringSubmatch(p.text); m != nil {
+		p.text = m[2]
+		if who := strings.ToLower(m[1]); who != "user" && who != "human" {
+			p.trust /= 2
+		}
+	}
+}
+
+// cut cuts a text into passages of one sentence, or of two where the first is short. This model's own words end it.
+func cut(text string, like passage) (passages []passage) {
 	const short, quotable = 70, 3
-	var passages []passage
+	if at := ownWords.FindStringIndex(text); at != nil {
+		text = text[:at[0]]
+	}
 	for _, sentence := range splitSentences(text) {
 		if last := len(passages) - 1; last >= 0 && len(passages[last].text) < short {
-			passages[last].text += " " + sentence
+			passages[last].text += " " + oneLine(sentence)
 			continue
 		}
 		next := like
@@ -170,22 +174,20 @@ func cutPassages(text string, like passage) []passage {
 }
 
 // toolPassages reads a tool's result: the texts in its JSON with their labels, or its lines.
-func toolPassages(result string) []passage {
+func toolPassages(result string) (passages []passage) {
 	var value any
 	if json.Unmarshal([]byte(result), &value) == nil {
 		return jsonPassages(value)
 	}
-	var passages []passage
-	for _, l := range readSections(result) {
-		if !strings.Contains(l.text, ownMark) {
-			passages = append(passages, cutPassages(l.text, passage{label: l.label, trust: 1.5, source: fromTool})...)
-		}
+	for line := range strings.Lines(result) {
+		p := passage{text: strings.TrimSpace(line), trust: 1.5, source: fromTool}
+		p.readLabel()
+		passages = append(passages, cut(p.text, p)...)
 	}
 	return passages
 }
 
-func jsonPassages(value any) []passage {
-	var passages []passage
+func jsonPassages(value any) (passages []passage) {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
@@ -197,12 +199,12 @@ func jsonPassages(value any) []passage {
 			switch {
 			case !isText:
 				passages = append(passages, jsonPassages(v[name])...)
-			case (name == "content" || name == "text" || name == "summary") && !strings.Contains(text, ownMark):
+			case name == "content" || name == "text" || name == "summary":
 				like := passage{label: jsonLabel(v), trust: 1.5, source: fromTool}
 				if v["role"] == "assistant" {
 					like.trust = 0.8
 				}
-				passages = append(passages, cutPassages(text, like)...)
+				passages = append(passages, cut(text, like)...)
 			}
 		}
 	}
@@ -222,134 +224,14 @@ func jsonLabel(record map[string]any) string {
 
 // distinct drops passages that say the same as an earlier one or as the question.
 func distinct(passages []passage, query string) []passage {
+	normal := func(text string) string { return strings.ToLower(oneLine(text)) }
 	seen := map[string]bool{normal(query): true}
 	for _, sentence := range splitSentences(query) {
 		seen[normal(sentence)] = true
 	}
 	return slices.DeleteFunc(passages, func(p passage) bool {
-		key := normal(p.text)
-		known := seen[key]
-		seen[key] = true
+		known := seen[normal(p.text)]
+		seen[normal(p.text)] = true
 		return known
 	})
-}
-
-func normal(text string) string { return strings.ToLower(oneLine(text)) }
-
-// line is one line of a prompt with its section.
-type line struct {
-	heading string // the section, lower case: "recent activity in other contexts"
-	label   string // the text in brackets before it: "Program Designer - 2 hours ago"
-	speaker string // user or assistant, in transcripts
-	text    string
-}
-
-// The forms in which prompts mark their sections and lines. Each recipe uses some of them.
-var (
-	markdownHeading = regexp.MustCompile(`^#{1,6}\s+(.+)$`)
-	bracketHeading  = regexp.MustCompile(`^\[([A-Z][A-Z '/_-]+)\]:?\s*(.*)$`)
-	capitalHeading  = regexp.MustCompile(`^([A-Z][A-Z '_-]{3,}(?:\([^)]*\))?):\s*(.*)$`)
-	plainHeading    = regexp.MustCompile(`^((?:Recent|User|Conversation|Session|Open|Latest)[A-Za-z ]{2,24}):\s*(.*)$`)
-	openingTag      = regexp.MustCompile(`^<([A-Za-z][\w-]*)((?:\s[^<>]*)?)>(.*)$`)
-	closingTag      = regexp.MustCompile(`</[A-Za-z][\w-]*>\s*$`)
-	attributeValue  = regexp.MustCompile(`="([^"]*)"`)
-	bracketLabel    = regexp.MustCompile(`^(?:[-*•]\s+)?\[([^\]\n]{1,120})\]:?\s*(.*)$`)
-	speakerPrefix   = regexp.MustCompile(`^(?i:(user|human|assistant|you|coach))\s*(?:\([^)]*\))?:\s+(.*)$`)
-	speakerLabel    = regexp.MustCompile(`^(?i:(user|human|assistant|you))\b|, (user|assistant)$`)
-	bullet          = regexp.MustCompile(`^(?:[-*•]|\d{1,2}[.)])\s+`)
-)
-
-// readSections reads a prompt line by line. It knows markdown headings, XML tags and headings in capitals.
-func readSections(text string) []line {
-	var lines []line
-	reader := sectionReader{}
-	for raw := range strings.Lines(text) {
-		l, ok := reader.read(strings.TrimSpace(raw))
-		if ok && l.text != "" {
-			lines = append(lines, l)
-		}
-	}
-	return lines
-}
-
-// sectionReader keeps the section of the lines read so far.
-type sectionReader struct {
-	heading string
-	label   string   // of the innermost tag
-	tags    []string // open tags' names
-}
-
-// read takes the next line. ok is false where it has no text.
-func (r *sectionReader) read(raw string) (line, bool) {
-	if guarded, ok := strings.CutPrefix(raw, `\`); ok { // text of a user that only looks like structure
-		return line{heading: r.heading, label: r.label, text: guarded}, true
-	}
-	if heading, rest, ok := r.matchHeading(raw); ok {
-		r.heading, r.label = strings.ToLower(heading), ""
-		raw = strings.TrimSpace(rest)
-	} else if m := openingTag.FindStringSubmatch(raw); m != nil {
-		r.open(m[1], m[2])
-		raw = strings.TrimSpace(m[3])
-	}
-	rest := closingTag.ReplaceAllString(raw, "")
-	closes := rest != raw
-	l := r.split(strings.TrimSpace(rest))
-	if closes {
-		r.close()
-	}
-	return l, l.text != ""
-}
-
-func (r *sectionReader) matchHeading(raw string) (heading, rest string, ok bool) {
-	for _, form := range []*regexp.Regexp{markdownHeading, bracketHeading, capitalHeading, plainHeading} {
-		if m := form.FindStringSubmatch(raw); m != nil {
-			return m[1], strings.Join(m[2:], ""), true
-		}
-	}
-	return "", "", false
-}
-
-// open enters a tag. The names of all open tags name the section; the attributes of the innermost are the label.
-func (r *sectionReader) open(name, attributes string) {
-	r.tags = append(r.tags, strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(name)))
-	r.heading = strings.Join(r.tags, " ")
-	r.label = ""
-	var values []string
-	for _, m := range attributeValue.FindAllStringSubmatch(attributes, -1) {
-		values = append(values, m[1])
-	}
-	r.label = strings.Join(values, " - ")
-}
-
-func (r *sectionReader) close() {
-	if len(r.tags) > 0 {
-		r.tags = r.tags[:len(r.tags)-1]
-	}
-	r.heading, r.label = strings.Join(r.tags, " "), ""
-}
-
-// split reads a line's label, speaker and text.
-func (r *sectionReader) split(text string) line {
-	l := line{heading: r.heading, label: r.label, text: text}
-	if m := bracketLabel.FindStringSubmatch(text); m != nil {
-		l.label, l.text = m[1], m[2]
-	}
-	l.text = bullet.ReplaceAllString(l.text, "")
-	if m := speakerLabel.FindStringSubmatch(l.label); m != nil {
-		l.speaker = speakerRole(m[1] + m[2])
-	}
-	if m := speakerPrefix.FindStringSubmatch(l.text); m != nil {
-		l.speaker, l.text = speakerRole(m[1]), m[2]
-	}
-	return l
-}
-
-// speakerRole returns the role of a speaker by one of the names that prompts use.
-func speakerRole(name string) string {
-	switch strings.ToLower(name) {
-	case "user", "human":
-		return "user"
-	default:
-		return "assistant"
-	}
 }

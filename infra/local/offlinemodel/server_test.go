@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 )
 
@@ -178,7 +179,7 @@ func TestModels(t *testing.T) {
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
-	e := offlinemodel.NewEmbedder()
+	e := embedder.New()
 	texts := []string{"squat day", "I live in Porto"}
 	want := [][]float32{e.Embed(texts[0], 384), e.Embed(texts[1], 384)}
 	for _, format := range []openai.EmbeddingEncodingFormat{
@@ -207,7 +208,7 @@ func TestEmbeddings(t *testing.T) {
 func TestEmbeddingsInputForms(t *testing.T) {
 	t.Parallel()
 	client, server := newClient(t)
-	want := offlinemodel.NewEmbedder().Embed("hello world", offlinemodel.DefaultDimensions)
+	want := embedder.New().Embed("hello world", embedder.DefaultDimensions)
 	tokens, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestTokens{Model: "m", Input: [][]int{{
 		15339,
 		1917,

@@ -13,6 +13,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 )
 
@@ -111,7 +112,7 @@ func TestEmbedsInLinearTime(t *testing.T) {
 	for _, text := range []string{fill(" \n\t"), fill("\u2003 \n"), fill("?!"), fill("a"), fill("squat%d ")} {
 		wantLinear(t, func(length int) {
 			text := strings.ToValidUTF8(text[:min(length, len(text))], "")
-			body, err := json.Marshal(map[string]any{"model": "m", "input": text, "dimensions": offlinemodel.MaxDimensions})
+			body, err := json.Marshal(map[string]any{"model": "m", "input": text, "dimensions": embedder.MaxDimensions})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,13 +51,14 @@ func TestSpineGoesOn(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
 	first := nextSpine(t, client, spine{}.input(
-		"2026-02-05 Thursday, Coach: The user wants to run a half marathon in May. They train three times a week. "+
-			"The coach advised the user to skip the hill repeats, and the user agreed. Their left knee hurts on stairs. "+
+		"2026-02-05 Thursday, Coach: The user wants to run a half marathon in May. The user trains three times a week. "+
+			"The coach advised the user to skip the hill repeats, and the user agreed. The user's left knee hurts on stairs. "+
 			"Open: book the physio.",
 		"2026-02-06 Friday, Workout Log: The user benched 87.5 kg, a personal best."))
 	want := spine{
-		Spine: "On 5 February 2026 in Coach: The user wants to run a half marathon in May. They train three times a week. " +
-			"The coach advised the user to skip the hill repeats, and the user agreed. Their left knee hurts on stairs. " +
+		Spine: "On 5 February 2026 in Coach: The user wants to run a half marathon in May. " +
+			"The user trains three times a week. " +
+			"The coach advised the user to skip the hill repeats, and the user agreed. The user's left knee hurts on stairs. " +
 			"On 6 February 2026 in Workout Log: The user benched 87.5 kg, a personal best.",
 		Patterns:  []string{"The user trains three times a week."},
 		Wins:      []string{"The user benched 87.5 kg, a personal best."},
@@ -67,9 +68,9 @@ func TestSpineGoesOn(t *testing.T) {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
 	second := nextSpine(t, client, first.input("2026-02-09 Monday, Workout Log: The user ran 13 km in 1:24. "+
-		"They train three times a week."))
-	want.Spine = strings.Replace(want.Spine, "They train three times a week. ", "", 1) +
-		" On 9 February 2026 in Workout Log: The user ran 13 km in 1:24. They train three times a week."
+		"The user trains three times a week."))
+	want.Spine = strings.Replace(want.Spine, "The user trains three times a week. ", "", 1) +
+		" On 9 February 2026 in Workout Log: The user ran 13 km in 1:24. The user trains three times a week."
 	want.Wins = append(want.Wins, "The user ran 13 km in 1:24.")
 	if diff := cmp.Diff(want, second); diff != "" {
 		t.Errorf("second (-want +got):\n%s", diff)

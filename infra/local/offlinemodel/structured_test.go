@@ -72,7 +72,7 @@ func TestSummaryKeepsContentWords(t *testing.T) {
 	second := summarize(t, client, first, "user: Thanks!\nassistant: (throughline-offline) You said: Lisbon.\n"+
 		"user: My wife Ana wants to join me for the Porto half marathon in October.")
 	third := summarize(t, client, second, "user: lol ok\nassistant: :)")
-	const swap = "The user wants to swap barbell hip thrusts for banded glute bridges; they only have bands at home"
+	const swap = "The user wants to swap barbell hip thrusts for banded glute bridges. The user only has bands at home"
 	for name, tt := range map[string]struct {
 		summary      string
 		want, absent []string
@@ -123,18 +123,18 @@ func TestSummaryReadsThePrompt(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
 	forms := map[string]string{
-		"with times": "PREVIOUS SUMMARY:\nThe user said: I live in Porto.\n\n" +
+		"with times": "PREVIOUS SUMMARY:\nThe user lives in Porto.\n\n" +
 			"NEW MESSAGES:\n[2026-02-05 18:30] user: I bought a rowing machine.",
-		"several lines": "PREVIOUS SUMMARY:\nThe user said: I live in Porto.\n\n" +
+		"several lines": "PREVIOUS SUMMARY:\nThe user lives in Porto.\n\n" +
 			"NEW MESSAGES:\nuser: I bought a\nrowing machine.",
-		"other parts": "NOTES:\nThe rower is red.\n\nPREVIOUS SUMMARY:\nThe user said: I live in Porto.\n\n" +
+		"other parts": "NOTES:\nThe rower is red.\n\nPREVIOUS SUMMARY:\nThe user lives in Porto.\n\n" +
 			"NEW MESSAGES:\nuser:\nuser: I bought a rowing machine.",
 	}
 	for name, input := range forms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := askFor(t, client, "session_summary", summarySchema, input)
-			for _, part := range []string{"The user lives in Porto. They bought a rowing machine."} {
+			for _, part := range []string{"The user lives in Porto. The user bought a rowing machine."} {
 				if !strings.Contains(text, part) {
 					t.Errorf("no %q in %s", part, text)
 				}

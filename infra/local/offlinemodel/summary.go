@@ -1,10 +1,11 @@
 package offlinemodel
 
 import (
+	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // The parts of a summary and their lengths in bytes. Together they are at most 600.
@@ -13,303 +14,250 @@ const (
 	previousRoom = 250 // of it, reserved for the summary so far
 	openRoom     = 130
 	unitBytes    = 220 // the longest statement
-	maxOpen      = 8   // of what is still to do, the newest; some of it may not fit
 )
 
-// summarizer writes summaries out of the statements that it is given.
-type summarizer struct {
-	lex    *lexicon
-	writer writer
+// openLead introduces what the user still has to do.
+const openLead = "Open: "
+
+// unit is a sentence that may go into a summary.
+type unit struct {
+	text   string // without its full stop
+	weight float64
+	stems  map[string]bool
+	turn   int // the message that it is from; -1 for the summary so far
+	taken  bool
 }
 
-// rate rates a conversation by its words. The confidence rises with the number of the user's messages.
-func rate(t transcript) map[string]any {
-	text, turns := t.previous, 0
+// writer writes summaries and spines.
+type writer struct{ *model }
+
+// summary answers the format session_summary: the text, its topics and its rating.
+func (m writer) summary(t transcript) map[string]any {
+	text, turns := t.previous, min(len(t.previous), 1)
 	for _, turn := range t.turns {
 		if turn.role == "user" {
 			text += "\n" + turn.text
 			turns++
 		}
 	}
-	if t.previous != "" {
-		turns++
-	}
 	return map[string]any{
-		"confidence": float64(min(50+10*turns, 90)) / 100, "hasGoals": goalWords.MatchString(text),
-		"hasProgress": progressWords.MatchString(text), "hasEmotionalState": feelingWords.MatchString(text),
+		"summary": m.summarize(t), "tags": m.tags(text),
+		"confidence": float64(min(50+10*turns, 90)) / 100, "hasGoals": m.forms.has("goals", text),
+		"hasProgress": m.forms.has("progress", text), "hasEmotionalState": m.forms.has("feelings", text),
 	}
 }
 
-// The words by which a conversation is rated.
-var (
-	goalWords     = regexp.MustCompile(`(?i)\b(goals?|wants? to|would like to|aim\w*|plan(ning)? to|train(ing)? for)\b`)
-	progressWords = regexp.MustCompile(`(?i)\b(finished|completed|managed|improved|progress\w*|personal best|pr|did)\b`)
-	feelingWords  = regexp.MustCompile(`(?i)\b(feel\w*|felt|happy|sad|tired|stress\w*|anxious|proud|worr\w*|excited)\b`)
-)
-
-// summarize retells the most informative statements of the summary so far and of the new messages in their order, in
-// the third person. What the user still has to do stands at the end. The same transcript always gives the same summary.
-func (s *summarizer) summarize(t transcript) string {
+// summarize retells the weightiest statements of the summary so far and of the new messages in their order. What the
+// user still has to do is at the end.
+func (m writer) summarize(t transcript) string {
 	if len(t.details) > 0 && len(t.turns) == 0 {
 		return clip("The app recorded: "+strings.Join(t.details, "; ")+".", sentenceRoom+openRoom)
 	}
-	old, open := s.previousUnits(t.previous)
-	recent := s.turnUnits(t.turns)
-	reserve := 0 // for the summary so far, which may also use what the new messages leave
-	for _, u := range old {
-		reserve = min(reserve+u.size(), previousRoom)
+	previous, listed, _ := strings.Cut(oneLine(t.previous), openLead)
+	var open []string
+	if listed = strings.TrimRight(listed, ". "); listed != "" {
+		open = strings.Split(listed, "; ")
 	}
-	choice := selection{lex: s.lex, covered: map[string]bool{}, taken: make([]bool, len(old)+len(recent))}
-	all := append(old, recent...)
-	choice.pick(all, len(old), len(all), sentenceRoom-reserve)
-	choice.pick(all, 0, len(old), sentenceRoom)
-	choice.pick(all, len(old), len(all), sentenceRoom) // what the summary so far has left
-	text := render(choice.of(all))
-	if list := s.openLoops(open, t.turns); list != "" {
-		text = strings.TrimSpace(text + " " + openLead + list + ".")
-	}
-	if text == "" {
-		return fallback(t)
-	}
-	return text
-}
-
-// fallback summarises a conversation in which nothing of weight was said.
-func fallback(t transcript) string {
-	if t.previous != "" {
-		return clip(oneLine(t.previous), sentenceRoom)
-	}
-	for _, turn := range t.turns {
-		if turn.role == "user" {
-			return "The user made small talk."
-		}
-	}
-	return "Nothing was said yet."
-}
-
-// turnUnits splits the new messages into statements. It leaves out what this model said, which only repeats the prompt.
-func (s *summarizer) turnUnits(turns []turn) []unit {
 	var units []unit
-	for i, turn := range turns {
-		if turn.role == "system" || strings.Contains(turn.text, ownMark) {
-			continue
-		}
-		reply := ""
-		if turn.role == "assistant" && i+1 < len(turns) && turns[i+1].role == "user" {
-			reply = replyOf(turns[i+1].text)
-		}
-		spoken := languageOf(s.lex, turn.text)
-		for _, sentence := range splitSentences(turn.text) {
-			for _, statement := range s.statements(sentence, turn.role) {
-				u, ok := s.unit(turn.at.resolve(statement), turn.role, spoken)
-				if !ok || turn.role == "user" && promise.MatchString(strip(statement)) {
-					continue
+	for _, sentence := range splitSentences(previous) {
+		units = append(units, m.unit(sentence, 0.9, -1))
+	}
+	old := len(units)
+	for i := range t.turns {
+		units = append(units, m.turnUnits(t.turns, i)...)
+	}
+	used := pick(units[:old], nil, 0, previousRoom)
+	used = pick(units[old:], units[:old], used, sentenceRoom)
+	pick(units, nil, used, sentenceRoom)
+	text := render(units)
+	if todo := newest(m.openLoops(open, t.turns), openRoom-len(openLead)); todo != "" {
+		text = strings.TrimSpace(text + " " + openLead + todo + ".")
+	}
+	switch {
+	case text != "":
+		return text
+	case previous != "":
+		return clip(oneLine(t.previous), sentenceRoom)
+	case slices.ContainsFunc(t.turns, func(t turn) bool { return t.role == "user" }):
+		return "The user made small talk."
+	default:
+		return "Nothing was said yet."
+	}
+}
+
+// turnUnits retells the statements of a message. It leaves out what this model said, which only repeats the prompt, and
+// what the user still has to do.
+func (m writer) turnUnits(turns []turn, i int) (units []unit) {
+	from := turns[i]
+	if strings.Contains(from.text, ownMark) {
+		return nil
+	}
+	text := quoteMarks.Replace(oneLine(from.text))
+	for _, sentence := range splitSentences(text) {
+		switch sentence = clip(sentence, unitBytes); from.role {
+		case "assistant":
+			if told, ok := m.forms.apply("coach", decapitalize(strings.TrimRight(sentence, ".!?"))); ok {
+				units = append(units, m.unit(from.at.resolve(m.reported(told)), 0.7, i))
+			}
+		case "user":
+			for _, clause := range splitClauses(sentence) {
+				clause = m.bare(clause)
+				if strings.Count(clause, " ") >= 2 && !strings.HasSuffix(clause, "?") && !m.forms.has("loop", clause) {
+					u := m.unit(from.at.resolve(m.forms.retell(clause)), 1, i)
+					u.stems = m.topics(clause)
+					units = append(units, u)
 				}
-				if u.turn = i; u.proposal {
-					u.reply = reply
-				}
-				units = append(units, s.weigh(u))
+			}
+		}
+	}
+	if len(units) > 0 && from.role == "assistant" && i+1 < len(turns) && turns[i+1].role == "user" {
+		last := &units[len(units)-1]
+		for _, group := range []string{"agree", "refuse"} {
+			if answer, ok := m.forms.apply(group, turns[i+1].text); ok {
+				last.text, last.weight = last.text+answer, 2*last.weight
+				break
 			}
 		}
 	}
 	return units
 }
 
-// statements splits a sentence of the user into what it says about them.
-func (s *summarizer) statements(sentence, role string) []string {
-	sentence = clip(plainQuotes.Replace(oneLine(sentence)), unitBytes)
-	const short = 130 // bytes; what fits one sentence of the summary stays whole
-	clauses := splitClauses(sentence)
-	if role == "assistant" || strings.HasSuffix(sentence, "?") ||
-		len(sentence) < short && !slices.ContainsFunc(clauses, promise.MatchString) {
-		return []string{sentence}
+// reported puts what the coach says to the user into the third person.
+func (m writer) reported(text string) string {
+	for _, f := range m.forms["address"] {
+		text = f.match.ReplaceAllString(text, f.content)
 	}
-	return clauses
+	return m.forms.thirdPerson(text)
 }
 
-// plainQuotes are the marks that would look like the ends of a quotation in a summary.
-var plainQuotes = strings.NewReplacer("’", "'", "“", "'", "”", "'", `"`, "'")
+// quoteMarks are the marks that would look like the ends of a quotation in a summary.
+var quoteMarks = strings.NewReplacer("’", "'", "“", "'", "”", "'", `"`, "'")
 
-// replies are how users take what the coach proposes.
-var replies = []struct {
-	form *regexp.Regexp
-	text string
-}{
-	{
-		regexp.MustCompile(`(?i)^(?:no\b|nope|i'd rather not|i don't (?:think|want)|i can't|not really|i won't)`),
-		", but the user did not agree",
-	},
-	{regexp.MustCompile(`(?i)^(?:(?:oh|ok|okay|haha|well),? )?(?:yes|yeah|yep|sure|sounds (?:good|great|fine|perfect)|` +
-		`deal|agreed|` +
-		`(?:good|great|nice) idea|i like (?:that|it)|let's do|that works|works for me|perfect|ok(?:ay)?[,.!]? (?:deal|` +
-		`i'll)|` +
-		`fine,? i'll|will do|i'll (?:do|try) (?:that|it))`), ", and the user agreed"},
-}
-
-func replyOf(text string) string {
-	text = strings.ReplaceAll(text, "’", "'")
-	for _, r := range replies {
-		if r.form.MatchString(text) {
-			return r.text
+// unit weighs a sentence. Its everyday words add next to nothing.
+func (m writer) unit(sentence string, trust float64, from int) unit {
+	u := unit{text: strings.TrimRight(clip(sentence, 2*unitBytes), ". "), stems: m.topics(sentence), turn: from}
+	for _, stem := range m.lex.Topics(sentence) {
+		if stem != "user" && stem != "coach" {
+			u.weight += trust * math.Pow(m.lex.Weight(stem), 2)
 		}
 	}
-	return ""
-}
-
-// unit retells a statement of a speaker. A statement in another language is quoted.
-func (s *summarizer) unit(statement, role string, spoken language) (unit, bool) {
-	var u unit
-	var ok bool
 	switch {
-	case spoken != inEnglish:
-		u, ok = unit{quote: strings.TrimSpace(statement), actor: theUser}, len(statement) > len("Alles klar.")
-		if role == "assistant" {
-			u.actor = theCoach
-		}
-	case role == "assistant":
-		u, ok = s.writer.coach(statement)
-	default:
-		u, ok = s.writer.user(statement)
-	}
-	u.text, u.trust = statement, 1
-	asks := strings.HasSuffix(statement, "?")
-	switch {
-	case role == "assistant" && u.proposal && !asks:
-		u.trust = 0.6
-	case role == "assistant":
-		u.trust = 0.4
-	case asks:
-		u.trust = 0.7
-	}
-	return u, ok
-}
-
-var (
-	// weighty matches a statement worth keeping: a wish, change, decision, ailment or result.
-	weighty = regexp.MustCompile(`(?i)\b(swap\w*|chang\w*|replac\w*|switch\w*|want\w*|need\w*|prefer\w*|` +
-		`decid\w*|plan\w*|goal\w*|can't|cannot|only (?:have|has)|finished|completed|personal best|pr|name is|` +
-		`sign(?:ed)? up|` +
-		`vegan|vegetarian|(?:my|their|user's) (wife|husband|partner|son|daughter|brother|sister|mother|father|friend))\b`)
-	// vague matches a statement that says little alone, because it is about what was said before it.
-	vague = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|he|she|they're|there)\b|\bsaid that (?:it|that|this)\b`)
-)
-
-// weigh decides what a unit is worth.
-func (s *summarizer) weigh(u unit) unit {
-	if safety.MatchString(u.text) && u.actor != theCoach {
-		u.trust *= 2
-	} else if weighty.MatchString(u.text) {
-		u.trust *= 1.5
-	}
-	if vague.MatchString(strip(u.text)) {
-		u.trust *= 0.5
-	}
-	if u.reply != "" {
-		u.trust *= 1.3
-	}
-	u.stems = s.lex.stemSet(u.text)
-	for _, word := range reportWords {
-		delete(u.stems, word)
+	case m.forms.has("safety", sentence) && !strings.HasPrefix(sentence, "The coach"):
+		u.weight *= 3
+	case m.forms.has("vague", strings.TrimPrefix(sentence, "The user said: “")):
+		u.weight *= 0.5
+	case m.forms.has("weighty", sentence):
+		u.weight *= 1.5
 	}
 	return u
 }
 
-// reportWords are the stems that summaries add to what was said.
-var reportWords = []string{"user", "coach", "say", "ask", "suggest", "propos", "advis", "agre", "mention", "promis"}
-
-// selection is what goes into a summary.
-type selection struct {
-	lex     *lexicon
-	taken   []bool
-	covered map[string]bool // the stems of what is taken
-	used    int             // bytes
+// pick takes the units of most weight for their length that fit into the room, and that no taken one repeats. It
+// returns what is used.
+func pick(units, earlier []unit, used, room int) int {
+	order := make([]int, len(units))
+	for i := range order {
+		order[i] = i
+	}
+	worth := func(u unit) float64 { return u.weight / math.Sqrt(float64(len(u.text)+1)) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(worth(units[b]), worth(units[a])) })
+	for _, i := range order {
+		const enough = 0.9 // what weighs less is small talk
+		u := &units[i]
+		same := func(other unit) bool { return other.taken && overlap(other.stems, u.stems) >= repeats }
+		size := len(u.text) + len(". ")
+		if u.taken || u.weight < enough || used+size > room || slices.ContainsFunc(units, same) ||
+			slices.ContainsFunc(earlier, same) {
+			continue
+		}
+		u.taken = true
+		used += size
+	}
+	return used
 }
 
-// pick takes units from the first up to the end while they fit into the room, at each step the one that adds most for
-// its length.
-func (c *selection) pick(units []unit, first, end, room int) {
-	const enough = 0.9 // a statement that adds less is small talk
-	for {
-		best, bestGain := -1, 0.0
-		for i, u := range units[first:end] {
-			if c.taken[first+i] || c.used+u.size() > room {
-				continue
-			}
-			if gain := c.gain(u); gain >= enough && gain/math.Sqrt(float64(u.size())) > bestGain {
-				best, bestGain = first+i, gain/math.Sqrt(float64(u.size()))
-			}
+// render writes the units that are taken. Two short statements of one message make one sentence.
+func render(units []unit) string {
+	var out strings.Builder
+	last := unit{turn: -1}
+	for _, u := range units {
+		if !u.taken {
+			continue
 		}
-		if best < 0 {
-			return
+		rest, ok := strings.CutPrefix(u.text, "The user ")
+		const short = 60
+		plain := !strings.ContainsAny(last.text, ",“") && !strings.Contains(last.text, " and ")
+		joins := ok && u.turn >= 0 && u.turn == last.turn && len(u.text) < short && len(last.text) < short &&
+			strings.HasPrefix(last.text, "The user ") && plain
+		switch {
+		case joins && !strings.HasPrefix(rest, "said: "):
+			out.WriteString(" and " + rest)
+			u.turn = -1 // a sentence has two statements at most
+		case out.Len() > 0:
+			out.WriteString(". " + u.text)
+		default:
+			out.WriteString(u.text)
 		}
-		c.taken[best] = true
-		c.used += units[best].size()
-		for stem := range units[best].stems {
-			c.covered[stem] = true
-		}
+		last = u
 	}
-}
-
-// gain is what a unit would add to a summary. Everyday words add next to nothing.
-func (c *selection) gain(u unit) float64 {
-	hundredths := 0 // a sum of whole numbers does not depend on the order of a map's keys
-	for stem := range u.stems {
-		if !c.covered[stem] {
-			weight := c.lex.weight(stem)
-			hundredths += int(100 * weight * weight)
-		}
+	if out.Len() == 0 {
+		return ""
 	}
-	return u.trust * float64(hundredths) / 100
-}
-
-// of returns the units that are taken, in their order.
-func (c *selection) of(units []unit) (chosen []unit) {
-	for i, u := range units {
-		if c.taken[i] {
-			chosen = append(chosen, u)
-		}
-	}
-	return chosen
+	return out.String() + "."
 }
 
 // openLoops lists what the user still has to do: what was open before and is not done since, and what the new messages
 // add, the newest last.
-func (s *summarizer) openLoops(open []string, turns []turn) string {
+func (m writer) openLoops(open []string, turns []turn) []string {
 	for _, turn := range turns {
 		if turn.role != "user" || strings.Contains(turn.text, ownMark) {
 			continue
 		}
-		for _, sentence := range splitSentences(plainQuotes.Replace(turn.text)) {
-			for _, statement := range splitClauses(oneLine(sentence)) {
-				if completed.MatchString(statement) {
-					open = slices.DeleteFunc(open, func(loop string) bool {
-						return overlap(s.lex.stemSet(loop), s.lex.stemSet(statement)) >= sameMatter
-					})
-				}
-				if todo := s.todo(turn.at.resolve(statement)); todo != "" && !slices.Contains(open, todo) {
-					open = append(open[max(0, len(open)-maxOpen):], todo)
+		for _, sentence := range splitSentences(quoteMarks.Replace(turn.text)) {
+			for _, clause := range splitClauses(oneLine(sentence)) {
+				clause = strings.TrimRight(m.bare(clause), "?")
+				todo, ok := m.forms.apply("loop", clause)
+				todo = m.forms.thirdPerson(turn.at.resolve(todo))
+				if ok && m.isTask(todo) && !slices.Contains(open, todo) {
+					open = append(open, todo)
+				} else if !ok && m.forms.has("done", clause) {
+					stems := m.topics(clause)
+					same := func(loop string) bool { return overlap(m.topics(loop), stems) >= sameMatter }
+					open = slices.DeleteFunc(open, same)
 				}
 			}
 		}
 	}
-	used, first := 0, len(open)
-	for first > 0 && used+len(open[first-1])+len("; ") < openRoom-len(openLead) {
-		first--
-		used += len(open[first]) + len("; ")
-	}
-	return strings.Join(open[first:], "; ")
+	return open
 }
 
-// todo is what a statement of the user promises, told about the user, or nothing.
-func (s *summarizer) todo(statement string) string {
-	const task = 1.4 // the least topic weight; a statement with less is not worth keeping
-	m := promise.FindStringSubmatch(strip(strings.TrimRight(statement, "?")))
-	if m == nil || languageOf(s.lex, statement) != inEnglish {
-		return ""
+// newest joins the last entries of a list that fit into the room.
+func newest(list []string, room int) string {
+	for len(strings.Join(list, "; ")) >= room {
+		list = list[1:]
 	}
-	todo := m[1]
-	if idle.MatchString(todo) || s.lex.topic(todo).total < task {
-		return ""
+	return strings.Join(list, "; ")
+}
+
+// tags returns the topics of a text: up to five words that have most weight, in lower case.
+func (m writer) tags(text string) []any {
+	const most = 5
+	counts, words := map[string]float64{}, []string{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		stems := m.lex.Topics(word)
+		const letters = 3
+		if len(stems) == 0 || len(word) < letters || m.lex.Weight(stems[0]) < 1 || stems[0] == "user" || stems[0] == "coach" {
+			continue
+		}
+		if counts[word] == 0 {
+			words = append(words, word)
+		}
+		counts[word] += m.lex.Weight(stems[0])
 	}
-	return voiceOf(s.lex, "user").retell(todo).text
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	tags := []any{}
+	for _, word := range words[:min(len(words), most)] {
+		tags = append(tags, word)
+	}
+	return tags
 }

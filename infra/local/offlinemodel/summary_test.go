@@ -51,21 +51,10 @@ func TestSummariesReadAsProse(t *testing.T) {
 func TestSummaryReadsWhatWasWrittenBefore(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
-	for name, previous := range map[string]string{
-		"lists of an earlier version": "The user said: I live in Porto; My left knee hurts. " +
-			"The coach said: You should skip hill repeats. Also mentioned: others, everyone, tough.",
-		"quotations of the fallback": "The user said: “I live in Porto. My left knee hurts.” " +
-			"The coach said: “You should skip hill repeats.”",
-		"its own prose": "The user lives in Porto. Their left knee hurts. The coach advised the user to skip hill repeats. " +
-			"Open: buy a bike; call Eva.",
-	} {
-		want := "The user lives in Porto. Their left knee hurts. The coach advised the user to skip hill repeats. " +
-			"The user bought a bike."
-		if strings.Contains(previous, "Open:") {
-			want += " Open: call Eva."
-		}
-		if got := summarize(t, client, previous, "user: I bought a bike!\nassistant: Nice."); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+	const before = "The user lives in Porto. The user's left knee hurts. The coach advised the user to skip hill repeats."
+	want := before + " The user bought a bike. Open: call Eva."
+	got := summarize(t, client, before+" Open: buy a bike; call Eva.", "user: I bought a bike!\nassistant: Nice.")
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

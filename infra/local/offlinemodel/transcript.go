@@ -11,7 +11,7 @@ type transcript struct {
 	previous string   // the summary so far
 	details  []string // what an app recorded of a session without messages
 	turns    []turn
-	memories []known // memories from before
+	memories []known
 	loops    []known // open todos
 }
 
@@ -23,128 +23,75 @@ type turn struct {
 
 // known is a record that the prompt lists with its id.
 type known struct {
-	id, kind, text string          // the kind of a memory: PROFILE, PEOPLE, PROJECT
-	stems          map[string]bool // set by what compares records, and so is about
-	about          subject
-}
-
-// part is the section of a transcript that a line belongs to.
-type part uint8
-
-const (
-	partTurns part = iota
-	partPrevious
-	partMemories
-	partLoops
-	partDetails
-	partEarlier // messages for context only
-	partOther
-)
-
-// partNames finds a part by its heading. The first that matches decides.
-var partNames = []struct {
-	name *regexp.Regexp
-	part part
-}{
-	{regexp.MustCompile(`(?i)summary`), partPrevious},
-	{regexp.MustCompile(`(?i)memor|facts`), partMemories},
-	{regexp.MustCompile(`(?i)loop|todo`), partLoops},
-	{regexp.MustCompile(`(?i)details`), partDetails},
-	{regexp.MustCompile(`(?i)^earlier`), partEarlier},
-	{regexp.MustCompile(`(?i)message|conversation|transcript|turns`), partTurns},
-	{regexp.MustCompile(`.`), partOther},
+	id, kind, text string // the kind of a memory: PROFILE, PEOPLE, PROJECT
+	stems          map[string]bool
 }
 
 var (
 	// partHeading is a short line that ends with a colon: "NEW MESSAGES:".
 	partHeading = regexp.MustCompile(`^([A-Za-z][A-Za-z' _()-]{2,60}):$`)
+	partName    = regexp.MustCompile(`(?i)summary|memor|facts|loop|todo|details|^earlier|message|conversation|transcript`)
 	// turnLine is a message with what is in brackets before it, an id, a time or both:
 	// "[m1 2026-02-05 18:30 Thursday] user: Hi".
 	turnLine  = regexp.MustCompile(`^(?:\[([^\]]*)\] )?(user|assistant|system):\s*(.*)$`)
 	knownLine = regexp.MustCompile(`^(?:- )?\[([^\]]{1,200})\] (?:(PROFILE|PEOPLE|PROJECT): )?(.+)$`)
-	timeForm  = regexp.MustCompile(`^\d{4}-\d{2}-\d{2} \d{2}:\d{2}`)
+	timeForm  = regexp.MustCompile(`\d{4}-\d{2}-\d{2} \d{2}:\d{2}`)
 )
 
 // readTranscript reads the prompt of a summary or an extraction: headings, and below them lines of one message or
 // record each.
 func readTranscript(text string) transcript {
 	var t transcript
-	at := partTurns
+	part := "messages"
 	for raw := range strings.Lines(text) {
-		at = t.readLine(strings.TrimSpace(raw), at)
+		raw = strings.TrimSpace(raw)
+		if m := partHeading.FindStringSubmatch(raw); m != nil && !turnLine.MatchString(raw) {
+			part = strings.ToLower(partName.FindString(m[1]))
+			continue
+		}
+		part = t.readLine(raw, part)
 	}
 	t.previous = strings.TrimSpace(t.previous)
 	return t
 }
 
-// readLine reads a line of the part at, and returns the part of the next line.
-func (t *transcript) readLine(raw string, at part) part {
-	if next, ok := headingPart(raw); ok {
-		return next
+// readLine reads a line of a part, and returns the part of the next line.
+func (t *transcript) readLine(raw, part string) string {
+	listed := func() known {
+		if m := knownLine.FindStringSubmatch(raw); m != nil {
+			return known{id: m[1], kind: m[2], text: m[3]}
+		}
+		return known{text: strings.TrimPrefix(raw, "- ")}
 	}
 	m := turnLine.FindStringSubmatch(raw)
-	switch at {
-	case partMemories, partLoops, partDetails, partEarlier:
-		m = nil
-	}
-	if m != nil {
+	switch {
+	case raw == "" || part == "earlier":
+	case part == "memor" || part == "facts":
+		t.memories = append(t.memories, listed())
+	case part == "loop" || part == "todo":
+		t.loops = append(t.loops, listed())
+	case part == "details":
+		t.details = append(t.details, strings.TrimPrefix(raw, "- "))
+	case m != nil:
 		t.turns = append(t.turns, newTurn(m[1], m[2], m[3]))
-		return partTurns
+		return "messages"
+	case part == "summary":
+		t.previous += "\n" + raw
+	case part != "" && len(t.turns) > 0:
+		t.turns[len(t.turns)-1].text += " " + raw
 	}
-	t.readText(raw, at)
-	return at
+	return part
 }
 
 // newTurn reads what is in brackets before a message: its id, its time or both.
 func newTurn(label, role, text string) turn {
 	next := turn{role: role, text: text}
-	at := label
-	if !timeForm.MatchString(label) {
-		next.id, at, _ = strings.Cut(label, " ")
+	stamp := timeForm.FindString(label)
+	if at, err := time.Parse("2006-01-02 15:04", stamp); err == nil {
+		next.at = moment{Time: at}
 	}
-	if written, err := time.Parse("2006-01-02 15:04", at[:min(len(at), len("2006-01-02 15:04"))]); err == nil {
-		next.at = moment{Time: written}
+	if next.id, _, _ = strings.Cut(label, " "); stamp != "" && strings.HasPrefix(label, stamp) {
+		next.id = ""
 	}
 	return next
-}
-
-// readText reads a line that is neither a heading nor the start of a message.
-func (t *transcript) readText(raw string, at part) {
-	switch {
-	case raw == "" || at == partOther || at == partEarlier:
-	case at == partPrevious:
-		t.previous += "\n" + raw
-	case at == partMemories:
-		t.memories = append(t.memories, readKnown(raw))
-	case at == partLoops:
-		t.loops = append(t.loops, readKnown(raw))
-	case at == partDetails:
-		t.details = append(t.details, bullet.ReplaceAllString(raw, ""))
-	case len(t.turns) > 0:
-		t.turns[len(t.turns)-1].text += " " + raw
-	}
-}
-
-// headingPart returns the part that a heading opens.
-func headingPart(raw string) (part, bool) {
-	m := partHeading.FindStringSubmatch(raw)
-	if m == nil || speakerName.MatchString(m[1]) {
-		return partOther, false
-	}
-	for _, named := range partNames {
-		if named.name.MatchString(m[1]) {
-			return named.part, true
-		}
-	}
-	return partOther, false
-}
-
-// speakerName keeps a message without text, "user:", from being a heading.
-var speakerName = regexp.MustCompile(`^(?:user|assistant|system)$`)
-
-func readKnown(raw string) known {
-	if m := knownLine.FindStringSubmatch(raw); m != nil {
-		return known{id: m[1], kind: m[2], text: m[3]}
-	}
-	return known{text: strings.TrimPrefix(raw, "- ")}
 }

@@ -1,18 +1,10 @@
-// Package offlinemodel is the OpenAI-compatible endpoint of the local stack: embeddings, chat completions, responses
-// and the list of models, with no key, no network and no weights. The product calls it as it calls the real service, so
-// it refuses what the service refuses of each model, with the same errors.
+// Package openaiserver serves OpenAI's protocol for a [Model]: embeddings, chat completions, responses and the list of
+// models. The product calls it as it calls the real service, so it refuses what the service refuses of each model, with
+// the same errors. It counts tokens and reuses cached prompts by the service's rules.
 //
-// It is deterministic: the same request gets the same answer, apart from the time of its creation, and from the cached
-// tokens of requests that have a cache key. Embeddings place
-// texts by their words, word forms and small fields of meaning. Chat answers quote the parts of the prompt that they
-// use, so that a person sees the memory work. Summaries retell the weightiest statements of the request in the third
-// person by rules of grammar, and keep what the user still has to do. Extractions find facts, promises and what is done
-// by patterns: of English, and the commonest ones of German and Spanish.
-//
-// It is not a language model. It understands nothing, invents nothing and follows no instruction in a prompt. What a
-// pattern does not foresee is not found. Summaries quote German and Spanish, and everything else is English. It calls
-// itself [ModelID] in every response.
-package offlinemodel
+// The same request gets the same answer, apart from the time of its creation, and from the cached tokens of requests
+// that have a cache key.
+package openaiserver
 
 import (
 	"encoding/json"
@@ -27,11 +19,44 @@ import (
 	"time"
 )
 
-// ModelID is the model that every response names, whichever the request asks for.
-const ModelID = "throughline-offline"
-
 // maxBody bounds a request's body; the service refuses larger ones too.
 const maxBody = 16 << 20
+
+// Model composes what a server answers. It may be used concurrently.
+type Model interface {
+	// ID names the model in every response, whichever the request asks for.
+	ID() string
+	// Reply answers the last message of a conversation.
+	Reply(c Conversation) Reply
+	// Fill returns values for the properties of the named response format, as [encoding/json] decodes them, and a text
+	// for each required string that has none. The server makes an answer of them that the request's schema allows.
+	Fill(c Conversation, format string) (values map[string]any, text string)
+	// Embed returns the unit vector of a text.
+	Embed(text string, dimensions int) []float32
+}
+
+// The dimensions of a vector unless the request says otherwise, those of text-embedding-3-small, and the most that
+// text-embedding-3-large allows.
+const (
+	defaultDimensions = 1536
+	maxDimensions     = 3072
+)
+
+// Conversation is a request as its model sees it.
+type Conversation struct {
+	Messages []Message
+	// Tools are the names of the functions that may be called. MustCall is the one that has to be, if any; CallAny says
+	// that one has to be.
+	Tools    []string
+	MustCall string
+	CallAny  bool
+}
+
+// Message is a message with one of the service's roles.
+type Message struct{ Role, Text string }
+
+// Reply is a text, or the call of the tool that it names, whose parameter "query" is Query.
+type Reply struct{ Text, Tool, Query string }
 
 // Options tune a handler. The zero value is ready for use.
 type Options struct {
@@ -47,23 +72,21 @@ type Options struct {
 type server struct {
 	cache     promptCache
 	options   Options
-	embedder  *Embedder
-	composer  *composer
+	model     Model
 	tokens    tokenizers
 	endpoints map[string]endpoint
 }
 
-// Handler serves the endpoint under /v1, as api.openai.com does. It accepts any bearer key, and answers 401 without
+// Handler serves a model under /v1, as api.openai.com does. It accepts any bearer key, and answers 401 without
 // one. Every error is JSON in the service's form. The handler may be used concurrently.
-func Handler(options Options) http.Handler {
+func Handler(m Model, options Options) http.Handler {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	embedder := NewEmbedder()
-	s := &server{options: options, embedder: embedder, composer: newComposer(embedder.lex), tokens: newTokenizers()}
+	s := &server{options: options, model: m, tokens: newTokenizers()}
 	s.endpoints = map[string]endpoint{
 		"/v1/embeddings":       {http.MethodPost, s.embeddings},
 		"/v1/chat/completions": {http.MethodPost, s.chatCompletions},
@@ -115,7 +138,7 @@ func (s *server) recoverRequest(w http.ResponseWriter, r *http.Request) {
 	if cause == nil {
 		return
 	}
-	s.options.Logger.ErrorContext(r.Context(), "offline model panicked", "path", r.URL.Path, "cause", cause)
+	s.options.Logger.ErrorContext(r.Context(), "model panicked", "path", r.URL.Path, "cause", cause)
 	if w.Header().Get("Content-Type") != "" {
 		panic(http.ErrAbortHandler)
 	}
@@ -133,7 +156,7 @@ func authorize(r *http.Request) error {
 	return &apiError{
 		status: http.StatusUnauthorized, Type: invalidRequest,
 		Message: "You didn't provide an API key. Provide it in an Authorization header using Bearer auth " +
-			"(i.e. Authorization: Bearer YOUR_KEY); the offline model accepts any.",
+			"(i.e. Authorization: Bearer YOUR_KEY); this server accepts any.",
 	}
 }
 
@@ -215,32 +238,27 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// model describes a model as the service lists it.
-type model struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
 // modelPath is the path before a model's id.
 const modelPath = "/v1/models/"
 
 // modelCreated is 2026-01-01, so that the list does not change from day to day.
 const modelCreated = 1767225600
 
-var offline = model{ID: ModelID, Object: "model", Created: modelCreated, OwnedBy: "throughline"}
+// listing describes the model as the service lists it.
+func (s *server) listing() map[string]any {
+	return map[string]any{"id": s.model.ID(), "object": "model", "created": modelCreated, "owned_by": "throughline"}
+}
 
 func (s *server) listModels(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []model{offline}})
+	return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{s.listing()}})
 }
 
 func (s *server) getModel(w http.ResponseWriter, r *http.Request) error {
 	id := strings.TrimPrefix(r.URL.Path, modelPath)
-	if id == ModelID {
-		return writeJSON(w, http.StatusOK, offline)
+	if id == s.model.ID() {
+		return writeJSON(w, http.StatusOK, s.listing())
 	}
-	missing := badRequest("model", "The model '%s' does not exist; there is only '%s'.", id, ModelID)
+	missing := badRequest("model", "The model '%s' does not exist; there is only '%s'.", id, s.model.ID())
 	missing.status, missing.Code = http.StatusNotFound, "model_not_found"
 	return missing
 }

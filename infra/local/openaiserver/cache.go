@@ -1,4 +1,4 @@
-package offlinemodel
+package openaiserver
 
 import (
 	"slices"

@@ -1,4 +1,7 @@
-package offlinemodel
+// Package embedder places texts in a vector space by their words, word forms and small fields of meaning, with no
+// network and no weights. It knows English. The ranking that ships is fitted on its vectors, which therefore never
+// change by a bit.
+package embedder
 
 import (
 	"math"
@@ -27,10 +30,13 @@ const (
 )
 
 // Embedder places texts in a vector space by their words. It may be used concurrently.
-type Embedder struct{ lex *lexicon }
+type Embedder struct{ lex *Lexicon }
 
-// NewEmbedder returns an Embedder.
-func NewEmbedder() *Embedder { return &Embedder{lex: loadLexicon()} }
+// New returns an Embedder.
+func New() *Embedder { return &Embedder{lex: loadLexicon()} }
+
+// Lexicon returns the word lists of the Embedder.
+func (e *Embedder) Lexicon() *Lexicon { return e.lex }
 
 // Embed returns the unit vector of a text. dimensions is at least 1. Texts with the same words in other forms have the
 // same vector. A text without words has a vector too.
@@ -46,7 +52,7 @@ func (e *Embedder) Embed(text string, dimensions int) []float32 {
 	}
 	vector := make([]float32, dimensions)
 	if norm == 0 { // in a very small space the features can cancel out
-		vector[hash(text)%uint64(dimensions)] = 1
+		vector[Hash(text)%uint64(dimensions)] = 1
 		return vector
 	}
 	for i, x := range sum {
@@ -58,7 +64,7 @@ func (e *Embedder) Embed(text string, dimensions int) []float32 {
 // project adds a feature to a sum: shares with either sign on coordinates that its hash chooses.
 func project(sum []float64, name string, weight float64) {
 	share := weight / math.Sqrt(spread)
-	h := hash(name)
+	h := Hash(name)
 	for range spread {
 		h = mix(h + 0x9e3779b97f4a7c15)
 		if h>>63 == 0 {
@@ -108,7 +114,7 @@ func (e *Embedder) features(text string) *bag {
 	}
 	features := newBag()
 	for i, stem := range counts.names {
-		weight := e.lex.weight(stem)
+		weight := e.lex.Weight(stem)
 		if names[stem] {
 			weight *= nameShare
 		}
@@ -116,7 +122,7 @@ func (e *Embedder) features(text string) *bag {
 	}
 	for i, pair := range pairs.names {
 		a, b, _ := strings.Cut(pair, " ")
-		weight := math.Sqrt(e.lex.weight(a) * e.lex.weight(b))
+		weight := math.Sqrt(e.lex.Weight(a) * e.lex.Weight(b))
 		features.add("pair:"+pair, bigramShare*weight*(1+math.Log(pairs.weights[i])))
 	}
 	features.add("text:"+strings.Join(stems, " "), remainderShare)
@@ -137,7 +143,7 @@ func (e *Embedder) addStem(features *bag, stem string, weight, frequency float64
 
 // topicStems returns the stems of a text's topic words in order, and which of them occur only as names. A text of stop
 // words alone keeps all its words, and a text without words its symbols.
-func (lex *lexicon) topicStems(text string) (stems []string, names map[string]bool) {
+func (lex *Lexicon) topicStems(text string) (stems []string, names map[string]bool) {
 	names = map[string]bool{}
 	words := splitWords(strings.ReplaceAll(text, "’", "'"))
 	known := map[string]string{}
@@ -176,8 +182,8 @@ func bareStems(text string, words []word) []string {
 	return stems
 }
 
-// hash is FNV-1a with a finishing mix, the same on every machine.
-func hash(s string) uint64 {
+// Hash is FNV-1a with a finishing mix, the same on every machine.
+func Hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
 		h = (h ^ uint64(s[i])) * 1099511628211

@@ -1,4 +1,4 @@
-package offlinemodel
+package embedder
 
 import (
 	_ "embed"
@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
-
-	"github.com/throughline/throughline/internal/truncate"
 )
 
 var (
@@ -24,16 +22,16 @@ var (
 	conceptsFile string
 )
 
-// lexicon holds what the model knows of English: four small word lists. It is read-only once loaded.
-type lexicon struct {
+// Lexicon holds what the Embedder knows of English: four small word lists. It is read-only once loaded.
+type Lexicon struct {
 	stop     map[string]bool    // words without a topic
 	weights  map[string]float64 // weights of common stems
 	forms    map[string]string  // irregular form to its word
 	concepts map[string][]int   // stem to the fields of meaning it belongs to
 }
 
-func loadLexicon() *lexicon {
-	lex := &lexicon{
+func loadLexicon() *Lexicon {
+	lex := &Lexicon{
 		stop:     map[string]bool{},
 		weights:  map[string]float64{},
 		forms:    map[string]string{},
@@ -54,11 +52,11 @@ func loadLexicon() *lexicon {
 	return lex
 }
 
-func (lex *lexicon) loadWeights() {
+func (lex *Lexicon) loadWeights() {
 	for _, words := range listLines(commonFile) {
 		weight, err := strconv.ParseFloat(words[0], 64)
 		if err != nil {
-			panic("offlinemodel: common.txt: " + err.Error())
+			panic("embedder: common.txt: " + err.Error())
 		}
 		for _, word := range words[1:] {
 			stem := lex.stem(word)
@@ -69,7 +67,7 @@ func (lex *lexicon) loadWeights() {
 	}
 }
 
-func (lex *lexicon) loadConcepts() {
+func (lex *Lexicon) loadConcepts() {
 	for field, words := range listLines(conceptsFile) {
 		for _, word := range words {
 			stem := lex.stem(word)
@@ -79,21 +77,38 @@ func (lex *lexicon) loadConcepts() {
 }
 
 // stem returns the stem of a lower-case word, irregular forms included.
-func (lex *lexicon) stem(word string) string {
+func (lex *Lexicon) stem(word string) string {
 	if base, ok := lex.forms[word]; ok {
 		word = base
 	}
 	return english.Stem(word, true)
 }
 
-// weight says how much a shared stem counts: little for an everyday word, slightly more than 1 for a long one.
-func (lex *lexicon) weight(stem string) float64 {
+// Weight says how much a shared stem counts: little for an everyday word, slightly more than 1 for a long one.
+func (lex *Lexicon) Weight(stem string) float64 {
 	if w, ok := lex.weights[stem]; ok {
 		return w
 	}
 	const perLetter, plain, longest = 0.03, 4, 10
 	return 1 + perLetter*math.Min(float64(len(stem)-plain), longest-plain)
 }
+
+// Topics returns the distinct stems of a text's words that have a topic, in order.
+func (lex *Lexicon) Topics(text string) []string {
+	stems, _ := lex.topicStems(text)
+	distinct := stems[:0]
+	seen := map[string]bool{}
+	for _, stem := range stems {
+		if !seen[stem] && !lex.stop[stem] {
+			seen[stem] = true
+			distinct = append(distinct, stem)
+		}
+	}
+	return distinct
+}
+
+// Fields returns the fields of meaning that a stem belongs to.
+func (lex *Lexicon) Fields(stem string) []int { return lex.concepts[stem] }
 
 // listLines splits a word list into the words of each line, without comments and blank lines.
 func listLines(file string) [][]string {
@@ -188,60 +203,4 @@ func capitalKind(text string, words []word, i int, sentenceStart, previousIsName
 	default:
 		return nameWord
 	}
-}
-
-// splitSentences cuts a text at sentence ends and line breaks. It trims sentences and drops empty ones. A full stop
-// ends a sentence only before white space, so that "2.5 kg" stays whole, and not after a title.
-func splitSentences(text string) []string {
-	var sentences []string
-	start := 0
-	cut := func(end int) {
-		if s := strings.TrimSpace(text[start:end]); s != "" {
-			sentences = append(sentences, s)
-		}
-		start = end
-	}
-	for i := range len(text) {
-		switch text[i] {
-		case '\n', '\r':
-			cut(i)
-		case '.', '!', '?':
-			if (i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\t') && !abbreviated(text[start:i+1]) {
-				cut(i + 1)
-			}
-		}
-	}
-	cut(len(text))
-	return sentences
-}
-
-// abbreviated reports whether a text ends with an abbreviation of a title, whose full stop ends no sentence.
-func abbreviated(text string) bool {
-	return titles[text[strings.LastIndexAny(text, " \t(")+1:]]
-}
-
-var titles = wordSet("Dr. Mr. Mrs. Ms. Prof. St. Sr.")
-
-// clip shortens a text to at most limit bytes, if possible at the end of a word, and marks the cut with an ellipsis.
-func clip(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	text = truncate.Bytes(text, limit-len(ellipsis))
-	if space := strings.LastIndexAny(text, " \t\n"); space > len(text)/2 {
-		text = text[:space]
-	}
-	return strings.TrimRight(text, " \t\n,;:") + ellipsis
-}
-
-// oneLine makes all white space single spaces and drops control characters.
-func oneLine(text string) string {
-	clean := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(clean), " ")
 }

@@ -1,4 +1,4 @@
-package offlinemodel
+package openaiserver
 
 import (
 	"encoding/base64"
@@ -48,14 +48,14 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 		if r.Context().Err() != nil {
 			return nil //nolint:nilerr // nobody is left to answer
 		}
-		vector := s.embedder.Embed(text, dimensions)
+		vector := s.model.Embed(text, dimensions)
 		data[i] = embedding{Object: "embedding", Index: i, Embedding: vector}
 		if request.EncodingFormat == "base64" {
 			data[i].Embedding = encodeVector(vector)
 		}
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list", "data": data, "model": ModelID,
+		"object": "list", "data": data, "model": s.model.ID(),
 		"usage": map[string]int{"prompt_tokens": count, "total_tokens": count},
 	})
 }
@@ -72,10 +72,10 @@ func (r *embeddingsRequest) dimensions() (int, error) {
 	case r.Model == "":
 		return 0, badRequest("model", "you must provide a model parameter")
 	case r.Dimensions == nil:
-		return DefaultDimensions, nil
-	case *r.Dimensions < 1 || *r.Dimensions > MaxDimensions:
+		return defaultDimensions, nil
+	case *r.Dimensions < 1 || *r.Dimensions > maxDimensions:
 		return 0, badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", *r.Dimensions,
-			MaxDimensions)
+			maxDimensions)
 	default:
 		return *r.Dimensions, nil
 	}

@@ -1,4 +1,4 @@
-package offlinemodel
+package openaiserver
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func newTokenizers() tokenizers {
 func mustTokenizer(encoding tokenizer.Encoding) tokenizer.Codec {
 	codec, err := tokenizer.Get(encoding)
 	if err != nil {
-		panic("offlinemodel: " + err.Error()) // the encodings are compiled in
+		panic("openaiserver: " + err.Error()) // the encodings are compiled in
 	}
 	return codec
 }

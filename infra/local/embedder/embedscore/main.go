@@ -1,7 +1,7 @@
 // Command embedscore measures the offline model's embeddings alone: it ranks the turns of each conversation in a LoCoMo
 // file by the dot product with each question, and prints the share of evidence turns among the first 5, 10 and 25.
 //
-//	go run ./infra/local/offlinemodel/embedscore -data locomo.json
+//	go run ./infra/local/embedder/embedscore -data locomo.json
 package main
 
 import (
@@ -10,21 +10,21 @@ import (
 	"log"
 	"os"
 
-	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/embedder"
 )
 
 func main() {
 	log.SetFlags(0)
 	path := flag.String("data", "", "LoCoMo file (required)")
-	dimensions := flag.Int("dimensions", offlinemodel.DefaultDimensions, "of the vectors")
+	dimensions := flag.Int("dimensions", embedder.DefaultDimensions, "of the vectors")
 	speakers := flag.Bool("speakers", false, "put the speaker's name before each turn")
 	flag.Parse()
 	samples, err := readSamples(*path)
 	if err != nil {
 		log.Fatal(err)
 	}
-	embedder := offlinemodel.NewEmbedder()
-	embed := func(text string) []float32 { return embedder.Embed(text, *dimensions) }
+	model := embedder.New()
+	embed := func(text string) []float32 { return model.Embed(text, *dimensions) }
 	total := recall{}
 	for _, s := range samples {
 		total.add(scoreSample(s, embed, *speakers))

@@ -1,4 +1,4 @@
-package offlinemodel_test
+package embedder_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/embedder"
 )
 
 func dot(a, b []float32) float64 {
@@ -21,9 +21,9 @@ func dot(a, b []float32) float64 {
 
 func TestEmbedPlacesWordFormsTogether(t *testing.T) {
 	t.Parallel()
-	e := offlinemodel.NewEmbedder()
+	e := embedder.New()
 	like := func(a, b string) float64 {
-		return dot(e.Embed(a, offlinemodel.DefaultDimensions), e.Embed(b, offlinemodel.DefaultDimensions))
+		return dot(e.Embed(a, embedder.DefaultDimensions), e.Embed(b, embedder.DefaultDimensions))
 	}
 	tests := []struct {
 		name, a, b string
@@ -52,7 +52,7 @@ func TestEmbedPlacesWordFormsTogether(t *testing.T) {
 
 func TestEmbedIgnoresTheOneSpokenTo(t *testing.T) {
 	t.Parallel()
-	e := offlinemodel.NewEmbedder()
+	e := embedder.New()
 	question := e.Embed("What did Caroline paint?", 1536)
 	thanks := e.Embed("Thanks, Caroline! That is lovely.", 1536)
 	painted := e.Embed("I painted a lake last summer.", 1536)
@@ -63,8 +63,8 @@ func TestEmbedIgnoresTheOneSpokenTo(t *testing.T) {
 
 func TestEmbedIsUnitInEveryDimension(t *testing.T) {
 	t.Parallel()
-	e := offlinemodel.NewEmbedder()
-	for dimensions := 1; dimensions <= offlinemodel.MaxDimensions; dimensions++ {
+	e := embedder.New()
+	for dimensions := 1; dimensions <= embedder.MaxDimensions; dimensions++ {
 		v := e.Embed("deadlift day 🏋️", dimensions)
 		if len(v) != dimensions || math.Abs(dot(v, v)-1) > 1e-5 {
 			t.Fatalf("dimensions %d: %d values, squared length %v", dimensions, len(v), dot(v, v))
@@ -74,10 +74,10 @@ func TestEmbedIsUnitInEveryDimension(t *testing.T) {
 
 func TestEmbedProperties(t *testing.T) {
 	t.Parallel()
-	e, again := offlinemodel.NewEmbedder(), offlinemodel.NewEmbedder()
+	e, again := embedder.New(), embedder.New()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		dimensions := rapid.IntRange(1, offlinemodel.MaxDimensions).Draw(t, "dimensions")
+		dimensions := rapid.IntRange(1, embedder.MaxDimensions).Draw(t, "dimensions")
 		v := e.Embed(text, dimensions)
 		if diff := cmp.Diff(v, again.Embed(text, dimensions)); diff != "" {
 			t.Fatalf("not deterministic: %s", diff)
@@ -90,7 +90,7 @@ func TestEmbedProperties(t *testing.T) {
 
 func TestEmbedOfNoWordsStillTellsTextsApart(t *testing.T) {
 	t.Parallel()
-	e := offlinemodel.NewEmbedder()
+	e := embedder.New()
 	texts := []string{" ", "🎉", "???", "what did we do", "漢字", strings.Repeat("\x00", 3)}
 	for i, a := range texts {
 		for _, b := range texts[i+1:] {

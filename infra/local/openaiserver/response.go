@@ -1,4 +1,4 @@
-package offlinemodel
+package openaiserver
 
 import (
 	"encoding/json"
@@ -93,7 +93,7 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 	id := "resp_" + a.id(chat)
 	head := map[string]any{
 		"id": id, "object": "response", "created_at": s.options.Now().Unix(), "status": "in_progress", "error": nil,
-		"incomplete_details": nil, "max_output_tokens": request.MaxOutputTokens, "model": ModelID, "output": []any{},
+		"incomplete_details": nil, "max_output_tokens": request.MaxOutputTokens, "model": s.model.ID(), "output": []any{},
 		"previous_response_id": nil, "reasoning": map[string]any{"effort": chat.effort, "summary": nil},
 		"store": request.Store == nil || *request.Store, "usage": nil,
 	}

@@ -1,4 +1,4 @@
-package offlinemodel
+package openaiserver
 
 import (
 	"bytes"
@@ -9,39 +9,21 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-)
-
-// The response formats that this model fills by their names. It fills other formats by their schemas alone.
-const (
-	summaryFormat    = "session_summary"
-	extractionFormat = "memory_extraction"
-	spineFormat      = "spine"
 )
 
 // structured answers with JSON that the request's schema allows.
-func (c *composer) structured(request *chatRequest) string {
-	format := request.ResponseFormat.JSONSchema
-	root, err := parseSchema(format.Schema)
+func (s *server) structured(c Conversation, format jsonSchema) string {
+	values, text := s.model.Fill(c, format.Name)
+	return marshalText(mustParse(format.Schema).build(values, text))
+}
+
+// mustParse parses a schema that validate has read.
+func mustParse(data json.RawMessage) *schema {
+	s, err := parseSchema(data)
 	if err != nil {
-		panic(err) // validate has read it
+		panic(err)
 	}
-	at := lastUserMessage(request.Messages)
-	if at == len(request.Messages) {
-		at--
-	}
-	t := readTranscript(request.Messages[at].text())
-	wish, hint := map[string]any{}, c.hints(request, t)
-	switch format.Name {
-	case summaryFormat:
-		wish = rate(t)
-		wish["summary"], wish["tags"] = c.summarizer.summarize(t), c.summarizer.tags(t)
-	case spineFormat:
-		wish = c.summarizer.spine(readSpineInput(request.Messages[at].text()))
-	case extractionFormat:
-		wish, hint = extract(c.lex, t), nil // what was not said is left empty
-	}
-	return marshalText(root.build(wish, hint))
+	return s
 }
 
 // marshalText renders JSON without the escapes that only HTML needs.
@@ -53,22 +35,6 @@ func marshalText(value any) string {
 		panic(err) // build returns JSON values only
 	}
 	return strings.TrimRight(out.String(), "\n")
-}
-
-// hints returns a function that gives a text to each required property that the wish does not have: a summary of what
-// the request says. Properties of other types get their smallest value.
-func (c *composer) hints(request *chatRequest, t transcript) func(string, *schema) any {
-	const textBytes = 300
-	if len(t.turns) == 0 && t.previous == "" {
-		t.turns = []turn{{role: "user", text: request.Messages[len(request.Messages)-1].text()}}
-	}
-	summary := sync.OnceValue(func() string { return c.summarizer.summarize(t) })
-	return func(_ string, property *schema) any {
-		if property.kind(nil) == "string" {
-			return clip(summary(), textBytes)
-		}
-		return nil
-	}
 }
 
 // schema is the part of JSON Schema that this model fills: objects, arrays, scalars, null and enumerations. It refuses
@@ -187,25 +153,25 @@ func (s *schema) strictProblem() string {
 	return ""
 }
 
-// build returns a value that the schema allows, as near to the wish as the schema lets it be. hint gives the wish for a
-// required property that has none; it may be nil.
-func (s *schema) build(wish any, hint func(name string, property *schema) any) any {
+// build returns a value that the schema allows, as near to the wish as the schema lets it be. text is the wish for a
+// required string that has none.
+func (s *schema) build(wish any, text string) any {
 	if len(s.Enum) > 0 {
 		return chooseEnum(s.Enum, wish)
 	}
 	switch s.kind(wish) {
 	case "object":
-		return s.buildObject(wish, hint)
+		return s.buildObject(wish, text)
 	case "array":
 		wishes, _ := wish.([]any)
 		built := []any{}
 		for _, w := range wishes {
-			built = append(built, s.Items.build(w, hint))
+			built = append(built, s.Items.build(w, text))
 		}
 		return built
 	case "string":
-		text, _ := wish.(string)
-		return strings.ToValidUTF8(text, "")
+		said, _ := wish.(string)
+		return strings.ToValidUTF8(said, "")
 	case "integer", "number":
 		n, _ := wish.(float64)
 		return n
@@ -217,18 +183,18 @@ func (s *schema) build(wish any, hint func(name string, property *schema) any) a
 }
 
 // buildObject has the known properties that are wished, and all that are required.
-func (s *schema) buildObject(wish any, hint func(name string, property *schema) any) any {
+func (s *schema) buildObject(wish any, text string) any {
 	wishes, _ := wish.(map[string]any)
 	built := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
 		required := slices.Contains(s.Required, name)
 		wished, ok := wishes[name]
-		if !ok && required && hint != nil && !slices.Contains(property.Type, "null") {
-			wished = hint(name, property)
+		if !ok && required && property.kind(nil) == "string" && !slices.Contains(property.Type, "null") {
+			wished = text
 		}
 		if wished != nil || required {
-			built[name] = property.build(wished, hint)
+			built[name] = property.build(wished, text)
 		}
 	}
 	return built

@@ -1,8 +1,9 @@
-package offlinemodel
+package openaiserver
 
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"strings"
 
@@ -61,7 +62,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	head := completion{ID: "chatcmpl-" + a.id(&request), Created: s.options.Now().Unix(), Model: ModelID}
+	head := completion{ID: "chatcmpl-" + a.id(&request), Created: s.options.Now().Unix(), Model: s.model.ID()}
 	if request.Stream {
 		return s.stream(w, r, head, a, request.StreamOptions.IncludeUsage)
 	}
@@ -104,7 +105,7 @@ func (a answer) id(request *chatRequest) string {
 
 // answer composes the answer and cuts it to the request's limits. What the model spends on its reasoning comes first.
 func (s *server) answer(request *chatRequest) (answer, error) {
-	a := s.composer.compose(request)
+	a := s.compose(request)
 	for _, stop := range request.Stop {
 		a.text, _, _ = strings.Cut(a.text, stop)
 	}
@@ -130,20 +131,54 @@ func (s *server) answer(request *chatRequest) (answer, error) {
 }
 
 // compose returns the kind of answer that the request asks for.
-func (c *composer) compose(request *chatRequest) answer {
-	format := request.ResponseFormat
-	switch {
-	case format != nil && format.Type == "json_schema":
-		return answer{text: c.structured(request)}
-	case format != nil && format.Type == "json_object":
-		data, err := json.Marshal(map[string]string{"answer": c.chat(request).text})
-		if err != nil {
-			panic(err) // a map of strings always marshals
-		}
-		return answer{text: string(data)}
-	default:
-		return c.chat(request)
+func (s *server) compose(request *chatRequest) answer {
+	c, format := request.conversation(), request.ResponseFormat
+	if format != nil && format.Type == "json_schema" {
+		return answer{text: s.structured(c, format.JSONSchema)}
 	}
+	reply := s.model.Reply(c)
+	switch called := request.tool(reply.Tool); {
+	case called != nil:
+		return answer{call: called.call(reply.Query)}
+	case format != nil && format.Type == "json_object":
+		return answer{text: marshalText(map[string]string{"answer": reply.Text})}
+	default:
+		return answer{text: reply.Text}
+	}
+}
+
+// conversation is the request as the model sees it.
+func (r *chatRequest) conversation() Conversation {
+	c := Conversation{MustCall: r.ToolChoice.function, CallAny: r.ToolChoice.mode == "required"}
+	for _, m := range r.Messages {
+		c.Messages = append(c.Messages, Message{m.Role, m.text()})
+	}
+	for _, t := range r.Tools {
+		if r.ToolChoice.mode != "none" {
+			c.Tools = append(c.Tools, t.Function.Name)
+		}
+	}
+	return c
+}
+
+// call fills the parameters of a tool: the query, and everything else with its least value.
+func (t *tool) call(query string) *toolCall {
+	arguments := "{}"
+	if len(t.Function.Parameters) > 0 {
+		arguments = marshalText(mustParse(t.Function.Parameters).build(map[string]any{"query": query}, ""))
+	}
+	return &toolCall{
+		ID:       fmt.Sprintf("call_%016x", hash(t.Function.Name+"\x00"+query)),
+		Type:     "function",
+		Function: functionCall{Name: t.Function.Name, Arguments: arguments},
+	}
+}
+
+// hash is the same on every machine.
+func hash(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	return h.Sum64()
 }
 
 // promptTokens counts as the service does: 3 tokens for each message besides its texts, and 3 for the answer's opening.

@@ -1,0 +1,83 @@
+package offlinemodel
+
+import (
+	_ "embed"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+//go:embed forms.txt
+var formsFile string
+
+// form is a line of forms.txt: words that a statement has, and what is made of them.
+type form struct {
+	kind       string // of a fact: PROFILE, PEOPLE, PROJECT
+	confidence float64
+	safety     bool // what hurts the user when it is forgotten
+	match      *regexp.Regexp
+	content    string // with the groups of the match; empty for the retold statement
+}
+
+// forms are the forms of each group, in the order of the file.
+type forms map[string][]form
+
+// loadForms reads the file, whose first lines describe it. The file is part of the program, so a mistake in it panics.
+func loadForms() forms {
+	all, sets := forms{}, []string{}
+	for line := range strings.Lines(formsFile) {
+		columns := strings.Split(strings.TrimSpace(line), " | ")
+		head := strings.Fields(columns[0])
+		if len(head) == 0 || head[0] == "#" {
+			continue
+		}
+		pattern := strings.NewReplacer(sets...).Replace(strings.TrimSpace(columns[1]))
+		if head[0] == "set" {
+			sets = append(sets, "{"+head[1]+"}", pattern)
+			continue
+		}
+		f := form{match: regexp.MustCompile("(?i)" + pattern), safety: len(head) > 3}
+		if len(head) > 2 {
+			f.kind = head[1]
+			f.confidence, _ = strconv.ParseFloat(head[2], 64) // 0 is below what the product stores
+		}
+		if len(columns) > 2 {
+			f.content = strings.TrimSpace(columns[2])
+		}
+		all[head[0]] = append(all[head[0]], f)
+	}
+	return all
+}
+
+// has reports whether a text has one of the forms of a group.
+func (f forms) has(group, text string) bool {
+	_, ok := f.apply(group, text)
+	return ok
+}
+
+// apply returns what the first form of a group that a text has makes of it.
+func (f forms) apply(group, text string) (content string, ok bool) {
+	for _, form := range f[group] {
+		if at := form.match.FindStringSubmatchIndex(text); at != nil {
+			return string(form.match.ExpandString(nil, form.content, text, at)), true
+		}
+	}
+	return "", false
+}
+
+// retell puts a statement of the user into the third person. A statement without a form for that is quoted.
+func (f forms) retell(statement string) string {
+	statement = strings.TrimRight(statement, ".! ")
+	if told, ok := f.apply("tell", statement); ok {
+		return capitalize(f.thirdPerson(told))
+	}
+	return "The user said: “" + statement + "”"
+}
+
+// thirdPerson replaces the words for the speaker.
+func (f forms) thirdPerson(text string) string {
+	for _, form := range f["swap"] {
+		text = form.match.ReplaceAllString(text, form.content)
+	}
+	return text
+}
