@@ -26,11 +26,21 @@ const maxBody = 16 << 20
 type Model interface {
 	// ID names the model in every response, whichever the request asks for.
 	ID() string
+	Writer
+	Embedder
+}
+
+// Writer writes the answers to chats.
+type Writer interface {
 	// Reply answers the last message of a conversation.
 	Reply(c Conversation) Reply
 	// Fill returns values for the properties of the named response format, as [encoding/json] decodes them, and a text
 	// for each required string that has none. The server makes an answer of them that the request's schema allows.
 	Fill(c Conversation, format string) (values map[string]any, text string)
+}
+
+// Embedder places texts in a vector space.
+type Embedder interface {
 	// Embed returns the unit vector of a text.
 	Embed(text string, dimensions int) []float32
 }
