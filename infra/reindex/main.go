@@ -1,5 +1,5 @@
-// Command reindex moves all users to another vector index, whose embedding model or dimension may be another, while the
-// old vectors serve:
+// Command reindex rebuilds the vectors of all users in another vector index, whose embedding model or dimension may be
+// another, while the old vectors serve:
 //
 //	go run ./infra/reindex -to b -dry-run
 //	go run ./infra/reindex -to b [-function throughline-dev-remember] [-segments 4]
@@ -93,7 +93,7 @@ func run(ctx context.Context, arguments []string, environ map[string]string, out
 		fmt.Fprintf(failures, "reindex: %v; the same command goes on from here\n", err)
 		return incomplete
 	case x.Counts().Left > 0:
-		fmt.Fprintln(out, "some users are left; the same command moves them")
+		fmt.Fprintln(out, "some users are left; the same command reindexes them")
 		return incomplete
 	}
 	return done
@@ -104,7 +104,7 @@ func parse(arguments []string, failures io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("reindex", flag.ContinueOnError)
 	flags.SetOutput(failures)
-	flags.StringVar(&o.to, "to", "", "name of the index to move users to")
+	flags.StringVar(&o.to, "to", "", "name of the index to reindex users into")
 	flags.StringVar(&o.function, "function", "", "deployed function to take the configuration from; else the environment")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say how much there is to do and what it costs, and write nothing")
 	flags.IntVar(&o.segments, "segments", 4, "parts of the table that are worked on at the same time, 1 to 1000")
@@ -203,7 +203,7 @@ func configure(ctx context.Context, name string, environ map[string]string) (con
 	return cfg, awsCfg, err
 }
 
-// target returns the embedding of the index that users are moved to.
+// target returns the embedding of the index that users are reindexed into.
 func target(o options, cfg config.Config) (config.Embedding, error) {
 	names := append([]string{config.FirstIndex}, slices.Sorted(maps.Keys(cfg.Pinecone.MoreIndexes))...)
 	if !slices.Contains(names, o.to) {
@@ -211,7 +211,7 @@ func target(o options, cfg config.Config) (config.Embedding, error) {
 			"(PineconeMoreIndexes) and deploy", o.to, strings.Join(names, ", "))
 	}
 	if len(names) == 1 {
-		return config.Embedding{}, errors.New("PINECONE_MORE_INDEXES is empty: there is no index to move users to")
+		return config.Embedding{}, errors.New("PINECONE_MORE_INDEXES is empty: there is no index to reindex users into")
 	}
 	if cfg.Pinecone.NewUsersIndex != o.to && !o.dryRun {
 		return config.Embedding{}, fmt.Errorf("PINECONE_NEW_USERS_INDEX=%s: must be %s (PineconeNewUsersIndex), or new "+
@@ -223,8 +223,8 @@ func target(o options, cfg config.Config) (config.Embedding, error) {
 	return cfg.OpenAI.Embedding(), nil
 }
 
-// check compares the index and the model with the configuration. Once a user is being moved, new vectors of that user
-// need both.
+// check compares the index and the model with the configuration. Once a user is being reindexed, new vectors of that
+// user need both.
 func check(ctx context.Context, o options, e config.Embedding, index *vector.Router, model vector.Embedder) error {
 	n, err := index.Dimension(ctx, o.to)
 	if err != nil {

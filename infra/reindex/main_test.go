@@ -112,11 +112,11 @@ func TestCommand(t *testing.T) {
 	}{
 		{
 			[]string{"-to", "b", "-dry-run"},
-			[]string{"3 users to move", "3 vectors", "about $0.00 for", "tokens of text-embedding-3-large"},
+			[]string{"3 users to reindex", "3 vectors", "about $0.00 for", "tokens of text-embedding-3-large"},
 			"",
 		},
-		{[]string{"-to", "b"}, []string{"3 users moved, 0 there already, 0 left; 3 vectors"}, "b"},
-		{[]string{"-to", "b"}, []string{"0 users moved, 3 there already, 0 left; 0 vectors"}, "b"},
+		{[]string{"-to", "b"}, []string{"3 users reindexed, 0 there already, 0 left; 3 vectors"}, "b"},
+		{[]string{"-to", "b"}, []string{"0 users reindexed, 3 there already, 0 left; 0 vectors"}, "b"},
 	} {
 		code, out, failures := command(nil, c.arguments...)
 		t.Log(out)
@@ -129,7 +129,7 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%v: a user is placed %+v, %v", c.arguments, p, err)
 		}
 	}
-	// The users were moved out of the first index. Those moves have to end before they are moved to a third one.
+	// The users have left the first index. That reindex has to end before one into a third begins.
 	code, out, _ := command(map[string]string{"PINECONE_NEW_USERS_INDEX": "c"}, "-to", "c")
 	if code != incomplete || strings.Count(out, "left for the next run: user ") != users {
 		t.Errorf("%d\n%s", code, out)
@@ -161,7 +161,7 @@ func TestConfigurationOfAFunction(t *testing.T) {
 		code  int
 		words string
 	}{
-		"throughline-remember": {done, "0 users to move"},
+		"throughline-remember": {done, "0 users to reindex"},
 		"throughline-other":    {notBegun, "-function=throughline-other: read its configuration"},
 	} {
 		var stdout, stderr bytes.Buffer

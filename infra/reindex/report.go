@@ -74,12 +74,12 @@ func (r report) repeat(every time.Duration, counts func() reindex.Counts) (stop 
 }
 
 func (r report) line(c reindex.Counts) string {
-	verb := "moved"
+	verb := "reindexed"
 	if r.dryRun {
-		verb = "to move"
+		verb = "to reindex"
 	}
 	return fmt.Sprintf("%d users %s, %d there already, %d left; %d vectors, %d tokens",
-		c.Moved, verb, c.Already, c.Left, c.Vectors, c.Tokens)
+		c.Reindexed, verb, c.Already, c.Left, c.Vectors, c.Tokens)
 }
 
 // end writes the last lines: what was done, and what it costs.

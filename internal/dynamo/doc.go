@@ -19,7 +19,7 @@
 //	ErasureStore    erase users
 //	StageStore      the state of a migration
 //	IndexDirectory  which vector indexes hold a user
-//	ReindexStore    move users to another vector index
+//	ReindexStore    rebuild the vectors of users in another index
 //
 // Services that need several stores get a type that embeds them: [PromptSource], [RecallSource], [MemoryStore],
 // [SummaryService].

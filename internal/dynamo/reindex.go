@@ -233,7 +233,7 @@ func (s *ReindexStore) SaveCheckpoint(ctx context.Context, to string, c reindex.
 
 func reindexCounts(c *reindex.Counts) map[string]*int64 {
 	return map[string]*int64{
-		"moved": &c.Moved, "already": &c.Already, "left": &c.Left, "vectors": &c.Vectors, "tokens": &c.Tokens,
+		"moved": &c.Reindexed, "already": &c.Already, "left": &c.Left, "vectors": &c.Vectors, "tokens": &c.Tokens,
 		"writeUnits": &c.WriteUnits,
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 )
 
-// HTTP is a handler of the HTTP API's events.
-type HTTP func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
+// HTTPHandler is a handler of the HTTP API's events.
+type HTTPHandler func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 
-// Payload is a handler that takes more than one kind of event.
-type Payload func(context.Context, json.RawMessage) (any, error)
+// PayloadHandler is a handler that takes more than one kind of event.
+type PayloadHandler func(context.Context, json.RawMessage) (any, error)
 
 // Measured wraps a handler so that each invocation writes one line of metrics.
 func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error)) func(context.Context, I) (O, error) {
@@ -73,7 +73,7 @@ func (b *measuredBody) Close() error {
 }
 
 // Direct passes direct invocations to a handler. Its errors become Lambda function errors.
-func Direct(direct Payload) Payload {
+func Direct(direct PayloadHandler) PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		out, err := direct(withRequestID(ctx), payload)
 		if err != nil {
@@ -85,7 +85,7 @@ func Direct(direct Payload) Payload {
 
 // HTTPOrDirect passes events of the HTTP API to http and other payloads to direct. Only the gateway's events have a
 // request context. Errors of a direct invocation become Lambda function errors.
-func HTTPOrDirect(http HTTP, direct Payload) Payload {
+func HTTPOrDirect(http HTTPHandler, direct PayloadHandler) PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		var event struct {
 			RequestContext *struct {

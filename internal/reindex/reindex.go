@@ -1,5 +1,5 @@
-// Package reindex moves users to another vector index, whose embedding model or dimension may be another. It rebuilds
-// their vectors from the table while the old ones serve. A move has three steps, which are recorded with the user:
+// Package reindex rebuilds the vectors of users in another vector index, whose embedding model or dimension may be
+// another. It reads the table while the old vectors serve. A reindex has three steps, which are recorded with the user:
 //
 //  1. The new index becomes the user's target. From then on every vector is written to both indexes, and every deletion
 //     reaches both.
@@ -55,7 +55,7 @@ type Locations interface {
 	// is erased or a sweep deletes the user's vectors. Where to has a retired index, the vectors in it are deleted from
 	// due on.
 	Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time) error
-	// SaveProgress stores how far the move of a user has come, unless that has ended.
+	// SaveProgress stores how far the reindex of a user has come, unless that has ended.
 	SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error
 }
 
@@ -85,14 +85,14 @@ type Checkpoint struct {
 
 // Counts are what was done.
 type Counts struct {
-	// Moved users are in the index now, Already users were there, and Left ones could not be moved now.
-	Moved, Already, Left int64
+	// Reindexed users are in the index now, Already users were there, and Left ones could not be reindexed now.
+	Reindexed, Already, Left int64
 	// Vectors were written, from so many Tokens. WriteUnits are about what they cost.
 	Vectors, Tokens, WriteUnits int64
 }
 
 func (c *Counts) add(d Counts) {
-	c.Moved, c.Already, c.Left = c.Moved+d.Moved, c.Already+d.Already, c.Left+d.Left
+	c.Reindexed, c.Already, c.Left = c.Reindexed+d.Reindexed, c.Already+d.Already, c.Left+d.Left
 	c.Vectors, c.Tokens, c.WriteUnits = c.Vectors+d.Vectors, c.Tokens+d.Tokens, c.WriteUnits+d.WriteUnits
 }
 
@@ -101,7 +101,7 @@ type Deps struct {
 	Store    Store
 	Messages indexing.Store
 	Index    indexing.Index
-	// To is the index to which users are moved. It has this model, and vectors of so many dimensions.
+	// To is the index into which users are reindexed. It has this model, and vectors of so many dimensions.
 	To         string
 	Model      vector.Model
 	Dimensions int
@@ -122,7 +122,7 @@ type Deps struct {
 	Report func(user conversation.UserID, err error)
 }
 
-// Reindex moves the users of a table to an index. It runs once.
+// Reindex reindexes the users of a table into an index. It runs once.
 type Reindex struct {
 	Deps
 	mu     sync.Mutex
@@ -139,8 +139,8 @@ func (x *Reindex) Counts() Counts {
 	return x.counts
 }
 
-// Run moves every user that is not in the index yet. It goes on where an earlier run ended. After one that came to the
-// end of the table it begins anew, and moves those that were left.
+// Run reindexes every user that is not in the index yet. It goes on where an earlier run ended. After one that came to
+// the end of the table it begins anew, and reindexes those that were left.
 func (x *Reindex) Run(ctx context.Context) error {
 	checkpoints := make([]Checkpoint, x.Segments)
 	isDone := true

@@ -18,9 +18,9 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// TestUsersMove moves two users to an index of another model and dimension. The old vectors are there until the sweep
-// deletes them.
-func TestUsersMove(t *testing.T) {
+// TestUsersAreReindexed reindexes two users into an index of another model and dimension. The old vectors are there
+// until the sweep deletes them.
+func TestUsersAreReindexed(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	users := []conversation.UserID{"ann", "bob"}
@@ -39,7 +39,7 @@ func TestUsersMove(t *testing.T) {
 	if diff := cmp.Diff(plan.Counts(), x.Counts()); diff != "" {
 		t.Errorf("the dry run counted otherwise (-dry +run)\n%s", diff)
 	}
-	if c := x.Counts(); c.Moved != 2 || c.Vectors != int64(s.models["b"].texts) || c.Vectors == 0 || c.Tokens < 100 {
+	if c := x.Counts(); c.Reindexed != 2 || c.Vectors != int64(s.models["b"].texts) || c.Vectors == 0 || c.Tokens < 100 {
 		t.Errorf("counts %+v, and %d texts were embedded", c, s.models["b"].texts)
 	}
 	for _, user := range users {
@@ -86,7 +86,7 @@ func stride() int {
 	return killStride
 }
 
-// liveCalls are the calls of a move before which TestLiveWrites writes: all of them, or those in front of which most
+// liveCalls are the calls of a reindex before which TestLiveWrites writes: all of them, or those in front of which most
 // can go wrong: the first vectors, the vectors of a memory that was read, and the last update.
 func liveCalls() []int {
 	if !*everyCall {
@@ -181,8 +181,8 @@ func TestAFullIndex(t *testing.T) {
 	s.wantComplete(config.FirstIndex, "ann")
 }
 
-// TestAMoveIsGivenUp has a run the other way end a move that was killed.
-func TestAMoveIsGivenUp(t *testing.T) {
+// TestAReindexIsGivenUp has a run the other way end a reindex that was killed.
+func TestAReindexIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	s.say("ann", "s1", "ann rows")
@@ -197,7 +197,7 @@ func TestAMoveIsGivenUp(t *testing.T) {
 	}
 	s.say("ann", "s1", "ann rows home")
 	if len(s.stored("b", "ann", 0, "text")) == 0 {
-		t.Fatal("the move was killed too early")
+		t.Fatal("the reindex was killed too early")
 	}
 	s.check(reindex.New(s.deps(config.FirstIndex)).Run(t.Context()))
 	s.wantComplete(config.FirstIndex, "ann")
@@ -223,7 +223,7 @@ func TestFailuresLeaveUsers(t *testing.T) {
 	s.models["b"].fails = "user3 "
 	x := reindex.New(d)
 	s.check(x.Run(t.Context()))
-	if c := x.Counts(); c.Moved != users-1 || c.Left != 1 || left != 1 {
+	if c := x.Counts(); c.Reindexed != users-1 || c.Left != 1 || left != 1 {
 		t.Errorf("counts %+v, reported %d", c, left)
 	}
 	s.models["b"].fails = ""
@@ -301,7 +301,7 @@ var liveWrites = map[string]func(s *fixture, user conversation.UserID){
 	},
 }
 
-// TestLiveWrites has users write, change, delete or leave between the calls of their moves. Nothing is missing then,
+// TestLiveWrites has users write, change, delete or leave between the calls of their reindex. Nothing is missing then,
 // nothing comes back, and at any time what the user has is found.
 func TestLiveWrites(t *testing.T) {
 	t.Parallel()

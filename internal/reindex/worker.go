@@ -18,16 +18,16 @@ import (
 
 const (
 	// retireAfter is when the sweep first deletes the vectors that a user has in another index. By then every search that
-	// asked for them, and every writer that did not know of the end of the move, has ended.
+	// asked for them, and every writer that did not know of the end of the reindex, has ended.
 	retireAfter = 15 * time.Minute
-	// maxFailures is after how many users in a row that could not be moved a run ends. Then it is not the users.
+	// maxFailures is after how many users in a row that could not be reindexed a run ends. Then it is not the users.
 	maxFailures = 10
 )
 
-// errStop says that other users cannot be moved either.
+// errStop says that other users cannot be reindexed either.
 var errStop = errors.New("the index takes no more")
 
-// worker moves the users of one segment.
+// worker reindexes the users of one segment.
 type worker struct {
 	*Reindex
 	progress Checkpoint
@@ -55,7 +55,7 @@ func (w *worker) count(c Counts) {
 	w.counts.add(c)
 }
 
-// run moves the users of the segment, a page of the table at a time.
+// run reindexes the users of the segment, a page of the table at a time.
 func (w *worker) run(ctx context.Context) error {
 	p := &w.progress
 	for !p.Done {
@@ -64,7 +64,7 @@ func (w *worker) run(ctx context.Context) error {
 			return err
 		}
 		for _, user := range users {
-			if err := w.tryMove(ctx, user); err != nil {
+			if err := w.try(ctx, user); err != nil {
 				return err
 			}
 		}
@@ -78,27 +78,27 @@ func (w *worker) run(ctx context.Context) error {
 	return nil
 }
 
-// tryMove moves a user. One who cannot be moved is left to the next run.
-func (w *worker) tryMove(ctx context.Context, user conversation.UserID) error {
+// try reindexes a user. One who cannot be reindexed is left to the next run.
+func (w *worker) try(ctx context.Context, user conversation.UserID) error {
 	if user == w.last {
 		return nil // a page of the table ended among the user's records
 	}
 	w.last = user
-	err := w.move(ctx, user)
+	err := w.reindex(ctx, user)
 	if err == nil {
 		w.failures = 0
 		return nil
 	}
 	if w.failures++; ctx.Err() != nil || w.failures == maxFailures || errors.Is(err, errStop) {
-		return fmt.Errorf("move a user: %w", err)
+		return fmt.Errorf("reindex a user: %w", err)
 	}
 	w.count(Counts{Left: 1})
 	w.Report(user, err)
 	return nil
 }
 
-// move moves a user, or goes on with a move that has begun.
-func (w *worker) move(ctx context.Context, user conversation.UserID) error {
+// reindex reindexes a user, or goes on where a reindex has begun.
+func (w *worker) reindex(ctx context.Context, user conversation.UserID) error {
 	p, err := w.Store.Locate(ctx, user)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (w *worker) move(ctx context.Context, user conversation.UserID) error {
 	}
 	if p.Target != w.To {
 		if p.Target != "" || p.Retired != "" && p.Retired != w.To {
-			return fault.New(fault.Conflict, fmt.Sprintf("the user also has vectors in the index %s, where a move has to "+
+			return fault.New(fault.Conflict, fmt.Sprintf("the user also has vectors in the index %s, where a reindex has to "+
 				"end or the sweep has to delete them", cmp.Or(p.Target, p.Retired)))
 		}
 		from := p
@@ -121,11 +121,11 @@ func (w *worker) move(ctx context.Context, user conversation.UserID) error {
 	if err := w.rebuild(ctx, user, p.ReindexedThrough); err != nil {
 		return w.giveUp(ctx, user, p, err)
 	}
-	moved := vector.Location{Serving: w.To, Retired: serving}
-	if err := w.place(ctx, user, p, moved, w.Now().Add(retireAfter)); err != nil {
+	done := vector.Location{Serving: w.To, Retired: serving}
+	if err := w.place(ctx, user, p, done, w.Now().Add(retireAfter)); err != nil {
 		return err
 	}
-	w.count(Counts{Moved: 1})
+	w.count(Counts{Reindexed: 1})
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (w *worker) place(ctx context.Context, user conversation.UserID, from, to v
 	return w.Store.Place(ctx, user, from, to, due)
 }
 
-// stay leaves a user in the index. A move to another one is given up.
+// stay leaves a user in the index. A reindex into another one is given up.
 func (w *worker) stay(ctx context.Context, user conversation.UserID, p vector.Location) error {
 	w.count(Counts{Already: 1})
 	if p.Target == "" {
@@ -145,8 +145,8 @@ func (w *worker) stay(ctx context.Context, user conversation.UserID, p vector.Lo
 	return w.place(ctx, user, p, vector.Location{Serving: p.Serving, Retired: p.Target}, w.Now())
 }
 
-// giveUp ends the move of a user whose vectors the index refuses for a quota, so that the user's new vectors need not
-// wait for it. After another failure the move stays open, and the next run goes on.
+// giveUp ends the reindex of a user whose vectors the index refuses for a quota, so that the user's new vectors need
+// not wait for it. After another failure the reindex stays open, and the next run goes on.
 func (w *worker) giveUp(ctx context.Context, user conversation.UserID, p vector.Location, cause error) error {
 	if !errors.Is(cause, vector.ErrQuota) {
 		return cause

@@ -18,27 +18,27 @@ import (
 
 var errDown = fault.New(fault.Unavailable, "down")
 
-// TestAMoveIsNoticedAgainOnRedelivery has the table fail while the session that the user left is summarised.
-func TestAMoveIsNoticedAgainOnRedelivery(t *testing.T) {
+// TestLeavingIsNoticedAgainOnRedelivery has the table fail while the session that the user left is summarised.
+func TestLeavingIsNoticedAgainOnRedelivery(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	s := f.service()
 	consume(t, s, f.say("s", "hi"))
-	moved := f.say("t", "hello")
+	left := f.say("t", "hello")
 	f.failRead = errDown
-	if done, err := s.Consume(t.Context(), []conversation.Change{moved}); done != 0 || err == nil {
+	if done, err := s.Consume(t.Context(), []conversation.Change{left}); done != 0 || err == nil {
 		t.Fatalf("%d done, %v", done, err)
 	}
 	f.failRead = nil
-	consume(t, s, moved)
+	consume(t, s, left)
 	if len(f.saved) != 1 || f.saved[0].SessionID != "s" {
 		t.Errorf("after redelivery the summaries are %+v", f.saved)
 	}
 }
 
-// TestMovesSeenByDifferentInstances has a user move to and fro between two sessions, whose records reach an instance
-// each. Every move is noticed within the same record, and messages within one session cost no read of the timeline.
-func TestMovesSeenByDifferentInstances(t *testing.T) {
+// TestLeavingSeenByDifferentInstances has a user go to and fro between two sessions, whose records reach an instance
+// each. Every change is noticed within the same record, and messages within one session cost no read of the timeline.
+func TestLeavingSeenByDifferentInstances(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -51,7 +51,7 @@ func TestMovesSeenByDifferentInstances(t *testing.T) {
 		for i := range 3 {
 			say("t", fmt.Sprint("question ", i))
 			if got := f.sessions["s"]; got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
-				t.Errorf("move %d from s was not noticed: %+v", i, got.Summary)
+				t.Errorf("leaving %d from s was not noticed: %+v", i, got.Summary)
 			}
 			looks := f.looks
 			if say("t", "one more"); f.looks != looks {
@@ -59,18 +59,18 @@ func TestMovesSeenByDifferentInstances(t *testing.T) {
 			}
 			say("s", fmt.Sprint("answer ", i))
 			if got := f.sessions["t"]; got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
-				t.Errorf("move %d from t was not noticed: %+v", i, got.Summary)
+				t.Errorf("leaving %d from t was not noticed: %+v", i, got.Summary)
 			}
 		}
 	})
 }
 
-// TestMovesWithinABatch has a user move twice within one batch, whose records are in any order.
-func TestMovesWithinABatch(t *testing.T) {
+// TestLeavingWithinABatch has a user leave two sessions within one batch, whose records are in any order.
+func TestLeavingWithinABatch(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	s, moved, again := f.say("s", "hi"), f.say("t", "hello"), f.say("u", "good day")
-	consume(t, f.service(), again, s, moved)
+	s, left, again := f.say("s", "hi"), f.say("t", "hello"), f.say("u", "good day")
+	consume(t, f.service(), again, s, left)
 	for id, want := range map[string]bool{"s": true, "t": true, "u": false} {
 		if got := f.sessions[id].Summary != nil; got != want {
 			t.Errorf("session %s has a summary: %v, want %v", id, got, want)
@@ -78,7 +78,7 @@ func TestMovesWithinABatch(t *testing.T) {
 	}
 }
 
-// TestALateRecordPaysForNoSummary delivers the records of moves and of many messages again when their sessions have
+// TestALateRecordPaysForNoSummary delivers the records of leaving and of many messages again when their sessions have
 // grown.
 func TestALateRecordPaysForNoSummary(t *testing.T) {
 	t.Parallel()
@@ -98,9 +98,9 @@ func TestALateRecordPaysForNoSummary(t *testing.T) {
 	}
 }
 
-// TestAMoveFindsTheSessionThatWasLeft has 30 newer sessions without messages, and more messages in the new session than
-// one read returns.
-func TestAMoveFindsTheSessionThatWasLeft(t *testing.T) {
+// TestLeavingFindsTheSessionThatWasLeft has 30 newer sessions without messages, and more messages in the new session
+// than one read returns.
+func TestLeavingFindsTheSessionThatWasLeft(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	f.say("left", "hi")

@@ -16,8 +16,8 @@ const (
 	// maxOfUser is how many sessions of one user a batch summarises. The sweep, which deals out among users, finds the
 	// rest. So a user who ends many sessions at once delays the others of the batch by one model call at most.
 	maxOfUser = atOnce
-	// lookBack is how many of a user's newest messages are read at once to find the session that the user moved away
-	// from, maxLookBacks how often. The sweep finds it where that is not enough.
+	// lookBack is how many of a user's newest messages are read at once to find the session that the user has left,
+	// maxLookBacks how often. The sweep finds it where that is not enough.
 	lookBack     = 50
 	maxLookBacks = 4
 )
@@ -41,9 +41,9 @@ type job struct {
 }
 
 // Consume summarises the sessions for which a batch of changes triggers a summary: sessions that were completed or
-// left, that have many messages since the last summary, or that the user moved away from. Sessions that come to rest
-// are also read for memories, and so are those that are overdue. Consume returns the number of changes, from the first,
-// that need not be delivered again.
+// left, that have many messages since the last summary, or whose user has gone on in another one. Sessions that come to
+// rest are also read for memories, and so are those that are overdue. Consume returns the number of changes, from the
+// first, that need not be delivered again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	jobs, err := s.jobs(ctx, changes)
 	if err != nil {

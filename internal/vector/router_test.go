@@ -139,9 +139,9 @@ func TestDeletionGoesToTheUsersIndex(t *testing.T) {
 	}
 }
 
-// TestAMoveReachesBothIndexes writes and deletes while a user is moved, and after it, when the old index still has
-// vectors. The indexes have different dimensions.
-func TestAMoveReachesBothIndexes(t *testing.T) {
+// TestAReindexReachesBothIndexes writes and deletes while a user is reindexed, and after it, when the old index still
+// has vectors. The indexes have different dimensions.
+func TestAReindexReachesBothIndexes(t *testing.T) {
 	t.Parallel()
 	d := newDirectory()
 	r := vectortest.NewRouter(d, "first", "b")
@@ -166,7 +166,7 @@ func TestAMoveReachesBothIndexes(t *testing.T) {
 		t.Errorf("the next index finds %v", got)
 	}
 	if indexes, err = r.WrittenTo(t.Context(), "anna", 0); len(indexes) != 1 || indexes[0] != "b" || err != nil {
-		t.Errorf("after the move it is written to %v, %v", indexes, err)
+		t.Errorf("after the reindex it is written to %v, %v", indexes, err)
 	}
 	if err := r.Delete(t.Context(), "anna", 0, []string{"m1"}); err != nil {
 		t.Fatal(err)

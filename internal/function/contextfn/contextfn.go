@@ -16,7 +16,7 @@ import (
 )
 
 // New builds the handler.
-func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
 	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ type operation struct {
 
 // direct handles direct invocations: the bodies of POST /v1/context/query and POST /v1/recall, with the user and the
 // operation.
-func direct(service *recall.Service) function.Payload {
+func direct(service *recall.Service) function.PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		if err := invoke.Check(payload); err != nil {
 			return nil, err

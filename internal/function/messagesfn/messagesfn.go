@@ -23,7 +23,7 @@ import (
 )
 
 // New builds the handler.
-func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTP, error) {
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTPHandler, error) {
 	cfg, err := function.WithSecrets(ctx, cfg, config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err

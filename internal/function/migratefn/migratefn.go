@@ -19,7 +19,7 @@ import (
 )
 
 // New builds the handler.
-func New(_ context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+func New(_ context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
 	tokens, client := token.New(), function.DynamoDB(cfg)
 	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithTokens(tokens.Count))
 	h := &handler{

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 // app is a table of an app with its migrate function.
 type app struct {
 	table  string
-	handle function.Payload
+	handle function.PayloadHandler
 	client *dynamodb.Client
 	// writers is the state as the writers know it.
 	writers *dynamo.StageStore

@@ -18,7 +18,7 @@ import (
 )
 
 // New builds the handler.
-func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
 	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func observe(ctx context.Context, o prompt.Observation) {
 }
 
 // direct answers a direct invocation. Its payload is the body of POST /v1/prompts and the user.
-func direct(service *prompt.Service) function.Payload {
+func direct(service *prompt.Service) function.PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		var in prompt.Invocation
 		if err := invoke.Decode(payload, &in); err != nil {

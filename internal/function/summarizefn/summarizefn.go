@@ -30,7 +30,7 @@ import (
 )
 
 // New builds the handler.
-func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.Payload, error) {
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
 	cfg, err := function.WithSecrets(ctx, cfg, config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ var errUnknownEvent = errors.New("the event has neither records nor a known sche
 func batchOrSweep(
 	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error),
 	work func(context.Context, sweep.Task) (sweep.Swept, error),
-) function.Payload {
+) function.PayloadHandler {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {
 		var event struct {
 			events.DynamoDBEvent
