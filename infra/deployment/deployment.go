@@ -40,7 +40,8 @@ var howToGet = map[string]string{
 	"JwtIssuer": "the iss claim of your users' tokens, such as " +
 		"https://cognito-idp.us-east-1.amazonaws.com/us-east-1_AbC (Cognito), " +
 		"https://tenant.auth0.com/ (Auth0) or https://tenant.okta.com/oauth2/default (Okta)",
-	"JwtAudience": "the aud claim of your users' tokens, or their client_id where they have no aud (Cognito)",
+	"JwtAudience": "the aud claim of your users' tokens, or their client_id where they have no aud (Cognito); " +
+		"several with commas between them",
 	"PineconeIndexHost": "the host of the Pinecone index: \"make bootstrap-aws\" makes the index and prints it, or see " +
 		"\"Host\" in Pinecone's console",
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,10 +27,10 @@ import (
 
 // Config says which tokens are valid.
 type Config struct {
-	// Issuer must equal iss. Audience must be in aud or, where a token has no aud, equal client_id, as in the access
-	// tokens of Amazon Cognito. The JWT authorizer of API Gateway has the same rule.
-	Issuer   string
-	Audience string
+	// Issuer must equal iss. One of Audiences must be in aud or, where a token has no aud, equal client_id, as in the
+	// access tokens of Amazon Cognito. The JWT authorizer of API Gateway has the same rule.
+	Issuer    string
+	Audiences []string
 	// JWKSURL is the URL of the issuer's keys. The default is the issuer's /.well-known/jwks.json.
 	JWKSURL string
 	// Client fetches the keys. The default is a client with a timeout.
@@ -68,7 +69,7 @@ type Verifier struct {
 // New returns a verifier. The keys are fetched by Warm or with the first token, and refreshed until ctx ends. It
 // returns an error if the configuration has no issuer or no audience.
 func New(ctx context.Context, c Config) (*Verifier, error) {
-	if c.Issuer == "" || c.Audience == "" {
+	if c.Issuer == "" || len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
 		return nil, errors.New("configure token check: issuer and audience are needed")
 	}
 	v := &Verifier{url: c.JWKSURL, client: c.Client, stop: func() {}}
@@ -80,7 +81,7 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 	}
 	options := []jwt.ParserOption{
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(c.Issuer),
-		jwt.WithAudience(c.Audience), jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
+		jwt.WithAudience(c.Audiences...), jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
 	}
 	if c.Now != nil {
 		options = append(options, jwt.WithTimeFunc(c.Now))

@@ -136,7 +136,7 @@ func (i *issuer) signText(t testing.TB, kid, payload string) string {
 
 func newVerifier(t testing.TB, i *issuer) *auth.Verifier {
 	t.Helper()
-	v, err := auth.New(t.Context(), auth.Config{Issuer: i.URL, Audience: audience})
+	v, err := auth.New(t.Context(), auth.Config{Issuer: i.URL, Audiences: []string{audience}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,9 @@ func TestIssuerDownIsUnavailable(t *testing.T) {
 
 func TestConfigurationIsNeeded(t *testing.T) {
 	t.Parallel()
-	for _, c := range []auth.Config{{}, {Issuer: "https://x"}, {Audience: "y"}} {
+	for _, c := range []auth.Config{
+		{}, {Issuer: "https://x"}, {Audiences: []string{"y"}}, {Issuer: "x", Audiences: []string{""}},
+	} {
 		if _, err := auth.New(t.Context(), c); err == nil {
 			t.Errorf("New(%+v) made a verifier", c)
 		}

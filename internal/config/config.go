@@ -160,8 +160,9 @@ type Triggers struct {
 // Auth configures which tokens the coach function accepts. For the other functions the HTTP API's authorizer does the
 // same checks.
 type Auth struct {
-	Issuer   string `env:"JWT_ISSUER"`
-	Audience string `env:"JWT_AUDIENCE"`
+	Issuer string `env:"JWT_ISSUER"`
+	// Audiences are those of the users' tokens and of the servers that act on their behalf.
+	Audiences []string `env:"JWT_AUDIENCE"`
 	// JWKSURL has the issuer's keys. Empty means the issuer's /.well-known/jwks.json.
 	JWKSURL string `env:"JWT_JWKS_URL"`
 	// CORSOrigins are the origins from which a browser may call the coach's function URL.

@@ -11,18 +11,54 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// The scopes of a token. A caller with either scope may read and write the data of the token's user. Operations that
-// only the app itself may call need ScopeApp.
+// The scopes of a token. A caller with ScopeUser or ScopeApp may read and write the data of the token's user.
+// Operations that only the app itself may call need ScopeApp. A token with ScopeOnBehalf is a server's. It has no user of its own:
+// each request names one in UserHeader, for whom the token's other scopes hold.
 const (
-	ScopeUser = "throughline/user"
-	ScopeApp  = "throughline/app"
+	ScopeUser     = "throughline/user"
+	ScopeApp      = "throughline/app"
+	ScopeOnBehalf = "throughline/on-behalf"
 )
 
-// Caller is who a request comes from: the token's sub and scopes. The context carries it to the handlers of this
+// UserHeader is the header in which a server names the user for whom it calls.
+const UserHeader = "Throughline-User"
+
+// Caller is who a request comes from: the token's user and scopes. The context carries it to the handlers of this
 // package. The domain takes the user as an argument instead.
 type Caller struct {
 	User   conversation.UserID
 	Scopes []string
+	// Server is the sub of the server's token that acts for the user. It is empty for a user's own token.
+	Server string
+}
+
+// newCaller returns the caller of a request whose token has been checked. The subject is the token's sub.
+//
+// Errors: Forbidden for a request that names a user with a token that may not, or from a page of a browser, because a
+// server's credential must never be there. Invalid, with the header as its field, for a server's token without a user.
+func newCaller(h http.Header, subject conversation.UserID, scopes []string) (Caller, error) {
+	named := h.Values(UserHeader)
+	if !slices.Contains(scopes, ScopeOnBehalf) {
+		if len(named) > 0 {
+			return Caller{}, fault.Newf(fault.Forbidden, "%s needs the scope %s", UserHeader, ScopeOnBehalf)
+		}
+		return Caller{User: subject, Scopes: scopes}, nil
+	}
+	if h.Get("Origin") != "" {
+		return Caller{}, fault.New(fault.Forbidden, "a page of a browser may not act on behalf of users")
+	}
+	if len(named) != 1 {
+		return Caller{}, fault.InvalidFields(fault.Field{
+			Field: UserHeader, Message: "is needed once: this token is a server's, and the header names the user",
+		})
+	}
+	user := conversation.UserID(named[0])
+	if user.Validate() != nil {
+		return Caller{}, fault.InvalidFields(fault.Field{
+			Field: UserHeader, Message: "must be 1 to 128 printable characters in UTF-8",
+		})
+	}
+	return Caller{User: user, Scopes: scopes, Server: string(subject)}, nil
 }
 
 // isApp reports whether the caller may act as the app.
@@ -82,7 +118,7 @@ func checkedCaller(r *http.Request, subject string) (Caller, error) {
 	if c.Subject != subject {
 		return Caller{}, fault.New(fault.Unauthorized, "the token is not the one that was checked")
 	}
-	return Caller{User: user, Scopes: c.Scopes}, nil
+	return newCaller(r.Header, user, c.Scopes)
 }
 
 // Verifier checks a bearer token and returns its user and scopes. It returns an Unauthorized error for a token that is
@@ -105,7 +141,8 @@ func (s *server) authenticate(v Verifier) func(http.Handler) http.Handler {
 				WriteProblem(w, s.report(r.Context(), "verify token", err))
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), Caller{User: user, Scopes: scopes}, nil)))
+			caller, err := newCaller(r.Header, user, scopes)
+			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller, err)))
 		})
 	}
 }

@@ -21,12 +21,17 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// fakeVerifier accepts the tokens "user:<id>". For the token "down" the keys cannot be fetched.
+// fakeVerifier accepts the tokens "user:<id>", "app:<id>" and "scopes:<scope>,<scope>:<id>". For the token "down" the
+// keys cannot be fetched.
 type fakeVerifier struct{}
 
 func (fakeVerifier) Verify(_ context.Context, token string) (conversation.UserID, []string, error) {
 	if token == "down" {
 		return "", nil, fault.New(fault.Unavailable, "no keys")
+	}
+	if named, ok := strings.CutPrefix(token, "scopes:"); ok {
+		scopes, id, _ := strings.Cut(named, ":")
+		return conversation.UserID(id), strings.Split(scopes, ","), nil
 	}
 	scope := httpapi.ScopeUser
 	user, ok := strings.CutPrefix(token, "user:")

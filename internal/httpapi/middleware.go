@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 )
 
 // RequestIDHeader is the header that carries a request's id, in requests and in responses.
@@ -70,8 +71,9 @@ type statusWriter struct {
 	http.ResponseWriter
 	// status is 0 until the header is written.
 	status int
-	// route is the pattern that the request matched.
-	route string
+	// route is the pattern that the request matched, and caller who the request comes from.
+	route  string
+	caller Caller
 }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -126,9 +128,16 @@ func (s *server) logPanic(ctx context.Context, where string, v any) {
 	s.log.ErrorContext(ctx, "panicked", "where", where, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 }
 
+// logAccess writes the line of a request. For a server that acts on behalf of a user it has hashes of both, so that who
+// acted for whom can be found out later.
 func (s *server) logAccess(w *statusWriter, r *http.Request, started time.Time) {
-	s.log.InfoContext(r.Context(), "request", "method", r.Method, "route", w.route, "status", w.status,
-		"ms", s.now().Sub(started).Milliseconds())
+	line := []any{
+		"method", r.Method, "route", w.route, "status", w.status, "ms", s.now().Sub(started).Milliseconds(),
+	}
+	if w.caller.Server != "" {
+		line = append(line, "server", llm.EndUser(w.caller.Server), "onBehalfOf", llm.EndUser(string(w.caller.User)))
+	}
+	s.log.InfoContext(r.Context(), "request", line...)
 }
 
 // setSecurityHeaders sets the headers that every response has. Handlers may replace them.

@@ -22,7 +22,9 @@ const about = `One memory for every AI surface of an app. Every message is store
 when it goes quiet. Facts and promises are remembered. Each model call's prompt is built from all of it, within a token
 budget.
 
-Every request has a JWT whose sub is the user; no field or path names a user. Bodies are JSON in UTF-8 with names in
+Every request has a JWT whose sub is the user; no field or path names a user. A server's token has the scope
+throughline/on-behalf and no user: each request names one in the header Throughline-User, and the token's other scopes
+hold for that user. With any other token the header is forbidden. Bodies are JSON in UTF-8 with names in
 camelCase. Times are RFC 3339 in UTC with milliseconds, from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z.
 Unknown fields and query parameters, repeated names in one object, and bytes or escapes that are not UTF-8 are errors.
 An optional field that is null counts as absent, unless its description says otherwise. A body has at most 3 MiB.
@@ -47,7 +49,8 @@ func document() *huma.OpenAPI {
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {
 			Type: "http", Scheme: "bearer", BearerFormat: "JWT",
-			Description: "A token with the scope " + ScopeUser + " or " + ScopeApp + ".",
+			Description: "A user's token with the scope " + ScopeUser + " or " + ScopeApp + ", or a server's with " +
+				ScopeOnBehalf + " beside them and the header " + UserHeader + ".",
 		},
 	}
 	doc.Servers = []*huma.Server{{URL: "/", Description: "The address that serves this document."}}

@@ -105,6 +105,9 @@ func (s *server) admit(scope string) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
 		c, err := callerOf(r.Context())
+		if sw, ok := w.(*statusWriter); ok {
+			sw.caller = c
+		}
 		if err == nil {
 			err = c.checkScope(scope)
 		}

@@ -82,7 +82,7 @@ func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *
 	if h.issuer, err = issuer.New(server.URL, "", time.Now); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audience: issuer.Audience})
+	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{issuer.Audience}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,9 @@ const (
 	inClientID = "client_id"
 )
 
+// serverSubject is the sub of a server's token, as a client's id is where a server signs in by client credentials.
+const serverSubject = "local-server"
+
 // defaultScopes are the scopes of a token that is requested without scopes.
 var defaultScopes = []string{httpapi.ScopeUser, httpapi.ScopeApp}
 
@@ -125,7 +128,7 @@ func (i *Issuer) serveConfiguration(w http.ResponseWriter, _ *http.Request) {
 	devapi.Write(w, map[string]any{
 		"issuer": i.url, "jwks_uri": i.url + "/.well-known/jwks.json", "token_endpoint": i.url + "/dev/tokens",
 		"response_types_supported": []string{"token"}, "subject_types_supported": []string{"public"},
-		"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": defaultScopes,
+		"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": append([]string{httpapi.ScopeOnBehalf}, defaultScopes...),
 	})
 }
 
@@ -133,6 +136,8 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		UserID string   `json:"userId"`
 		Scopes []string `json:"scopes"`
+		// Server asks for a server's token, which has no user. The default of its scopes is all three.
+		Server bool `json:"server"`
 		// Audience is the claim that names the audience: "aud", which is the default, or "client_id".
 		Audience string `json:"audience"`
 		// ExpiresIn is in seconds. A negative one gives a token that has expired, for tests.
@@ -141,6 +146,18 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	if err := devapi.Read(r, &in); err != nil {
 		httpapi.WriteProblem(w, err)
 		return
+	}
+	if in.Server {
+		if in.UserID != "" {
+			httpapi.WriteProblem(w, fault.InvalidFields(fault.Field{
+				Field: "userId", Message: "is not for a server's token: each request names its user in " + httpapi.UserHeader,
+			}))
+			return
+		}
+		in.UserID = serverSubject
+		if in.Scopes == nil {
+			in.Scopes = append([]string{httpapi.ScopeOnBehalf}, defaultScopes...)
+		}
 	}
 	if err := validate(in.UserID, in.Scopes, in.Audience); err != nil {
 		httpapi.WriteProblem(w, err)

@@ -119,6 +119,25 @@ func TestKeyOutlivesTheRun(t *testing.T) {
 	}
 }
 
+func TestServersHaveNoUser(t *testing.T) {
+	t.Parallel()
+	url, verifier := serve(t, "")
+	user, scopes, err := verifier.Verify(t.Context(), mint(t, url, `{"server":true}`))
+	if want := "throughline/on-behalf throughline/user throughline/app"; err != nil || strings.Join(scopes, " ") != want {
+		t.Errorf("scopes %q, %v, want %q", scopes, err, want)
+	}
+	if user == "" {
+		t.Error("the token names no client")
+	}
+	_, scopes, err = verifier.Verify(t.Context(), mint(t, url, `{"server":true,"scopes":["throughline/on-behalf"]}`))
+	if err != nil || len(scopes) != 1 {
+		t.Errorf("scopes %q, %v, want the one that was asked for", scopes, err)
+	}
+	if r := post(t, url+"/dev/tokens", `{"server":true,"userId":"ann"}`); r.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a server's token for a user: status %d", r.StatusCode)
+	}
+}
+
 func TestConfigurationNamesTheKeys(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, "")
@@ -142,7 +161,7 @@ func serve(t *testing.T, keyFile string) (string, *auth.Verifier) {
 		t.Fatal(err)
 	}
 	i.Register(mux)
-	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audience: issuer.Audience})
+	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{issuer.Audience}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func makePrivate(path string) error {
 
 // openAPI starts the triggers, and then the gateway.
 func (s *Stack) openAPI() error {
-	verifier, err := auth.New(s.supervisor.ctx, auth.Config{Issuer: s.issuer.URL(), Audience: issuer.Audience})
+	verifier, err := auth.New(s.supervisor.ctx, auth.Config{Issuer: s.issuer.URL(), Audiences: []string{issuer.Audience}})
 	if err != nil {
 		return err
 	}

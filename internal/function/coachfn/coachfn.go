@@ -30,7 +30,7 @@ type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.La
 // New builds the handler. It fetches the keys and the issuer's keys in parallel.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
 	// These fields are read here because cfg is written in parallel below.
-	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, JWKSURL: cfg.Auth.JWKSURL}
+	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences, JWKSURL: cfg.Auth.JWKSURL}
 	var verifier *auth.Verifier
 	start, sctx := errgroup.WithContext(ctx)
 	start.Go(func() (err error) {
