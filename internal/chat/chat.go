@@ -84,6 +84,7 @@ type Counter interface {
 // Deps are the dependencies of a Service. All are needed.
 type Deps struct {
 	Turns   conversation.TurnStore
+	Watch   conversation.TurnWatcher
 	Prompts Prompter
 	Model   Streamer
 	Recall  Recaller

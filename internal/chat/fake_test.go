@@ -40,6 +40,8 @@ type fake struct {
 	recipe  string
 	// begin and embed, where set, stand for BeginTurn and Embed.
 	begin func() (conversation.Turn, error)
+	// check, where set, stands for CheckTurn.
+	check func() error
 	embed func(ctx context.Context, text string) *recall.Embedding
 }
 
@@ -53,10 +55,20 @@ func (f *fake) BeginTurn(
 	return f.turn, nil
 }
 
-func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, _ conversation.Turn, lease time.Duration) error {
+func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, turn conversation.Turn, lease time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.renewed = append(f.renewed, lease)
+	if lease == 0 {
+		f.spent += turn.Spent
+	}
+	return nil
+}
+
+func (f *fake) CheckTurn(context.Context, conversation.UserID, conversation.Turn) error {
+	if f.check != nil {
+		return f.check()
+	}
 	return nil
 }
 
@@ -70,8 +82,9 @@ func (f *fake) leases() []time.Duration {
 func (f *fake) FinishTurn(
 	_ context.Context, _ conversation.UserID, turn conversation.Turn, answer conversation.NewMessage,
 ) (conversation.Message, error) {
-	f.spent = turn.Spent
-	f.finished = append(f.finished, answer)
+	if f.finished = append(f.finished, answer); !fault.Is(f.finishErr, fault.NotFound) {
+		f.spent += turn.Spent
+	}
 	return conversation.Message{ID: "msg_answer"}, f.finishErr
 }
 
@@ -140,8 +153,8 @@ func newFake() *fake {
 
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
-		Turns: f, Prompts: f, Model: f, Recall: f, Embed: f, Archive: f, Tokens: f, Now: time.Now, Timeout: time.Minute,
-		Retention: time.Hour, Observe: func(_ context.Context, u llm.Usage) { f.used = f.used.Add(u) },
+		Turns: f, Watch: f, Prompts: f, Model: f, Recall: f, Embed: f, Archive: f, Tokens: f, Now: time.Now,
+		Timeout: time.Minute, Retention: time.Hour, Observe: func(_ context.Context, u llm.Usage) { f.used = f.used.Add(u) },
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

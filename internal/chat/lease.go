@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -19,6 +18,9 @@ const (
 	renewAfter   = leaseTime * 2 / 3
 	renewTimeout = 3 * time.Second
 	renewAgain   = time.Second
+	// watchAfter is how often a turn looks whether its session is still there, so that the answer to a user who was erased
+	// ends at once. A short answer costs no look.
+	watchAfter = 2 * time.Second
 	// clockSkew is how far the clocks of two instances may differ. By so much earlier a request gives its lease up.
 	clockSkew = 2 * time.Second
 )
@@ -28,7 +30,8 @@ type turnLease struct {
 	*Service
 	user conversation.UserID
 	turn conversation.Turn
-	// held ends when the lease is lost. Its cause is then errLeaseLost. The client's cancellation does not end it.
+	// held ends when the turn has no reason to go on: its cause is errLeaseLost, or a NotFound error when the session is
+	// gone. The client's cancellation does not end it.
 	held context.Context
 	lose context.CancelCauseFunc
 	// stop ends the renewing. It may be called more than once.
@@ -37,8 +40,9 @@ type turnLease struct {
 
 var errLeaseLost error = fault.New(fault.Conflict, "another request may have taken this turn over")
 
-// keepLease renews the lease of a turn, which was taken at a time or later, until it is stopped. It bounds the time for
-// which it does so, in case nobody reads the events. Without an idempotency key there is no lease.
+// keepLease renews the lease of a turn, which was taken at a time or later, and watches its session, until it is
+// stopped. It bounds the time for which it does so, in case nobody reads the events. Without an idempotency key there
+// is no lease.
 func (s *Service) keepLease(ctx context.Context, user conversation.UserID, turn conversation.Turn, taken time.Time,
 ) *turnLease {
 	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -47,7 +51,21 @@ func (s *Service) keepLease(ctx context.Context, user conversation.UserID, turn 
 	if turn.Lease != "" {
 		go l.renew(renewing, taken)
 	}
+	go l.watch(renewing)
 	return l
+}
+
+// watch ends the turn when its session was deleted or its user erased. A look that fails says nothing.
+func (l *turnLease) watch(ctx context.Context) {
+	for delay.Sleep(ctx, watchAfter) == nil {
+		inTime, cancel := context.WithTimeout(ctx, renewTimeout)
+		err := l.Watch.CheckTurn(inTime, l.user, l.turn)
+		cancel()
+		if fault.Is(err, fault.NotFound) {
+			l.lose(err)
+			return
+		}
+	}
 }
 
 // renew renews the lease until ctx ends. The lease is lost when another request may have the turn: because that has
@@ -77,19 +95,26 @@ func (l *turnLease) renew(ctx context.Context, taken time.Time) {
 	}
 }
 
-// release gives the lease and the slot back, so that a repeat of the request need not wait. The user's message stays.
-// When the release fails, both expire by themselves.
-func (l *turnLease) release(ctx context.Context) {
+// release gives the lease and the slot back, so that a repeat of the request need not wait, and has the turn charged
+// for what it has spent. The user's message stays. When the release fails, lease and slot expire by themselves. A lease
+// that another request has, or that went with the user, is not reported.
+func (l *turnLease) release(ctx context.Context, spent int) {
 	l.stop()
-	if l.turn.Lease == "" && l.turn.Slot == "" || l.lost() {
+	l.turn.Spent = spent
+	if l.turn.Lease == "" && l.turn.Slot == "" && spent == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 	defer cancel()
-	if err := l.Turns.RenewTurn(ctx, l.user, l.turn, 0); err != nil {
+	if err := l.Turns.RenewTurn(ctx, l.user, l.turn, 0); err != nil && !fault.Is(err, fault.Conflict) {
 		l.Report(ctx, "release turn", err)
 	}
 }
 
-// lost reports whether another request may have the turn.
-func (l *turnLease) lost() bool { return errors.Is(context.Cause(l.held), errLeaseLost) }
+// ended returns why the turn has no reason to go on, or nil.
+func (l *turnLease) ended() error {
+	if l.held.Err() == nil {
+		return nil
+	}
+	return context.Cause(l.held)
+}

@@ -62,11 +62,11 @@ func (s *Service) build(ctx context.Context, l *turnLease, r Request, e *embeddi
 	defer cancel()
 	//nolint:contextcheck // the prompt is built even when the client goes away
 	p, err := s.Prompts.Build(building, l.user, promptRequest(l.turn, r, e.wait()))
-	if err != nil {
-		l.release(ctx)
+	if ended := l.ended(); ended != nil {
+		err = ended
 	}
-	if l.lost() {
-		return prompt.Prompt{}, errLeaseLost
+	if err != nil {
+		l.release(ctx, 0)
 	}
 	return p, err
 }
@@ -158,11 +158,13 @@ func (g *generation) savePrompt(ctx context.Context) error {
 func (g *generation) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
 	defer cancel()
-	if failure != nil && g.lost() {
-		return Done{}, errLeaseLost
+	spent := g.spent(c)
+	if ended := g.ended(); failure != nil && ended != nil {
+		g.release(ctx, spent)
+		return Done{}, ended
 	}
 	if g.text.Len() == 0 {
-		g.release(ctx)
+		g.release(ctx, spent)
 		return Done{}, cmp.Or(failure, errNoAnswer)
 	}
 	if g.Observe != nil {
@@ -183,19 +185,29 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	if done.Model != "" {
 		metadata[metaModel] = done.Model
 	}
-	tokens := g.Tokens.Count(g.text.String())
-	// An answer that was cut, and some services' answers, come without their usage.
-	g.turn.Spent = cmp.Or(done.Usage.TotalTokens, g.prompt.Tokens.Total+tokens)
+	g.turn.Spent = spent
 	answer, err := g.Turns.FinishTurn(ctx, g.user, g.turn, conversation.NewMessage{
 		Role: conversation.RoleAssistant, Content: g.text.String(), AgentID: g.request.AgentID,
-		Metadata: metadata, Tokens: tokens,
+		Metadata: metadata, Tokens: g.Tokens.Count(g.text.String()),
 	})
 	if err != nil {
-		g.release(ctx)
+		if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal) {
+			spent = 0 // the answer may be stored, and is charged then
+		}
+		g.release(ctx, spent)
 		return Done{}, err
 	}
 	done.MessageID = answer.ID
 	return done, nil
+}
+
+// spent returns how many tokens the turn is charged. An answer that was cut, and some services' answers, come without
+// their usage. A model that has said nothing is charged what it says it took.
+func (g *generation) spent(c llm.Completion) int {
+	if c.Usage.TotalTokens > 0 || g.text.Len() == 0 {
+		return c.Usage.TotalTokens
+	}
+	return g.prompt.Tokens.Total + g.Tokens.Count(g.text.String())
 }
 
 // errNoAnswer is the failure of a model that returned neither text nor an error.

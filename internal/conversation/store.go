@@ -105,12 +105,18 @@ type TurnStore interface {
 	// returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
 	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn and its slot, so that a
-	// repeated request can generate at once; a renewal that arrives after it changes nothing. A Conflict means that the
-	// turn was released, or that another request has taken the lease.
+	// repeated request can generate at once, and charges what the turn has spent; a renewal that arrives after it changes
+	// nothing. A Conflict means that the turn was released, or that another request has taken the lease.
 	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
 	// FinishTurn stores the answer and ends the lease, in one transaction. If another holder finished first, it returns
 	// the answer of that holder and stores nothing.
 	FinishTurn(ctx context.Context, user UserID, turn Turn, answer NewMessage) (Message, error)
+}
+
+// TurnWatcher watches what a turn needs while its answer is generated.
+type TurnWatcher interface {
+	// CheckTurn returns a NotFound error when the turn's session was deleted or its user erased.
+	CheckTurn(ctx context.Context, user UserID, turn Turn) error
 }
 
 // CoachSessions asks for the sessions with one coach that have messages or a summary.

@@ -278,10 +278,10 @@ func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 	return nil
 }
 
-// isErased reports whether a record is one of ours of an earlier generation, or the app's own session.
+// isErased reports whether a record is one of ours of an earlier generation, or the app's own session. Counts stay.
 func (e *eraser) isErased(it item) bool {
 	sk := it.string(attrSK)
-	if _, ours := kindOf(sk); !ours {
+	if _, ours := kindOf(sk); !ours || isCount(sk) {
 		return false
 	}
 	switch {

@@ -362,6 +362,13 @@ func kindOf(sk string) (kind string, ok bool) {
 	return "", false
 }
 
+// isCount reports whether a sort key is that of a record that bounds what a user asks for: slots, requests of a minute,
+// tokens of a day. They hold counts and nothing that the user said. They outlive an erasure until they expire, because
+// a user could pass every bound by one otherwise.
+func isCount(sk string) bool {
+	return sk == slotsSK || strings.HasPrefix(sk, requestsPrefix) || strings.HasPrefix(sk, usagePrefix)
+}
+
 func longtermKind(rest string) string {
 	kind, _, _ := strings.Cut(rest, "#")
 	return kind

@@ -15,7 +15,8 @@ import (
 //
 // The record takes no call of its own from a turn of the chat. The transaction that stores the question checks it, and
 // the one that stores the answer adds to it. So turns that begin before another one's answer is stored are not refused:
-// a user can pass the quota by what is answered at once. A turn without an answer is not counted.
+// a user can pass the quota by what is answered at once. A turn that is released adds what it has generated, and an
+// erasure of the user leaves the counter until it expires.
 type QuotaStore struct{ db *DB }
 
 // NewQuotaStore returns the counters of a DB.
@@ -43,13 +44,11 @@ func (s *QuotaStore) Today(ctx context.Context, user conversation.UserID) (conve
 		return q, nil
 	}
 	k := usageKey(user, now)
-	records, err := s.db.readCurrent(ctx, "read quota", user, k)
+	records, err := s.db.read(ctx, "read quota", k)
 	if err != nil {
 		return conversation.Quota{}, err
 	}
-	if it, ok := records.current(user, k); ok {
-		q.Used = it.int64(attrTokens)
-	}
+	q.Used = records[k].int64(attrTokens)
 	return q, nil
 }
 
@@ -62,13 +61,12 @@ func (s *QuotaStore) Reset(ctx context.Context, user conversation.UserID) (time.
 	return q.ResetsAt, nil
 }
 
-// Spend adds tokens that were spent outside a turn. It does nothing for a user who was erased since that generation.
+// Spend adds tokens that were spent outside a turn, for a user of that generation or a later one.
 func (s *QuotaStore) Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error {
 	if s.db.dailyTokens <= 0 || tokens <= 0 {
 		return nil
 	}
 	t := s.db.transaction()
-	t.check(generationKey(user), isGeneration(generation))
 	s.db.addSpent(t, user, generation, tokens)
 	_, err := s.db.commit(ctx, "count tokens", t, s.db.backoff())
 	return err
@@ -76,31 +74,24 @@ func (s *QuotaStore) Spend(ctx context.Context, user conversation.UserID, genera
 
 // Usage returns what the user spent on the days that are still kept, earliest first.
 func (s *QuotaStore) Usage(ctx context.Context, user conversation.UserID) ([]conversation.DayUsage, error) {
-	current, err := s.db.readCurrent(ctx, "read usage", user)
-	if err != nil {
-		return nil, err
-	}
 	var days []conversation.DayUsage
 	for it, err := range s.db.query(ctx, "read usage", query{where: withPrefix(user, usagePrefix)}) {
 		if err != nil {
 			return nil, err
 		}
-		if it.int64(attrGeneration) >= current.generation(user) {
-			day := it.string(attrSK)[len(usagePrefix):]
-			days = append(days, conversation.DayUsage{Day: day, Tokens: it.int64(attrTokens)})
-		}
+		day := it.string(attrSK)[len(usagePrefix):]
+		days = append(days, conversation.DayUsage{Day: day, Tokens: it.int64(attrTokens)})
 	}
 	return days, nil
 }
 
 // quotaCheck is the condition that the user has tokens left.
 func quotaCheck(db *DB, user conversation.UserID) guard {
-	return guard{refused: db.quotaSpent, add: func(t *transaction, in conversation.Session) int {
+	return guard{refused: db.quotaSpent, add: func(t *transaction, _ conversation.Session) int {
 		if db.dailyTokens <= 0 {
 			return -1
 		}
-		hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(db.dailyTokens))),
-			field(attrGeneration).LessThan(value(intAttr(in.Generation))))
+		hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(db.dailyTokens))))
 		return t.check(usageKey(user, db.now()), hasTokens)
 	}}
 }
@@ -121,8 +112,7 @@ func (db *DB) addSpent(t *transaction, user conversation.UserID, generation int6
 	u := expression.Add(field(attrTokens), value(intAttr(tokens))).
 		Set(field(attrGeneration), value(intAttr(generation))).
 		Set(field(TTLAttribute), value(intAttr(nextDay(now).Add(usageLife).Unix())))
-	isOwn := notExists().Or(field(attrGeneration).LessThanEqual(value(intAttr(generation))))
-	return t.update(usageKey(user, now), u, isOwn)
+	return t.update(usageKey(user, now), u, always())
 }
 
 // quotaSpent is the refusal of a turn of a user who has no tokens left.

@@ -1,14 +1,10 @@
 package dynamo_test
 
 import (
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
@@ -16,15 +12,6 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/storetest"
 )
-
-func requestCounts(keys []string) (out []string) {
-	for _, sk := range keys {
-		if strings.HasPrefix(sk, "control#requests#") {
-			out = append(out, sk)
-		}
-	}
-	return out
-}
 
 // TestRequestsAreCountedOnce counts for two users, in two minutes, from two instances. Each count is one call.
 func TestRequestsAreCountedOnce(t *testing.T) {
@@ -56,49 +43,5 @@ func TestRequestsAreCountedOnce(t *testing.T) {
 	want := []string{"UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}
 	if diff := cmp.Diff(want, calls.take()); diff != "" {
 		t.Errorf("calls (-want +got)\n%s", diff)
-	}
-}
-
-// TestRequestCountsGoWithTheUser erases a user. A count of before goes. One of an instance that does not know of the
-// erasure is added to the new record.
-func TestRequestCountsGoWithTheUser(t *testing.T) {
-	t.Parallel()
-	c := newQuotaCase(t, 0)
-	api := dynamodbtest.Client(t)
-	stale, fresh := dynamo.New(api, c.table), dynamo.New(api, c.table)
-	minute := c.now.Truncate(time.Minute)
-	count := func(db *dynamo.DB, want int) {
-		t.Helper()
-		total, err := dynamo.NewRequestCounter(db).CountRequests(t.Context(), alice, minute, 3)
-		if err != nil || total != want {
-			t.Errorf("count %d, %v, want %d", total, err, want)
-		}
-	}
-	count(stale, 3)
-	erasures := dynamo.NewErasureStore(fresh)
-	erasure, held, err := erasures.BeginErasure(t.Context(), alice, time.Now().Add(time.Minute))
-	if err != nil || !held {
-		t.Fatal(held, err)
-	}
-	for done := false; !done; {
-		done, err = erasures.EraseRecords(t.Context(), alice, erasure.Generation, time.Now().Add(time.Minute),
-			func(string, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left := requestCounts(dynamotest.Keys(t, c.table, alice)); len(left) > 0 {
-		t.Errorf("the erasure left %q", left)
-	}
-	count(fresh, 3)
-	count(stale, 6)
-	count(stale, 9)
-	sk := requestCounts(dynamotest.Keys(t, c.table, alice))[0]
-	want := &types.AttributeValueMemberN{Value: strconv.FormatInt(erasure.Generation, 10)}
-	if diff := cmp.Diff(want, record(t, c.table, sk)["generation"], cmpopts.IgnoreUnexported(*want)); diff != "" {
-		t.Errorf("the generation of the count (-want +got)\n%s", diff)
-	}
-	if got := expiry(t, c.table, sk); got != minute.Add(10*time.Minute).Unix() {
-		t.Errorf("the count of %d expires at %d", minute.Unix(), got)
 	}
 }

@@ -361,31 +361,3 @@ func record(t *testing.T, table, sk string) map[string]types.AttributeValue {
 	}
 	return out.Item
 }
-
-// TestSlotsGoWithTheUser erases a user with turns under way.
-func TestSlotsGoWithTheUser(t *testing.T) {
-	t.Parallel()
-	c := newSlotCase(t, 1)
-	turn := c.mustBegin(t, "a", "")
-	erasure, held, err := c.Erasures.BeginErasure(t.Context(), alice, c.now.Add(time.Minute))
-	if err != nil || !held {
-		t.Fatal(held, err)
-	}
-	for done := false; !done; {
-		done, err = c.Erasures.EraseRecords(t.Context(), alice, erasure.Generation, c.now.Add(time.Minute),
-			func(string, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
-	if _, err := c.Turns.FinishTurn(t.Context(), alice, turn, answer); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a late answer: %v", err)
-	}
-	if err := c.Turns.RenewTurn(t.Context(), alice, turn, 0); err != nil {
-		t.Error(err)
-	}
-	if slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots") {
-		t.Error("the slots are still there")
-	}
-}

@@ -18,7 +18,10 @@ type TurnStore struct {
 	sessions *SessionReader
 }
 
-var _ conversation.TurnStore = (*TurnStore)(nil)
+var (
+	_ conversation.TurnStore   = (*TurnStore)(nil)
+	_ conversation.TurnWatcher = (*TurnStore)(nil)
+)
 
 // NewTurnStore returns the turns of a DB.
 func NewTurnStore(db *DB) *TurnStore { return &TurnStore{db, NewSessionReader(db)} }
@@ -194,13 +197,32 @@ func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record
 const releasedLease = "released"
 
 // RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease. A slot is taken for
-// the time of the longest turn and is not extended.
+// the time of the longest turn and is not extended. A turn that is released gives its slot back and is charged,
+// whatever has become of its lease.
 func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	lease time.Duration,
 ) error {
 	err := s.renewLease(ctx, user, turn, lease)
 	if lease <= 0 {
-		err = errors.Join(err, slotOf(s.db, user, turn.Slot).releaseNow(ctx))
+		err = errors.Join(err, slotOf(s.db, user, turn.Slot).releaseNow(ctx), s.charge(ctx, user, turn))
+	}
+	return err
+}
+
+// charge adds to the user's tokens of the day what a turn has spent that stores no answer.
+func (s *TurnStore) charge(ctx context.Context, user conversation.UserID, turn conversation.Turn) error {
+	return NewQuotaStore(s.db).Spend(ctx, user, turn.Session.Generation, turn.Spent)
+}
+
+// CheckTurn returns a NotFound error when the session of a turn is gone: it was deleted, or its user was erased.
+func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) error {
+	sk, ok := sessionSK(turn.Session.Context, turn.Session.ID)
+	if !ok {
+		return errInvalidKey
+	}
+	session, err := s.sessions.sessionAt(ctx, user, key{partition(user), sk})
+	if err == nil && !session.IsSame(turn.Session) {
+		return fault.Missing("session")
 	}
 	return err
 }
@@ -251,6 +273,9 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	}
 	if existing == nil {
 		return out.Messages[0], nil
+	}
+	if err := s.charge(ctx, user, turn); err != nil {
+		return conversation.Message{}, err
 	}
 	first, err := s.answer(ctx, user, existing)
 	if err != nil {

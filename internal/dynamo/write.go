@@ -115,6 +115,9 @@ func exists() expression.ConditionBuilder { return expression.AttributeExists(fi
 // notExists is the condition that there is no record.
 func notExists() expression.ConditionBuilder { return expression.AttributeNotExists(field(attrPK)) }
 
+// always is a condition that holds whether or not there is a record.
+func always() expression.ConditionBuilder { return exists().Or(notExists()) }
+
 // isGeneration is the condition that the user's generation is g. A user who was never erased has no record of it.
 func isGeneration(g int64) expression.ConditionBuilder {
 	is := field(attrGeneration).Equal(value(intAttr(g)))

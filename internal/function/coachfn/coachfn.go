@@ -78,8 +78,9 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 		return nil, err
 	}
 	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
+	turns := dynamo.NewTurnStore(db)
 	return chat.New(chat.Deps{
-		Turns: dynamo.NewTurnStore(db), Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
+		Turns: turns, Watch: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Embed: recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Observe: observe, Report: function.Report(rt.Log),

@@ -1,0 +1,153 @@
+package dynamo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// bounded is a table whose users have bounds, with two instances. The second does not know of erasures.
+type bounded struct {
+	*slotCase
+	quota  *dynamo.QuotaStore
+	counts [2]*dynamo.RequestCounter
+}
+
+func newBounded(t *testing.T) *bounded {
+	t.Helper()
+	b := &bounded{slotCase: &slotCase{table: dynamotest.Table(t), now: storetest.Now}}
+	open := func() *dynamo.DB {
+		return dynamo.New(dynamodbtest.Client(t), b.table, dynamo.WithClock(func() time.Time { return b.now }),
+			dynamo.WithSlots(2, longestTurn), dynamo.WithDailyTokens(dailyTokens))
+	}
+	b.db = open()
+	b.Stores, b.quota = dynamotest.Stores(b.db), dynamo.NewQuotaStore(b.db)
+	b.counts = [2]*dynamo.RequestCounter{dynamo.NewRequestCounter(b.db), dynamo.NewRequestCounter(open())}
+	return b
+}
+
+func (b *bounded) erase(t *testing.T) {
+	t.Helper()
+	p, held, err := b.Erasures.BeginErasure(t.Context(), alice, b.now.Add(time.Minute))
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	for !p.Done {
+		p.Done, err = b.Erasures.EraseRecords(t.Context(), alice, p.Generation, b.now.Add(time.Minute),
+			func(kind string, n int) { p.Counts[kind] += n })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Counts["control"] > 0 {
+		t.Errorf("the receipt counts %v", p.Counts)
+	}
+	if err := b.Erasures.SaveErasure(t.Context(), alice, p, b.now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bounded) count(t *testing.T, instance, want int) {
+	t.Helper()
+	total, err := b.counts[instance].CountRequests(t.Context(), alice, b.now.Truncate(time.Minute), 3)
+	if err != nil || total != want {
+		t.Errorf("count %d, %v, want %d", total, err, want)
+	}
+}
+
+// TestBoundsOutliveAnErasure erases a user again and again between turns. The slots of turns that are under way stay
+// taken, requests of the minute stay counted, and the tokens of the day stay spent, until each expires by itself.
+func TestBoundsOutliveAnErasure(t *testing.T) {
+	t.Parallel()
+	b := newBounded(t)
+	first := b.mustBegin(t, "a", "ka")
+	b.count(t, 0, 3)
+	b.count(t, 1, 6)
+	for i := range 3 {
+		b.erase(t)
+		b.count(t, i%2, 9+3*i)
+		if i == 0 {
+			b.mustBegin(t, "b", "")
+		}
+		b.mustBeBusy(t, "b", fmt.Sprint("k", i))
+	}
+	first.Spent = dailyTokens - 1
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
+	if _, err := b.Turns.FinishTurn(t.Context(), alice, first, answer); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the answer to an erased question: %v", err)
+	}
+	if err := b.Turns.RenewTurn(t.Context(), alice, first, 0); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the release of a turn whose record is gone: %v", err)
+	}
+	b.mustBegin(t, "b", "kc") // the slot of the first turn is free
+	b.erase(t)
+	want := []conversation.DayUsage{{Day: b.now.Format(time.DateOnly), Tokens: dailyTokens - 1}}
+	if days, err := b.quota.Usage(t.Context(), alice); !cmp.Equal(want, days) || err != nil {
+		t.Errorf("usage %v, %v, want %v", days, err, want)
+	}
+	if err := b.quota.Spend(t.Context(), alice, 0, 1); err != nil { // a worker of the first generation
+		t.Fatal(err)
+	}
+	if today, err := b.quota.Today(t.Context(), alice); today.Used != dailyTokens || err != nil {
+		t.Errorf("today %+v, %v", today, err)
+	}
+	b.now = b.now.Add(longestTurn + time.Millisecond)
+	if _, err := b.begin(t, alice, "b", ""); !fault.Is(err, fault.RateLimited) ||
+		fault.From(err).RetryAfter < time.Minute {
+		t.Errorf("a turn without tokens: %v", err)
+	}
+	expiring := 0
+	for _, sk := range dynamotest.Keys(t, b.table, alice) {
+		if sk == "control#slots" || strings.HasPrefix(sk, "control#usage#") || strings.HasPrefix(sk, "control#requests#") {
+			expiry(t, b.table, sk)
+			expiring++
+		}
+	}
+	if expiring != 3 {
+		t.Errorf("%d records of counts, want 3", expiring)
+	}
+}
+
+// TestCheckTurn looks for the session of a turn before and after it is deleted, created again, or erased.
+func TestCheckTurn(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *bounded){
+		"deleted": func(t *testing.T, b *bounded) {
+			if _, err := b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"created again": func(t *testing.T, b *bounded) {
+			if _, err := b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now); err != nil {
+				t.Fatal(err)
+			}
+			b.now = b.now.Add(time.Second)
+			b.mustBegin(t, "a", "another")
+		},
+		"erased": func(t *testing.T, b *bounded) { b.erase(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBounded(t)
+			turn := b.mustBegin(t, "a", "")
+			watch := dynamo.NewTurnStore(b.db)
+			if err := watch.CheckTurn(t.Context(), alice, turn); err != nil {
+				t.Errorf("before: %v", err)
+			}
+			end(t, b)
+			if err := watch.CheckTurn(t.Context(), alice, turn); !fault.Is(err, fault.NotFound) {
+				t.Errorf("after: %v", err)
+			}
+		})
+	}
+}
