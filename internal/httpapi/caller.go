@@ -12,8 +12,8 @@ import (
 )
 
 // The scopes of a token. A caller with ScopeUser or ScopeApp may read and write the data of the token's user.
-// Operations that only the app itself may call need ScopeApp. A token with ScopeOnBehalf is a server's. It has no user of its own:
-// each request names one in UserHeader, for whom the token's other scopes hold.
+// Operations that only the app itself may call need ScopeApp. A token with ScopeOnBehalf is a server's. It has no user
+// of its own: each request names one in UserHeader, for whom the token's other scopes hold.
 const (
 	ScopeUser     = "throughline/user"
 	ScopeApp      = "throughline/app"

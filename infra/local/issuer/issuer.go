@@ -49,6 +49,9 @@ const serverSubject = "local-server"
 // defaultScopes are the scopes of a token that is requested without scopes.
 var defaultScopes = []string{httpapi.ScopeUser, httpapi.ScopeApp}
 
+// serverScopes are those of a server's token that is requested without scopes.
+var serverScopes = []string{httpapi.ScopeOnBehalf, httpapi.ScopeUser, httpapi.ScopeApp}
+
 // Issuer signs tokens. It is safe for concurrent use.
 type Issuer struct {
 	url   string
@@ -128,7 +131,7 @@ func (i *Issuer) serveConfiguration(w http.ResponseWriter, _ *http.Request) {
 	devapi.Write(w, map[string]any{
 		"issuer": i.url, "jwks_uri": i.url + "/.well-known/jwks.json", "token_endpoint": i.url + "/dev/tokens",
 		"response_types_supported": []string{"token"}, "subject_types_supported": []string{"public"},
-		"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": append([]string{httpapi.ScopeOnBehalf}, defaultScopes...),
+		"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": serverScopes,
 	})
 }
 
@@ -156,7 +159,7 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 		}
 		in.UserID = serverSubject
 		if in.Scopes == nil {
-			in.Scopes = append([]string{httpapi.ScopeOnBehalf}, defaultScopes...)
+			in.Scopes = serverScopes
 		}
 	}
 	if err := validate(in.UserID, in.Scopes, in.Audience); err != nil {
