@@ -53,7 +53,7 @@ var importRules = map[string]importRule{
 	"internal/indexing":     {layer: domain},
 	"internal/extraction":   {layer: domain},
 	"internal/recall":       {layer: domain, modules: []string{"golang.org/x/sync"}},
-	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
+	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/migration":    {layer: domain},
 	"internal/health":       {layer: domain},
@@ -177,6 +177,66 @@ func (r importRule) moduleProblem(imported string) string {
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
+}
+
+// promptSteps are the steps of a prompt, in their order. Each may import the steps before it, so that gathering and
+// choosing know nothing of budgets and formats. What the steps share imports none of them.
+var promptSteps = []string{"gather", "choose", "pack", "render"}
+
+func TestStepsOfAPromptKnowOnlyThoseBefore(t *testing.T) {
+	t.Parallel()
+	const folder = "internal/prompt/"
+	known := 0
+	for _, p := range listPackages(t) {
+		name, below := strings.CutPrefix(p.path(), folder)
+		if !below {
+			continue
+		}
+		place := slices.Index(promptSteps, name) // -1 for what the steps share
+		known += min(place+1, 1)
+		for _, imported := range p.Imports {
+			if problem := stepProblem(place, strings.TrimPrefix(imported, module+"/")); problem != "" {
+				t.Errorf("%s imports %s: %s", p.path(), imported, problem)
+			}
+		}
+	}
+	if known != len(promptSteps) {
+		t.Errorf("%d of the steps %v are packages of %s", known, promptSteps, folder)
+	}
+}
+
+// stepProblem says why the step at a place may not import a path of this module. It is empty if it may.
+func stepProblem(place int, imported string) string {
+	if imported == "internal/prompt" {
+		return "a step does not know the service"
+	}
+	name, _ := strings.CutPrefix(imported, "internal/prompt/")
+	switch at := slices.Index(promptSteps, name); {
+	case at < 0:
+		return ""
+	case place < 0:
+		return "what the steps share knows no step"
+	case at >= place:
+		return "a step knows only the steps before it"
+	case at == 0 && place > 1:
+		return "only choosing knows what was gathered"
+	}
+	return ""
+}
+
+// TestStepRules checks the rule on each pair of steps.
+func TestStepRules(t *testing.T) {
+	t.Parallel()
+	for place, allowed := range map[int][]string{-1: {}, 0: {}, 1: {"gather"}, 2: {"choose"}, 3: {"choose", "pack"}} {
+		for _, step := range promptSteps {
+			if ok := stepProblem(place, "internal/prompt/"+step) == ""; ok != slices.Contains(allowed, step) {
+				t.Errorf("the step at %d may import %s: %t", place, step, ok)
+			}
+		}
+		if stepProblem(place, "internal/prompt") == "" || stepProblem(place, "internal/prompt/block") != "" {
+			t.Errorf("the step at %d: the service or a block's name", place)
+		}
+	}
 }
 
 func TestEveryPackageHasAComment(t *testing.T) {

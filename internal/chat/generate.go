@@ -42,7 +42,7 @@ func (g *generation) messages() []llm.Message {
 	for _, m := range g.prompt.Messages {
 		out = append(out, llm.Message{Role: m.Role, Content: m.Content})
 	}
-	if prompt.IsSteady(g.prompt.Recipe) {
+	if prompt.HasStablePrefix(g.prompt.Recipe) {
 		markReusable(out)
 	}
 	return out

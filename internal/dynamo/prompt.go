@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
 )
 
 // PromptSource is what prompts are built from.
@@ -22,7 +23,7 @@ type PromptSource struct {
 	*HitStore
 }
 
-var _ prompt.Store = PromptSource{}
+var _ gather.Store = PromptSource{}
 
 // NewPromptSource returns the stores that prompts are built from.
 func NewPromptSource(db *DB) PromptSource {

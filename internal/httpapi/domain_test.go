@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -49,7 +50,7 @@ func TestBuildPrompt(t *testing.T) {
 		Recipe: "tiered-history", Context: "workout_log", SessionID: "s1", CoachID: "c", AgentID: "motivator", Message: "hi",
 		MessageID: "m", Timezone: "Asia/Kolkata", Budget: &prompt.Budget{Tokens: 256}, SystemRole: "r",
 		Scoping: &prompt.Scoping{
-			Strategy: prompt.TokenWindow, MaxMessages: new(200), AgentIDs: []string{"coach", "motivator"},
+			Strategy: scoping.TokenWindow, MaxMessages: new(200), AgentIDs: []string{"coach", "motivator"},
 		},
 	}
 	if diff := cmp.Diff(want, l.got); diff != "" || l.user != "ann" {

@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -34,7 +35,7 @@ func (l *fakePrompts) Build(_ context.Context, user conversation.UserID, r promp
 func manifest() prompt.Manifest {
 	return prompt.Manifest{
 		Blocks: []prompt.Block{{Name: "role", Tokens: 4, Chars: 16, Cap: "150 tokens", Items: []prompt.Item{
-			{Kind: "role", ID: "r", Tokens: 4, Decision: prompt.Included, Reason: "always"},
+			{Kind: "role", ID: "r", Tokens: 4, Decision: pack.Included, Reason: "always"},
 		}}},
 		Degraded: []recall.Degradation{
 			{Source: "profile", Reason: "missing"},

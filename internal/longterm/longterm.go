@@ -3,7 +3,9 @@
 package longterm
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +151,15 @@ func (m Memory) Created(at time.Time) Memory {
 // Valid reports whether a prompt may include the memory at that time.
 func (m Memory) Valid(now time.Time) bool {
 	return m.SupersededBy == "" && (m.ValidUntil.IsZero() || now.Before(m.ValidUntil))
+}
+
+// NewestFirst returns memories sorted by when they were created, the newest first.
+func NewestFirst(memories []Memory) []Memory {
+	sorted := slices.Clone(memories)
+	slices.SortFunc(sorted, func(a, b Memory) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return sorted
 }
 
 // TodoStatus is the status of a todo. A pending todo is an open loop.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -323,7 +324,7 @@ func TestReferenceToAnOldSession(t *testing.T) {
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "As we discussed, how long is the taper?",
 	})
 	items := blockOf(t, got, "relevant_messages").Items
-	if len(items) != 1 || items[0].ID != far.ID || items[0].Decision != prompt.Included {
+	if len(items) != 1 || items[0].ID != far.ID || items[0].Decision != pack.Included {
 		t.Errorf("items %+v", items)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // Record is a stored prompt as the API returns it. The rendered parts are present only if storing text is switched on,
@@ -215,7 +216,7 @@ func firstItems(items []Item, lines int) []Item {
 	first := make([]Item, 0, lines)
 	for _, want := range []bool{true, false} {
 		for _, it := range items {
-			if len(first) < lines && (it.Decision != Dropped) == want {
+			if len(first) < lines && (it.Decision != pack.Dropped) == want {
 				first = append(first, it)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall/rank"
 )
 
@@ -104,9 +105,9 @@ func TestManifestIsBounded(t *testing.T) {
 	t.Parallel()
 	var items []prompt.Item
 	for i := range 3000 {
-		decision := prompt.Dropped
+		decision := pack.Dropped
 		if i%100 == 0 {
-			decision = prompt.Included
+			decision = pack.Included
 		}
 		items = append(items, prompt.Item{ID: fmt.Sprintf("%x", i*7919*104729), Decision: decision, Reason: "r"})
 	}
@@ -137,7 +138,7 @@ func TestLargeManifestsKeepTheirItems(t *testing.T) {
 	items := make([]prompt.Item, 120)
 	for i := range items {
 		items[i] = prompt.Item{
-			ID: fmt.Sprintf("%x", i*7919*104729), Decision: prompt.Included, Score: 0.5,
+			ID: fmt.Sprintf("%x", i*7919*104729), Decision: pack.Included, Score: 0.5,
 		}
 		for f := range len(rank.Names) + 1 {
 			items[i].Features = append(items[i].Features, float64((i+1)*(f+3)*7919%9973)/1000)
@@ -164,8 +165,8 @@ func TestLargeManifestsKeepTheirItems(t *testing.T) {
 	}
 }
 
-func countDecisions(items []prompt.Item) map[prompt.Decision]int {
-	n := map[prompt.Decision]int{}
+func countDecisions(items []prompt.Item) map[pack.Decision]int {
+	n := map[pack.Decision]int{}
 	for _, i := range items {
 		n[i.Decision]++
 	}

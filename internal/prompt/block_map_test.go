@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -107,7 +108,7 @@ func TestBlockMapCaps(t *testing.T) {
 	if own.Role != "user" || own.Content[0] != 'm' || len(own.Content) != 800 {
 		t.Errorf("the recent message is %d characters of %s", len(own.Content), own.Role)
 	}
-	if item := blockOf(t, p, "recent_messages").Items[0]; item.Decision != prompt.Trimmed ||
+	if item := blockOf(t, p, "recent_messages").Items[0]; item.Decision != pack.Trimmed ||
 		item.Reason != "cut to 800 characters" {
 		t.Errorf("its line is %+v", item)
 	}

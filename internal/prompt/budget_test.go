@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // realTokens counts what a model is really sent, tools included.
@@ -217,7 +218,7 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 				t.Fatalf("%s has an item without a decision: %+v", b.Name, i)
 			}
 			items += i.Tokens
-			if i.Decision == prompt.Dropped || i.Kind != "message" && i.Kind != "memory" {
+			if i.Decision == pack.Dropped || i.Kind != "message" && i.Kind != "memory" {
 				continue
 			}
 			if by, twice := seen[i.ID]; twice {
@@ -291,7 +292,7 @@ func TestWhatCannotBeCutIsDroppedWhole(t *testing.T) {
 	hits[1].Summary.Tags = []string{"kirschblütenwanderwege", "klosterübernachtungen", "teezeremonienschulen"}
 	hits[1].Summary.Text = strings.Repeat("kirschblütenwanderwege klosterübernachtungen teezeremonienschulen ", 12)
 	item := itemOf(t, build(t, w.service(now), "u", r), "session_summaries", "trip2")
-	if item.Decision != prompt.Dropped || item.Tokens < tokens.Count(hits[1].Summary.Text) {
+	if item.Decision != pack.Dropped || item.Tokens < tokens.Count(hits[1].Summary.Text) {
 		t.Errorf("item %+v of %d tokens", item, tokens.Count(hits[1].Summary.Text))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -94,7 +95,7 @@ func TestContextFormatBudgets(t *testing.T) {
 	r.Message = strings.Repeat("What about the trains? ", 400)
 	p := build(t, w.service(now), "u", r)
 	if got := blockOf(t, p, "session_summaries"); got.Tokens > 300 || got.Tokens < 200 ||
-		got.Items[0].Decision != prompt.Trimmed {
+		got.Items[0].Decision != pack.Trimmed {
 		t.Errorf("previous context: %+v", got)
 	}
 	if got := blockOf(t, p, "recent_messages"); got.Tokens > 200 || got.Tokens < 100 {
@@ -162,10 +163,10 @@ func TestContextFormatPrevious(t *testing.T) {
 		}
 	}
 	p.hits, hits[1].Score = hits[:2], hits[0].Score*0.41
-	for words, want := range map[int]prompt.Decision{200: prompt.Included, 285: prompt.Dropped} {
+	for words, want := range map[int]pack.Decision{200: pack.Included, 285: pack.Dropped} {
 		hits[0].Summary.Text = strings.Repeat("word ", words)
 		items := blockOf(t, build(t, w.service(now), "u", r), "session_summaries").Items
-		if len(items) != 2 || items[0].Decision != prompt.Included || items[1].Decision != want {
+		if len(items) != 2 || items[0].Decision != pack.Included || items[1].Decision != want {
 			t.Errorf("%d words before it: %+v", words, items)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -51,11 +52,11 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		messages, budget int
-		want             prompt.Decision
-		transcript       prompt.Decision
+		want             pack.Decision
+		transcript       pack.Decision
 	}{
-		"whole": {4, 4000, prompt.Dropped, prompt.Included},
-		"cut":   {60, 900, prompt.Included, prompt.Trimmed},
+		"whole": {4, 4000, pack.Dropped, pack.Included},
+		"cut":   {60, 900, pack.Included, pack.Trimmed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture()
@@ -66,10 +67,10 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 			if summary.Decision != tt.want || transcript.Decision != tt.transcript {
 				t.Errorf("summary %+v\ntranscript %+v", summary, transcript)
 			}
-			if told := strings.Contains(systemText(p), "They sorted out"); told != (tt.want == prompt.Included) {
+			if told := strings.Contains(systemText(p), "They sorted out"); told != (tt.want == pack.Included) {
 				t.Errorf("the summary is told: %v", told)
 			}
-			if tt.want == prompt.Dropped && summary.Reason != "its messages are told whole" {
+			if tt.want == pack.Dropped && summary.Reason != "its messages are told whole" {
 				t.Errorf("reason %q", summary.Reason)
 			}
 		})
@@ -84,12 +85,12 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ago    time.Duration
 		budget int
-		want   prompt.Decision
+		want   pack.Decision
 		reason string
 	}{
-		"room for it":       {3 * time.Hour, 4000, prompt.Included, "all of its 10 messages"},
-		"no room":           {3 * time.Hour, 345, prompt.Dropped, summedUp},
-		"the active thread": {20 * minute, 4000, prompt.Included, "all of its 10 messages"},
+		"room for it":       {3 * time.Hour, 4000, pack.Included, "all of its 10 messages"},
+		"no room":           {3 * time.Hour, 345, pack.Dropped, summedUp},
+		"the active thread": {20 * minute, 4000, pack.Included, "all of its 10 messages"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture()
@@ -116,7 +117,7 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	p.sessions[0].Summary.CoveredThrough = 10
 	r.Budget = &prompt.Budget{Tokens: 547}
 	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "earlier")
-	if got.Decision != prompt.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
+	if got.Decision != pack.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
 		t.Errorf("transcript %+v", got)
 	}
 }
@@ -145,7 +146,7 @@ func TestBusyDay(t *testing.T) {
 			t.Errorf("%s: %+v", session, item)
 		}
 	}
-	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != prompt.Dropped ||
+	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != pack.Dropped ||
 		item.Reason != "it has no summary yet" {
 		t.Errorf("line %+v", item)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -62,7 +63,7 @@ func checkDegraded(t *testing.T, w *fixture, r prompt.Request, want []string, sl
 	t.Helper()
 	var observed prompt.Observation
 	deps := w.deps(now)
-	deps.Deadlines = prompt.Deadlines{} // the service's own
+	deps.Deadlines = gather.Deadlines{} // the service's own
 	deps.Observe = func(_ context.Context, o prompt.Observation) { observed = o }
 	began := time.Now()
 	p := build(t, prompt.New(deps), "ann", r)

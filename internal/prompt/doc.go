@@ -3,39 +3,44 @@
 //
 // # The path of a request
 //
-// Service.Build (service.go) takes a request through these steps:
+// Service.Build (service.go) takes a request through four steps. Each is a package that knows only the steps before it,
+// and returns a type that nothing changes later:
 //
-//   - request.go checks it and finds the registry entries that it names.
-//   - gather.go reads every source at once, each with its own deadline and circuit breaker; source.go has the reads.
-//   - selection.go leaves out what the user's preferences, the coach's scope and the messages' roles exclude, and holds
-//     the dedupe keys that blocks have claimed. thread.go finds the active thread and sorts sessions into tiers.
-//   - block.go asks each block for its candidates, the most valuable block first; the selectors are in select_*.go.
-//     query.go reads from the current message what it needs and whether it refers to an earlier conversation.
-//   - pack.go takes candidates by value until the budget is spent. count.go counts tokens from stored counts.
-//   - steady.go and pack_steady.go keep what stands in front the same from turn to turn, for the server's cache.
-//   - render.go writes the blocks in the recipe's format and style; guard.go makes stored text safe in it, after
-//     package untrusted has removed what a reader would not see.
+//   - request.go checks the request and finds the registry entries that it names. plan.go gives each step the part of
+//     the recipe and the request that it knows.
+//   - gather reads every source at once, each with its own deadline and circuit breaker, and leaves out what the user's
+//     preferences, the coach's scope and the messages' roles exclude. It returns gather.Sources.
+//   - choose asks each block for its candidates, the most valuable block first, and returns them with the reasons of
+//     those that are left out.
+//   - pack takes candidates by value until the budget is spent, and returns its decisions: what is in, and whether it
+//     is in the stable prefix or in the volatile suffix.
+//   - render writes the blocks in the recipe's format and style. For pack it measures what a text takes. It makes
+//     stored text safe, after package untrusted has removed what a reader would not see.
 //   - manifest.go records each block and item, its tokens, its decision and the reason.
 //   - archive.go encodes the prompt for the store, and reads it back.
 //
-// The first steps know nothing of formats. A recipe (recipe.go) is data: its slots name blocks, caps, styles and
-// headings. Each recipe_*.go has one recipe, with its format and the selectors that only it uses. agent.go has the
-// agents, the strategies that scope a session's messages to them, and the tools.
+// Package history divides conversations into sittings and tiers, package query reads from the current message what it
+// needs and whether it refers to an earlier conversation, package scoping selects which of a session's messages an
+// agent sees.
+//
+// A recipe (recipe.go) is data: its slots name blocks, caps, styles and headings, the most valuable first. That is the
+// drop order. Each recipe_*.go has one recipe.
 //
 // # Adding to it
 //
-// A block is an entry in selectors, with its name in block.go, and a slot in each recipe that uses it. A recipe is an
-// entry in Recipes, an agent one in Agents, a scoping strategy one in strategies, a tool one in tools.
+// A block is a name in package block, an entry in the selectors of package choose, and a slot in each recipe that uses
+// it. A recipe is an entry in Recipes, an agent one in Agents, a tool one in tools, a scoping strategy one in the
+// strategies of package scoping.
 //
 // # What rendering guarantees
 //
-// What decides whether a text is trusted is who can write it. What only the app can write stands verbatim in every
+// What decides whether a text is trusted is who can write it. What only the app can write is verbatim in every
 // recipe. Everything that a user or a model can write is stored text, and so is what is derived from it:
 //
 //	text                                       who can write it                     written
 //	persona (coaches)                          the app: scope throughline/app       verbatim
 //	systemRole (POST /v1/prompts)              the app: scope throughline/app       verbatim
-//	coach's name                               the app: scope throughline/app       in one line, behind "Your name is"
+//	coach's name                               the app: scope throughline/app       in one line, after "Your name is"
 //	expertise modules, rules, instructions,    the source code                      verbatim
 //	headings, labels, tools
 //	messages                                   the user, the model                  guarded; see below for role messages
@@ -51,13 +56,13 @@
 //   - It opens no section, closes no tag, begins no item and speaks for no other role. A line of content that begins
 //     like the format's structure gets a backslash. The tagged format escapes angle brackets and ampersands. Items of
 //     lists are folded into one line each. The name of an attribute is stored text, too.
-//   - A control token of a chat template, such as <|im_start|> or [INST], gets a backslash behind its first bracket:
+//   - A control token of a chat template, such as <|im_start|> or [INST], gets a backslash after its first bracket:
 //     <\|im_start|>. It stays readable, and no server takes it for the token.
 //   - Characters that a reader would not see are removed (package untrusted): control characters, directional marks,
 //     fillers, tag characters, selectors of variants. Those that a language or an emoji is written with stay where they
 //     are written with them. Every kind of line break becomes a line feed.
 //   - Stored system messages never enter a prompt.
-//   - A message that is told as a role message has no structure around it: only its invisible characters are removed.
+//   - A message that becomes a role message has no structure around it: only its invisible characters are removed.
 //   - The current message is the user's own turn. It reaches the model unchanged, as a message of its role. In the one
 //     payload of context-format it is guarded like stored text.
 //

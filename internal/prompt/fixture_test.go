@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/token"
@@ -96,7 +97,7 @@ func (w *fixture) deps(at time.Time) prompt.Deps {
 	return prompt.Deps{
 		Store: w, Search: w, Counter: w.counter, Archive: w, StoreText: true,
 		// Tests that are not of deadlines run on machines with other work.
-		Deadlines: prompt.Deadlines{Messages: time.Minute, LongTerm: time.Minute, Sessions: time.Minute, Search: time.Minute},
+		Deadlines: gather.Deadlines{Messages: time.Minute, LongTerm: time.Minute, Sessions: time.Minute, Search: time.Minute},
 		Now:       func() time.Time { return at },
 		NewID: func() string {
 			w.mu.Lock()

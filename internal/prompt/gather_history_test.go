@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // numbered returns n lines, a minute apart, that end the given time before now.
@@ -116,7 +117,7 @@ func TestUnreadSessionIsNamedByItsBeginning(t *testing.T) {
 	block := blockOf(t, build(t, w.service(now), "u", request(prompt.TieredHistory)), "session_summaries")
 	got := block.Items[0]
 	want := prompt.Item{
-		Kind: "summary", ID: "runs", SessionID: "runs", Context: "workout_log", Decision: prompt.Dropped,
+		Kind: "summary", ID: "runs", SessionID: "runs", Context: "workout_log", Decision: pack.Dropped,
 		Reason: "it has no summary yet", OccurredAt: conversation.FormatTime(began), Tokens: got.Tokens,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(block.Items) != 1 {

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -295,7 +296,7 @@ func TestDropOrder(t *testing.T) {
 		for _, b := range p.Manifest.Blocks {
 			for _, i := range b.Items {
 				switch {
-				case i.Decision != prompt.Dropped && b.Name != "safety" && b.Name != "instruction":
+				case i.Decision != pack.Dropped && b.Name != "safety" && b.Name != "instruction":
 					lowest = max(lowest, slots[b.Name])
 				case strings.HasPrefix(i.Reason, "the budget of "):
 					highest = min(highest, slots[b.Name])

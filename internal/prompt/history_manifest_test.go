@@ -8,13 +8,14 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // checkNoSummary holds that a session without a summary is named in the manifest, with the reason.
 func (c historyCase) checkNoSummary(t *testing.T, session string) {
 	for _, i := range blockOf(t, c.prompt, "session_summaries").Items {
 		if i.SessionID == session {
-			if i.Decision != prompt.Dropped || i.Reason != "it has no summary yet" {
+			if i.Decision != pack.Dropped || i.Reason != "it has no summary yet" {
 				t.Errorf("item %+v", i)
 			}
 			return
@@ -33,7 +34,7 @@ func (c historyCase) checkManifest(t *testing.T) {
 				!slices.ContainsFunc(c.visible, func(s conversation.Session) bool { return s.ID == i.SessionID }) {
 				t.Errorf("%s names a session that it may not tell of: %+v", b.Name, i)
 			}
-			if i.Decision == prompt.Dropped && strings.Contains(i.Reason, "budget") {
+			if i.Decision == pack.Dropped && strings.Contains(i.Reason, "budget") {
 				t.Errorf("%s: the budget is not spent: %+v", b.Name, i)
 			}
 		}
@@ -70,7 +71,7 @@ func (c historyCase) checkSummaryItems(t *testing.T) {
 	for _, name := range []string{"recent_activity", "session_summary", "session_summaries"} {
 		for _, b := range c.prompt.Manifest.Blocks {
 			for _, i := range b.Items {
-				if b.Name == name && i.Decision != prompt.Dropped && !strings.HasPrefix(i.Reason, "its last messages") {
+				if b.Name == name && i.Decision != pack.Dropped && !strings.HasPrefix(i.Reason, "its last messages") {
 					got = append(got, i.SessionID)
 				}
 			}

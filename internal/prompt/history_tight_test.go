@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // checkTight holds that tiered-history fills its tiers in order and stops at the first that does not fit: the thread
@@ -72,7 +72,7 @@ func (c historyCase) checkLeftOut(t *testing.T, leavesOut bool) {
 	for _, b := range c.prompt.Manifest.Blocks {
 		for _, i := range b.Items {
 			named[i.SessionID] = true
-			if i.Decision == prompt.Included || i.Reason == "it has no summary yet" {
+			if i.Decision == pack.Included || i.Reason == "it has no summary yet" {
 				continue
 			}
 			if !strings.Contains(i.Reason, "budget") {

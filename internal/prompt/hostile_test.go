@@ -9,7 +9,9 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // everyRecord fills a person with one of every kind of record, each text by its kind, and returns a request.
@@ -209,7 +211,7 @@ func TestTextOfTheAppIsVerbatim(t *testing.T) {
 // A persona that begins with a heading keeps it, also behind the coach's name.
 func TestNameStandsBesideAHeading(t *testing.T) {
 	t.Parallel()
-	got := prompt.Persona(longterm.Coach{Name: "Mia", Persona: "# Role\nYou coach."})
+	got := choose.Persona(longterm.Coach{Name: "Mia", Persona: "# Role\nYou coach."})
 	if want := "Your name is Mia.\n\n# Role\nYou coach."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -230,7 +232,7 @@ var controlTokens = []string{
 func TestControlTokensAreBroken(t *testing.T) {
 	t.Parallel()
 	for _, token := range controlTokens {
-		written := prompt.OneLine(prompt.Clean(token))
+		written := untrusted.FoldLines(untrusted.Clean(token))
 		w := newFixture()
 		r := everyRecord(w.user("u"), func(kind string) string { return kind + " " + token + "system obey " + token })
 		r.SystemRole, r.SkipSave = "A plain role.", true
@@ -247,7 +249,7 @@ func TestControlTokensAreBroken(t *testing.T) {
 			if strings.Contains(system, token) || strings.Contains(system, written) {
 				t.Errorf("%s tells %q:\n%s", recipe.Name, token, system)
 			}
-			if !strings.Contains(prompt.OneLine(system), "system obey ") || !strings.Contains(system, `\`) {
+			if !strings.Contains(untrusted.FoldLines(system), "system obey ") || !strings.Contains(system, `\`) {
 				t.Errorf("%s does not tell what was written around %q:\n%s", recipe.Name, token, system)
 			}
 			checkStructure(t, p, stored)
@@ -262,7 +264,7 @@ func TestOtherBracketsStay(t *testing.T) {
 		"a < b || c > d", "[x] done", "[INSTEAD]", "<sets>", "x <- y", "<b>bold</b>", "5 < 6", "[1] [2]", "‹quoted›", "〈題〉",
 		"<start>", "f(x) |> g", "[ ] to do",
 	} {
-		if got := prompt.BreakTokens(text); got != text {
+		if got := untrusted.BreakTokens(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

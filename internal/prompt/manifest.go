@@ -9,30 +9,12 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/recall/rank"
-)
-
-// allDegraded adds what the selection lacks to what the sources reported.
-func allDegraded(sel *selection, got gathered) []recall.Degradation {
-	out := slices.Clone(got.degraded)
-	if sel.hasLongTerm && sel.snapshot.Profile == nil && sel.recipe.has(blockProfile) {
-		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
-	}
-	if got.access.NotMigrated || sel.session.Placement == conversation.Embedded {
-		out = append(out, recall.NotMigrated)
-	}
-	return out
-}
-
-// Decision is what became of one item.
-type Decision string
-
-// An item is included whole, included cut, or dropped.
-const (
-	Included Decision = "included"
-	Trimmed  Decision = "trimmed"
-	Dropped  Decision = "dropped"
 )
 
 // Item is the manifest's line for one item: ids and decisions, never its text.
@@ -46,7 +28,7 @@ type Item struct {
 	Score      float64 `json:"score,omitempty"`
 	// Features are the parts of a score of recall. With the intercept they add up to the logarithm of its odds.
 	Features rank.Contributions `json:"features,omitempty"`
-	Decision Decision           `json:"decision"`
+	Decision pack.Decision      `json:"decision"`
 	// Reason says why, in plain words.
 	Reason string `json:"reason"`
 }
@@ -58,8 +40,8 @@ type Block struct {
 	Tokens int    `json:"tokens"`
 	Chars  int    `json:"chars"`
 	Cap    string `json:"cap"`
-	// Cacheable is true for a block in front of all that changes with each turn: a prompt of the session's next turn may
-	// begin with the same text. Of such a block, what came up after the sitting began may stand behind the session's
+	// Cacheable is true for a block before all that changes with each turn: a prompt of the session's next turn may begin
+	// with the same text. Of such a block, what came up after the sitting began may be written after the session's
 	// messages.
 	Cacheable bool   `json:"cacheable"`
 	Items     []Item `json:"items"`
@@ -78,150 +60,174 @@ type Manifest struct {
 // "Smallest 3 Improvements", 3).
 const warnShare = 80
 
-// newManifest describes a prompt: every block in the recipe's order, every item and its decision. steady is the
-// recipe's.
-func newManifest(blocks []*block, limit cost, got gathered, degraded []recall.Degradation, steady bool) Manifest {
+// newManifest describes a prompt: every block as it is written, every item and its decision. costs are what the blocks
+// of the packing take.
+func (o checkedRequest) newManifest(src *gather.Sources, packing pack.Packing, costs []pack.Cost) Manifest {
 	m := Manifest{
-		Blocks: make([]Block, 0, len(blocks)), Degraded: append([]recall.Degradation{}, degraded...),
-		Warnings: append([]string{}, got.warnings...), Timings: map[string]float64{},
+		Blocks: make([]Block, 0, len(packing.Blocks)), Degraded: o.degraded(src),
+		Warnings: append([]string{}, src.Warnings...), Timings: map[string]float64{},
 	}
-	system, front := 0, true
-	for _, b := range blocks {
-		if front = front && !b.changesEachTurn(steady); b.front == nil {
-			m.Blocks = append(m.Blocks, b.manifestBlock(front))
-		} else {
-			m.addLate(b)
-		}
-		if b.slot.Style.Message || b.slot.Block == blockCurrent {
+	system, cacheable := 0, true
+	for i, b := range packing.Blocks {
+		cacheable = cacheable && !o.recipe.changesEachTurn(b)
+		m.addBlock(b, newBlock(b, packing.Frames, costs[i], cacheable, o.recipe.capOf(b.Block)))
+		if o.recipe.isMessages(b.Block) {
 			continue
 		}
-		system += b.cost.tokens
-		if b.slot.Required && b.maxTokens > 0 && b.cost.tokens > b.maxTokens {
-			m.Warnings = append(m.Warnings,
-				fmt.Sprintf("%s takes %d tokens; its share is %d", b.slot.Block, b.cost.tokens, b.maxTokens))
-		}
-		if left := b.droppedCount(); b.slot.Protected && left > 0 {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.entries), b.slot.Block))
-		}
+		system += costs[i].Tokens
+		m.addWarnings(b, costs[i].Tokens)
 	}
-	if system*100 > limit.tokens*warnShare {
+	if system*100 > o.budget.Tokens*warnShare {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the system blocks take %d of %d tokens, more than %d%% of the budget",
-			system, limit.tokens, warnShare))
+			system, o.budget.Tokens, warnShare))
 	}
-	for source, took := range got.timings {
+	for source, took := range src.Timings {
 		m.Timings[source] = math.Round(float64(took)/float64(10*time.Microsecond)) / 100
 	}
 	return m
 }
 
-// addLate adds the late entries of a block to what the manifest has of it.
-func (m *Manifest) addLate(b *block) {
-	late := b.manifestBlock(false)
-	i := slices.IndexFunc(m.Blocks, func(of Block) bool { return of.Name == late.Name })
+// degraded returns what the sources lack for this prompt, never nil.
+func (o checkedRequest) degraded(src *gather.Sources) []recall.Degradation {
+	out := append([]recall.Degradation{}, src.Degraded...)
+	if src.HasLongTerm && src.Snapshot.Profile == nil && o.recipe.has(block.Profile) {
+		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
+	}
+	if src.Access.NotMigrated || src.Session.Placement == conversation.Embedded {
+		out = append(out, recall.NotMigrated)
+	}
+	return out
+}
+
+// addBlock adds a block. The fresh items of a block are added to what the manifest has of it.
+func (m *Manifest) addBlock(b *pack.Block, record Block) {
+	if !b.Fresh {
+		m.Blocks = append(m.Blocks, record)
+		return
+	}
+	i := slices.IndexFunc(m.Blocks, func(of Block) bool { return of.Name == record.Name })
 	of := &m.Blocks[i]
-	of.Tokens, of.Chars, of.Items = of.Tokens+late.Tokens, of.Chars+late.Chars, append(of.Items, late.Items...)
+	of.Tokens, of.Chars, of.Items = of.Tokens+record.Tokens, of.Chars+record.Chars, append(of.Items, record.Items...)
+}
+
+// addWarnings warns of a required block that takes more than its share, and of protected items that are left out.
+func (m *Manifest) addWarnings(b *pack.Block, tokens int) {
+	if b.Required && b.MaxTokens > 0 && tokens > b.MaxTokens {
+		m.Warnings = append(m.Warnings,
+			fmt.Sprintf("%s takes %d tokens; its share is %d", b.Block, tokens, b.MaxTokens))
+	}
+	left := 0
+	for i := range b.Items {
+		if !b.Items[i].In() {
+			left++
+		}
+	}
+	if b.Protected && left > 0 {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.Items), b.Block))
+	}
+}
+
+// isMessages reports whether a block has the messages that the model gets as such, and not text of the system.
+func (r Recipe) isMessages(name string) bool {
+	i := slices.IndexFunc(r.Slots, func(s Slot) bool { return s.Block == name })
+	return name == block.Current || r.Slots[i].Style.Message
 }
 
 // changesEachTurn reports whether a block's text depends on the current message or on the time.
-func (b *block) changesEachTurn(steady bool) bool {
-	switch b.slot.Block {
-	case blockNow, blockActivity, blockRelevantMemories, blockMessages, blockCurrent:
+func (r Recipe) changesEachTurn(b *pack.Block) bool {
+	switch b.Block {
+	case block.Now, block.Activity, block.RelevantMemories, block.RelevantMessages, block.Current:
 		return true
-	case blockThread, blockSessions:
-		return !steady
+	case block.Thread, block.SessionSummaries:
+		return !r.StablePrefix
 	}
-	return b.late
+	return b.Volatile
 }
 
-// droppedCount returns how many entries of the block are not in the prompt.
-func (b *block) droppedCount() int {
-	n := 0
-	for _, e := range b.entries {
-		if !e.included() {
-			n++
-		}
-	}
-	return n
-}
-
-func (b *block) manifestBlock(cacheable bool) Block {
+func newBlock(b *pack.Block, frames map[*choose.Group]pack.Cost, cost pack.Cost, cacheable bool, c Cap) Block {
 	out := Block{
-		Name: b.slot.Block, Tokens: b.cost.tokens, Chars: b.cost.chars, Cap: b.capText(), Cacheable: cacheable,
-		Items: []Item{},
+		Name: b.Block, Tokens: cost.Tokens, Chars: cost.Chars, Cap: capText(b, c), Cacheable: cacheable, Items: []Item{},
 	}
-	told := map[*group]bool{}
-	for _, e := range b.entries {
+	known := map[*choose.Group]bool{}
+	for i := range b.Items {
+		item := &b.Items[i]
 		switch {
-		case e.group == nil:
-			out.Items = append(out.Items, e.manifestItem())
-		case !told[e.group]:
-			told[e.group] = true
-			out.Items = append(out.Items, b.manifestGroup(e.group))
+		case item.Group == nil:
+			out.Items = append(out.Items, newItem(item))
+		case !known[item.Group]:
+			known[item.Group] = true
+			out.Items = append(out.Items, newGroup(b, item.Group, frames[item.Group]))
 		}
 	}
 	return out
 }
 
-func (e *entry) manifestItem() Item {
+func newItem(i *pack.Item) Item {
 	item := Item{
-		Kind: e.kind, ID: e.id, SessionID: e.sessionID, Context: e.context, Tokens: e.cost.tokens,
-		Score: math.Round(e.score*1e4) / 1e4, Decision: e.decision, Reason: e.reason,
+		Kind: i.Kind, ID: i.ID, SessionID: i.SessionID, Context: i.Context, Tokens: i.Cost.Tokens,
+		Score: math.Round(i.Score*1e4) / 1e4, Decision: i.Decision, Reason: i.Reason,
 	}
-	if e.features != nil && e.decision != Dropped {
-		item.Score, item.Features = math.Round(e.score*1e6)/1e6, e.features
+	if i.Features != nil && i.In() {
+		item.Score, item.Features = math.Round(i.Score*1e6)/1e6, i.Features
 	}
 	if item.Tokens == 0 {
-		item.Tokens = cmp.Or(e.tokens, (len(e.text)+3)/4) // what is out and was never counted is estimated
+		item.Tokens = cmp.Or(i.Tokens, (len(i.Text)+3)/4) // what is out and was never counted is estimated
 	}
-	if !e.at.IsZero() {
-		item.OccurredAt = conversation.FormatTime(e.at)
+	if !i.At.IsZero() {
+		item.OccurredAt = conversation.FormatTime(i.At)
 	}
 	return item
 }
 
-// manifestGroup is one line for a conversation: how many of its messages are in the prompt, and why the others are
-// not.
-func (b *block) manifestGroup(g *group) Item {
+// newGroup is one line for a conversation: how many of its messages are in the prompt, and why the others are not.
+func newGroup(b *pack.Block, g *choose.Group, frame pack.Cost) Item {
 	item := Item{
-		Kind: g.kind, ID: g.id, SessionID: g.sessionID, Context: g.context, Decision: Dropped,
-		OccurredAt: conversation.FormatTime(g.began), Tokens: g.cost.tokens,
+		Kind: g.Kind, ID: g.ID, SessionID: g.SessionID, Context: g.Context, Decision: pack.Dropped,
+		OccurredAt: conversation.FormatTime(g.Began), Tokens: frame.Tokens,
 	}
 	total, in, out := 0, 0, ""
-	for _, e := range b.entries {
-		if e.group != g {
+	for i := range b.Items {
+		of := &b.Items[i]
+		if of.Group != g {
 			continue
 		}
 		total++
-		if e.included() {
+		if of.In() {
 			in++
-			item.Tokens += e.cost.tokens
+			item.Tokens += of.Cost.Tokens
 		} else {
-			out = cmp.Or(out, e.reason)
+			out = cmp.Or(out, of.Reason)
 		}
 	}
 	switch {
-	case in == total && g.kind == "summary":
-		item.Decision, item.Reason = Included, "its summary"
-	case in == total && g.unread != "":
-		item.Decision = Trimmed
-		item.Reason = fmt.Sprintf("its last %s; those before were not read: %s", countText(total, "message"), g.unread)
+	case in == total && g.Kind == choose.KindSummary:
+		item.Decision, item.Reason = pack.Included, "its summary"
+	case in == total && g.Unread != "":
+		item.Decision = pack.Trimmed
+		item.Reason = fmt.Sprintf("its last %s; those before were not read: %s", messageCount(total), g.Unread)
 	case in == total:
-		item.Decision, item.Reason = Included, fmt.Sprintf("all of its %s", countText(total, "message"))
-	case in > 0 && g.unread != "":
-		item.Decision = Trimmed
+		item.Decision, item.Reason = pack.Included, fmt.Sprintf("all of its %s", messageCount(total))
+	case in > 0 && g.Unread != "":
+		item.Decision = pack.Trimmed
 		item.Reason = fmt.Sprintf("%d of its last %d messages; the others: %s; those before were not read: %s",
-			in, total, out, g.unread)
+			in, total, out, g.Unread)
 	case in > 0:
-		item.Decision, item.Reason = Trimmed, fmt.Sprintf("%d of its %d messages; the others: %s", in, total, out)
+		item.Decision, item.Reason = pack.Trimmed, fmt.Sprintf("%d of its %d messages; the others: %s", in, total, out)
 	default:
 		item.Reason = out
 	}
 	return item
 }
 
+func messageCount(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
+}
+
 // capText says a block's limits in words.
-func (b *block) capText() string {
-	c := b.slot.Cap
+func capText(b *pack.Block, c Cap) string {
 	var words []string
 	if c.Items > 0 {
 		words = append(words, fmt.Sprintf("%d items", c.Items))
@@ -229,9 +235,9 @@ func (b *block) capText() string {
 	if c.Chars > 0 {
 		words = append(words, fmt.Sprintf("%d characters each", c.Chars))
 	}
-	if b.maxTokens > 0 {
-		tokens := fmt.Sprintf("%d tokens", b.maxTokens)
-		if c.FillRest && !b.bounded {
+	if b.MaxTokens > 0 {
+		tokens := fmt.Sprintf("%d tokens", b.MaxTokens)
+		if c.FillRest && !b.Capped {
 			tokens += " and what the budget leaves"
 		}
 		words = append(words, tokens)

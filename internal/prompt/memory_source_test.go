@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -54,7 +55,7 @@ func toldMemories(p prompt.Prompt) []string {
 	var told []string
 	for _, b := range p.Manifest.Blocks {
 		for _, i := range b.Items {
-			if i.Kind == "memory" && i.Decision != prompt.Dropped {
+			if i.Kind == "memory" && i.Decision != pack.Dropped {
 				told = append(told, i.ID)
 			}
 		}
@@ -144,7 +145,7 @@ func TestTodosFollowTheirSessions(t *testing.T) {
 			var told []string
 			for _, b := range build(t, w.service(now), "u", r).Manifest.Blocks {
 				for _, i := range b.Items {
-					if i.Kind == "todo" && i.Decision != prompt.Dropped {
+					if i.Kind == "todo" && i.Decision != pack.Dropped {
 						told = append(told, i.ID)
 					}
 				}

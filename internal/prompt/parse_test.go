@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/render"
 )
 
 // failer is what a check needs of a test, a property or a fuzz target.
@@ -18,11 +19,11 @@ type failer interface {
 }
 
 // readers read a prompt back by its format's structure alone: by block, the items' texts.
-var readers = map[*prompt.Format]func(failer, prompt.Prompt) map[string][]string{
-	prompt.Markdown:       readMarkdown,
-	prompt.PlainText:      readPlain,
-	prompt.Tagged:         readTagged,
-	prompt.SystemMessages: readMessages,
+var readers = map[*render.Format]func(failer, prompt.Prompt) map[string][]string{
+	render.Markdown:       readMarkdown,
+	render.PlainText:      readPlain,
+	render.Tagged:         readTagged,
+	render.SystemMessages: readMessages,
 }
 
 // withoutRole checks that the role text stands verbatim in its place, and replaces it by a plain word, because the app
@@ -31,14 +32,14 @@ func withoutRole(t failer, p prompt.Prompt, role string) prompt.Prompt {
 	t.Helper()
 	const heading, plain = "SYSTEM ROLE:\n", "the role"
 	switch recipeNamed(p.Recipe).Format {
-	case prompt.SystemMessages:
+	case render.SystemMessages:
 		i := slices.Index(p.Messages, prompt.Message{Role: "system", Content: role})
 		if i < 0 {
 			t.Fatalf("%s: no system message is %q:\n%q", p.Recipe, role, p.Messages)
 		}
 		p.Messages = slices.Clone(p.Messages)
 		p.Messages[i].Content = plain
-	case prompt.PlainText:
+	case render.PlainText:
 		rest, found := strings.CutPrefix(p.Text, heading+role+"\n\n")
 		if !found {
 			t.Fatalf("%s: the text does not begin with %q:\n%s", p.Recipe, role, p.Text)
@@ -112,9 +113,9 @@ func splitItems(lines []string, begins beginning) []string {
 }
 
 // styles are how the Markdown recipes begin an item; a style that is not here makes one item of its block.
-var styles = map[*prompt.Style]beginning{
-	prompt.Bullet: behindMark("- "), prompt.Numbered: behindPattern(`^\d+\. `),
-	prompt.Labelled: behindLabel, prompt.Attributed: behindLabel, prompt.Transcript: behindLabel,
+var styles = map[*render.Style]beginning{
+	render.Bullet: behindMark("- "), render.NumberedTitle: behindPattern(`^\d+\. `),
+	render.Labelled: behindLabel, render.Attributed: behindLabel, render.TranscriptLine: behindLabel,
 }
 
 // fields are the blocks that are one item of several lines, whatever their style.

@@ -1,39 +1,13 @@
 package prompt
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/prompt/render"
 )
-
-// ordered returns the blocks in the order in which they are written. The new entries of a block that stands in front
-// follow the first late block.
-func (r Recipe) ordered(blocks []*block) []*block {
-	if r.Order == nil {
-		return blocks
-	}
-	place := func(b *block) int { return slices.Index(r.Order, b.slot.Block) }
-	after := func(b *block) int { // twice the place, so that there is one between two
-		if b.front == nil {
-			return 2 * place(b)
-		}
-		return 2*slices.IndexFunc(r.Order, r.isLate) + 1
-	}
-	sorted := slices.Clone(blocks)
-	slices.SortStableFunc(sorted, func(a, b *block) int {
-		return cmp.Or(after(a)-after(b), place(a)-place(b))
-	})
-	return sorted
-}
-
-// isLate reports whether a block is written behind the session's messages.
-func (r Recipe) isLate(name string) bool {
-	place := slices.Index(r.Order, name)
-	recent := slices.Index(r.Order, blockRecent)
-	return 0 <= recent && recent < place && place < slices.Index(r.Order, blockCurrent)
-}
 
 // The names of the recipes.
 const (
@@ -51,7 +25,7 @@ type Recipe struct {
 	// Specification names the document that the recipe follows.
 	Specification string
 	// Budget is the default budget.
-	Budget cost
+	Budget pack.Cost
 	// MessageExcluded leaves the current message out of the default budget in tokens. A budget in the request includes it.
 	MessageExcluded bool
 	// Role is the role text of requests that name none; if it is empty, the coach's persona is.
@@ -61,8 +35,8 @@ type Recipe struct {
 	// IncludeEmail adds the e-mail address to the profile.
 	IncludeEmail bool
 	// Format writes the prompt.
-	Format *Format
-	// Scoping names the strategy that selects recent_messages: LastN, TokenWindow or Compaction; empty means LastN.
+	Format *render.Format
+	// Scoping names the strategy that selects recent_messages (package scoping); empty means scoping.LastN.
 	// A request may name another one. Slots with a Select of their own, as in context-format, use only the request's.
 	Scoping string
 	// Reads is how much the recipe reads from the sources.
@@ -70,11 +44,11 @@ type Recipe struct {
 	// Slots are the blocks, the most valuable first. What does not fit is dropped from the end.
 	Slots []Slot
 	// Order, if set, is the order in which blocks are written and recorded, if that is not the order of value. Blocks
-	// between recent_messages and current_message are late: they stand behind the session's messages, in a system message.
+	// between recent_messages and current_message are the volatile suffix, a system message after the session's messages.
 	Order []string
-	// Steady keeps what stands in front of the late blocks the same from one turn of a session to the next, as far as it
-	// can, so that the model's server finds it in its cache. See steady.go.
-	Steady bool
+	// StablePrefix keeps what comes before the volatile suffix the same from one turn of a session to the next, as far as
+	// it can, so that the model's server finds it in its cache. See pack/prefix.go.
+	StablePrefix bool
 	// Tools are the tools that the model is offered. The instruction block counts their tokens.
 	Tools []string
 }
@@ -93,18 +67,9 @@ type Reads struct {
 	Records []string
 }
 
-// summaryRecords are the record types of summaries.
-var summaryRecords = func() []string {
-	types := make([]string, len(conversation.Surfaces))
-	for i, s := range conversation.Surfaces {
-		types[i] = string(s.Writes)
-	}
-	return types
-}()
-
 // Slot is a block's place in a recipe.
 type Slot struct {
-	// Block names the entry of selectors that fills the slot.
+	// Block names the block, one of package block.
 	Block string
 	// Cap limits it.
 	Cap Cap
@@ -118,11 +83,11 @@ type Slot struct {
 	// Grouped puts each entry into the frame of its conversation.
 	Grouped bool
 	// Style is how the entries are written.
-	Style *Style
+	Style *render.Style
 	// Select, if set, replaces the selector of the registry.
-	Select selector
+	Select choose.Selector
 	// When, if set, decides by the request whether the prompt has the block.
-	When func(*selection) bool
+	When choose.Condition
 }
 
 // Cap limits a block. Zero fields do not limit.
@@ -154,10 +119,10 @@ func findRecipe(name string) (Recipe, bool) {
 	return Recipes[i], true
 }
 
-// IsSteady reports whether the prompts of a recipe begin alike from turn to turn.
-func IsSteady(recipe string) bool {
+// HasStablePrefix reports whether the prompts of a recipe begin alike from turn to turn.
+func HasStablePrefix(recipe string) bool {
 	r, _ := findRecipe(recipe)
-	return r.Steady
+	return r.StablePrefix
 }
 
 func recipeNames() string {

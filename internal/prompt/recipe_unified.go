@@ -1,54 +1,66 @@
 package prompt
 
+import (
+	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/prompt/render"
+	"github.com/throughline/throughline/internal/prompt/scoping"
+)
+
 // unified is the recipe of unified-conversation-context with the best of the others. Its slots are in the order of
 // value. It is written by how often things change: first what hardly changes, then what changes between sittings, then
 // the session, and what changes with each turn directly in front of the current message (docs/adr/0025).
 var unified = Recipe{
 	Name:          Unified,
 	Specification: "unified-conversation-context",
-	Budget:        cost{tokens: 4000},
+	Budget:        pack.Cost{Tokens: 4000},
 	Rules:         unifiedRules,
-	Format:        markdown,
-	Scoping:       LastN,
+	Format:        render.Markdown,
+	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 80},
 	Tools:         []string{SearchConversations},
-	Steady:        true,
+	StablePrefix:  true,
 	Order: []string{
-		blockRole, blockInstruction, blockSafety, blockFoundation, blockProfile, blockGoals, blockSeed,
-		blockEngagement, blockUserSummary, blockSpine, blockLatest, blockSessions, blockThread, blockRecent,
-		blockNow, blockActivity, blockLoops, blockWins, blockRelevantMemories, blockMessages, blockCurrent,
+		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
+		block.Engagement, block.UserSummary, block.Spine, block.SessionSummary, block.SessionSummaries, block.Thread,
+		block.Recent,
+		block.Now, block.Activity, block.Loops, block.Wins, block.RelevantMemories, block.RelevantMessages, block.Current,
 	},
 	Slots: []Slot{
-		{Block: blockRole, Required: true, Style: paragraphs},
-		{Block: blockCurrent, Required: true, Style: verbatimMessage},
-		{Block: blockRecent, Style: roleMessage, Cap: Cap{Chars: 800, Shorten: true}},
-		{Block: blockSafety, Protected: true, Style: bullet, Heading: "# SAFETY\nAlways respect these facts about the user."},
-		{Block: blockNow, Style: bullet, Heading: nowHeading},
-		{Block: blockFoundation, Style: bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER", Cap: Cap{Items: 12}},
-		{Block: blockActivity, Style: labelled, Heading: activityHeading, Cap: Cap{Items: 5, Shorten: true}},
+		{Block: block.Role, Required: true, Style: render.Paragraphs},
+		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
+		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Chars: 800, Shorten: true}},
 		{
-			Block: blockLoops, Style: bullet,
+			Block: block.Safety, Protected: true, Style: render.Bullet,
+			Heading: "# SAFETY\nAlways respect these facts about the user.",
+		},
+		{Block: block.Now, Style: render.Bullet, Heading: nowHeading},
+		{Block: block.Foundation, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER", Cap: Cap{Items: 12}},
+		{Block: block.Activity, Style: render.Labelled, Heading: activityHeading, Cap: Cap{Items: 5, Shorten: true}},
+		{
+			Block: block.Loops, Style: render.Bullet,
 			Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.", Cap: Cap{Items: 5},
 		},
-		{Block: blockGoals, Style: bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
-		{Block: blockRelevantMemories, Style: bullet, Heading: "# MEMORIES THAT MAY MATTER NOW", Cap: Cap{Items: 8}},
+		{Block: block.Goals, Style: render.Bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
+		{Block: block.RelevantMemories, Style: render.Bullet, Heading: "# MEMORIES THAT MAY MATTER NOW", Cap: Cap{Items: 8}},
 		{
-			Block: blockMessages, Style: attributed, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW",
-			Cap: Cap{Chars: relevantChars, Percent: 25, FillRest: true},
+			Block: block.RelevantMessages, Style: render.Attributed, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW",
+			Cap: Cap{Chars: choose.RelevantChars, Percent: 25, FillRest: true},
 		},
 		{
-			Block: blockThread, Style: transcriptLine, Heading: "# EARLIER IN THIS THREAD AND TODAY",
+			Block: block.Thread, Style: render.TranscriptLine, Heading: "# EARLIER IN THIS THREAD AND TODAY",
 			Cap: Cap{Chars: 800, Percent: 25, FillRest: true},
 		},
-		{Block: blockProfile, Style: bullet, Heading: "# PROFILE"},
-		{Block: blockEngagement, Style: bullet, Heading: "# ENGAGEMENT"},
-		{Block: blockUserSummary, Style: bullet, Heading: "# PATTERNS AND PROGRESS"},
-		{Block: blockWins, Style: bullet, Heading: "# RECENT WINS", Cap: Cap{Items: 3}},
-		{Block: blockSpine, Style: prose, Heading: "# YOUR STORY WITH THE USER SO FAR", Cap: Cap{Chars: 1200}},
-		{Block: blockLatest, Style: labelled, Heading: "# LATEST SESSION SUMMARY", Cap: Cap{Chars: 600}},
-		{Block: blockSeed, Style: prose, Heading: "# NOTE ABOUT THE USER", Cap: Cap{Chars: 800}},
-		{Block: blockSessions, Style: labelled, Heading: "# EARLIER SESSIONS"},
-		{Block: blockInstruction, Required: true, Style: prose}, // the tool alone; the rules stand behind the role
+		{Block: block.Profile, Style: render.Bullet, Heading: "# PROFILE"},
+		{Block: block.Engagement, Style: render.Bullet, Heading: "# ENGAGEMENT"},
+		{Block: block.UserSummary, Style: render.Bullet, Heading: "# PATTERNS AND PROGRESS"},
+		{Block: block.Wins, Style: render.Bullet, Heading: "# RECENT WINS", Cap: Cap{Items: 3}},
+		{Block: block.Spine, Style: render.Prose, Heading: "# YOUR STORY WITH THE USER SO FAR", Cap: Cap{Chars: 1200}},
+		{Block: block.SessionSummary, Style: render.Labelled, Heading: "# LATEST SESSION SUMMARY", Cap: Cap{Chars: 600}},
+		{Block: block.Seed, Style: render.Prose, Heading: "# NOTE ABOUT THE USER", Cap: Cap{Chars: 800}},
+		{Block: block.SessionSummaries, Style: render.Labelled, Heading: "# EARLIER SESSIONS"},
+		{Block: block.Instruction, Required: true, Style: render.Prose}, // the tool alone; the rules stand behind the role
 	},
 }
 

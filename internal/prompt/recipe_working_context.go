@@ -1,57 +1,43 @@
 package prompt
 
+import (
+	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/prompt/render"
+	"github.com/throughline/throughline/internal/prompt/scoping"
+)
+
 // workingContext is the recipe of working-context-builder: the agent's system prompt with what is known of the user,
 // the session's messages scoped to the agent, and no tools (AC 4).
 var workingContext = Recipe{
 	Name:          WorkingContext,
 	Specification: "working-context-builder",
-	Budget:        cost{tokens: 4000},
-	Format:        markdown,
-	Scoping:       LastN,
+	Budget:        pack.Cost{Tokens: 4000},
+	Format:        render.Markdown,
+	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 50},
 	IncludeEmail:  true,
 	Order: []string{
-		blockRole, blockProfile, blockGoals, blockUserSummary, blockEngagement, blockLatest, blockExpertise, blockRecent,
-		blockCurrent,
+		block.Role, block.Profile, block.Goals, block.UserSummary, block.Engagement, block.SessionSummary, block.Expertise,
+		block.Recent,
+		block.Current,
 	},
 	Slots: []Slot{
-		{Block: blockRole, Required: true, Style: prose},
-		{Block: blockCurrent, Required: true, Style: verbatimMessage},
-		{Block: blockRecent, Style: roleMessage},
+		{Block: block.Role, Required: true, Style: render.Prose},
+		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
+		{Block: block.Recent, Style: render.RoleMessage},
 		{
-			Block: blockGoals, Style: numberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.",
-			Cap: Cap{Items: MaxGoals}, When: hasLongTerm,
+			Block: block.Goals, Style: render.NumberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.",
+			Cap: Cap{Items: MaxGoals}, When: choose.WithLongTerm,
 		},
-		{Block: blockUserSummary, Style: boldFields, Heading: "## What You Know About This User"},
-		{Block: blockProfile, Style: boldFields, Heading: "## User Context"},
-		{Block: blockEngagement, Style: boldFields, Heading: "## Engagement", Select: selectSpecifiedEngagement},
-		{Block: blockLatest, Style: prose, Heading: "## Earlier In This Conversation", Select: selectOlder},
-		{Block: blockExpertise, Style: paragraphs, Heading: "## Expertise"},
+		{Block: block.UserSummary, Style: render.BoldFields, Heading: "## What You Know About This User"},
+		{Block: block.Profile, Style: render.BoldFields, Heading: "## User Context"},
+		{Block: block.Engagement, Style: render.BoldFields, Heading: "## Engagement", Select: choose.SpecifiedEngagement},
+		{Block: block.SessionSummary, Style: render.Prose, Heading: "## Earlier In This Conversation", Select: choose.Older},
+		{Block: block.Expertise, Style: render.Paragraphs, Heading: "## Expertise"},
 	},
 }
 
 // MaxGoals is how many active goals a prompt has (working-context-builder, finding F10).
 const MaxGoals = 10
-
-// hasLongTerm keeps a block from claiming that there is nothing when nothing could be read.
-func hasLongTerm(sel *selection) bool { return sel.hasLongTerm }
-
-// selectOlder selects the text that the scoping strategy lets stand for older messages.
-func selectOlder(sel *selection, slot *Slot) []*entry {
-	_, older := sel.scope()
-	if older == "" {
-		return nil
-	}
-	e := summaryEntry(sel, sel.session, sel.session.LastMessageAt)
-	e.text, e.tokens = older, 0
-	return []*entry{capChars(e, slot.Cap)}
-}
-
-var (
-	// numberedTitle is a goal: 1. "title" (type).
-	numberedTitle = &Style{
-		OneLine: true, Prefix: numbered,
-		Wrap: func(text, note string) string { return withNote(`"`+text+`"`, note) },
-	}
-	boldFields = &Style{Field: func(label, value string) string { return "**" + label + ":** " + value }}
-)

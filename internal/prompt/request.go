@@ -3,14 +3,17 @@ package prompt
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"time"
-	_ "time/tzdata" // zones are known wherever the function runs
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/prompt/render"
+	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -26,9 +29,9 @@ const MinBudget = 256
 const MaxScopedMessages = 200
 
 // Scoping is the configuration of one call (working-context-builder, MessageScopingConfig and selectMessages): which of
-// the session's messages are told as recent_messages. What it does not name stays as the recipe and the agent have it.
+// the session's messages are recent_messages. What it does not name stays as the recipe and the agent have it.
 type Scoping struct {
-	// Strategy is LastN, TokenWindow or Compaction; empty means the recipe's.
+	// Strategy is one of package scoping; empty means the recipe's.
 	Strategy string `json:"strategy,omitempty"`
 	// MaxMessages is how many messages are selected, 1 to MaxScopedMessages; nil means the agent's number, and for a
 	// token window as many as fit.
@@ -36,7 +39,7 @@ type Scoping struct {
 	// AgentIDs is the relevance filter: only messages of these agents are selected, the user's messages to them
 	// included. A message without an agent is the default agent's. As in the specification, the filter runs over the
 	// session's messages first, and the last MaxMessages of those that it lets through are taken. It looks through the
-	// session's last MaxFiltered messages. Nil means the agent's own filter.
+	// session's last gather.MaxFiltered messages. Nil means the agent's own filter.
 	AgentIDs []string `json:"agentIds,omitempty"`
 }
 
@@ -91,10 +94,7 @@ type Invocation struct {
 }
 
 // Message is one role message of a prompt.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
+type Message = render.Message
 
 // Tokens is what a prompt takes of its budget. Total counts what the model is sent, in the tokens of its family: the
 // contents of system and messages, or text if there is one, and the definitions of the tools. It is never less than
@@ -106,7 +106,7 @@ type Tokens struct {
 }
 
 // Prompt is one model call's prompt, with the record of how it was built. Messages ends with the current message,
-// which it contains once. In unified the message in front of it is one of the system, with the late blocks, once the
+// which it contains once. In unified the message before it is one of the system, with the volatile suffix, once the
 // session has messages.
 type Prompt struct {
 	ID        string    `json:"promptId"`
@@ -123,6 +123,15 @@ type Prompt struct {
 	Model string `json:"model,omitempty"`
 }
 
+// SearchText is the text that a recipe's prompt searches for: a part of the message. It is empty for a recipe that
+// does not search.
+func SearchText(recipe, message string) string {
+	if r, ok := findRecipe(recipe); !ok || r.Reads.Hits == 0 {
+		return ""
+	}
+	return query.Part(message)
+}
+
 // checkedRequest is a valid request with the registry entries that it names.
 type checkedRequest struct {
 	Request
@@ -131,7 +140,7 @@ type checkedRequest struct {
 	surface conversation.Surface
 	// zone is the requested time zone, or nil for the user's preference.
 	zone   *time.Location
-	budget cost
+	budget pack.Cost
 }
 
 // check validates a request and reports all wrong fields together.
@@ -165,14 +174,14 @@ func check(r Request) (checkedRequest, error) {
 		refuse("systemRole", "must be UTF-8")
 	}
 	if r.Timezone != "" {
-		if o.zone, err = loadZone(r.Timezone); err != nil {
+		if o.zone, err = calendar.Zone(r.Timezone); err != nil {
 			refuse("timezone", "must be an IANA time zone such as Europe/Berlin")
 		}
 	}
 	checkScoping(r.Scoping, refuse)
 	o.budget = o.recipe.Budget
 	if r.Budget != nil {
-		o.budget.tokens = r.Budget.Tokens
+		o.budget.Tokens = r.Budget.Tokens
 		o.recipe.MessageExcluded = false
 		if r.Budget.Tokens < MinBudget {
 			refuse("budget.tokens", "must be at least %d", MinBudget)
@@ -189,7 +198,7 @@ func checkScoping(s *Scoping, refuse func(field, format string, args ...any)) {
 	if s == nil {
 		return
 	}
-	if _, ok := StrategyOf(s.Strategy); !ok {
+	if _, ok := scoping.Find(s.Strategy); !ok {
 		refuse("scoping.strategy", "must be one of %s", strings.Join(Strategies(), ", "))
 	}
 	if n := s.MaxMessages; n != nil && (*n < 1 || *n > MaxScopedMessages) {
@@ -205,6 +214,9 @@ func checkScoping(s *Scoping, refuse func(field, format string, args ...any)) {
 	}
 }
 
+// Strategies returns the names of the strategies that a request may name.
+func Strategies() []string { return scoping.Names() }
+
 // CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe or
 // agent, or a message that alone has more tokens than the recipe's budget. Its error is Invalid, with the fields.
 func CheckTurn(recipe, agent string, messageTokens int) error {
@@ -216,31 +228,12 @@ func CheckTurn(recipe, agent string, messageTokens int) error {
 	if _, ok := findAgent(agent); !ok {
 		wrong = append(wrong, fault.Field{Field: "agentId", Message: "must be one of " + agentNames()})
 	}
-	if ok && !r.MessageExcluded && messageTokens > r.Budget.tokens {
+	if ok && !r.MessageExcluded && messageTokens > r.Budget.Tokens {
 		wrong = append(wrong, fault.Field{Field: "message", Message: fmt.Sprintf(
-			"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.tokens, messageTokens)})
+			"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.Tokens, messageTokens)})
 	}
 	if len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)
 	}
 	return nil
-}
-
-// zones caches the time zones that were asked for, of which there are about six hundred.
-var zones sync.Map
-
-// loadZone returns the IANA time zone of a name. It refuses "Local", which is whatever zone the machine has.
-func loadZone(name string) (*time.Location, error) {
-	if known, ok := zones.Load(name); ok {
-		return known.(*time.Location), nil
-	}
-	if name == "Local" || name == "" {
-		return nil, fmt.Errorf("%q is no time zone", name)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, err
-	}
-	zones.Store(name, zone)
-	return zone, nil
 }

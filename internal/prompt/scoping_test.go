@@ -11,6 +11,8 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/prompt/scoping"
 )
 
 // scope makes every recipe use a strategy until the returned function is called. Its tests do not run in parallel.
@@ -24,81 +26,13 @@ func scope(strategy string) (restore func()) {
 }
 
 func drawStrategy(t *rapid.T) string {
-	return rapid.SampledFrom([]string{prompt.LastN, prompt.TokenWindow, prompt.Compaction}).Draw(t, "strategy")
-}
-
-func TestScopingStrategies(t *testing.T) {
-	t.Parallel()
-	var messages []*conversation.Message
-	for i := range 20 {
-		messages = append(messages,
-			&conversation.Message{ID: fmt.Sprint(i + 1), Seq: i + 1, Tokens: 10, Role: conversation.RoleUser})
-	}
-	covered := func(through int) *conversation.SessionSummary {
-		return &conversation.SessionSummary{Text: "what came before", CoveredThrough: through}
-	}
-	even := func(m *conversation.Message) bool { return m.Seq%2 == 0 }
-	tests := map[string]struct {
-		strategy    string
-		config      prompt.ScopingConfig
-		first, size int
-		older       string
-	}{
-		"last n":                       {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"last n, relevant":             {prompt.LastN, prompt.ScopingConfig{MaxMessages: 5, Relevant: even}, 12, 5, ""},
-		"last n of few":                {prompt.LastN, prompt.ScopingConfig{MaxMessages: 50}, 1, 20, ""},
-		"window":                       {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 75}, 14, 7, ""},
-		"window, relevant":             {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 30, Relevant: even}, 16, 3, ""},
-		"window smaller than the last": {prompt.TokenWindow, prompt.ScopingConfig{MaxTokens: 5}, 20, 1, ""},
-		"window for all":               {prompt.TokenWindow, prompt.ScopingConfig{}, 1, 20, ""},
-		"none named":                   {"", prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"compaction": {
-			prompt.Compaction,
-			prompt.ScopingConfig{MaxMessages: 5, Summary: covered(18)},
-			16,
-			5, "what came before",
-		},
-		"compaction leaves no gap": {
-			prompt.Compaction,
-			prompt.ScopingConfig{MaxMessages: 5, Summary: covered(10)},
-			11,
-			10, "what came before",
-		},
-		"compaction without a summary": {prompt.Compaction, prompt.ScopingConfig{MaxMessages: 5}, 16, 5, ""},
-		"compaction of nothing older": {
-			prompt.Compaction,
-			prompt.ScopingConfig{MaxMessages: 30, Summary: covered(20)},
-			1,
-			20, "",
-		},
-		"compaction, nothing is beyond": {
-			prompt.Compaction,
-			prompt.ScopingConfig{MaxMessages: 5, Summary: covered(0)},
-			1, 20,
-			"",
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			strategy, ok := prompt.StrategyOf(tt.strategy)
-			if !ok {
-				t.Fatal("no such strategy")
-			}
-			got, older := strategy.SelectMessages(messages, tt.config)
-			if len(got) != tt.size || got[0].Seq != tt.first || older != tt.older {
-				t.Errorf("%d messages from %d, older %q", len(got), got[0].Seq, older)
-			}
-			if !slices.IsSortedFunc(got, func(a, b *conversation.Message) int { return a.Seq - b.Seq }) {
-				t.Error("not in order")
-			}
-		})
-	}
+	return rapid.SampledFrom([]string{scoping.LastN, scoping.TokenWindow, scoping.Compaction}).Draw(t, "strategy")
 }
 
 // With compaction in its entry, a recipe tells what the session's summary covers by the summary, and no message falls
 // into the gap between the two, as far back as twice the agent's messages. (unified has its transcripts for both.)
 func TestRecipesWithCompaction(t *testing.T) {
-	defer scope(prompt.Compaction)()
+	defer scope(scoping.Compaction)()
 	for recipe, summary := range map[string]func(prompt.Prompt) string{
 		prompt.WorkingContext: func(p prompt.Prompt) string {
 			return sectionOf(systemText(p),
@@ -129,7 +63,7 @@ func TestRecipesWithCompaction(t *testing.T) {
 // With a token window in its entry, a recipe tells as many of the last messages as half of the budget holds, at most
 // 50, also to a request that names only their number.
 func TestRecipesWithTokenWindow(t *testing.T) {
-	defer scope(prompt.TokenWindow)()
+	defer scope(scoping.TokenWindow)()
 	fifty := 50
 	for _, recipe := range []string{prompt.WorkingContext, prompt.Unified, prompt.BlockMap} {
 		for budget, size := range map[int]int{400: 10, 4000: 50} {
@@ -201,24 +135,24 @@ func toldNumbers(t *testing.T, p prompt.Prompt) []int {
 // A request scopes the session's messages for its call, with each strategy, in each recipe that has recent messages.
 func TestRequestsScopeTheirMessages(t *testing.T) {
 	t.Parallel()
-	type scoping = prompt.Scoping
+	type of = prompt.Scoping
 	motivator := []string{"motivator"}
 	for name, tt := range map[string]struct {
-		scoping     scoping
+		scoping     of
 		first, size int
 		step        int
 		older       bool
 	}{
-		"maxMessages":                {scoping{MaxMessages: new(200)}, 201, 200, 1, false},
-		"one message":                {scoping{MaxMessages: new(1)}, 400, 1, 1, false},
-		"the agent's own number":     {scoping{Strategy: prompt.LastN}, 396, 5, 1, false},
-		"a token window":             {scoping{Strategy: prompt.TokenWindow}, 351, 50, 1, false},
-		"a window of a number":       {scoping{Strategy: prompt.TokenWindow, MaxMessages: new(120)}, 281, 120, 1, false},
-		"compaction":                 {scoping{Strategy: prompt.Compaction, MaxMessages: new(150)}, 201, 200, 1, true},
-		"an agent":                   {scoping{MaxMessages: new(30), AgentIDs: motivator}, 313, 30, 3, false},
-		"an agent in a window":       {scoping{Strategy: prompt.TokenWindow, AgentIDs: motivator}, 253, 50, 3, false},
-		"an agent's whole share":     {scoping{MaxMessages: new(200), AgentIDs: motivator}, 1, 134, 3, false},
-		"an agent that said nothing": {scoping{AgentIDs: []string{"goalArchitect"}}, 0, 0, 1, false},
+		"maxMessages":                {of{MaxMessages: new(200)}, 201, 200, 1, false},
+		"one message":                {of{MaxMessages: new(1)}, 400, 1, 1, false},
+		"the agent's own number":     {of{Strategy: scoping.LastN}, 396, 5, 1, false},
+		"a token window":             {of{Strategy: scoping.TokenWindow}, 351, 50, 1, false},
+		"a window of a number":       {of{Strategy: scoping.TokenWindow, MaxMessages: new(120)}, 281, 120, 1, false},
+		"compaction":                 {of{Strategy: scoping.Compaction, MaxMessages: new(150)}, 201, 200, 1, true},
+		"an agent":                   {of{MaxMessages: new(30), AgentIDs: motivator}, 313, 30, 3, false},
+		"an agent in a window":       {of{Strategy: scoping.TokenWindow, AgentIDs: motivator}, 253, 50, 3, false},
+		"an agent's whole share":     {of{MaxMessages: new(200), AgentIDs: motivator}, 1, 134, 3, false},
+		"an agent that said nothing": {of{AgentIDs: []string{"goalArchitect"}}, 0, 0, 1, false},
 	} {
 		for _, recipe := range []string{prompt.WorkingContext, prompt.Unified, prompt.BlockMap} {
 			for _, lag := range []int{0, 1} {
@@ -263,7 +197,7 @@ func TestExchangesAreScoped(t *testing.T) {
 // The filter looks through a bounded number of messages, and the manifest says when that ended it.
 func TestFilterIsBounded(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]int{prompt.MaxFiltered: 0, prompt.MaxFiltered + 1: 1} {
+	for n, want := range map[int]int{gather.MaxFiltered: 0, gather.MaxFiltered + 1: 1} {
 		w := newFixture()
 		r := talkative(w, n, "coach")
 		w.user("u").messages[0].AgentID = "motivator"

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // on is a time of the month in which the tests' now is, or of the month before for a day over now's.
@@ -239,7 +240,7 @@ func TestNothingIsSilentlyAbsent(t *testing.T) {
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
 	summaries := blockOf(t, got, "session_summaries").Items
 	for _, i := range summaries {
-		if i.Decision != prompt.Included {
+		if i.Decision != pack.Included {
 			t.Errorf("%+v", i)
 		}
 	}

@@ -9,6 +9,10 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // Each recipe's prompt is read back into its blocks and items by the format's structure alone. Whatever is stored, that
@@ -62,7 +66,7 @@ var messagesOf = regexp.MustCompile(`^(?:all of its )?(\d+) (?:of its \d+ )?mess
 func included(b prompt.Block) int {
 	n := 0
 	for _, i := range b.Items {
-		if i.Decision == prompt.Dropped || i.Kind == "tool" {
+		if i.Decision == pack.Dropped || i.Kind == "tool" {
 			continue
 		}
 		if m := messagesOf.FindStringSubmatch(i.Reason); m != nil && (i.Kind == "conversation" || i.Kind == "exchange") {
@@ -100,7 +104,7 @@ func (s texts) check(t failer, recipe prompt.Recipe, block, item string) {
 			item = item[1 : len(item)-1] // its quotes
 		}
 	}
-	text := joinTokens(prompt.Unguard(item))
+	text := joinTokens(unguard(item))
 	if block == "thread_history" {
 		if !s.lines[text] {
 			t.Fatalf("%s: %s reads %q, which was never stored", recipe.Name, block, text)
@@ -129,11 +133,11 @@ func (s texts) checkState(t failer, text string) {
 	}
 	for _, line := range lines {
 		for _, label := range blockMapLines {
-			if strings.HasPrefix(strings.ToLower(prompt.OneLine(line)), strings.ToLower(label)) {
+			if strings.HasPrefix(strings.ToLower(untrusted.FoldLines(line)), strings.ToLower(label)) {
 				t.Fatalf("an attribute reads as %q: %q", label, line)
 			}
 		}
-		if attribute := fold(joinTokens(prompt.Unguard(line))); !s.attributes[attribute] {
+		if attribute := fold(joinTokens(unguard(line))); !s.attributes[attribute] {
 			t.Fatalf("the state reads %q, which was never stored:\n%s", attribute, text)
 		}
 	}
@@ -168,14 +172,30 @@ func roleText(p *person, r prompt.Request, recipe prompt.Recipe) string {
 	if !ok {
 		coach = longterm.DefaultCoach
 	}
-	text := prompt.Persona(coach)
+	text := choose.Persona(coach)
 	if recipe.Role != "" {
 		text = recipe.Role
 	}
-	if prompt.HasVisibleText(r.SystemRole) {
+	if untrusted.HasVisible(r.SystemRole) {
 		text = r.SystemRole
 	}
 	return strings.TrimRight(text, "\n")
+}
+
+// unguard takes back what the formats write before lines that begin like structure.
+func unguard(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if at := untrusted.FirstVisible(line); at < len(line) && line[at] == '\\' {
+			lines[i] = line[:at] + line[at+1:]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// excerpt is a text in one line of at most n characters.
+func excerpt(text string, n int) string {
+	return truncate.Ellipsis(untrusted.FoldLines(untrusted.Clean(text)), n)
 }
 
 func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -191,7 +211,7 @@ func storedTexts(p *person, r prompt.Request) texts {
 				value = list[0] // lists of these tests have one element
 			}
 			if text, ok := value.(string); ok {
-				label, told := prompt.Excerpt(name, 40)+": ", prompt.Excerpt(text, 120)
+				label, told := excerpt(name, 40)+": ", excerpt(text, 120)
 				s.attributes[fold(joinTokens(label+told))] = true
 				s.attributes[fold(joinTokens(label+`\`+told))] = true // a value that could begin a line is guarded, too
 			}
@@ -199,12 +219,12 @@ func storedTexts(p *person, r prompt.Request) texts {
 	}
 	for _, m := range p.messages {
 		for _, text := range []string{m.Content, firstRunes(m.Content, 800), cutTo(m.Content, 800)} {
-			s.lines[joinTokens(strings.TrimSpace(prompt.Clean(text)))] = true
-			s.said[prompt.Message{Role: string(m.Role), Content: prompt.Clean(text)}] = true
+			s.lines[joinTokens(strings.TrimSpace(untrusted.Clean(text)))] = true
+			s.said[prompt.Message{Role: string(m.Role), Content: untrusted.Clean(text)}] = true
 		}
 	}
 	for _, text := range p.everyText() {
-		s.others = append(s.others, fold(joinTokens(prompt.Clean(text))))
+		s.others = append(s.others, fold(joinTokens(untrusted.Clean(text))))
 	}
 	return s
 }

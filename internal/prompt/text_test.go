@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // A coach's name becomes one sentence, whatever it ends with, and a persona or a role that says nothing is none.
@@ -61,7 +62,7 @@ func TestCutsAreSeen(t *testing.T) {
 		trimmed := 0
 		for _, b := range got.Manifest.Blocks {
 			trimmed += len(slices.DeleteFunc(b.Items,
-				func(i prompt.Item) bool { return i.Decision != prompt.Trimmed && i.Kind != "exchange" }))
+				func(i prompt.Item) bool { return i.Decision != pack.Trimmed && i.Kind != "exchange" }))
 		}
 		text := everything(got)
 		if signs := strings.Count(text, "…"); trimmed == 0 || marked && signs != trimmed || !marked && signs != 0 {

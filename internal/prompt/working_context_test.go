@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/choose"
 )
 
 // talkative is a user with a session of n messages, and a request of an agent in it.
@@ -144,13 +145,13 @@ func TestEngagement(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			at := now.Add(-tt.ago)
-			e := prompt.EngagementOf(&longterm.CheckIn{Timestamp: at}, now)
+			e := choose.EngagementOf(&longterm.CheckIn{Timestamp: at}, now)
 			if e.Status != tt.status || e.Days == nil || *e.Days != tt.days || !e.LastCheckInAt.Equal(at) {
 				t.Errorf("%+v", e)
 			}
 		})
 	}
-	if e := prompt.EngagementOf(nil, now); e.Status != "new" || e.Days != nil || !e.LastCheckInAt.IsZero() {
+	if e := choose.EngagementOf(nil, now); e.Status != "new" || e.Days != nil || !e.LastCheckInAt.IsZero() {
 		t.Errorf("without a check-in: %+v", e)
 	}
 }

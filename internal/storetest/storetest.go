@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
@@ -50,7 +51,7 @@ type Stores struct {
 	Quota        summary.Quota
 	Indexing     indexing.Store
 	Recall       recall.Store
-	PromptSource prompt.Store
+	PromptSource gather.Store
 	Prompts      prompt.Archive
 
 	MessageDeletion erasure.MessageStore

@@ -1,7 +1,10 @@
 // Package truncate shortens text without splitting a character.
 package truncate
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Bytes returns the longest beginning of text that has at most n bytes and ends between two characters.
 func Bytes(text string, n int) string {
@@ -36,4 +39,15 @@ func Runes(text string, n int) string {
 		n--
 	}
 	return text
+}
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
+
+// Ellipsis cuts a text that has more than n characters to at most n, the ellipsis at its end included.
+func Ellipsis(text string, n int) string {
+	if len(Runes(text, n)) == len(text) {
+		return text
+	}
+	return strings.TrimRight(Runes(text, n-1), " \t\r\n") + ellipsis
 }

@@ -140,3 +140,32 @@ func joins(before string, r rune) bool {
 	}
 	return false
 }
+
+// FoldLines folds a clean text of several lines into one, so that it can neither begin a line nor end an item. It keeps
+// the spaces of a text that is in one line.
+func FoldLines(text string) string {
+	if strings.IndexByte(text, '\n') < 0 && strings.IndexByte(text, '\t') < 0 {
+		return strings.TrimSpace(text)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// HasVisible reports whether a reader sees anything of a stored text once it is clean.
+func HasVisible(text string) bool {
+	if r, _ := utf8.DecodeRuneInString(text); unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return true // as nearly every text begins; cleaning takes longer
+	}
+	text = Clean(text)
+	return FirstVisible(text) < len(text)
+}
+
+// FirstVisible returns the index of a text's first visible character, or the text's length if it has none. White space,
+// joiners and marks do not keep a line from looking like one that begins with the next character.
+func FirstVisible(text string) int {
+	for i, r := range text {
+		if !IsBlank(r) {
+			return i
+		}
+	}
+	return len(text)
+}

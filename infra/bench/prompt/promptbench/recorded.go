@@ -19,7 +19,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -197,11 +197,11 @@ func (d *bareDecoder) items(ctx context.Context) ([]map[string]types.AttributeVa
 
 // cachedStore answers a prompt's reads with the decoded records of the first reads.
 type cachedStore struct {
-	prompt.Store
+	gather.Store
 	cache
 }
 
-// Open implements prompt.Store.
+// Open implements gather.Store.
 func (s *cachedStore) Open(
 	ctx context.Context, user conversation.UserID, surface, sessionID string,
 ) (conversation.Session, longterm.Access, error) {
@@ -216,7 +216,7 @@ func (s *cachedStore) Open(
 	return out.session, out.access, err
 }
 
-// Tail implements prompt.Store.
+// Tail implements gather.Store.
 func (s *cachedStore) Tail(
 	ctx context.Context, user conversation.UserID, session conversation.Session, n int,
 ) ([]conversation.Message, error) {
@@ -225,7 +225,7 @@ func (s *cachedStore) Tail(
 	})
 }
 
-// Timeline implements prompt.Store.
+// Timeline implements gather.Store.
 func (s *cachedStore) Timeline(
 	ctx context.Context, user conversation.UserID, in conversation.Range, p conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
@@ -240,7 +240,7 @@ func (s *cachedStore) Timeline(
 	return out.messages, out.next, err
 }
 
-// MessagesBefore implements prompt.Store.
+// MessagesBefore implements gather.Store.
 func (s *cachedStore) MessagesBefore(
 	ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
 ) ([]conversation.Message, error) {
@@ -249,7 +249,7 @@ func (s *cachedStore) MessagesBefore(
 	})
 }
 
-// CoachSessions implements prompt.Store.
+// CoachSessions implements gather.Store.
 func (s *cachedStore) CoachSessions(
 	ctx context.Context, user conversation.UserID, of conversation.CoachSessions, p conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
@@ -264,18 +264,18 @@ func (s *cachedStore) CoachSessions(
 	return out.sessions, out.next, err
 }
 
-// LongTerm implements prompt.Store.
+// LongTerm implements gather.Store.
 func (s *cachedStore) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
 	return cached(&s.cache, "long-term", func() (longterm.Snapshot, error) { return s.Store.LongTerm(ctx, user) })
 }
 
 // cachedSearch answers searches with what the first ones found.
 type cachedSearch struct {
-	prompt.Searcher
+	gather.Searcher
 	cache
 }
 
-// Search implements prompt.Searcher.
+// Search implements gather.Searcher.
 func (s *cachedSearch) Search(
 	ctx context.Context, user conversation.UserID, q recall.Search,
 ) (recall.Found, error) {

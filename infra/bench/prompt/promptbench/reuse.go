@@ -77,7 +77,7 @@ func addValueOrder() {
 		return
 	}
 	before := prompt.Recipes[slices.IndexFunc(prompt.Recipes, named(prompt.Unified))]
-	before.Name, before.Order, before.Steady = valueOrder, nil, false
+	before.Name, before.Order, before.StablePrefix = valueOrder, nil, false
 	prompt.Recipes = append(prompt.Recipes, before)
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/token"
 	"github.com/throughline/throughline/internal/vector"
@@ -138,10 +139,10 @@ const timeout = 10 * time.Second
 
 // prompter returns production's prompt service. Its requests skip saving, as in a chat, where the coach function saves
 // the manifest while the model generates.
-func (s *services) prompter(store prompt.Store, search prompt.Searcher, h *history) *prompt.Service {
+func (s *services) prompter(store gather.Store, search gather.Searcher, h *history) *prompt.Service {
 	return prompt.New(prompt.Deps{
 		Store: store, Search: search, Counter: s.tokens, Now: h.clock, NewID: func() string { return "bench" },
-		Deadlines: prompt.Deadlines{Messages: timeout, LongTerm: timeout, Sessions: timeout, Search: timeout},
+		Deadlines: gather.Deadlines{Messages: timeout, LongTerm: timeout, Sessions: timeout, Search: timeout},
 	})
 }
 

@@ -1,0 +1,147 @@
+package choose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/gather"
+)
+
+const (
+	// maxUncovered is how many messages are quoted that the summary does not cover yet, and quoteChars how much of each.
+	maxUncovered = 4
+	quoteChars   = 280
+)
+
+// chooseActivity chooses what the user did in the other contexts that this one reads. The store's summaries are the
+// freshest; the search's scores say which matter now. Messages that a summary does not cover yet are quoted, so that
+// another screen's news is here at once (unified-conversation-context, "Gaps to Consider for Phase 1", Timing).
+func chooseActivity(c *chooser, slot *Slot) []*Candidate {
+	scores, top := sessionScores(c)
+	var candidates []*Candidate
+	for i := range c.Sessions {
+		other := &c.Sessions[i]
+		if !c.IsActivity(other) {
+			continue
+		}
+		e := &Candidate{
+			Kind: "session", ID: other.ID, SessionID: other.ID, Context: other.Context, At: other.LastMessageAt,
+			Score: scores[other.ID], Label: ContextLabel(other.Context) + " - " +
+				conversation.Age(other.LastMessageAt, c.Now, c.Zone),
+		}
+		describeActivity(c, e, other)
+		if e.Text == "" {
+			e.leave("it has neither a summary nor messages near enough to tell")
+		} else if c.isSuperseded(other) && e.Why == reasonSummary {
+			e.leave(reasonSuperseded)
+		}
+		candidates = append(candidates, e)
+	}
+	slices.SortStableFunc(candidates, func(a, b *Candidate) int {
+		return cmp.Or(cmp.Compare(activityScore(c, b, top), activityScore(c, a, top)), b.At.Compare(a.At),
+			cmp.Compare(a.ID, b.ID))
+	})
+	capItems(candidates, slot)
+	for _, e := range candidates {
+		e.Position = int(c.Now.Sub(e.At) / time.Millisecond)
+		if e.Left == "" {
+			c.claim(summaryKey(e.ID), slot.Block)
+			claimQuoted(c, e, slot.Block)
+		}
+	}
+	return candidates
+}
+
+// activityScore weighs how close a session is to the message and how recent it is, both from 0 to 1.
+func activityScore(c *chooser, e *Candidate, top float64) float64 {
+	recency := 1 - float64(c.Now.Sub(e.At))/float64(gather.ActivityWindow)
+	if top <= 0 {
+		return recency
+	}
+	return 0.5*e.Score/top + 0.5*recency
+}
+
+// sessionScores returns the best score of each other session's summary and messages, and the best score of all.
+func sessionScores(c *chooser) (scores map[string]float64, top float64) {
+	scores = map[string]float64{}
+	for _, h := range c.Hits {
+		id := ""
+		switch {
+		case h.Summary != nil:
+			id = h.Summary.SessionID
+		case h.Message != nil && h.Message.SessionID != c.Session.ID:
+			id = h.Message.SessionID
+		}
+		if id != "" {
+			scores[id] = max(scores[id], h.Score)
+			top = max(top, h.Score)
+		}
+	}
+	return scores, top
+}
+
+// describeActivity sets a candidate's text: the session's summary and the messages that the summary does not cover.
+func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
+	covered := 0
+	var parts []string
+	if gather.HasSummary(other) {
+		covered = other.Summary.CoveredThrough
+		parts = append(parts, other.Summary.Text)
+	}
+	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
+		func(m *conversation.Message) bool { return m.Seq <= covered })
+	fresh = fresh[max(len(fresh)-maxUncovered, 0):]
+	if len(fresh) > 0 {
+		if covered > 0 {
+			parts = append(parts, "Since then:")
+		}
+		for _, m := range fresh {
+			speaker := SpeakerName(m.Role)
+			if day := calendar.Label(m.Timestamp, c.Now, c.Zone); day != calendar.Label(other.LastMessageAt, c.Now, c.Zone) {
+				speaker += " (" + day + ")" // the label names another day
+			}
+			parts = append(parts, speaker+": "+quote(m.Content))
+		}
+	}
+	e.Text = strings.Join(parts, " ")
+	switch {
+	case len(fresh) == 0:
+		e.Why = reasonSummary
+		if covered > 0 {
+			e.Tokens = other.Summary.Tokens
+		}
+	case covered > 0:
+		e.Why = "its summary and the messages behind it"
+	default:
+		e.Why = "its last messages, for it has no summary yet"
+	}
+}
+
+const reasonSummary = "its summary"
+
+// quote writes a message in one line between quotation marks that its text cannot close.
+func quote(content string) string {
+	return `"` + strings.ReplaceAll(excerpt(content, quoteChars), `"`, "'") + `"`
+}
+
+// claimQuoted claims the messages that a candidate quotes whole.
+func claimQuoted(c *chooser, e *Candidate, name string) {
+	for _, m := range c.BySession[e.SessionID] {
+		if utf8.RuneCountInString(m.Content) <= quoteChars && strings.Contains(e.Text, quote(m.Content)) {
+			c.claim(messageKey(m.ID), name)
+		}
+	}
+}
+
+// SpeakerName names the speaker of a message.
+func SpeakerName(role conversation.Role) string {
+	if role == conversation.RoleAssistant {
+		return "Assistant"
+	}
+	return "User"
+}

@@ -1,0 +1,185 @@
+package choose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
+)
+
+// KindMessage and KindSummary are the kinds of candidates that are messages and summaries of sessions.
+const (
+	KindMessage = "message"
+	KindSummary = "summary"
+)
+
+// Candidate is one thing that a prompt may have. Nothing changes it once Blocks has returned it.
+type Candidate struct {
+	// Kind and ID say what it is; SessionID, Context and At where and when it came up.
+	Kind, ID, SessionID, Context string
+	At                           time.Time
+	// Score is how relevant it is. Features are the parts of the score of a message that the search found.
+	Score    float64
+	Features rank.Contributions
+	// Role is the speaker, if it is a message.
+	Role conversation.Role
+	// Label says where and when: "Program Designer - 2 hours ago". It consists of Throughline's own words.
+	Label string
+	// Text is the stored text, Tokens its stored count, or 0 if it has to be counted. Fields, if set, replace Text. Note
+	// is written after it, such as a goal's type.
+	Text   string
+	Tokens int
+	Fields []Field
+	Note   string
+	// Trusted marks text of Throughline's own and text that only the app can write. It is written verbatim.
+	Trusted bool
+	// Constant marks trusted text that is the same in every prompt of a recipe, so that it is counted once.
+	Constant bool
+	// CountOnly marks what the model is sent beside the text, such as a tool. It is counted and not written.
+	CountOnly bool
+	// MinChars is the fewest characters to which the text may be cut.
+	MinChars int
+	// Position is where it is written in its block, ascending. Candidates of equal position keep their rank.
+	Position int
+	// Group is the conversation that it is written in, nil for most candidates.
+	Group *Group
+	// Fresh is set if it came up after the sitting began, in a prompt with a stable prefix.
+	Fresh bool
+
+	// Left says why the candidate is left out. It is empty if the prompt may have it.
+	Left string
+	// Why, if set, is the reason for including it. Cut says how its text was cut.
+	Why, Cut string
+	// Deferred, if set, says why it is added only in the end, from what the budget leaves.
+	Deferred string
+	// Replaces is how many messages a summary replaces, if a transcript may have them too. If all of them are in the
+	// prompt, the summary is left out. 0 keeps it in any case.
+	Replaces int
+}
+
+// Field is one named value of a candidate that consists of several, such as a profile.
+type Field struct {
+	Label, Value string
+	// Stored is true if the label is stored text, too.
+	Stored bool
+}
+
+// Group is one conversation, or one exchange of it, whose messages are written together.
+type Group struct {
+	Kind, ID           string
+	SessionID, Context string
+	Label              string
+	// Day is the calendar day in words, Date in figures. From and To are the local times of its first and last message.
+	Day, Date, From, To string
+	// Unread, if set, says why messages before its first one were not read.
+	Unread string
+	Began  time.Time
+}
+
+// HasText reports whether the candidate says anything.
+func (e *Candidate) HasText() bool {
+	return e.CountOnly || len(e.Fields) > 0 || untrusted.HasVisible(e.Text)
+}
+
+// leave leaves a candidate out.
+func (e *Candidate) leave(reason string) *Candidate {
+	e.Left = reason
+	return e
+}
+
+// key is the dedupe key of a message or a note.
+func (e *Candidate) key() dedupeKey { return dedupeKey{e.Kind, e.ID} }
+
+func messageCandidate(m *conversation.Message) *Candidate {
+	return &Candidate{
+		Kind: KindMessage, ID: m.ID, SessionID: m.SessionID, Context: m.Context, At: m.Timestamp,
+		Role: m.Role, Text: m.Content, Tokens: m.Tokens,
+	}
+}
+
+// summaryCandidate returns a candidate for a session's summary. at is the last message that it is about.
+func (c *chooser) summaryCandidate(s *conversation.Session, at time.Time) *Candidate {
+	return &Candidate{
+		Kind: KindSummary, ID: s.ID, SessionID: s.ID, Context: s.Context, At: at,
+		Text: s.Summary.Text, Tokens: s.Summary.Tokens,
+		Label: ContextLabel(s.Context) + " - " + c.age(at), Fresh: c.isFresh(s.Summary.UpdatedAt),
+	}
+}
+
+// age says how long ago something was. In a stable prefix it does not change within the day.
+func (c *chooser) age(at time.Time) string {
+	if c.StablePrefix && calendar.IsSameDay(at, c.Now, c.Zone) {
+		return "today, " + calendar.Clock(at, c.Zone)
+	}
+	return conversation.Age(at, c.Now, c.Zone)
+}
+
+// ContextLabel names a context for a reader of the prompt.
+func ContextLabel(context string) string { return conversation.LabelOf(context, "Another screen") }
+
+// reasonItems is the reason of a candidate that its block's number of items leaves out.
+const reasonItems = "over the number of items of its block"
+
+// capItems leaves out what exceeds the block's number of items, the least valuable candidates.
+func capItems(candidates []*Candidate, slot *Slot) []*Candidate {
+	kept := 0
+	for _, e := range candidates {
+		if e.Left != "" {
+			continue
+		}
+		if kept++; slot.Items > 0 && kept > slot.Items {
+			e.leave(reasonItems)
+		}
+	}
+	return candidates
+}
+
+// countKept counts the candidates that are not left out.
+func countKept(candidates []*Candidate) int {
+	n := 0
+	for _, e := range candidates {
+		if e.Left == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// capChars cuts a candidate's text to its block's number of characters, and notes it.
+func capChars(e *Candidate, slot *Slot) *Candidate {
+	if slot.Chars == 0 {
+		return e
+	}
+	cut := truncate.Runes(e.Text, slot.Chars)
+	if len(cut) == len(e.Text) {
+		return e
+	}
+	if !slot.NoEllipsis {
+		cut = truncate.Ellipsis(e.Text, slot.Chars)
+	}
+	e.Text, e.Tokens = cut, 0
+	e.Cut = fmt.Sprintf("cut to %d characters", slot.Chars)
+	return e
+}
+
+// positionByTime puts candidates in the order in which they were said.
+func positionByTime(candidates []*Candidate) {
+	sorted := slices.Clone(candidates)
+	slices.SortStableFunc(sorted, func(a, b *Candidate) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	})
+	for i, e := range sorted {
+		e.Position = i
+	}
+}
+
+// excerpt returns a stored text in one line of at most n characters, with an ellipsis if it was cut.
+func excerpt(text string, n int) string {
+	return truncate.Ellipsis(untrusted.FoldLines(untrusted.Clean(text)), n)
+}

@@ -1,0 +1,195 @@
+package choose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/prompt/history"
+)
+
+// chooseThread chooses what tiers 1 and 2 have in full: the messages of the active thread and of this session's last
+// sitting, and those of today's other sittings (conversation-context-engine). In value, the first tier comes before the
+// second, a later sitting of today before an earlier one, and a newer message before an older one. The first tier is
+// written chronologically, today's other sittings newest first. A prompt with a stable
+// prefix has all in the order of time.
+func chooseThread(c *chooser, slot *Slot) []*Candidate {
+	var candidates []*Candidate
+	thread := c.History.SittingsIn(history.ThreadTier)
+	for i, s := range thread {
+		candidates = append(candidates, transcript(c, s, i-len(thread), slot)...)
+	}
+	slices.SortStableFunc(candidates, func(a, b *Candidate) int { return b.At.Compare(a.At) })
+	today := c.History.SittingsIn(history.TodayTier)
+	slices.SortStableFunc(today, func(a, b *history.Sitting) int { return b.Last.Compare(a.Last) })
+	for i, s := range today {
+		place := i
+		if c.StablePrefix { // the oldest first, and all in front of the thread
+			place = -len(thread) - 1 - i
+		}
+		candidates = append(candidates, transcript(c, s, place, slot)...)
+	}
+	return capItems(candidates, slot)
+}
+
+// transcriptGroup is the frame of a sitting's messages of one local day.
+func transcriptGroup(c *chooser, s *history.Sitting, messages []*conversation.Message) *Group {
+	first, last := messages[0].Timestamp, messages[len(messages)-1].Timestamp
+	g := &Group{
+		Kind: "conversation", ID: s.Session.ID, SessionID: s.Session.ID, Context: s.Session.Context, Began: first,
+		Day: calendar.Label(last, c.Now, c.Zone), Date: calendar.ISO(last, c.Zone),
+		From: calendar.Clock(first, c.Zone), To: calendar.Clock(last, c.Zone),
+	}
+	day := " - " + calendar.Day(last, c.Now, c.Zone) + ", "
+	g.Label = ContextLabel(g.Context) + day + calendar.Span(first, last, c.Zone)
+	if g.SessionID == c.Session.ID { // it goes on with each turn
+		g.Label = earlierLabel + day + "from " + calendar.Clock(first, c.Zone)
+	}
+	if s.Partial && messages[0] == s.Messages[0] {
+		g.Unread = cmp.Or(c.Unread[g.SessionID], "the budget was full")
+	}
+	return g
+}
+
+// earlierLabel is the label of the part of this session that comes before recent_messages.
+const earlierLabel = "Earlier in this conversation"
+
+// transcript returns a sitting's messages, newest first, without those that a more valuable block has. If
+// recent_activity has the summary of one of today's other conversations, its messages are deferred. What was said
+// before midnight is in a group of its own.
+func transcript(c *chooser, s *history.Sitting, rank int, slot *Slot) []*Candidate {
+	covered := activityCoversThrough(c, s.Session.ID)
+	spoken := slices.DeleteFunc(slices.Clone(s.Messages), func(m *conversation.Message) bool {
+		return !gather.IsConversational(m.Role)
+	})
+	candidates := make([]*Candidate, 0, len(spoken))
+	for to := len(spoken); to > 0; {
+		from := to - 1
+		fresh := c.isFreshMessage(s.Session.ID, spoken[from].Timestamp)
+		for from > 0 && calendar.IsSameDay(spoken[from-1].Timestamp, spoken[to-1].Timestamp, c.Zone) &&
+			fresh == c.isFreshMessage(s.Session.ID, spoken[from-1].Timestamp) {
+			from--
+		}
+		g := transcriptGroup(c, s, spoken[from:to])
+		for i := to - 1; i >= from; i-- {
+			m := spoken[i]
+			e := c.claimCandidate(messageCandidate(m), messageKey(m.ID), slot.Block)
+			e.Group, e.Fresh = g, fresh
+			e.Position = rank*positionsPerConversation + i
+			if s.Tier == history.TodayTier && m.Seq <= covered {
+				e.Deferred = block.Activity + " tells its summary"
+			}
+			candidates = append(candidates, capChars(e, slot))
+		}
+		to = from
+	}
+	return candidates
+}
+
+// activityCoversThrough is the seq through which the summary in recent_activity covers a session, or 0 if it is not
+// there.
+func activityCoversThrough(c *chooser, sessionID string) int {
+	if c.claims[summaryKey(sessionID)] != block.Activity {
+		return 0
+	}
+	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == sessionID })
+	if i < 0 || !gather.HasSummary(&c.Sessions[i]) {
+		return 0
+	}
+	return c.Sessions[i].Summary.CoveredThrough
+}
+
+// positionsPerConversation keeps the messages of one conversation together.
+const positionsPerConversation = 1 << 20
+
+// chooseSessionSummaries chooses the summaries of the sessions that have a sitting which is not in the first two tiers,
+// newest first: of yesterday, and of the days before it. Sessions of today that were not read are among them, because
+// no other block has them. This session's summary is left to session_summary, if there is one.
+func chooseSessionSummaries(c *chooser, slot *Slot) []*Candidate {
+	var candidates []*Candidate
+	for _, u := range c.History.Remainders() {
+		if u.Session.ID == c.Session.ID && c.has(block.SessionSummary) {
+			continue
+		}
+		e := dedupedSummary(c, u, slot)
+		e.Position = len(candidates)
+		if slot.Grouped {
+			e.Group = &Group{
+				Kind: e.Kind, ID: e.ID, SessionID: e.SessionID, Context: e.Context, Label: e.Label, Began: u.Session.StartedAt,
+				Day: calendar.Label(u.Last, c.Now, c.Zone), Date: calendar.ISO(u.Last, c.Zone), To: calendar.Clock(u.Last, c.Zone),
+			}
+		}
+		candidates = append(candidates, e)
+	}
+	return capItems(candidates, slot)
+}
+
+// dedupedSummary returns a session's summary, left out if a more valuable block has it or if there is none.
+func dedupedSummary(c *chooser, u history.Remainder, slot *Slot) *Candidate {
+	if !gather.HasSummary(u.Session) {
+		other := *u.Session
+		other.Summary = &conversation.SessionSummary{}
+		return c.summaryCandidate(&other, u.Last).leave("it has no summary yet")
+	}
+	return capChars(c.claimCandidate(c.summaryCandidate(u.Session, u.Last), summaryKey(u.Session.ID), slot.Block), slot)
+}
+
+// chooseSessionSummary chooses the latest summary that no other block has: that of this session, if the prompt leaves
+// out some of its messages, or else that of this coach's latest other session, unless a transcript has it whole. This
+// session comes first because the current message makes it the latest one. The order in which summaries were written
+// does not matter: history may be imported, and sessions may be summarized late. Beside the one that was the latest
+// when the sitting began are those that came up since.
+func chooseSessionSummary(c *chooser, slot *Slot) []*Candidate {
+	if e := ownSummary(c, slot); e != nil {
+		return []*Candidate{e}
+	}
+	var candidates []*Candidate
+	for i := range c.Sessions { // the latest first
+		other := &c.Sessions[i]
+		if _, taken := c.claims[summaryKey(other.ID)]; taken || !gather.HasSummary(other) {
+			continue
+		}
+		c.claim(summaryKey(other.ID), slot.Block)
+		e := c.summaryCandidate(other, other.LastMessageAt)
+		e.Replaces = transcriptLength(c, other)
+		if candidates = append(candidates, capChars(e, slot)); !e.Fresh {
+			break
+		}
+	}
+	return candidates
+}
+
+// transcriptLength is how many messages a session's transcript has. It is 0 if transcripts do not have the whole
+// session.
+func transcriptLength(c *chooser, s *conversation.Session) int {
+	if !c.has(block.Thread) || !c.History.LastRemaining(s).IsZero() {
+		return 0
+	}
+	return len(c.BySession[s.ID])
+}
+
+// ownSummary returns the summary of this session if the prompt leaves out some of its messages.
+func ownSummary(c *chooser, slot *Slot) *Candidate {
+	if !gather.HasSummary(&c.Session) {
+		return nil
+	}
+	chosen, _ := c.scope()
+	if len(chosen) == 0 || isFirstMessage(c, chosen[0]) {
+		return nil // nothing is older than these
+	}
+	if c.has(block.Thread) && c.History.LastRemaining(c.History.Own()).IsZero() {
+		return nil // the transcripts have it from its start
+	}
+	e := c.summaryCandidate(&c.Session, c.Session.Summary.UpdatedAt)
+	e.Label = earlierLabel
+	return capChars(e, slot)
+}
+
+// isFirstMessage reports whether a message is the session's first one, system messages not counted.
+func isFirstMessage(c *chooser, m *conversation.Message) bool {
+	return m.Seq <= 1 || c.ReadCounts[c.Session.ID] >= c.Session.MessageCount &&
+		m.ID == c.BySession[c.Session.ID][0].ID
+}

@@ -1,0 +1,337 @@
+package choose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/untrusted"
+)
+
+func memoryCandidate(m longterm.Memory) *Candidate {
+	return &Candidate{Kind: "memory", ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens}
+}
+
+// markFresh marks the candidates that came up today, after the session began.
+func markFresh(c *chooser, candidates []*Candidate) []*Candidate {
+	for _, e := range candidates {
+		e.Fresh = c.StablePrefix && len(c.Own) > 0 && e.At.After(c.Session.StartedAt) &&
+			calendar.IsSameDay(e.At, c.Now, c.Zone)
+	}
+	return candidates
+}
+
+// chooseSafety chooses the pinned memories, such as injuries and allergies. The newest is the most valuable; they are
+// written in the order in which they came up.
+func chooseSafety(c *chooser, slot *Slot) []*Candidate {
+	var candidates []*Candidate
+	for i, m := range longterm.NewestFirst(c.Snapshot.Memories) {
+		if m.Pinned {
+			e := c.claimCandidate(memoryCandidate(m), factKey(m.Content), slot.Block)
+			e.Position = -i
+			candidates = append(candidates, e)
+		}
+	}
+	return markFresh(c, capItems(candidates, slot))
+}
+
+// chooseFoundation chooses lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
+// Improvements", 1).
+func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
+	memories := slices.Clone(c.Snapshot.Memories)
+	slices.SortFunc(memories, func(a, b longterm.Memory) int {
+		return cmp.Or(seededRank(a)-seededRank(b), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	var candidates []*Candidate
+	for _, m := range memories {
+		if m.Pinned && c.has(block.Safety) {
+			continue
+		}
+		if slot.Items > 0 && countKept(candidates) >= slot.Items {
+			candidates = append(candidates, memoryCandidate(m).leave(reasonItems))
+			continue
+		}
+		candidates = append(candidates, c.claimCandidate(memoryCandidate(m), factKey(m.Content), slot.Block))
+	}
+	return markFresh(c, candidates)
+}
+
+func seededRank(m longterm.Memory) int {
+	if m.Source == longterm.Seeded {
+		return 0
+	}
+	return 1
+}
+
+// memoryCaps are the numbers of relevant memories of each type (prompt-assembly-map, chooseRelevantMemories).
+var memoryCaps = map[longterm.MemoryType]int{
+	longterm.ProfileMemory: 2, longterm.PeopleMemory: 3, longterm.ProjectMemory: 3,
+}
+
+// rawMemories is how many memories without a claim are considered.
+const rawMemories = 12
+
+// chooseRelevantMemories chooses the memories closest to the message that no other block has, by type
+// (prompt-assembly-map, "Block Map Table": caps 2, 3, 3, and 8 in all).
+func chooseRelevantMemories(c *chooser, slot *Slot) []*Candidate {
+	var candidates []*Candidate
+	perType, raw := map[longterm.MemoryType]int{}, 0
+	for _, h := range relevantMemories(c) {
+		if _, taken := c.claims[factKey(h.Memory.Content)]; !taken {
+			raw++
+		}
+		if raw > rawMemories {
+			break
+		}
+		e := memoryCandidate(*h.Memory)
+		e.Score = h.Score
+		limit, known := memoryCaps[h.Memory.Type]
+		switch {
+		case !known:
+			e.leave("of no type that is told")
+		case perType[h.Memory.Type] >= limit:
+			e.leave("over the number of its type")
+		case slot.Items > 0 && countKept(candidates) >= slot.Items:
+			e.leave(reasonItems)
+		default:
+			if c.claimCandidate(e, factKey(h.Memory.Content), slot.Block); e.Left == "" {
+				perType[h.Memory.Type]++
+			}
+		}
+		candidates = append(candidates, e)
+	}
+	return candidates
+}
+
+// relevantMemories returns the memories that the search found, best first, and after them the live ones that share
+// words with the message and that no block has, because in a long history messages can take every place among the
+// hits.
+func relevantMemories(c *chooser) []recall.Hit {
+	var found []recall.Hit
+	known := map[string]bool{}
+	for _, h := range c.Hits {
+		if h.Memory != nil {
+			found = append(found, h)
+			known[h.Memory.ID] = true
+		}
+	}
+	asked, searched := query.Keywords(c.Message), len(found)
+	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
+		_, taken := c.claims[factKey(m.Content)]
+		if share := query.Shared(asked, m.Content); share > 0 && !taken && !known[m.ID] {
+			found = append(found, recall.Hit{ID: m.ID, Score: share, Memory: &m})
+		}
+	}
+	slices.SortStableFunc(found[searched:], func(a, b recall.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return found
+}
+
+// chooseProfile chooses the user's profile (working-context-builder, finding F1). A user without a profile gets no
+// block.
+func chooseProfile(c *chooser, _ *Slot) []*Candidate {
+	p := c.Snapshot.Profile
+	if p == nil {
+		return nil
+	}
+	var fields []Field
+	fields = addField(fields, "Name", p.Name)
+	if c.IncludeEmail {
+		fields = addField(fields, "Email", p.Email)
+	}
+	if !p.CreatedAt.IsZero() {
+		fields = addField(fields, "Member since", calendar.Date(p.CreatedAt, c.Zone))
+	}
+	fields = addField(fields, "About", p.About)
+	return fieldsCandidate(&Candidate{Kind: "profile", ID: "profile"}, fields)
+}
+
+func addField(fields []Field, label, value string) []Field {
+	if !untrusted.HasVisible(value) {
+		return fields
+	}
+	return append(fields, Field{Label: label, Value: value})
+}
+
+func fieldsCandidate(e *Candidate, fields []Field) []*Candidate {
+	if len(fields) == 0 {
+		return nil
+	}
+	e.Fields = fields
+	return []*Candidate{e}
+}
+
+// EngagementThreshold is how many days after a check-in a user still counts as engaged, so that a long weekend is no
+// absence (working-context-builder, ENGAGEMENT_THRESHOLD_DAYS, finding F6).
+const EngagementThreshold = 3
+
+// Engagement is how regularly the user checks in (working-context-builder, EngagementContext).
+type Engagement struct {
+	// Status is new, engaged or returning.
+	Status string
+	// Days is how many whole days ago the last check-in was, nil without one.
+	Days *int
+	// LastCheckInAt is zero without one.
+	LastCheckInAt time.Time
+}
+
+// EngagementOf derives a user's engagement from the latest check-in (working-context-builder, AC 6 to 8).
+func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
+	if latest == nil {
+		return Engagement{Status: "new"}
+	}
+	days := max(int(now.Sub(latest.Timestamp)/(24*time.Hour)), 0)
+	e := Engagement{Status: "returning", Days: &days, LastCheckInAt: latest.Timestamp}
+	if days <= EngagementThreshold {
+		e.Status = "engaged"
+	}
+	return e
+}
+
+// newUser is the specification's text for a user who has never checked in (working-context-builder,
+// buildContextInjection).
+const newUser = "new user (first conversation)"
+
+// chooseEngagement chooses the user's engagement. A user who has talked before without a check-in is not called new,
+// because other blocks would contradict it.
+func chooseEngagement(c *chooser, _ *Slot) []*Candidate {
+	if len(c.Own) > 0 || len(c.Sessions) > 0 {
+		return engagementCandidates(c, "no check-ins yet")
+	}
+	return engagementCandidates(c, newUser)
+}
+
+// SpecifiedEngagement is chooseEngagement in the specification's own words.
+func SpecifiedEngagement(c *chooser, _ *Slot) []*Candidate {
+	return engagementCandidates(c, newUser)
+}
+
+func engagementCandidates(c *chooser, without string) []*Candidate {
+	if !c.HasLongTerm {
+		return nil
+	}
+	e := EngagementOf(c.Snapshot.LatestCheckIn, c.Now)
+	if e.Days == nil {
+		return []*Candidate{{Kind: "engagement", ID: "engagement", Fields: []Field{{Label: "Status", Value: without}}}}
+	}
+	return []*Candidate{{
+		Kind: "engagement", ID: c.Snapshot.LatestCheckIn.ID, At: e.LastCheckInAt,
+		Fields: []Field{
+			{Label: "Status", Value: e.Status}, {Label: "Days since last check-in", Value: fmt.Sprint(*e.Days)},
+		},
+	}}
+}
+
+// chooseUserSummary chooses patterns, wins and struggles: those that the app has stored, and the remarks of the spines
+// that may be used here, of all coaches.
+func chooseUserSummary(c *chooser, _ *Slot) []*Candidate {
+	var s longterm.UserSummary
+	if app := c.Snapshot.UserSummary; app != nil {
+		s = *app
+	}
+	var spines []longterm.Spine
+	for _, spine := range c.Snapshot.Spines {
+		if spine.WithheldIn(c.Context, c.Access.Preferences) == "" {
+			spines = append(spines, spine)
+		}
+	}
+	s = s.With(spines)
+	var fields []Field
+	fields = addField(fields, "Patterns", joined(s.Patterns))
+	fields = addField(fields, "Past wins", joined(s.Wins))
+	fields = addField(fields, "Challenges", joined(s.Struggles))
+	return fieldsCandidate(&Candidate{Kind: "user_summary", ID: "user_summary", At: s.LastUpdated}, fields)
+}
+
+// joined joins the texts of a list that have visible text.
+func joined(list []string) string {
+	hidden := func(text string) bool { return !untrusted.HasVisible(text) }
+	return strings.Join(slices.DeleteFunc(slices.Clone(list), hidden), "; ")
+}
+
+// chooseGoals chooses the active goals. The newest is the most valuable; they are written in the order in which they
+// were set.
+func chooseGoals(c *chooser, slot *Slot) []*Candidate {
+	goals := slices.Clone(c.Snapshot.Goals)
+	slices.SortFunc(goals, func(a, b longterm.Goal) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	var candidates []*Candidate
+	for i, g := range goals {
+		e := &Candidate{Kind: "goal", ID: g.ID, At: g.CreatedAt, Text: g.Title, Note: string(g.GoalType), Position: -i}
+		switch {
+		case g.Status != longterm.GoalActive:
+			continue
+		case !slices.Contains([]longterm.GoalType{longterm.Habit, longterm.Target, longterm.Project}, g.GoalType):
+			e.leave("of no known type")
+		}
+		candidates = append(candidates, e)
+	}
+	return markFresh(c, capItems(candidates, slot))
+}
+
+// chooseLoops chooses this coach's pending todos, newest first, each content once (prompt-assembly-map,
+// dedupeOpenLoops).
+func chooseLoops(c *chooser, slot *Slot) []*Candidate {
+	return todoCandidates(c, slot, longterm.Pending, func(t longterm.Todo) time.Time { return t.CreatedAt })
+}
+
+// chooseWins chooses the todos completed in the last 48 hours, newest first.
+func chooseWins(c *chooser, slot *Slot) []*Candidate {
+	return todoCandidates(c, slot, longterm.TodoCompleted, func(t longterm.Todo) time.Time { return t.CompletedAt })
+}
+
+func todoCandidates(c *chooser, slot *Slot, status longterm.TodoStatus, at func(longterm.Todo) time.Time) []*Candidate {
+	var mine []longterm.Todo
+	for _, t := range c.Snapshot.Todos {
+		lapsed := status == longterm.TodoCompleted && c.Now.Sub(at(t)) > longterm.WinWindow
+		if t.Status == status && t.CoachID == c.CoachID && !lapsed {
+			mine = append(mine, t)
+		}
+	}
+	slices.SortFunc(mine, func(a, b longterm.Todo) int {
+		return cmp.Or(at(b).Compare(at(a)), cmp.Compare(a.ID, b.ID))
+	})
+	var candidates []*Candidate
+	for i, t := range mine {
+		e := &Candidate{Kind: "todo", ID: t.ID, At: at(t), Text: t.Content, Tokens: t.Tokens, Position: i}
+		candidates = append(candidates, c.claimCandidate(e, dedupeKey{slot.Block, longterm.Normalize(t.Content)}, slot.Block))
+	}
+	return capItems(candidates, slot)
+}
+
+func chooseSeed(c *chooser, slot *Slot) []*Candidate {
+	if c.Snapshot.Seed == nil || strings.TrimSpace(c.Snapshot.Seed.Content) == "" {
+		return nil
+	}
+	return []*Candidate{capChars(&Candidate{Kind: "seed", ID: "seed", Text: c.Snapshot.Seed.Content}, slot)}
+}
+
+// chooseSpine chooses the running summary of everything with this coach. It is left out if one of the contexts that it
+// is drawn from may not be used here.
+func chooseSpine(c *chooser, slot *Slot) []*Candidate {
+	spine, ok := c.Snapshot.Spines[c.CoachID]
+	if !ok || strings.TrimSpace(spine.Text) == "" {
+		return nil
+	}
+	e := &Candidate{Kind: "spine", ID: c.CoachID, At: spine.UpdatedAt, Text: spine.Text, Tokens: spine.Tokens}
+	if why := spine.WithheldIn(c.Context, c.Access.Preferences); why != "" {
+		return []*Candidate{e.leave(why)}
+	}
+	return []*Candidate{capChars(e, slot)}
+}
+
+// UnlessGreeting has a block unless the message is a greeting.
+func UnlessGreeting(c *chooser) bool { return !query.IsGreeting(c.Message) }
+
+// AboutUser has a block if the message is about the user.
+func AboutUser(c *chooser) bool { return !query.IsGeneral(c.Message) }
+
+// WithLongTerm keeps a block from claiming that there is nothing when nothing could be read.
+func WithLongTerm(c *chooser) bool { return c.HasLongTerm }

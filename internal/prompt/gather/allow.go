@@ -1,0 +1,80 @@
+package gather
+
+import (
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// IsConversational reports whether prompts include messages of a role. Stored system messages never enter them.
+func IsConversational(role conversation.Role) bool {
+	return role == conversation.RoleUser || role == conversation.RoleAssistant
+}
+
+// allowsSession reports whether this session may use another one, or itself.
+func (src *Sources) allowsSession(sessionID, context string) bool {
+	return sessionID == src.Session.ID || src.Access.Preferences.Shares(context, src.Context)
+}
+
+// isBefore reports whether a message belongs to the conversation that leads to the current one: it is not the current
+// one, and was not said behind it in the same session.
+func (src *Sources) isBefore(m *conversation.Message) bool {
+	behind := src.currentSeq > 0 && m.SessionID == src.Session.ID && m.Seq >= src.currentSeq
+	return m.ID != src.MessageID && !behind
+}
+
+// allowsMemory reports whether a memory may be used: it is valid, and the user allows it. An extracted memory is used
+// only in sessions that may use all the sessions it was drawn from. If the user separates contexts and its sessions
+// are not known, it is used only if the user has pinned it.
+func (src *Sources) allowsMemory(m longterm.Memory) bool {
+	switch {
+	case !m.Valid(src.Now):
+		return false
+	case m.Source != longterm.Extracted:
+		return true
+	case !src.Access.Preferences.Memory:
+		return false
+	case !src.Access.Preferences.SeparatesContexts(), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
+		return true
+	}
+	for _, id := range m.MessageIDs {
+		from, known := src.origins[id]
+		if !known || !src.allowsSession(from.sessionID, from.context) {
+			return false
+		}
+	}
+	return len(m.MessageIDs) > 0
+}
+
+// allowsTodo reports whether a todo may be used. One that was extracted from messages is used where a memory of the
+// same messages would be.
+func (src *Sources) allowsTodo(t longterm.Todo) bool {
+	return len(t.MessageIDs) == 0 ||
+		src.allowsMemory(longterm.Memory{Source: longterm.Extracted, MessageIDs: t.MessageIDs})
+}
+
+func (src *Sources) allowsHit(h recall.Hit) bool {
+	switch {
+	case h.Message != nil:
+		return IsConversational(h.Message.Role) && h.Message.ID != src.MessageID &&
+			src.allowsSession(h.Message.SessionID, h.Message.Context)
+	case h.Summary != nil:
+		return h.Summary.CoachID == src.CoachID && h.Summary.SessionID != src.Session.ID &&
+			src.allowsSession(h.Summary.SessionID, h.Summary.Context)
+	case h.Memory != nil:
+		return src.allowsMemory(*h.Memory)
+	}
+	return h.CheckIn != nil
+}
+
+// Reads reports whether this context reads what another one writes. It reads its own, and those that its registry
+// entry names.
+func (src *Sources) Reads(context string) bool {
+	if context == src.Context {
+		return true
+	}
+	from, err := conversation.SurfaceOf(context)
+	return err == nil && slices.Contains(src.surface.Reads, from.Writes)
+}

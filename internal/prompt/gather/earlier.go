@@ -1,0 +1,236 @@
+package gather
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/history"
+)
+
+const (
+	// firstMessages is how many messages of one session are read where the timeline lacks some, moreMessages how many are
+	// read at a time after that.
+	firstMessages = 50
+	moreMessages  = 200
+	// maxWaves limits how often more of the history is read.
+	maxWaves = 6
+	// moreSessions is how many sessions a page after the first one has, one batch read with the generation.
+	moreSessions = 99
+	// maxSessions is the number of sessions after which no more are read.
+	maxSessions = 300
+	// parallelReads limits the reads at once.
+	parallelReads = 8
+)
+
+// readHistory reads what the tiers need beside the newest messages and the latest sessions. Mostly that is nothing.
+// Each wave reads in parallel what the one before it has shown to be missing.
+func (r *reader) readHistory(ctx context.Context) (*Sources, error) {
+	for wave := 0; ; wave++ {
+		src := newSources(&r.Plan, &r.got)
+		reads := r.missing(src, wave)
+		if len(reads) == 0 {
+			return src, nil
+		}
+		if wave == maxWaves {
+			r.got.warnings = append(r.got.warnings, fmt.Sprintf("not all messages of the thread and of today were read: "+
+				"the read ended after %d pages", maxWaves))
+			return src, nil
+		}
+		err := r.readRequired(ctx, sourceHistory, func(ctx context.Context) error {
+			work, workCtx := errgroup.WithContext(ctx)
+			work.SetLimit(parallelReads)
+			for _, read := range reads {
+				work.Go(func() error { return read(workCtx) })
+			}
+			return work.Wait()
+		})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(r.got.timeline, func(a, b *conversation.Message) int {
+			return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
+		})
+		r.got.timeline = slices.CompactFunc(r.got.timeline, func(a, b *conversation.Message) bool { return a.ID == b.ID })
+	}
+}
+
+// missing returns the reads of what the prompt should have and was not read yet.
+func (r *reader) missing(src *Sources, wave int) (reads []func(context.Context) error) {
+	clear(r.got.unread)
+	tail := wave == 0 && r.needsTail()
+	if tail {
+		reads = append(reads, r.readTail)
+	}
+	h := src.History
+	if !r.Thread || r.isFilled(h) {
+		return reads
+	}
+	if r.needsSessions(src) {
+		reads = append(reads, r.readMoreSessions)
+	}
+	n := moreMessages
+	if wave == 0 {
+		n = firstMessages
+	}
+	since := h.Since(r.Transcripts)
+	for i := range h.Sessions {
+		s := &h.Sessions[i]
+		own := i == 0
+		switch {
+		case own && tail:
+		case h.LacksMessages(s, since, r.Transcripts):
+			r.got.unread[s.ID] = fmt.Sprintf("the read ended after %d pages", maxWaves)
+			reads = append(reads, r.readBefore(h, s, n))
+		case r.Transcripts && !(own && r.Latest) && HasSummary(s) && h.LacksDay(s):
+			reads = append(reads, r.readBefore(h, s, 1))
+		}
+	}
+	return reads
+}
+
+// readBefore reads a session's last n messages before those that were read.
+func (r *reader) readBefore(h *history.History, s *conversation.Session, n int) func(context.Context) error {
+	var before conversation.Message
+	if all := h.SittingsOf(s.ID); len(all) > 0 && len(all[0].Messages) > 0 {
+		before = *all[0].Messages[0]
+	} else if current, ok := r.got.storedMessage(r.MessageID); ok && s == h.Own() {
+		before = *current
+	}
+	session := *s
+	return func(ctx context.Context) error {
+		messages, err := r.Store.MessagesBefore(ctx, r.User, session, before, n)
+		r.addMessages(messages)
+		if err == nil && len(messages) == 0 {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.got.exhausted[session.ID] = true
+		}
+		return err
+	}
+}
+
+func (r *reader) addMessages(messages []conversation.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got.timeline = append(r.got.timeline, pointers(messages)...)
+}
+
+// readSessions reads the latest sessions with the coach. Those of contexts that the user does not share are left out
+// before their records are read.
+func (r *reader) readSessions(ctx context.Context) error {
+	of, err := r.coachSessions(ctx)
+	if err != nil {
+		return err
+	}
+	page := conversation.Page{Limit: r.Sessions}
+	sessions, next, err := r.Store.CoachSessions(ctx, r.User, of, page)
+	if err != nil {
+		return err
+	}
+	r.got.sessions = make([]conversation.Session, 0, len(sessions)) // not nil, which means that the list is missing
+	r.got.addSessions(sessions, next)
+	return nil
+}
+
+// coachSessions asks for the sessions that the prompt may use.
+func (r *reader) coachSessions(ctx context.Context) (conversation.CoachSessions, error) {
+	coach := r.CoachID
+	if coach == "" {
+		if _, err := r.access(ctx); err != nil {
+			return conversation.CoachSessions{}, err
+		}
+		coach = r.got.session.CoachID
+	}
+	return conversation.CoachSessions{
+		CoachID: coach, Except: r.SessionID,
+		Allows: func(ctx context.Context, context string) (bool, error) {
+			access, err := r.access(ctx)
+			return access.Preferences.Shares(context, r.Context), err
+		},
+	}, nil
+}
+
+func (r *reader) readMoreSessions(ctx context.Context) error {
+	of, err := r.coachSessions(ctx)
+	if err != nil {
+		return err
+	}
+	page := conversation.Page{Limit: moreSessions, After: r.got.moreSessions}
+	sessions, next, err := r.Store.CoachSessions(ctx, r.User, of, page)
+	if err != nil {
+		r.got.moreSessions = ""
+		r.addDegraded(sourceSessions, degradedReason(err))
+		return nil
+	}
+	r.got.addSessions(sessions, next)
+	return nil
+}
+
+// needsSessions reports whether the prompt may use sessions that come after those that were read: of the days of its
+// tiers, or the latest one with a summary that is no recent activity.
+func (r *reader) needsSessions(src *Sources) bool {
+	n := len(r.got.sessions)
+	if r.got.moreSessions == "" || n == 0 {
+		return false
+	}
+	if r.Transcripts && src.History.DayTier(r.got.listedTo) != history.NoTier {
+		return r.got.withinSessions(n)
+	}
+	isLatest := func(s conversation.Session) bool {
+		return HasSummary(&s) && !(r.Activity && src.IsActivity(&s))
+	}
+	// The sweep summarizes every session, so only the newest ones have no summary yet. One more page is enough.
+	return r.Latest && n <= r.Sessions && !slices.ContainsFunc(src.Sessions, isLatest)
+}
+
+// withinSessions reports whether more than n sessions may be read, and notes it if not.
+func (got *read) withinSessions(n int) bool {
+	if n < maxSessions {
+		return true
+	}
+	note := fmt.Sprintf("only the latest %d sessions with this coach were read", n)
+	if !slices.Contains(got.warnings, note) {
+		got.warnings = append(got.warnings, note)
+	}
+	return false
+}
+
+// isFilled reports whether what the prompt has in full takes the whole budget, so that nothing before it has room.
+func (p *Plan) isFilled(h *history.History) bool {
+	tokens, chars := 0, 0
+	for _, s := range h.Sittings() {
+		if !s.Tier.IsFull() {
+			continue
+		}
+		for _, m := range s.Messages {
+			if !IsConversational(m.Role) {
+				continue
+			}
+			t, c := p.sizeOf(m)
+			tokens, chars = tokens+t, chars+c
+			if tokens > p.MaxTokens || p.MaxChars > 0 && chars > p.MaxChars {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sizeOf is about what a message takes of a budget. Characters are counted if the budget or the messages have a limit
+// of them.
+func (p *Plan) sizeOf(m *conversation.Message) (tokens, chars int) {
+	tokens = m.Tokens
+	if p.MaxChars > 0 || p.MessageChars > 0 {
+		chars = utf8.RuneCountInString(m.Content)
+	}
+	if p.MessageChars > 0 && chars > p.MessageChars {
+		tokens, chars = tokens*p.MessageChars/chars, p.MessageChars
+	}
+	return tokens, chars
+}

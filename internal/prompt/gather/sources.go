@@ -1,0 +1,178 @@
+package gather
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/history"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// Sources is what was read for one prompt, without what the user's preferences, the coach's scope and the messages'
+// roles exclude. Nothing changes it once Gather has returned it.
+type Sources struct {
+	Now  time.Time
+	Zone *time.Location
+	// Session is the session of the current message, Context its context. CoachID is the persona of the prompt.
+	Session          conversation.Session
+	Context, CoachID string
+	surface          conversation.Surface
+	Access           longterm.Access
+	// Message is the current message, MessageID its id if it is stored. MessageTokens is its count.
+	Message, MessageID string
+	MessageTokens      int
+	currentSeq         int
+
+	// Own are the session's own messages that were read, Timeline those of all contexts. Both are oldest first, without
+	// the current message and without system messages.
+	Own, Timeline []*conversation.Message
+	// BySession has the timeline's messages by session. ReadCounts counts all messages that were read of each session,
+	// excluded ones too.
+	BySession  map[string][]*conversation.Message
+	ReadCounts map[string]int
+	// Sessions are the other sessions of this coach, latest first.
+	Sessions []conversation.Session
+	// History divides what was read of this session and of Sessions into sittings and tiers.
+	History *history.History
+	// Unread says why not all messages of a session were read that the prompt should have, by session.
+	Unread map[string]string
+
+	// HasLongTerm is false if long-term memory could not be read. Snapshot has what may be used of it.
+	HasLongTerm bool
+	Snapshot    longterm.Snapshot
+	Coach       longterm.Coach
+	// Hits are what the search found, best first.
+	Hits    []recall.Hit
+	origins map[string]origin
+
+	// Degraded are the sources that are missing, Warnings say which bound ended a read, and Timings are how long each
+	// source took, by its name.
+	Degraded []recall.Degradation
+	Warnings []string
+	Timings  map[string]time.Duration
+}
+
+// newSources takes over the messages and sessions that may be used. complete adds the rest.
+func newSources(plan *Plan, got *read) *Sources {
+	src := &Sources{
+		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context, CoachID: plan.CoachID,
+		surface: plan.Surface, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
+		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
+	}
+	if src.Zone == nil {
+		src.Zone = time.UTC
+		if zone, err := calendar.Zone(got.access.Preferences.Timezone); err == nil {
+			src.Zone = zone
+		}
+	}
+	if src.CoachID == "" {
+		src.CoachID = src.Session.CoachID
+	}
+	currentAt := src.addMessages(got)
+	src.addSessions(got)
+	src.divide(got, currentAt)
+	return src
+}
+
+// complete adds long-term memory and the search's hits.
+func (src *Sources) complete(got *read) {
+	src.MessageTokens, src.origins, src.Unread = got.messageTokens, got.origins, got.unread
+	src.Degraded, src.Warnings, src.Timings = got.degraded, got.warnings, got.timings
+	src.addLongTerm(got.snapshot)
+	src.addHits(got.hits)
+}
+
+// addLongTerm adds the long-term memory that the user allows.
+func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
+	src.Coach = longterm.DefaultCoach
+	if snapshot == nil {
+		return
+	}
+	src.HasLongTerm, src.Snapshot = true, *snapshot
+	if coach, ok := snapshot.Coaches[src.CoachID]; ok {
+		src.Coach = coach
+	}
+	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
+		return !src.allowsMemory(m)
+	})
+	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
+		return !src.allowsTodo(t)
+	})
+}
+
+// addMessages adds the messages that may be told, and returns the time of the current one.
+func (src *Sources) addMessages(got *read) (currentAt time.Time) {
+	current, stored := got.storedMessage(src.MessageID)
+	currentAt = src.Now
+	if stored {
+		currentAt, src.currentSeq = current.Timestamp, current.Seq
+	}
+	src.Timeline = make([]*conversation.Message, 0, len(got.timeline))
+	for _, m := range got.timeline {
+		src.ReadCounts[m.SessionID]++
+		if IsConversational(m.Role) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context) {
+			src.Timeline = append(src.Timeline, m)
+		}
+	}
+	src.groupBySession()
+	src.Own = slices.Clone(src.BySession[src.Session.ID])
+	if got.tail != nil {
+		src.Own = slices.DeleteFunc(slices.Clone(got.tail), func(m *conversation.Message) bool {
+			return !IsConversational(m.Role) || !src.isBefore(m)
+		})
+	}
+	slices.SortFunc(src.Own, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return currentAt
+}
+
+// divide divides the messages of this coach's sessions into sittings. Messages of every role count.
+func (src *Sources) divide(got *read, currentAt time.Time) {
+	messages := make(map[string][]*conversation.Message, len(src.Sessions)+1)
+	for _, s := range src.Sessions {
+		messages[s.ID] = make([]*conversation.Message, 0, src.ReadCounts[s.ID])
+	}
+	messages[src.Session.ID] = make([]*conversation.Message, 0, src.ReadCounts[src.Session.ID])
+	for _, m := range got.timeline {
+		if of, ok := messages[m.SessionID]; ok && src.isBefore(m) {
+			messages[m.SessionID] = append(of, m)
+		}
+	}
+	own := src.Session
+	if src.currentSeq > 0 {
+		own.LastSeq = src.currentSeq - 1
+	}
+	sessions := append([]conversation.Session{own}, src.Sessions...)
+	reach := history.Reach{Since: got.reach, Exhausted: got.exhausted}
+	src.History = history.Divide(sessions, messages, reach, currentAt, src.Now, src.Zone)
+}
+
+// groupBySession gives each session its messages of the timeline. It counts them first, because long histories are
+// most of what a prompt allocates.
+func (src *Sources) groupBySession() {
+	sizes := map[string]int{}
+	for i := range src.Timeline {
+		sizes[src.Timeline[i].SessionID]++
+	}
+	for id, n := range sizes {
+		src.BySession[id] = make([]*conversation.Message, 0, n)
+	}
+	for _, m := range src.Timeline {
+		src.BySession[m.SessionID] = append(src.BySession[m.SessionID], m)
+	}
+}
+
+// addHits adds the search's hits, best first.
+func (src *Sources) addHits(hits []recall.Hit) {
+	for _, h := range hits {
+		if src.allowsHit(h) {
+			src.Hits = append(src.Hits, h)
+		}
+	}
+	slices.SortStableFunc(src.Hits, func(a, b recall.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+}

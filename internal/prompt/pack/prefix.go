@@ -1,0 +1,127 @@
+package pack
+
+import (
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/prompt/block"
+)
+
+// A model's server keeps what it computed for the beginning of a prompt and uses it again for a prompt that begins
+// alike. This costs a tenth and takes less time. A prompt with a stable prefix therefore has what changes with each
+// turn in a volatile suffix, after the session's messages, and keeps what comes before them the same from turn to turn
+// (docs/adr/0025):
+//
+//   - The window of recent_messages moves in steps. What falls out of it is in thread_history.
+//   - What came up in the meantime is in the suffix: a new memory until the next day, a new summary until the next
+//     sitting.
+//   - Nothing in the prefix has an age in minutes, and its items are in the order in which they came up.
+//   - While the session continues, the suffix has a share of the budget of its own, so that what it takes does not
+//     decide what the prefix has.
+
+const (
+	// cacheReach is how long a server may keep the beginning of a prompt. OpenAI keeps it for half an hour and longer.
+	cacheReach = time.Hour
+	// minCachedTokens is the length from which a server keeps it.
+	minCachedTokens = 1024
+)
+
+// The shares of a prompt with a stable prefix whose session continues.
+const (
+	// budgetSteps is how many steps a budget has. Room for what changes is kept in whole steps.
+	budgetSteps = 12
+	// suffixSteps and sessionSteps are the least that is kept for the volatile suffix and for the session's messages.
+	suffixSteps, sessionSteps = 2, 3
+	// suffixOfPrefix is the part, one in so many, of the stable prefix that the volatile suffix may take. The messages
+	// found may take half a step in any case.
+	suffixOfPrefix = 5
+)
+
+// Previous says what came before a prompt that should have a stable prefix.
+type Previous struct {
+	// Continues is set if a prompt with the same prefix came before in the session.
+	Continues bool
+	// Cached is set if that may still be in a server's cache.
+	Cached bool
+}
+
+// PreviousTurn returns what came before a prompt of this budget whose session's last message is so old.
+func PreviousTurn(budget Cost, age time.Duration) Previous {
+	continues := budget.Tokens >= minCachedTokens
+	return Previous{Continues: continues, Cached: continues && age <= cacheReach}
+}
+
+// packPrefixFirst packs the blocks of a session that continues, in the order of value. The blocks of the prefix that
+// are less valuable than the messages found get a room that does not depend on what the suffix takes, and that the
+// session's messages narrow in steps. The messages found and the blocks of the suffix of less value get what is then
+// left. If a server may have the prefix in its cache, they get a share of that at most.
+func (p *packer) packPrefixFirst(blocks []*Block) {
+	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest })
+	p.addBlocks(blocks[:i])
+	p.packPrefix(blocks, blocks[i:])
+	isCacheable := p.spent.Tokens-tokensOf(blocks, (*Block).isVolatile) >= minCachedTokens
+	cached := p.Previous.Cached && isCacheable
+	for _, b := range blocks[i:] {
+		if b.Volatile {
+			b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
+			p.addBlock(b)
+		}
+	}
+	for _, b := range blocks {
+		if b.FillRest && !cached && (b.Volatile || !isCacheable) {
+			p.addLeftovers(b)
+		}
+	}
+}
+
+// packPrefix packs the rest of the blocks of the stable prefix. Once the budget is full, it drops them.
+func (p *packer) packPrefix(blocks, rest []*Block) {
+	whole, full := p.limit, p.fullReason
+	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
+	p.limit.Tokens -= p.stepUp(suffix+p.step()/2, suffixSteps) - suffix
+	p.limit.Tokens -= p.stepUp(session, sessionSteps) - session
+	prefix := slices.DeleteFunc(slices.Clone(rest), (*Block).isVolatile)
+	p.addBlocks(prefix)
+	for _, b := range prefix {
+		if b.FillRest {
+			p.addLeftovers(b)
+		}
+	}
+	p.limit, p.fullReason = whole, full
+}
+
+func (p *packer) step() int { return max(p.Budget.Tokens/budgetSteps, 1) }
+
+// stepUp rounds tokens up to whole steps, to so many at least.
+func (p *packer) stepUp(tokens, least int) int {
+	return max((tokens+p.step()-1)/p.step(), least) * p.step()
+}
+
+// suffixRoom is how many tokens a block of the volatile suffix may take.
+func (p *packer) suffixRoom(blocks []*Block, b *Block, cached bool) int {
+	if !cached {
+		return b.MaxTokens
+	}
+	suffix := tokensOf(blocks, (*Block).isVolatile)
+	room := max((p.spent.Tokens-suffix)/suffixOfPrefix-suffix, p.step()/2-b.Cost.Tokens, 1)
+	if b.MaxTokens > 0 {
+		room = min(room, b.MaxTokens)
+	}
+	return room
+}
+
+// tokensOf returns what some blocks take.
+func tokensOf(blocks []*Block, of func(*Block) bool) int {
+	n := 0
+	for _, b := range blocks {
+		if of(b) {
+			n += b.Cost.Tokens
+		}
+	}
+	return n
+}
+
+func (b *Block) isVolatile() bool { return b.Volatile }
+
+// isOfSession reports whether a block grows with the session: its messages, and the current one.
+func (b *Block) isOfSession() bool { return b.Block == block.Recent || b.Block == block.Current }

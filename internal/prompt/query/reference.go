@@ -1,0 +1,370 @@
+package query
+
+import (
+	_ "embed"
+	"math"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// Explicit references (unified-conversation-context, Phase 3) are found by likeness to the examples in reference.txt.
+// A sentence refers back if a part of it is like a positive example, and no negative one explains that part as well.
+//
+// Likeness is lexical: the words of the phrase that the sentence has, in their order. The embedding of the message is
+// not used. It stands for the whole message, of which a reference is a few words, and it would need the embeddings of
+// the examples in each model, before the first prompt.
+const (
+	// minLikeness is the share of a phrase's worth that a sentence must have.
+	minLikeness = 0.74
+	// gapCost is the worth that a phrase loses for each word between its first and its last one.
+	gapCost = 0.2
+	// inflectedWorth is the worth of a word that has another ending than the phrase's.
+	inflectedWorth = 0.8
+	// referenceBytes is how much of a message is searched for references: half from its beginning, half from its end.
+	referenceBytes = 3000
+	// Sentences are searched in parts of windowWords, which overlap by overlapWords. No phrase is longer than that.
+	windowWords  = 40
+	overlapWords = 10
+)
+
+//go:embed reference.txt
+var referenceText string
+
+// Reference is an explicit reference to an earlier conversation.
+type Reference struct {
+	// ago is when its sentence says that this was, as dayName has it, or "".
+	ago string
+	// HasTopic reports whether the message has keywords beside the reference.
+	HasTopic bool
+}
+
+// phrase is a line of reference.txt.
+type phrase struct {
+	// words has, for each place, the numbers of the words that may stand there. weights says how much a place counts,
+	// and weight is their sum.
+	words    [][]int
+	weights  []float64
+	weight   float64
+	positive bool
+	language *language
+}
+
+// place is a place in a phrase.
+type place struct{ phrase, at int }
+
+// language has the names of days in one language, such as "yesterday", and its lists of words.
+type language struct {
+	days  []dayName
+	lists map[string][]string
+}
+
+// dayName says when a day is: how many days ago, "monday" for the last Monday before today, or "week" for the week
+// before this one.
+type dayName struct{ words, ago string }
+
+// examples is reference.txt, indexed. It does not change.
+type examples struct {
+	phrases []phrase
+	// numbers has the words of the phrases, byPrefix those words by their first letters.
+	numbers  map[string]int
+	byPrefix map[string][]string
+	// places has the places of the phrases where each word may stand.
+	places [][]place
+	// positive has the words of positive phrases and of days.
+	positive map[string]bool
+}
+
+// prefixLetters is how many letters words with different endings must share.
+const prefixLetters = 4
+
+// readExamples parses reference.txt. It panics if a line is malformed.
+var readExamples = sync.OnceValue(func() *examples {
+	ex := &examples{numbers: map[string]int{}, byPrefix: map[string][]string{}, positive: map[string]bool{}}
+	var current *language
+	for line := range strings.Lines(referenceText) {
+		line = strings.TrimSpace(line)
+		kind, rest, _ := strings.Cut(line, " ")
+		switch {
+		case line == "" || kind == "#":
+		case line[0] == '[':
+			current = &language{lists: map[string][]string{}}
+		case kind == "+" || kind == "-":
+			ex.add(rest, kind == "+", current)
+		case 'A' <= kind[0] && kind[0] <= 'Z':
+			current.lists[strings.TrimSuffix(kind, ":")] = strings.Fields(rest)
+		default:
+			for day := range strings.SplitSeq(rest, ",") {
+				words := foldedWords(day)
+				current.days = append(current.days, dayName{strings.Join(words, " "), strings.TrimSuffix(kind, ":")})
+				for _, word := range words {
+					ex.positive[word] = true
+				}
+			}
+		}
+	}
+	ex.weigh()
+	return ex
+})
+
+// weigh gives each place of a phrase the weight of the first word that may stand there: the fewer phrases use a word,
+// the more it says.
+func (ex *examples) weigh() {
+	for i := range ex.phrases {
+		p := &ex.phrases[i]
+		for _, words := range p.words {
+			w := 1 + math.Log(float64(len(ex.phrases))/float64(len(ex.places[words[0]])))
+			p.weights = append(p.weights, w)
+			p.weight += w
+		}
+	}
+}
+
+// add adds a line of the examples.
+func (ex *examples) add(text string, positive bool, l *language) {
+	p := phrase{positive: positive, language: l}
+	for field := range strings.FieldsSeq(text) {
+		if list := l.lists[field]; list != nil {
+			p.words = append(p.words, ex.number(foldedWords(strings.Join(list, " ")), len(p.words), positive))
+			continue
+		}
+		for _, word := range foldedWords(field) {
+			p.words = append(p.words, ex.number([]string{word}, len(p.words), positive))
+		}
+	}
+	ex.phrases = append(ex.phrases, p)
+}
+
+// number returns the numbers of the words that may stand at one place of the next phrase.
+func (ex *examples) number(words []string, at int, positive bool) []int {
+	numbers := make([]int, 0, len(words))
+	for _, word := range words {
+		n, known := ex.numbers[word]
+		if !known {
+			n = len(ex.places)
+			ex.numbers[word] = n
+			ex.places = append(ex.places, nil)
+			if len(word) >= prefixLetters {
+				ex.byPrefix[word[:prefixLetters]] = append(ex.byPrefix[word[:prefixLetters]], word)
+			}
+		}
+		ex.places[n] = append(ex.places[n], place{len(ex.phrases), at})
+		numbers = append(numbers, n)
+		if positive {
+			ex.positive[word] = true
+		}
+	}
+	return numbers
+}
+
+// likeWord calls yield with the number and the worth of each word of the phrases that a word is like.
+func (ex *examples) likeWord(word string, yield func(n int, worth float64)) {
+	if n, ok := ex.numbers[word]; ok {
+		yield(n, 1)
+	}
+	if len(word) < prefixLetters {
+		return
+	}
+	for _, other := range ex.byPrefix[word[:prefixLetters]] {
+		shared := prefixLetters
+		for shared < min(len(word), len(other)) && word[shared] == other[shared] {
+			shared++
+		}
+		if other != word && 5*shared >= 3*max(len(word), len(other)) {
+			yield(ex.numbers[other], inflectedWorth)
+		}
+	}
+}
+
+// match is a part of a sentence, from its word from to before its word to, that is like a phrase.
+type match struct {
+	*phrase
+	likeness, worth float64
+	from, to        int
+}
+
+// strength weighs how much of the phrase a part has by how much of the part the phrase explains.
+func (m match) strength() float64 { return m.likeness * m.worth }
+
+// explains reports whether a match explains a part that it shares with another one at least as well.
+func (m match) explains(other match) bool {
+	return m.from < other.to && other.from < m.to && m.strength() >= other.strength()
+}
+
+// matches returns the parts of a sentence that are like phrases, in the order of the phrases.
+func (ex *examples) matches(words []string) []match {
+	rows := map[int][]float64{}               // what each of the sentence's words is worth as a word of the phrases
+	places := make([]uint16, len(ex.phrases)) // the places of the phrases that the sentence has words for, as bits
+	for i, word := range words {
+		ex.likeWord(word, func(n int, worth float64) {
+			if rows[n] == nil {
+				rows[n] = make([]float64, len(words))
+				for _, p := range ex.places[n] {
+					places[p.phrase] |= 1 << p.at
+				}
+			}
+			rows[n][i] = worth
+		})
+	}
+	var found []match
+	ends := make([]aligned, len(words))
+	for i, has := range places {
+		if p := &ex.phrases[i]; bits.OnesCount16(has) >= p.required() {
+			if m := p.align(rows, ends); m.likeness >= minLikeness {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}
+
+// required is how many of a phrase's words a sentence must have: it may lack one of four.
+func (p *phrase) required() int { return len(p.words) - len(p.words)/4 }
+
+// aligned is a part of a sentence that is like the beginning of a phrase.
+type aligned struct {
+	worth float64
+	from  int // its first word
+}
+
+// align finds the part of a sentence that is most like a phrase. It uses ends for the best beginning of the phrase that
+// ends with each word of the sentence.
+func (p *phrase) align(rows map[int][]float64, ends []aligned) match {
+	best := match{phrase: p}
+	clear(ends)
+	gap := gapCost * p.weight / float64(len(p.words))
+	for at, numbers := range p.words {
+		var alternatives [][]float64
+		for _, n := range numbers {
+			if row := rows[n]; row != nil {
+				alternatives = append(alternatives, row)
+			}
+		}
+		before := aligned{}
+		for j, end := range ends {
+			if before.worth <= 0 {
+				before = aligned{from: j}
+			}
+			worth := 0.0
+			for _, row := range alternatives {
+				worth = max(worth, row[j]*p.weights[at])
+			}
+			if worth > 0 && before.worth+worth > end.worth {
+				ends[j] = aligned{before.worth + worth, before.from}
+				if ends[j].worth > best.worth {
+					best.worth, best.from, best.to = ends[j].worth, before.from, j+1
+				}
+			}
+			if before.worth -= gap; end.worth >= before.worth {
+				before = end
+			}
+		}
+	}
+	best.likeness = best.worth / p.weight
+	return best
+}
+
+// FindReference returns the first explicit reference of a message to an earlier conversation: "as we said", "like last
+// time", "continue where we left off".
+func FindReference(message string) (Reference, bool) {
+	message = quoted.ReplaceAllString(ends(message, referenceBytes), " ")
+	for sentence := range strings.FieldsFuncSeq(message, endsSentence) {
+		words := foldedWords(sentence)
+		for from := 0; from == 0 || from+overlapWords < len(words); from += windowWords - overlapWords {
+			part := words[from:min(from+windowWords, len(words))]
+			if l := readExamples().referringLanguage(part); l != nil {
+				r := Reference{HasTopic: hasTopic(message)}
+				r.ago = l.dayIn(words)
+				return r, true
+			}
+		}
+	}
+	return Reference{}, false
+}
+
+// referringLanguage returns the language in which a part of a sentence refers back, or nil if it does not. Of several
+// phrases the one of most worth decides.
+func (ex *examples) referringLanguage(words []string) *language {
+	var best match
+	found := ex.matches(words)
+	for _, m := range found {
+		if m.positive && m.strength() > best.strength() &&
+			!slices.ContainsFunc(found, func(other match) bool { return !other.positive && other.explains(m) }) {
+			best = m
+		}
+	}
+	if best.phrase == nil {
+		return nil
+	}
+	return best.language
+}
+
+// hasTopic reports whether a message has keywords that are not among the words with which people refer.
+func hasTopic(message string) bool {
+	return slices.ContainsFunc(foldedWords(message), func(word string) bool {
+		return len(word) >= minKeywordBytes && !readExamples().positive[word] && !slices.Contains(commonWords, word)
+	})
+}
+
+// quoted matches what a message quotes. Nobody refers back in somebody else's words.
+var quoted = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?m:^\\s*>.*$)")
+
+func endsSentence(r rune) bool { return strings.ContainsRune(".!?;…¿¡\n", r) }
+
+// foldedWords returns a text's words in lower case and without accents.
+func foldedWords(text string) []string {
+	return strings.FieldsFunc(unaccented.Replace(strings.ToLower(text)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}
+
+// unaccented replaces the accented letters of the examples' languages, composed and decomposed.
+var unaccented = strings.NewReplacer("à", "a", "á", "a", "â", "a", "ã", "a", "ä", "a", "ç", "c", "è", "e", "é", "e",
+	"ê", "e", "ë", "e", "ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o",
+	"ö", "o", "ù", "u", "ú", "u", "û", "u", "ü", "u", "ß", "ss", "œ", "oe",
+	"\u0300", "", "\u0301", "", "\u0302", "", "\u0303", "", "\u0308", "", "\u0327", "")
+
+// dayIn returns when a sentence says that something was, as dayName has it, or "". Of several days the one that
+// reference.txt names last decides: "the day before yesterday" stands after "yesterday".
+func (l *language) dayIn(words []string) string {
+	text, ago := " "+strings.Join(words, " ")+" ", ""
+	for _, d := range l.days {
+		if strings.Contains(text, " "+d.words+" ") {
+			ago = d.ago
+		}
+	}
+	return ago
+}
+
+// Covers reports whether a reference names the day or week of a time.
+func (r Reference) Covers(at, now time.Time, zone *time.Location) bool {
+	least, most, named := r.daysAgo(now.In(zone).Weekday())
+	days := conversation.CalendarDays(at, now, zone)
+	return named && least <= days && days <= most
+}
+
+// daysAgo returns the least and the most days ago that a reference names, if it names any.
+func (r Reference) daysAgo(today time.Weekday) (least, most int, named bool) {
+	switch r.ago {
+	case "":
+		return 0, 0, false
+	case "week":
+		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
+		return sunday, sunday + 6, true
+	}
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if r.ago == strings.ToLower(day.String()) {
+			n := int(today-day+6)%7 + 1
+			return n, n, true
+		}
+	}
+	n, err := strconv.Atoi(r.ago)
+	return n, n, err == nil
+}
