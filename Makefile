@@ -186,9 +186,9 @@ bench-recall: ## Measure what is found again, into docs/benchmarks.md: make benc
 	@go run ./infra/recallbench -data "$(DATA)" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
 	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs docs
 .PHONY: fit-recall
-fit-recall: ## Fit the ranking of recall, by conversation left out: make fit-recall DATA=file [EMBEDDINGS=url] [FEATURES=1] [OUT=file]
+fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBEDDINGS=url] [FEATURES=1] [OUT=file]
 	@tools/need go
-	@test -n "$(DATA)" || { echo "make fit-recall: name the file: make fit-recall DATA=locomo.json" >&2; exit 2; }
+	@test -n "$(DATA)" || { echo "make fit-recall: name the files: make fit-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
 	@go run ./infra/fitrecall -data "$(DATA)" -robust $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
 	  $(if $(FEATURES),-features) $(if $(OUT),-out "$(OUT)")
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"path/filepath"
+	"strings"
 
 	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/internal/conversation"
@@ -10,6 +12,8 @@ import (
 
 // sample is one conversation as messages of one user, with its questions.
 type sample struct {
+	// set is the name of its data set.
+	set       string
 	id        string
 	messages  []conversation.Message
 	questions []question
@@ -30,13 +34,13 @@ func readSamples(path string, v variant) ([]sample, error) {
 	}
 	samples := make([]sample, len(conversations))
 	for n, c := range conversations {
-		s := sample{id: c.ID}
+		s := sample{set: nameOf(path), id: c.ID}
 		places := map[string]string{} // the message that a message of the file went into
 		for _, session := range c.Sessions {
 			s.addSession(session, v.apply(session.Messages), places)
 		}
 		for _, q := range c.Questions {
-			asked := question{text: q.Text, category: q.Category, evidence: map[string]bool{}}
+			asked := question{text: q.Text, category: cmp.Or(q.Category, "question"), evidence: map[string]bool{}}
 			for _, id := range q.Evidence {
 				asked.evidence[places[id]] = true
 			}
@@ -60,14 +64,26 @@ func (s *sample) addSession(session dataset.Session, said []utterance, places ma
 	}
 }
 
-// categoriesOf returns the categories of the questions, sorted.
-func categoriesOf(pools []pool) []string {
-	var names []string
+// nameOf is the name of a data set: that of its file.
+func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
+
+// The groups that questions are reported and weights are left out by.
+func bySet(p pool) string          { return p.set }
+func byConversation(p pool) string { return p.set + "/" + p.conversation }
+func byCategory(p pool) string     { return p.set + " " + p.category }
+
+// grouped returns the pools of questions by their group, and the names of the groups in the order of the data.
+func grouped(pools []pool, group func(p pool) string) (names []string, groups map[string][]pool) {
+	groups = map[string][]pool{}
 	for _, p := range pools {
-		if p.category != "" {
-			names = append(names, p.category)
+		if p.category == "" {
+			continue
 		}
+		name := group(p)
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], p)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names, groups
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"slices"
@@ -11,11 +12,11 @@ import (
 
 // The parameters of the optimiser (Adam). They are fixed, so that fitting is deterministic.
 const (
-	steps    = 200
-	rate     = 0.05
+	steps    = 120
+	rate     = 0.08
 	beta1    = 0.9
 	beta2    = 0.999
-	strength = 0.002 // of the L2 penalty on weights of standardised features
+	strength = 0.003 // of the L2 penalty on weights of standardised features
 	atLeast  = 1e-9
 )
 
@@ -37,26 +38,38 @@ func (m model) score(row []float64) float64 {
 	return sum
 }
 
-// scales returns the deviation of each feature within pools, and 0 for those that are not fitted.
-func scales(pools []pool, skip []string) []float64 {
-	n := len(rank.Names)
-	sums, count := make([]float64, n), 0.0
+// weightsOf returns how much each pool counts: each data set as much as another one, whatever its number of questions.
+func weightsOf(pools []pool) []float64 {
+	counts := map[string]float64{}
 	for _, p := range pools {
-		means := make([]float64, n)
-		for i := range p.candidates {
+		counts[p.set]++
+	}
+	weights := make([]float64, len(pools))
+	for n, p := range pools {
+		weights[n] = 1 / (counts[p.set] * float64(len(counts)))
+	}
+	return weights
+}
+
+// scales returns the deviation of each feature within pools, and 0 for those that are not fitted.
+func scales(pools []pool, weights []float64, skip []string) []float64 {
+	n := len(rank.Names)
+	sums := make([]float64, n)
+	for k, p := range pools {
+		share, means := 1/float64(p.size()), make([]float64, n)
+		for i := range p.relevant {
 			for j, x := range p.features.Row(i) {
-				means[j] += x / float64(len(p.candidates))
+				means[j] += x * share
 			}
 		}
-		for i := range p.candidates {
+		for i := range p.relevant {
 			for j, x := range p.features.Row(i) {
-				sums[j] += (x - means[j]) * (x - means[j])
+				sums[j] += weights[k] * share * (x - means[j]) * (x - means[j])
 			}
 		}
-		count += float64(len(p.candidates))
 	}
 	for j := range sums {
-		sums[j] = math.Sqrt(sums[j] / max(count, 1))
+		sums[j] = math.Sqrt(sums[j])
 		if _, fixed := setByHand[rank.Names[j]]; fixed || slices.Contains(skip, rank.Names[j]) {
 			sums[j] = 0
 		}
@@ -65,15 +78,22 @@ func scales(pools []pool, skip []string) []float64 {
 }
 
 // fitRanking fits weights so that evidence stands before the rest of its pool: it minimises the logarithm of the share
-// that each message of evidence has of the softmax over itself and what is no evidence.
+// that each message of evidence has of the softmax over itself and what is no evidence. Each data set counts the same,
+// each question of it the same, and each message of its evidence the same. A weight keeps the sign that its feature
+// should have, so that no feature makes up for another one by a habit of the data.
 func fitRanking(pools []pool, skip []string) model {
 	pools = slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return !slices.Contains(p.relevant, true) })
-	scale := scales(pools, skip)
+	weights := weightsOf(pools)
+	scale := scales(pools, weights, skip)
+	examples := make([][]int, len(pools))
+	for n, p := range pools {
+		examples[n] = p.examples()
+	}
 	n := len(scale)
 	m := model{make([]float64, n)}
 	first, second := make([]float64, n), make([]float64, n)
 	for step := 1; step <= steps; step++ {
-		gradient := gradientOf(pools, m)
+		gradient := gradientOf(pools, examples, weights, m)
 		for j, s := range scale {
 			if s == 0 {
 				continue
@@ -92,8 +112,8 @@ func fitRanking(pools []pool, skip []string) model {
 	return m
 }
 
-// gradientOf returns the gradient of the loss, a mean over pools. The sum does not depend on the number of cores.
-func gradientOf(pools []pool, m model) []float64 {
+// gradientOf returns the gradient of the loss, a weighted mean over pools. The sum does not depend on the number of cores.
+func gradientOf(pools []pool, examples [][]int, weights []float64, m model) []float64 {
 	const chunks = 16
 	parts := make([][]float64, chunks)
 	var wg sync.WaitGroup
@@ -103,8 +123,8 @@ func gradientOf(pools []pool, m model) []float64 {
 			limit <- struct{}{}
 			defer func() { <-limit }()
 			parts[c] = make([]float64, len(m.weights))
-			for _, p := range pools[c*len(pools)/chunks : (c+1)*len(pools)/chunks] {
-				p.addGradient(m, parts[c], 1/float64(len(pools)))
+			for n := c * len(pools) / chunks; n < (c+1)*len(pools)/chunks; n++ {
+				pools[n].addGradient(m, examples[n], parts[c], weights[n])
 			}
 		})
 	}
@@ -118,31 +138,61 @@ func gradientOf(pools []pool, m model) []float64 {
 	return sum
 }
 
-func (p pool) addGradient(m model, gradient []float64, share float64) {
-	scores, most := make([]float64, len(p.candidates)), math.Inf(-1)
-	for i := range scores {
-		scores[i] = m.score(p.features.Row(i))
-		most = max(most, scores[i])
+// rivals is how many records of a pool the evidence competes with: the best by each of two simple rankings. The rest is
+// behind them anyway, and fitting costs a quarter.
+const rivals = 60
+
+// examples returns the records that a pool is fitted with: its evidence and the rivals.
+func (p pool) examples() []int {
+	chosen := make([]bool, p.size())
+	copy(chosen, p.relevant)
+	wordsColumn := column("words")
+	for _, value := range []func(i int) float64{
+		func(i int) float64 { return p.index[i] }, func(i int) float64 { return p.features.Row(i)[wordsColumn] },
+	} {
+		order := make([]int, p.size())
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(b), value(a)) })
+		for _, i := range order[:min(rivals, len(order))] {
+			chosen[i] = true
+		}
+	}
+	var out []int
+	for i, is := range chosen {
+		if is {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (p pool) addGradient(m model, examples []int, gradient []float64, share float64) {
+	scores, most := make([]float64, len(examples)), math.Inf(-1)
+	for n, i := range examples {
+		scores[n] = m.score(p.features.Row(i))
+		most = max(most, scores[n])
 	}
 	rest, mean, positives := 0.0, make([]float64, len(gradient)), 0
-	for i := range scores {
-		scores[i] = math.Exp(scores[i] - most)
+	for n, i := range examples {
+		scores[n] = math.Exp(scores[n] - most)
 		if p.relevant[i] {
 			positives++
 			continue
 		}
-		rest += scores[i]
+		rest += scores[n]
 		for j, x := range p.features.Row(i) {
-			mean[j] += scores[i] * x
+			mean[j] += scores[n] * x
 		}
 	}
-	for i, relevant := range p.relevant {
-		if !relevant {
+	for n, i := range examples {
+		if !p.relevant[i] {
 			continue
 		}
-		all := rest + scores[i]
+		all := rest + scores[n]
 		for j, x := range p.features.Row(i) {
-			gradient[j] += share / float64(positives) * ((mean[j]+scores[i]*x)/all - x)
+			gradient[j] += share / float64(positives) * ((mean[j]+scores[n]*x)/all - x)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -15,13 +16,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/internal/recall/rank"
 )
 
-// drawPools draws pools of random features. In each, one candidate is the evidence: a candidate is drawn with a
-// probability that is proportional to the exponential of its score by the weights.
-func drawPools(random *rand.Rand, sample, count int, weights map[string]float64) []pool {
+// drawPools draws pools of random features about one conversation. In each, one record is the evidence: a record is
+// drawn with a probability that is proportional to the exponential of its score by the weights.
+func drawPools(random *rand.Rand, set, conversation string, count int, weights map[string]float64) []pool {
 	known := make([]float64, len(rank.Names))
 	for name, w := range weights {
 		known[column(name)] = w
@@ -30,10 +32,14 @@ func drawPools(random *rand.Rand, sample, count int, weights map[string]float64)
 	for n := range pools {
 		const size = 10
 		p := pool{
-			sample: sample, category: "drawn", evidence: 1, candidates: make([]rank.Candidate, size),
-			relevant: make([]bool, size),
+			set: set, conversation: conversation, category: "drawn", evidence: 1, relevant: make([]bool, size),
+			index: make([]float64, size), chars: make([]int, size),
 		}
-		p.features = rank.Features(rank.NewQuery("", time.Time{}), p.candidates) // for its size alone
+		candidates := make([]rank.Candidate, size)
+		for i := range candidates {
+			candidates[i].ID = fmt.Sprint(i)
+		}
+		p.features = rank.Features(rank.NewQuery("", time.Time{}), candidates) // for its size alone
 		chances, total := make([]float64, size), 0.0
 		for i := range size {
 			row := p.features.Row(i)
@@ -61,13 +67,13 @@ func TestFitFindsTheWeights(t *testing.T) {
 	known := map[string]float64{"dense": 4, "speaker": 2, "question": -3}
 	drawn := map[string]float64{"length": -2} // a weight that length may not have
 	maps.Copy(drawn, known)
-	m := fitRanking(drawPools(rand.New(rand.NewPCG(1, 2)), 0, 500, drawn), []string{"sparse"})
+	m := fitRanking(drawPools(rand.New(rand.NewPCG(1, 2)), "a", "ann", 500, drawn), []string{"near"})
 	for j, name := range rank.Names {
 		if got := m.weights[j]; math.Abs(got-known[name]) > 0.7 {
 			t.Errorf("%s has the weight %.2f, want %.2f", name, got, known[name])
 		}
 	}
-	for _, name := range []string{"sparse", "length", "age", "exact", "content"} {
+	for _, name := range []string{"near", "length", "age", "exact", "content"} {
 		if w := m.weights[column(name)]; w != 0 {
 			t.Errorf("%s has the weight %v: it is skipped, of the wrong sign or set by hand", name, w)
 		}
@@ -80,7 +86,7 @@ func TestCalibrationFindsTheOdds(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	m := model{make([]float64, len(rank.Names))}
 	m.weights[column("dense")] = 2
-	pools := drawPools(random, 0, 400, nil)
+	pools := drawPools(random, "a", "ann", 400, nil)
 	offset := model{make([]float64, len(rank.Names))}
 	for name, w := range setByHand {
 		offset.weights[column(name)] = w
@@ -96,27 +102,108 @@ func TestCalibrationFindsTheOdds(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOut checks that the weights of a conversation know nothing of it.
-func TestLeaveOneOut(t *testing.T) {
+// TestLeftOut checks that the weights of a conversation, and of a data set, know nothing of it.
+func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
 	pools := slices.Concat(
-		drawPools(random, 0, 60, map[string]float64{"dense": 6}),
-		drawPools(random, 1, 60, map[string]float64{"speaker": 6}),
-		drawPools(random, 2, 60, map[string]float64{"speaker": 6}),
+		drawPools(random, "a", "ann", 60, map[string]float64{"dense": 6}),
+		drawPools(random, "b", "ben", 60, map[string]float64{"speaker": 6}),
+		drawPools(random, "b", "cleo", 60, map[string]float64{"speaker": 6}),
 	)
-	models := leaveOneOut(pools, nil)
-	if len(models) != 3 {
-		t.Fatalf("%d models for 3 conversations", len(models))
+	weight := func(f fitted, name string) float64 { return f.weights[column(name)] }
+	conversations := leaveOut(pools, byConversation, nil)
+	if len(conversations.weights) != 3 {
+		t.Fatalf("%d models for 3 conversations", len(conversations.weights))
 	}
-	if w := models[0].weights; w[column("dense")] > 1 || w[column("speaker")] < 4 {
-		t.Errorf("without the first conversation: dense %.2f, speaker %.2f", w[column("dense")], w[column("speaker")])
+	ann := conversations.weights["a/ann"]
+	if weight(ann, "dense") > 1 || weight(ann, "speaker") < 4 {
+		t.Errorf("without the first conversation: dense %.2f, speaker %.2f", weight(ann, "dense"), weight(ann, "speaker"))
 	}
-	if w := models[1].weights; w[column("dense")] < 1 {
-		t.Errorf("without the second conversation: dense %.2f", w[column("dense")])
+	if ben := conversations.weights["b/ben"]; weight(ben, "dense") < 1 {
+		t.Errorf("without the second conversation: dense %.2f", weight(ben, "dense"))
 	}
-	if got := held(models)(pools[0], 0); got != models[0].score(pools[0].features.Row(0)) {
+	sets := leaveOut(pools, bySet, nil)
+	if b := sets.weights["b"]; len(sets.weights) != 2 || weight(b, "speaker") > 2 || weight(b, "dense") < 4 {
+		t.Errorf("without the second data set: dense %.2f, speaker %.2f", weight(b, "dense"), weight(b, "speaker"))
+	}
+	if got := conversations.probability(pools[0], 0); got != ann.probability(pools[0], 0) {
 		t.Error("a conversation is not scored by the weights that have not seen it")
+	}
+}
+
+// TestDataSetsCountAlike fits weights to a data set of few questions and another one of many.
+func TestDataSetsCountAlike(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 8))
+	few := drawPools(random, "few", "ann", 40, map[string]float64{"dense": 6})
+	many := drawPools(random, "many", "ben", 400, map[string]float64{"speaker": 6})
+	m := fitRanking(slices.Concat(few, many), nil)
+	if d, s := m.weights[column("dense")], m.weights[column("speaker")]; d < s/2 || s < d/2 {
+		t.Errorf("dense %.2f, speaker %.2f", d, s)
+	}
+}
+
+// TestFloor checks that a ranking is refused where it finds less than the index or BM25, on a data set or for a class
+// of its questions, unless that is noise.
+func TestFloor(t *testing.T) {
+	t.Parallel()
+	// In each pool the evidence is the best record by the index, and the last one by the ranking where it fails.
+	draw := func(set, category string, count, fails int) (pools []pool) {
+		for n := range count {
+			p := pool{set: set, category: category, evidence: 1, relevant: make([]bool, 20), chars: make([]int, 20)}
+			p.relevant[0], p.index = true, make([]float64, 20)
+			p.index[0] = 1
+			if n < fails {
+				p.conversation = "fails"
+			}
+			pools = append(pools, p)
+		}
+		return pools
+	}
+	r := by(func(p pool, i int) float64 {
+		if p.conversation == "fails" {
+			return float64(i)
+		}
+		return -float64(i)
+	})
+	for name, tt := range map[string]struct {
+		pools []pool
+		want  string
+	}{
+		"no failure": {draw("a", "one", 50, 0), ""},
+		"noise":      {draw("a", "one", 50, 2), ""},
+		"a set":      {draw("a", "one", 50, 25), "a: the weights find 50.0 points less than the index"},
+		"a class":    {slices.Concat(draw("a", "one", 900, 0), draw("a", "two", 6, 3)), "a two: the weights find 50.0"},
+	} {
+		err := checkFloor(tt.pools, r)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+	words := draw("a", "one", 50, 50)
+	for i := range words {
+		words[i].index, words[i].words = make([]float64, 20), []ranked{{0, true}}
+		words[i].relevant[0], words[i].relevant[19] = false, true
+		words[i].conversation = ""
+	}
+	if err := checkFloor(words, r); err == nil || !strings.Contains(err.Error(), "BM25") {
+		t.Errorf("below BM25: %v", err)
+	}
+}
+
+// TestShares scores a ranking: the first messages, and those that fit a budget, of which only whole ones count.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	list := make([]ranked, 120)
+	for i := range list {
+		list[i].chars = 100
+	}
+	list[0].chars, list[1].relevant = 2001, true // the first is longer than 500 tokens
+	list[30].relevant, list[110].relevant = true, true
+	want := shares{1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 2.0 / 3, 2.0 / 3}
+	if got := sharesOf(list, list, 3); !cmp.Equal(got, want, cmpopts.EquateApprox(0, 1e-9)) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -165,7 +252,7 @@ func fitWithout(t *testing.T, text, leaveOut string) *rank.Weights {
 func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	want := fitWithout(t, talks, "cleo")
-	if !strings.HasSuffix(want.Data, "talks.json without cleo, offline embedding") || want.Date == "" {
+	if !strings.HasSuffix(want.Data, "talks without cleo; offline embedding") || want.Date == "" {
 		t.Errorf("fitted on %q, %q", want.Data, want.Date)
 	}
 	other := strings.NewReplacer("Is it late?", "On Mondays.", "When do I run?", "Do I run late?", `"c2"]`, `"c1"]`)
@@ -185,7 +272,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, weights, _ := strings.Cut(out.String(), "{")
-	for _, row := range []string{"index ", "BM25 ", "shipped ", "fitted ", "noise ", "shipped without speaker "} {
+	for _, row := range []string{"index ", "BM25 ", "shipped ", "fitted on other conversations ", "filled by value ", "probability ", "noise ", "without speaker "} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no row %q in\n%s", row, table)
 		}
@@ -211,6 +298,7 @@ func TestMistakes(t *testing.T) {
 		"no pool":        {func(o *options) { o.pool = 0 }, talks, "rank at least 1"},
 		"no folder":      {func(o *options) { o.leaveOneOut = o.data + "x" }, talks, "no such file"},
 		"one":            {nil, one, "add another one"},
+		"one twice":      {func(o *options) { o.data += " " + o.data }, talks, "ann is the id of two conversations"},
 		"no message":     {nil, strings.Replace(one, `{"id": "a1", "content": "x"}`, "", 1), "a1"},
 		"empty sessions": {nil, `{"conversations": [{"id": "ann", "sessions": [{}]}]}`, "ann has no message: remove it"},
 		"no questions":   {nil, `{"conversations": []}`, "name the messages that hold each answer"},

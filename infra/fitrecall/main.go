@@ -1,13 +1,16 @@
 // Command fitrecall fits the weights of the ranking of recall to questions about conversations, and writes them.
 //
-//	go run ./infra/fitrecall -data locomo.json [-embeddings http://127.0.0.1:8088/v1] [-out weights.json]
-//	  [-leave-one-out folder] [-robust] [-features] [-ablate]
+//	go run ./infra/fitrecall -data "locomo.json realtalk.json" [-embeddings http://127.0.0.1:8088/v1]
+//	  [-out weights.json] [-leave-one-out folder] [-robust] [-features]
 //
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
-// Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B):
-// by the index's own score, by BM25, by the weights that the service has, and by weights that were fitted on the
-// other conversations. It shows what noise small talk brings, and what is lost on data with other habits. The file
-// has LoCoMo's form or that of package dataset.
+// Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B),
+// beside the index's own score and BM25: for weights that were fitted on the other conversations, and for weights that
+// were fitted on the other data sets. It shows how often probabilities are true, what noise small talk brings, and what
+// is lost on data with other habits. Each file is a data set. It has LoCoMo's form or that of package dataset.
+//
+// Weights that find less than the index or BM25 by more than noise, on a data set or in a class of its questions, are
+// not written.
 package main
 
 import (
@@ -20,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/embedder"
@@ -43,20 +47,19 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 type options struct {
 	data, embeddings, model, out, leaveOneOut string
 	pool                                      int
-	ablate, features, robust                  bool
+	features, robust                          bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.data, "data", "", "file with the conversations and questions (required)")
+	flag.StringVar(&o.data, "data", "", "files with the conversations and questions, with spaces between them (required)")
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
 	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
 		"only fit, for each conversation on all others, and write the weights to id.json in this folder")
 	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
-	flag.BoolVar(&o.features, "features", false, "also measure the weights that ship without each of the features")
-	flag.BoolVar(&o.ablate, "ablate", false, "also fit without each of the features")
+	flag.BoolVar(&o.features, "features", false, "also fit without each of the features")
 	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
 	flag.Parse()
 	if err := o.run(context.Background(), os.Stdout); err != nil {
@@ -86,65 +89,73 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if o.leaveOneOut != "" {
 		return o.writeLeaveOneOut(pools)
 	}
-	shipped := rank.Default()
-	fmt.Fprintf(out, "%-10s %-12s %4s %6s %6s %6s %6s %6s %6s %6s\n", "ranking", "category", "n",
-		"R@5", "R@10", "R@25", "B500", "B1000", "B2000", "B3000")
-	report(out, pools, "index", func(p pool, i int) float64 { return p.candidates[i].Score })
-	report(out, pools, "BM25", func(p pool, i int) float64 { return p.features.Row(i)[column("turnWords")] })
-	report(out, pools, "shipped", func(p pool, i int) float64 { return shipped.Score(p.features.Row(i)) })
-	models := leaveOneOut(pools, nil)
-	report(out, pools, "fitted", held(models))
-	full := fitRanking(pools, nil)
-	fitted := calibrate(pools, full)
-	reportNoise(out, pools, models)
+	others := leaveOut(pools, byConversation, nil)
+	held := others.probability
+	baselines := []row{{"index", byIndex}, {"BM25", byWords}}
+	shipped := by(func(p pool, i int) float64 { return rank.Default().Score(p.features.Row(i)) })
+	rows := append(slices.Clone(baselines), row{"shipped", shipped}, row{"fitted on other conversations", by(held)},
+		row{"the same, filled by value", byValue(held)})
+	if sets, _ := grouped(pools, bySet); len(sets) > 1 {
+		unseen := leaveOut(pools, bySet, nil).probability
+		rows = append(rows, row{"fitted on other data sets", by(unseen)},
+			row{"the same, filled by value", byValue(unseen)})
+	}
+	report(out, pools, bySet, rows...)
+	report(out, pools, byCategory, rows...)
+	reportReliability(out, pools, held)
+	reportNoise(out, pools, held)
 	if o.robust {
-		if err := o.reportVariants(ctx, out, models); err != nil {
+		if err := o.reportVariants(ctx, out, others); err != nil {
 			return err
 		}
 	}
 	if o.features {
-		reportFeatures(out, pools, shipped)
+		reportFeatures(out, pools, others)
 	}
-	if o.ablate {
-		for j, name := range rank.Names {
-			if full.weights[j] != 0 {
-				reportOne(out, pools, "without "+name, held(leaveOneOut(pools, []string{name})))
-			}
-		}
+	if err := checkFloor(pools, by(held)); err != nil {
+		return err
 	}
-	return o.write(out, fitted, full)
+	return o.write(out, fit(pools, nil))
 }
 
-// reportFeatures prints what weights find without each feature, the other weights as they are.
-func reportFeatures(out io.Writer, pools []pool, w *rank.Weights) {
-	for j, name := range rank.Names {
-		if weight := w.Features[name]; weight != 0 {
-			reportOne(out, pools, "shipped without "+name, func(p pool, i int) float64 {
-				row := p.features.Row(i)
-				return w.Score(row) - weight*row[j]
-			})
+// reportFeatures prints what is found by weights that are fitted without each of the features.
+func reportFeatures(out io.Writer, pools []pool, all leftOut) {
+	rows := []row{{"all features", by(all.probability)}}
+	for _, name := range rank.Names {
+		if _, fixed := setByHand[name]; !fixed {
+			rows = append(rows, row{"without " + name, by(leaveOut(pools, byConversation, []string{name}).probability)})
 		}
 	}
+	report(out, pools, bySet, rows...)
 }
 
+// pools reads the data sets, changed by a variant.
 func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
-	samples, err := readSamples(o.data, v)
-	if err != nil {
+	var all []sample
+	for _, path := range strings.FieldsSeq(o.data) {
+		samples, err := readSamples(path, v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, samples...)
+	}
+	if err := o.check(all); err != nil {
 		return nil, err
 	}
-	if err := o.check(samples); err != nil {
-		return nil, err
-	}
-	return readPools(ctx, samples, o.embedder(), o.pool)
+	return readPools(ctx, all, o.embedder(), o.pool)
 }
 
 // check refuses data that no weights can be fitted on.
 func (o options) check(samples []sample) error {
-	questions := 0
+	questions, known := 0, map[string]bool{}
 	for _, s := range samples {
 		if len(s.messages) == 0 {
-			return fmt.Errorf("%s: %s has no message: remove it", o.data, s.id)
+			return fmt.Errorf("%s: %s has no message: remove it", s.set, s.id)
 		}
+		if known[s.id] {
+			return fmt.Errorf("%s: %s is the id of two conversations: give one another", s.set, s.id)
+		}
+		known[s.id] = true
 		questions += len(s.questions)
 	}
 	switch {
@@ -156,55 +167,52 @@ func (o options) check(samples []sample) error {
 	return nil
 }
 
-// held scores each pool by the model that has not seen its conversation.
-func held(models []model) func(p pool, i int) float64 {
-	return func(p pool, i int) float64 { return models[p.sample].score(p.features.Row(i)) }
+// leftOut has for each group of pools the weights that were fitted on all others.
+type leftOut struct {
+	group   func(p pool) string
+	weights map[string]fitted
 }
 
-// leaveOneOut fits a model for each conversation, on the others.
-func leaveOneOut(pools []pool, skip []string) []model {
-	count := 0
+func leaveOut(pools []pool, group func(p pool) string, skip []string) leftOut {
+	l := leftOut{group, map[string]fitted{}}
 	for _, p := range pools {
-		count = max(count, p.sample+1)
+		name := group(p)
+		if _, done := l.weights[name]; !done {
+			l.weights[name] = fit(slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return group(p) == name }), skip)
+		}
 	}
-	models := make([]model, count)
-	for n := range models {
-		models[n] = fitRanking(without(pools, n), skip)
-	}
-	return models
+	return l
 }
 
-// without returns the pools of all conversations but one.
-func without(pools []pool, sample int) []pool {
-	return slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return p.sample == sample })
-}
+// probability is that of a record of a pool by weights that have not seen the pool.
+func (l leftOut) probability(p pool, i int) float64 { return l.weights[l.group(p)].probability(p, i) }
 
-func (o options) reportVariants(ctx context.Context, out io.Writer, models []model) error {
+func (o options) reportVariants(ctx context.Context, out io.Writer, others leftOut) error {
 	for _, v := range variants {
 		pools, err := o.pools(ctx, v)
 		if err != nil {
 			return err
 		}
-		reportOne(out, pools, string(v)+", index", func(p pool, i int) float64 { return p.candidates[i].Score })
-		reportOne(out, pools, string(v)+", fitted", held(models))
+		report(out, pools, bySet, row{string(v) + ", index", byIndex}, row{string(v) + ", BM25", byWords},
+			row{string(v) + ", fitted", by(others.probability)})
 	}
 	return nil
 }
 
 // writeLeaveOneOut writes the weights that leave out each conversation.
 func (o options) writeLeaveOneOut(pools []pool) error {
-	for n, m := range leaveOneOut(pools, nil) {
-		rest, out := without(pools, n), ""
-		for _, p := range pools {
-			if p.sample == n {
-				out = p.conversation
-			}
+	others := leaveOut(pools, byConversation, nil)
+	done := map[string]bool{}
+	for _, p := range pools {
+		if done[p.conversation] {
+			continue
 		}
-		text, err := o.encode(calibrate(rest, m), m, " without "+out)
+		done[p.conversation] = true
+		text, err := o.encode(others.weights[byConversation(p)], " without "+p.conversation)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(o.leaveOneOut, out+".json"), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.leaveOneOut, p.conversation+".json"), text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -212,8 +220,8 @@ func (o options) writeLeaveOneOut(pools []pool) error {
 }
 
 // write prints the weights as JSON, and writes them to the file that is named.
-func (o options) write(out io.Writer, c calibration, m model) error {
-	text, err := o.encode(c, m, "")
+func (o options) write(out io.Writer, f fitted) error {
+	text, err := o.encode(f, "")
 	if err != nil {
 		return err
 	}
@@ -224,14 +232,18 @@ func (o options) write(out io.Writer, c calibration, m model) error {
 }
 
 // encode returns weights as JSON. The part says which conversations of the data they were fitted on.
-func (o options) encode(c calibration, m model, part string) ([]byte, error) {
-	data := filepath.Base(o.data) + part + ", offline embedding"
+func (o options) encode(f fitted, part string) ([]byte, error) {
+	var names []string
+	for _, path := range strings.FieldsSeq(o.data) {
+		names = append(names, nameOf(path))
+	}
+	model := "offline embedding"
 	if o.embeddings != "" {
-		data = filepath.Base(o.data) + part + ", " + o.model
+		model = o.model
 	}
 	text, err := json.MarshalIndent(rank.Weights{
-		Date: time.Now().UTC().Format(time.DateOnly), Data: data,
-		Features: c.weights(m), Intercept: round(c.intercept), Noise: noise,
+		Date: time.Now().UTC().Format(time.DateOnly), Data: strings.Join(names, ", ") + part + "; " + model,
+		Features: f.features(), Intercept: f.intercept, Noise: noise,
 	}, "", "  ")
 	return append(text, '\n'), err
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"github.com/throughline/throughline/infra/recallbench/bm25"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
@@ -51,18 +53,24 @@ func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
 	return matches[:min(len(matches), q.TopK)]
 }
 
-// pool is what the index returned for one query, with its features.
+// pool is what the index returned for one query, as records with their features.
 type pool struct {
-	sample int
-	// conversation is the id of the sample.
-	conversation string
-	category     string // "" for small talk
+	// set is the name of the data set, conversation the id of the sample.
+	set, conversation string
+	category          string // "" for small talk
 	// evidence is how many messages hold the answer, in the pool or not.
-	evidence   int
-	candidates []rank.Candidate
-	relevant   []bool
-	features   rank.Matrix
+	evidence int
+	features rank.Matrix
+	relevant []bool
+	// index is the best score of each record's parts, chars the length of its whole message.
+	index []float64
+	chars []int
+	// words are the messages of the conversation, ranked by BM25.
+	words []ranked
 }
+
+// size returns the number of records.
+func (p pool) size() int { return len(p.relevant) }
 
 //go:embed smalltalk.txt
 var smallTalk string
@@ -73,7 +81,7 @@ const asked = 24 * time.Hour
 // readPools indexes each sample as the service does, and searches for its questions and for small talk.
 func readPools(ctx context.Context, samples []sample, embedder vector.Embedder, size int) ([]pool, error) {
 	var pools []pool
-	for n, s := range samples {
+	for _, s := range samples {
 		index := &memoryIndex{}
 		indexer := indexing.NewIndexer(embedder, index, "")
 		for from := 0; from < len(s.messages); from += 500 {
@@ -95,20 +103,51 @@ func readPools(ctx context.Context, samples []sample, embedder vector.Embedder, 
 		if err != nil {
 			return nil, err
 		}
-		now := s.messages[len(s.messages)-1].Timestamp.Add(asked)
+		pooler := newPooler(s, index)
 		for i, q := range questions {
-			dense, sparse := vector.Hybrid(vectors[i], vector.Encode(q.text))
-			matches := index.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: size})
-			p := pool{
-				sample: n, conversation: s.id, category: q.category, evidence: len(q.evidence),
-				candidates: recall.Candidates(matches),
-			}
-			for _, c := range p.candidates {
-				p.relevant = append(p.relevant, q.evidence[c.ID])
-			}
-			p.features = rank.Features(rank.NewQuery(q.text, now), p.candidates)
-			pools = append(pools, p)
+			pools = append(pools, pooler.pool(q, vectors[i], size))
 		}
 	}
 	return pools, nil
+}
+
+// pooler makes the pools of one sample.
+type pooler struct {
+	sample
+	found *memoryIndex
+	words *bm25.Index
+	chars map[string]int
+	now   time.Time
+}
+
+func newPooler(s sample, found *memoryIndex) *pooler {
+	texts, chars := make([]string, len(s.messages)), map[string]int{}
+	for i, m := range s.messages {
+		texts[i], chars[m.ID] = m.Content, utf8.RuneCountInString(m.Content)
+	}
+	now := s.messages[len(s.messages)-1].Timestamp.Add(asked)
+	return &pooler{s, found, bm25.New(texts), chars, now}
+}
+
+// pool searches for a question.
+func (x *pooler) pool(q question, embedding []float32, size int) pool {
+	dense, sparse := vector.Hybrid(embedding, vector.Encode(q.text))
+	candidates := recall.Candidates(x.found.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: size}))
+	p := pool{set: x.set, conversation: x.id, category: q.category, evidence: len(q.evidence)}
+	best := map[string]float64{}
+	for _, c := range candidates {
+		if score, known := best[c.ID]; !known || c.Score > score {
+			best[c.ID] = c.Score
+		}
+	}
+	p.features = rank.Features(rank.NewQuery(q.text, x.now), candidates)
+	for i := range p.features.Len() {
+		id := p.features.ID(i)
+		p.relevant, p.index, p.chars = append(p.relevant, q.evidence[id]), append(p.index, best[id]), append(p.chars, x.chars[id])
+	}
+	for _, n := range x.words.Search(q.text) {
+		id := x.messages[n].ID
+		p.words = append(p.words, ranked{x.chars[id], q.evidence[id]})
+	}
+	return p
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // The cutoffs of evidence recall: the first k messages, and the messages that fit, best first, a budget of tokens of
@@ -15,139 +17,127 @@ var (
 	budgets = [...]int{500, 1000, 2000, 3000}
 )
 
-// limit is how many messages a recall returns at most.
-const limit = 100
+const (
+	// limit is how many messages a recall returns at most.
+	limit = 100
+	// charsPerToken is how many characters a token is taken to have.
+	charsPerToken = 4
+	// at10 and at1000 are the places of R@10 and B1000 among the shares of a question.
+	at10, at1000 = 1, len(ranks) + 1
+)
 
-// recallScore sums the shares of evidence within each cutoff.
-type recallScore struct {
-	questions int
-	sums      [len(ranks) + len(budgets)]float64
+// ranked is one message of a ranking.
+type ranked struct {
+	chars    int
+	relevant bool
 }
 
-func (s *recallScore) add(p pool, scores []float64) {
-	order := make([]int, len(scores))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case scores[a] > scores[b]:
-			return -1
-		case scores[a] < scores[b]:
-			return 1
-		}
-		return 0
-	})
-	s.questions++
-	var used [len(budgets)]int
-	seen := map[string]bool{}
-	place := 0
-	for _, i := range order {
-		if c := p.candidates[i]; seen[c.ID] || place == limit {
-			continue
-		}
-		seen[p.candidates[i].ID] = true
-		gain := 0.0
-		if p.relevant[i] {
-			gain = 1 / float64(p.evidence)
-		}
+// shares are the shares of one question's evidence within each cutoff, or means of them.
+type shares [len(ranks) + len(budgets)]float64
+
+// sharesOf scores a ranking, and another order of the same messages in which budgets are filled. Only whole messages
+// count.
+func sharesOf(ranking, packing []ranked, evidence int) (s shares) {
+	for place, m := range ranking[:min(limit, len(ranking))] {
 		for k, most := range ranks {
-			if place < most {
-				s.sums[k] += gain
+			if place < most && m.relevant {
+				s[k] += 1 / float64(evidence)
 			}
 		}
-		chars := utf8.RuneCountInString(p.candidates[i].Text)
+	}
+	var used [len(budgets)]int
+	for _, m := range packing[:min(limit, len(packing))] {
 		for b, tokens := range budgets {
-			if used[b]+chars <= 4*tokens {
-				used[b] += chars
-				s.sums[len(ranks)+b] += gain
+			if used[b]+m.chars > charsPerToken*tokens {
+				continue
+			}
+			used[b] += m.chars
+			if m.relevant {
+				s[len(ranks)+b] += 1 / float64(evidence)
 			}
 		}
-		place++
+	}
+	return s
+}
+
+// ranking returns the shares of evidence that a ranking finds in a pool.
+type ranking func(p pool) shares
+
+// sorted orders the records of a pool by a value, highest first.
+func (p pool) sorted(value func(i int) float64) []ranked {
+	order, values := make([]int, p.size()), make([]float64, p.size())
+	for i := range order {
+		order[i], values[i] = i, value(i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	out := make([]ranked, len(order))
+	for n, i := range order {
+		out[n] = ranked{p.chars[i], p.relevant[i]}
+	}
+	return out
+}
+
+// by ranks by a score.
+func by(score func(p pool, i int) float64) ranking {
+	return func(p pool) shares {
+		list := p.sorted(func(i int) float64 { return score(p, i) })
+		return sharesOf(list, list, p.evidence)
 	}
 }
 
-func (s *recallScore) String() string {
+// byValue ranks by a probability, and fills budgets by value for tokens, as recall does where tokens are asked for.
+func byValue(probability func(p pool, i int) float64) ranking {
+	return func(p pool) shares {
+		list := p.sorted(func(i int) float64 { return probability(p, i) })
+		packing := p.sorted(func(i int) float64 { return rank.Value(probability(p, i), p.chars[i]/charsPerToken) })
+		return sharesOf(list, packing, p.evidence)
+	}
+}
+
+// byIndex ranks by the index's own score, byWords by BM25.
+var byIndex = by(func(p pool, i int) float64 { return p.index[i] })
+
+func byWords(p pool) shares { return sharesOf(p.words, p.words, p.evidence) }
+
+// mean returns the mean shares of pools.
+func mean(pools []pool, r ranking) (sum shares) {
+	for _, p := range pools {
+		for i, share := range r(p) {
+			sum[i] += share / float64(len(pools))
+		}
+	}
+	return sum
+}
+
+func (s shares) String() string {
 	var out strings.Builder
-	for _, sum := range s.sums {
-		fmt.Fprintf(&out, " %6.1f", 100*sum/float64(max(s.questions, 1)))
+	for _, share := range s {
+		fmt.Fprintf(&out, " %6.1f", 100*share)
 	}
 	return out.String()
 }
 
-// table scores pools by category; "all" are all.
-type table map[string]*recallScore
-
-const all = "all"
-
-func scoreAll(pools []pool, score func(p pool, i int) float64) table {
-	t := table{all: {}}
-	for _, p := range pools {
-		if p.category == "" {
-			continue
-		}
-		scores := make([]float64, len(p.candidates))
-		for i := range scores {
-			scores[i] = score(p, i)
-		}
-		if t[p.category] == nil {
-			t[p.category] = &recallScore{}
-		}
-		t[p.category].add(p, scores)
-		t[all].add(p, scores)
-	}
-	return t
+// row is a ranking with the name that tables have for it.
+type row struct {
+	name string
+	ranking
 }
 
-// report prints a line for each category.
-func report(out io.Writer, pools []pool, name string, score func(p pool, i int) float64) {
-	t := scoreAll(pools, score)
-	for _, c := range append([]string{all}, categoriesOf(pools)...) {
-		fmt.Fprintf(out, "%-10s %-12s %4d %s\n", name, c, t[c].questions, t[c].String())
+// report prints a table with a row for each ranking in each group.
+func report(out io.Writer, pools []pool, group func(p pool) string, rows ...row) {
+	fmt.Fprintf(out, "\n%-42s %-34s %4s", "", "ranking", "n")
+	for _, k := range ranks {
+		fmt.Fprintf(out, " %6s", fmt.Sprint("R@", k))
 	}
-}
-
-// reportOne prints a line for all categories.
-func reportOne(out io.Writer, pools []pool, name string, score func(p pool, i int) float64) {
-	fmt.Fprintf(out, "%-28s %s\n", name, scoreAll(pools, score)[all].String())
-}
-
-// noise is the probability below which a record is noise. It was chosen by the table that reportNoise prints: nearly
-// all evidence has it, and four of five lines of small talk bring nothing that has it.
-const noise = 0.0005
-
-// reportNoise prints for some limits how many questions and how much small talk have a candidate that is better, and
-// how many candidates are. Models and calibrations have not seen the conversation.
-func reportNoise(out io.Writer, pools []pool, models []model) {
-	calibrations := make([]calibration, len(models))
-	for n, m := range models {
-		calibrations[n] = calibrate(without(pools, n), m)
+	for _, tokens := range budgets {
+		fmt.Fprintf(out, " %6s", fmt.Sprint("B", tokens))
 	}
-	fmt.Fprintf(out, "%-8s %10s %10s %10s %10s %10s\n", "noise", "questions", "hits", "evidence", "small talk", "hits")
-	probabilities := make([][]float64, len(pools))
-	for n, p := range pools {
-		probabilities[n] = calibrations[p.sample].probabilities(models[p.sample], p)
-	}
-	for _, least := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2} {
-		var kept, evidence float64
-		var asked, answered, hits [2]float64 // of small talk and of questions
-		for n, p := range pools {
-			kind, above := 0, 0.0
-			if p.category != "" {
-				kind = 1
-			}
-			for i, probability := range probabilities[n] {
-				over := probability >= least
-				above += one(over)
-				evidence += one(p.relevant[i])
-				kept += one(p.relevant[i] && over)
-			}
-			asked[kind]++
-			answered[kind] += one(above > 0)
-			hits[kind] += above
+	fmt.Fprintln(out)
+	names, groups := grouped(pools, group)
+	for _, name := range names {
+		for _, r := range rows {
+			fmt.Fprintf(out, "%-42s %-34s %4d%s\n", name, r.name, len(groups[name]), mean(groups[name], r.ranking))
 		}
-		fmt.Fprintf(out, "%-8g %9.1f%% %10.1f %9.1f%% %9.1f%% %10.1f\n", least, 100*answered[1]/asked[1],
-			hits[1]/asked[1], 100*kept/evidence, 100*answered[0]/asked[0], hits[0]/asked[0])
 	}
 }
 

@@ -1,9 +1,11 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +41,8 @@ type MessageQuery struct {
 	To       time.Time `json:"to,omitzero"`
 	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
 	Limit *int `json:"limit,omitempty"`
-	// Tokens is the maximum number of tokens in the contents of all messages together.
+	// Tokens is the maximum number of tokens in the contents of all messages together. Messages are taken by their value
+	// for their tokens.
 	Tokens *int `json:"tokens,omitempty"`
 }
 
@@ -99,17 +102,30 @@ func (s *Service) Messages(ctx context.Context, user conversation.UserID, q Mess
 	return Messages{Messages: q.fit(found.Hits), Degraded: visible.degradations(found.Degraded)}, nil
 }
 
-// fit takes the hits that fit the token budget, best first. One that does not fit is skipped.
+// fit takes the hits that fit the token budget. The budget is filled by what messages are worth for their tokens, so
+// that one of 900 tokens does not keep out ten of 20 that are nearly as likely. What was taken is ordered best first.
 func (q MessageQuery) fit(hits []Hit) []ScoredMessage {
-	out := make([]ScoredMessage, 0, len(hits))
-	used := 0
-	for _, h := range hits {
-		m := h.message()
-		if q.Tokens != nil && used+m.Tokens > *q.Tokens {
-			continue
+	order := make([]int, len(hits))
+	messages := make([]ScoredMessage, len(hits))
+	for i, h := range hits {
+		order[i], messages[i] = i, ScoredMessage{h.message(), h.Value()}
+	}
+	if q.Tokens == nil {
+		return messages
+	}
+	value := func(i int) float64 { return rank.Value(messages[i].Score, messages[i].Tokens) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(b), value(a)) })
+	taken, used := order[:0], 0
+	for _, i := range order {
+		if used+messages[i].Tokens <= *q.Tokens {
+			used += messages[i].Tokens
+			taken = append(taken, i)
 		}
-		used += m.Tokens
-		out = append(out, ScoredMessage{m, h.Value()})
+	}
+	slices.Sort(taken)
+	out := make([]ScoredMessage, len(taken))
+	for n, i := range taken {
+		out[n] = messages[i]
 	}
 	return out
 }

@@ -1,205 +1,241 @@
 package rank
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// The features of a candidate. Those of likeness are about 0 to 1, those that a text has or has not are 0 or 1.
+// The features of a record. None has a unit that depends on how long or how many the messages of a user are: they are
+// shares of the best of the pool, deviations from its mean, or flags.
 const (
-	dense          = iota // likeness of the dense vectors
-	sparse                // likeness of the sparse vectors
-	turnWords             // BM25 of the text
-	bestWords             // the same as a share of the best in the pool
-	pairWords             // BM25 of the text with the message before it
-	windowWords           // BM25 of the text with the messages before and after it
-	sessionWords          // BM25 of all candidates of its session
-	rareWords             // the share of the query's words that it has, by their rarity
-	speaker               // the query names who wrote it
-	timeWords             // it has words of time, and the query asks when
-	numberWords           // it has numbers, and the query asks how many
-	nameWords             // it has names, and the query asks who or where
-	question              // it ends with a question
-	length                // the logarithm of its number of words
-	previousDense         // dense likeness of the message before it
-	aroundDense           // the better dense likeness of the messages two before and two after it
-	nextRare              // rareWords of the message after it
-	answers               // the message before it ends with a question, by its rareWords
-	exact                 // it has the words of the query and no others, and they are more than courtesy
-	dated                 // it is from a day that the query names
-	age                   // how old it is: 0 for now, a half after 30 days, towards 1
-	content               // the query has words that are more than courtesy
-	denseDeviation        // how many deviations its dense likeness is above the mean of the pool
-	nextDense             // dense likeness of the message after it
+	words        = iota // how unlikely it has so many words of the query by chance, as a share of the best in the pool
+	allWords            // the same, as a share of what a text of usual length would have with all of them, at most 2
+	dense               // how many deviations its dense likeness is above the mean of the pool
+	near                // the best likeness of the other messages of its session, falling with their distance
+	around              // the words of the query in the messages around it, falling with their distance
+	sessionWords        // words of all messages of its session that are in the pool
+	speaker             // the query names who wrote it
+	timeWords           // it has words of time, and the query asks when
+	numberWords         // it has numbers, and the query asks how many
+	nameWords           // it has names, and the query asks who or where
+	dated               // it is from a day that the query names
+	answers             // the message before it ends with a question, by its words
+	question            // it ends with a question and has hardly more than that
+	length              // how many words it has, up to 16: longer ones are all alike
+	brief               // it is by the side that writes shorter messages, by how much shorter they are
+	exact               // it has the words of the query and no others, and they are more than courtesy
+	age                 // how old it is: 0 for now, a half after 30 days, towards 1
+	content             // the query has words that are more than courtesy
 	featureCount
 )
 
 // Names are the names of the features, in the order of the columns.
 var Names = [featureCount]string{
-	"dense", "sparse", "turnWords", "bestWords", "pairWords", "windowWords", "sessionWords", "rareWords",
-	"speaker", "timeWords", "numberWords", "nameWords", "question", "length", "previousDense", "aroundDense",
-	"nextRare", "answers", "exact", "dated", "age", "content",
-	"denseDeviation", "nextDense",
+	"words", "allWords", "dense", "near", "around", "sessionWords", "speaker", "timeWords", "numberWords", "nameWords",
+	"dated", "answers", "question", "length", "brief", "exact", "age", "content",
 }
 
-// Matrix has a row of features for each candidate.
-type Matrix struct{ values []float64 }
+const (
+	// halfAge is the age at which the feature age is a half.
+	halfAge = 30 * 24 * time.Hour
+	// enoughWords is the length from which on longer messages are alike, questionWords that of a message that is more
+	// than a question.
+	enoughWords   = 16
+	questionWords = 30
+	// Deviations are limited, and those of likenesses that differ by rounding only are none.
+	leastDeviation      = 1e-3
+	lowest, highest     = -3, 6
+	nearBy, aroundBy    = 6, 4 // messages, after which likeness and words have fallen to a third
+	mostAround, mostGap = 3, 2
+)
 
-// Row returns the features of a candidate, in the order of Names.
+// Matrix has a row of features for each record of a pool.
+type Matrix struct {
+	values []float64
+	// first has a candidate of each record.
+	first []*Candidate
+}
+
+// Len returns the number of records.
+func (m Matrix) Len() int { return len(m.first) }
+
+// ID returns the id of a record.
+func (m Matrix) ID(i int) string { return m.first[i].ID }
+
+// Row returns the features of a record, in the order of Names.
 func (m Matrix) Row(i int) []float64 {
 	return m.values[i*featureCount : (i+1)*featureCount : (i+1)*featureCount]
 }
 
-// candidate is a candidate with what its text shows.
-type candidate struct {
-	*Candidate
-	index int // in the pool
-	text
-	// previous, next, secondPrevious and secondNext are the candidates around it in its session, or nil.
-	previous, next, secondPrevious, secondNext *candidate
-	// group is the number of its session.
-	group int
-	row   []float64
-}
-
-// halfAge is the age at which the feature age is a half.
-const halfAge = 30 * 24 * time.Hour
-
-// Features computes the features of each candidate.
+// Features computes the features of each record of a pool.
 func Features(query *Query, pool []Candidate) Matrix {
-	m := Matrix{make([]float64, len(pool)*featureCount)}
 	if len(pool) == 0 {
-		return m
+		return Matrix{}
 	}
-	candidates, groups := arrange(pool)
 	s := newScanner(query)
-	counts := make([]int, len(pool)*len(query.terms))
-	for i := range candidates {
-		c := &candidates[i]
-		c.row = m.Row(c.index)
-		c.text = s.scan(c.Text, counts[:len(query.terms):len(query.terms)])
-		counts = counts[len(query.terms):]
+	records, groups := arrange(pool, s)
+	m := Matrix{make([]float64, len(records)*featureCount), make([]*Candidate, len(records))}
+	for i := range records {
+		m.first[i], records[i].row = records[i].first, m.Row(i)
 	}
-	words := newWordScorer(query, candidates)
-	words.score(candidates, groups)
-	names := speakers(query, candidates)
-	for i := range candidates {
-		candidates[i].ownFeatures(query, names)
+	scorer := newWordScorer(query, records)
+	scorer.score(records, groups)
+	setDense(records, scorer)
+	names := speakers(query, records)
+	for i := range records {
+		records[i].ownFeatures(query, s, names)
 	}
-	setDeviations(candidates)
-	for i := range candidates {
-		candidates[i].neighbourFeatures()
-	}
+	setBrief(records)
+	setNear(records)
 	return m
 }
 
-// setDeviations sets the feature denseDeviation. It is 0 where all candidates are alike.
-func setDeviations(candidates []candidate) {
-	values := make([]float64, len(candidates))
-	for i := range candidates {
-		values[i] = candidates[i].row[dense]
+// ownFeatures sets the features that need nothing of the rest of the pool.
+func (r *record) ownFeatures(q *Query, s *scanner, names map[string]bool) {
+	row, c := r.row, r.first
+	row[speaker] = flag(names[c.Role] || r.head != "" && names[r.head])
+	row[timeWords] = flag(q.when && r.hasTime)
+	row[numberWords] = flag(q.number && r.hasNumber)
+	row[nameWords] = flag(q.name && r.hasName)
+	row[dated] = q.dates.share(c.Time)
+	if r.previous != nil {
+		row[answers] = flag(r.previous.asks) * r.previous.row[words]
 	}
-	slices.Sort(values) // a sum in another order would be another number
-	n, mean, variance := float64(len(values)), 0.0, 0.0
+	row[question] = flag(r.asks) * max(0, 1-float64(r.words)/questionWords)
+	row[length] = float64(min(r.words, enoughWords)) / enoughWords
+	row[exact] = flag(!q.courtesy && r.words == s.queryWords && longterm.Normalize(c.Text) == q.normalized)
+	row[age] = 1 - math.Exp2(-float64(max(0, q.now.Sub(c.Time)))/float64(halfAge))
+	row[content] = flag(len(q.terms) > 0)
+}
+
+// setDense sets the feature dense. The best of several parts is better than a single one would be by chance: what is
+// expected of the best of n is taken off.
+func setDense(records []record, s *wordScorer) {
+	var all []float64
+	best := make([]float64, len(records))
+	for i := range records {
+		best[i] = math.Inf(-1)
+		for _, p := range records[i].parts {
+			likeness := 2*p.Score - s.cosine(p.text)
+			all, best[i] = append(all, likeness), max(best[i], likeness)
+		}
+	}
+	_, deviation := spread(all)
+	for i := range best {
+		best[i] -= deviation * luck(len(records[i].parts))
+	}
+	mean, deviation := spread(best)
+	for i := range records {
+		records[i].row[dense] = min(max((best[i]-mean)/deviation, lowest), highest)
+	}
+}
+
+// luck is about how many deviations the best of n values is above their mean.
+func luck(n int) float64 { return math.Sqrt(2 * math.Log(float64(n))) }
+
+// spread returns the mean of values and their deviation, which is not 0.
+func spread(values []float64) (mean, deviation float64) {
+	n, variance := float64(len(values)), 0.0
 	for _, x := range values {
 		mean += x / n
 	}
 	for _, x := range values {
 		variance += (x - mean) * (x - mean) / n
 	}
-	deviation := max(math.Sqrt(variance), leastDeviation)
-	for i := range candidates {
-		candidates[i].row[denseDeviation] = (candidates[i].row[dense] - mean) / deviation
-	}
+	return mean, max(math.Sqrt(variance), leastDeviation)
 }
 
-// leastDeviation is the least deviation of likenesses that differ by more than rounding.
-const leastDeviation = 1e-3
-
-// arrange brings the candidates of each session together, in the order in which they were said, and joins neighbours.
-// The number of a session depends on the order of the pool, and no feature depends on that number.
-func arrange(pool []Candidate) (candidates []candidate, groups int) {
-	type place struct{ group, seq, index int }
-	order := make([]place, len(pool))
-	numbers := map[[2]string]int{}
-	for i := range pool {
-		c := &pool[i]
-		group, known := numbers[[2]string{c.Session, c.Context}]
-		if !known || c.Session == "" {
-			group = groups
-			groups++
-			numbers[[2]string{c.Session, c.Context}] = group
+// setBrief sets the feature brief: that of an assistant which writes pages is 0 and that of its user is up to 2. Where
+// both sides write alike it is about 0 for both.
+func setBrief(records []record) {
+	var sides [2][]float64
+	side := func(r *record) int {
+		if r.first.Role == "user" {
+			return 0
 		}
-		order[i] = place{group, c.Seq, i}
+		return 1
 	}
-	slices.SortFunc(order, func(a, b place) int {
-		if by := cmp.Or(a.group-b.group, cmp.Compare(a.seq, b.seq)); by != 0 {
-			return by
-		}
-		return cmp.Or(cmp.Compare(pool[a.index].ID, pool[b.index].ID), comparePart(&pool[a.index], &pool[b.index]))
-	})
-	candidates = make([]candidate, len(pool))
-	for i, p := range order {
-		candidates[i] = candidate{Candidate: &pool[p.index], index: p.index, group: p.group}
-		candidates[i].join(candidates[max(0, i-maxDistance):i])
+	for i := range records {
+		n := side(&records[i])
+		sides[n] = append(sides[n], math.Log1p(float64(records[i].words)))
 	}
-	return candidates, groups
-}
-
-// maxDistance is how far before a candidate its neighbours are looked for. Parts of long messages share a seq.
-const maxDistance = 4
-
-// join sets the neighbours of a candidate among those before it.
-func (c *candidate) join(before []candidate) {
-	for i := range before {
-		other := &before[i]
-		if c.group != other.group {
-			continue
-		}
-		switch c.Seq - other.Seq {
-		case 1:
-			c.previous, other.next = cmp.Or(c.previous, other), cmp.Or(other.next, c)
-		case 2:
-			c.secondPrevious, other.secondNext = cmp.Or(c.secondPrevious, other), cmp.Or(other.secondNext, c)
+	if len(sides[0]) == 0 || len(sides[1]) == 0 {
+		return
+	}
+	gap, briefer := median(sides[1])-median(sides[0]), 0
+	if gap < 0 {
+		gap, briefer = -gap, 1
+	}
+	for i := range records {
+		if side(&records[i]) == briefer {
+			records[i].row[brief] = min(gap, mostGap)
 		}
 	}
 }
 
-// ownFeatures sets the features that need no neighbour.
-func (c *candidate) ownFeatures(q *Query, names map[string]bool) {
-	row := c.row
-	row[dense] = 2*c.Score - row[sparse]
-	row[speaker] = flag(names[c.Role] || c.head != "" && names[c.head])
-	row[timeWords] = flag(q.when && c.hasTime)
-	row[numberWords] = flag(q.number && c.hasNumber)
-	row[nameWords] = flag(q.name && c.hasName)
-	row[question] = flag(c.asks)
-	row[length] = math.Log1p(float64(c.words))
-	row[exact] = flag(!q.courtesy && c.words == q.words && longterm.Normalize(c.Text) == q.normalized)
-	row[dated] = q.dates.share(c.Time)
-	row[content] = flag(len(q.terms) > 0)
-	row[age] = 1 - math.Exp2(-float64(max(0, q.now.Sub(c.Time)))/float64(halfAge))
-}
-
-// neighbourFeatures sets the features of the messages around it.
-func (c *candidate) neighbourFeatures() {
-	row := c.row
-	row[previousDense], row[nextDense] = c.previous.feature(dense), c.next.feature(dense)
-	row[nextRare] = c.next.feature(rareWords)
-	row[aroundDense] = max(c.secondPrevious.feature(dense), c.secondNext.feature(dense))
-	row[answers] = c.previous.feature(question) * c.previous.feature(rareWords)
-}
-
-// feature returns a feature of a neighbour, 0 where it is not in the pool.
-func (c *candidate) feature(column int) float64 {
-	if c == nil {
-		return 0
+// setNear sets the features of the messages of a session that are near.
+func setNear(records []record) {
+	likeness := likenesses(records)
+	for from := 0; from < len(records); {
+		to := from + 1
+		for to < len(records) && records[to].group == records[from].group {
+			to++
+		}
+		session := records[from:to]
+		addNear(session, likeness[from:to], 1)
+		addNear(session, likeness[from:to], -1)
+		from = to
 	}
-	return c.row[column]
+	for i := range records {
+		records[i].row[around] = min(records[i].row[around], mostAround)
+	}
+}
+
+// likenesses returns the likeness of each record as the index has it: 0 for the median of the pool or less, 1 for the
+// best.
+func likenesses(records []record) []float64 {
+	var all []float64
+	out := make([]float64, len(records))
+	for i := range records {
+		out[i] = math.Inf(-1)
+		for _, p := range records[i].parts {
+			all, out[i] = append(all, p.Score), max(out[i], p.Score)
+		}
+	}
+	_, deviation := spread(all)
+	best := math.Inf(-1)
+	for i := range out {
+		out[i] -= deviation * luck(len(records[i].parts))
+		best = max(best, out[i])
+	}
+	middle := median(out)
+	for i := range out {
+		out[i] = max(0, out[i]-middle) / max(best-middle, leastDeviation)
+	}
+	return out
+}
+
+// addNear goes through a session and adds what each record gains by those before it, or with the step -1 by those after.
+func addNear(session []record, likeness []float64, step int) {
+	first := 0
+	if step < 0 {
+		first = len(session) - 1
+	}
+	best, sum := 0.0, 0.0
+	for n := range session {
+		i := first + n*step
+		r := &session[i]
+		if n > 0 {
+			distance := math.Abs(float64(r.first.Seq - session[i-step].first.Seq))
+			best *= math.Exp(-distance / nearBy)
+			sum *= math.Exp(-distance / aroundBy)
+		}
+		r.row[near] = max(r.row[near], best)
+		r.row[around] += sum
+		best, sum = max(best, likeness[i]), sum+r.row[words]*r.row[words]
+	}
 }
 
 func flag(set bool) float64 {

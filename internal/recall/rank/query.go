@@ -17,10 +17,8 @@ const maxQueryBytes = 7500
 // Query is what is asked, and what its words show. It may be used concurrently.
 type Query struct {
 	now time.Time
-	// terms are the words that are compared, each once. There are none if all words are of courtesy. Words is how many
-	// there are with the repeated ones.
+	// terms are the words that are compared, each once. There are none if all words are of courtesy.
 	terms      []string
-	words      int
 	courtesy   bool
 	normalized string
 	// when, number and name say what it asks for.
@@ -56,9 +54,7 @@ func NewQuery(text string, now time.Time) *Query {
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
 	if !q.courtesy {
-		q.terms = vector.Terms(text)
-		q.words = len(q.terms)
-		q.terms = unique(q.terms)
+		q.terms = unique(vector.Terms(text))
 	}
 	return q
 }

@@ -86,24 +86,13 @@ func (c *Contributions) UnmarshalJSON(text []byte) error {
 // newest first, and then by id.
 func (w *Weights) Rank(q *Query, pool []Candidate) []Result {
 	matrix := Features(q, pool)
-	best := make(map[string]int, len(pool))
-	scores := make([]float64, len(pool))
-	for i := range pool {
-		scores[i] = w.Score(matrix.Row(i))
-		j, seen := best[pool[i].ID]
-		if !seen || scores[i] > scores[j] || scores[i] == scores[j] && comparePart(&pool[i], &pool[j]) > 0 {
-			best[pool[i].ID] = i
-		}
-	}
-	order := make([]int, 0, len(best))
-	for _, i := range best {
-		order = append(order, i)
+	order, scores := make([]int, matrix.Len()), make([]float64, matrix.Len())
+	for i := range order {
+		order[i], scores[i] = i, w.Score(matrix.Row(i))
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		if by := cmp.Compare(scores[b], scores[a]); by != 0 {
-			return by
-		}
-		return cmp.Or(pool[b].Time.Compare(pool[a].Time), cmp.Compare(pool[a].ID, pool[b].ID))
+		first, second := matrix.first[a], matrix.first[b]
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), second.Time.Compare(first.Time), cmp.Compare(first.ID, second.ID))
 	})
 	results := make([]Result, len(order))
 	parts := make(Contributions, 0, len(order)*(featureCount+1))
@@ -111,17 +100,10 @@ func (w *Weights) Rank(q *Query, pool []Candidate) []Result {
 		from := len(parts)
 		parts = w.appendParts(parts, matrix.Row(i))
 		results[n] = Result{
-			ID: pool[i].ID, Probability: Probability(scores[i]), Contributions: parts[from:len(parts):len(parts)],
+			ID: matrix.ID(i), Probability: Probability(scores[i]), Contributions: parts[from:len(parts):len(parts)],
 		}
 	}
 	return results
-}
-
-// comparePart orders parts of one record that have the same score.
-func comparePart(a, b *Candidate) int {
-	return cmp.Or(cmp.Compare(a.Score, b.Score), a.Time.Compare(b.Time), cmp.Compare(a.Session, b.Session),
-		cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Role, b.Role),
-		cmp.Compare(a.Context, b.Context))
 }
 
 // Probability turns the logarithm of odds into a probability.

@@ -89,7 +89,7 @@ func TestContributionsInJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"dense":0.25,"turnWords":-1.5,"intercept":-16.678}`; string(text) != want {
+	if want := `{"words":0.25,"dense":-1.5,"intercept":-16.678}`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
 	var got rank.Contributions
@@ -113,10 +113,10 @@ func FuzzFeatures(f *testing.F) {
 			{ID: "c", Session: session, Seq: seq + 1, Text: text[half:] + query},
 		}
 		matrix := rank.Features(rank.NewQuery(query, now), pool)
-		for i := range pool {
+		for i := range matrix.Len() {
 			for j, x := range matrix.Row(i) {
 				if math.IsNaN(x) || math.Abs(x) > 20 {
-					t.Fatalf("%s of %q is %v", rank.Names[j], pool[i].Text, x)
+					t.Fatalf("%s of %s is %v", rank.Names[j], matrix.ID(i), x)
 				}
 			}
 		}
@@ -130,12 +130,21 @@ func feature(t *testing.T, name, query string, pool ...rank.Candidate) float64 {
 	if column < 0 {
 		t.Fatalf("no feature %s", name)
 	}
-	return rank.Features(rank.NewQuery(query, now), pool).Row(0)[column]
+	matrix := rank.Features(rank.NewQuery(query, now), pool)
+	for i := range matrix.Len() {
+		if matrix.ID(i) == pool[0].ID {
+			return matrix.Row(i)[column]
+		}
+	}
+	t.Fatalf("no record %q", pool[0].ID)
+	return 0
 }
 
 func TestFeatures(t *testing.T) {
 	t.Parallel()
-	said := func(role, text string) rank.Candidate { return rank.Candidate{Role: role, Text: text, Session: "s"} }
+	said := func(role, text string) rank.Candidate {
+		return rank.Candidate{ID: role + text, Role: role, Text: text, Session: "s"}
+	}
 	at := func(date string) rank.Candidate {
 		day, _ := time.Parse(time.DateOnly, date)
 		return rank.Candidate{Text: "x", Time: day}
@@ -154,7 +163,13 @@ func TestFeatures(t *testing.T) {
 		"numbers":                 {"numberWords", "How many runs?", []rank.Candidate{said("user", "I ran three times")}, 1},
 		"names":                   {"nameWords", "Where did I run?", []rank.Candidate{said("user", "I ran in Lisbon")}, 1},
 		"beginning of a sentence": {"nameWords", "Where did I run?", []rank.Candidate{said("user", "Yes. Outside")}, 0},
-		"question":                {"question", "runs", []rank.Candidate{said("user", "Did I run?")}, 1},
+		"question":                {"question", "runs", []rank.Candidate{said("user", "Did I run?")}, 0.9},
+		"no question":             {"question", "runs", []rank.Candidate{said("user", "I run.")}, 0},
+		"more than a question": {
+			"question", "runs", []rank.Candidate{said("user", strings.Repeat("I run in the park. ", 9)+"And you?")}, 0,
+		},
+		"short":  {"length", "runs", []rank.Candidate{said("user", "I run")}, 0.125},
+		"enough": {"length", "runs", []rank.Candidate{said("user", strings.Repeat("I run ", 50))}, 1},
 		"the role that is called": {
 			"speaker", "What did Ann plan?", append([]rank.Candidate{said("assistant", "A plan")}, thanks...), 1,
 		},
@@ -185,7 +200,7 @@ func TestFeatures(t *testing.T) {
 		"two weeks ago":    {"dated", "What did I do two weeks ago?", []rank.Candidate{at("2026-05-06")}, 1},
 		"courtesy":         {"content", "Good morning, how are you?", []rank.Candidate{said("user", "Good morning")}, 0},
 		"words of courtesy do not match": {
-			"rareWords", "Good morning coach, how are you?", []rank.Candidate{said("user", "Good morning")}, 0,
+			"words", "Good morning coach, how are you?", []rank.Candidate{said("user", "Good morning")}, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,54 +212,167 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestNeighbours checks that a message gains by what stands beside it in its own session.
+// TestNeighbours checks that a message gains by what was said near it in its own session.
 func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	at := func(session string, seq int, text string) rank.Candidate {
-		return rank.Candidate{ID: fmt.Sprint(session, seq), Session: session, Seq: seq, Text: text, Score: 0.4}
+		score := 0.1
+		if strings.Contains(text, "shoes") {
+			score = 0.4
+		}
+		return rank.Candidate{ID: fmt.Sprint(session, seq), Session: session, Seq: seq, Text: text, Score: score}
 	}
 	const query = "Which shoes did I buy?"
-	asked := at("s", 2, "Which shoes did you buy?")
+	rest := []rank.Candidate{at("rest", 1, "Rain."), at("rest", 2, "Wind."), at("rest", 3, "Hail.")}
 	for _, tt := range []struct {
 		feature string
 		other   rank.Candidate
 		gains   bool
 	}{
-		{"answers", asked, true},
-		{"pairWords", asked, true},
-		{"windowWords", at("s", 4, "They are shoes for rain."), true},
+		{"answers", at("s", 2, "Which shoes did you buy?"), true},
+		{"answers", at("s", 2, "You buy shoes."), false},
+		{"answers", at("s", 1, "Which shoes did you buy?"), false},
+		{"answers", at("other", 2, "Which shoes did you buy?"), false},
 		{"sessionWords", at("s", 9, "New shoes!"), true},
-		{"previousDense", asked, true},
-		{"nextDense", at("s", 4, "Fine."), true},
-		{"nextDense", at("other", 4, "Fine."), false},
-		{"nextRare", at("s", 4, "New shoes!"), true},
-		{"aroundDense", at("s", 5, "Fine."), true},
-		{"answers", at("other", 2, asked.Text), false},
-		{"pairWords", at("other", 2, asked.Text), false},
+		{"sessionWords", at("other", 9, "New shoes!"), false},
+		{"near", at("s", 2, "New shoes!"), true},
+		{"near", at("s", 9, "New shoes!"), true},
+		{"near", at("other", 2, "New shoes!"), false},
+		{"around", at("s", 2, "New shoes!"), true},
+		{"around", at("s", 5, "New shoes!"), true},
+		{"around", at("s", 5, "Fine."), false},
+		{"around", at("other", 2, "New shoes!"), false},
 	} {
-		mine := at("s", 3, "The blue ones.")
-		if got := feature(t, tt.feature, query, mine, tt.other); (got > 0) != tt.gains {
+		pool := append([]rank.Candidate{at("s", 3, "The blue ones."), tt.other}, rest...)
+		if got := feature(t, tt.feature, query, pool...); (got > 0) != tt.gains {
 			t.Errorf("%s beside %+v is %v", tt.feature, tt.other, got)
+		}
+	}
+	near := feature(t, "near", query, append(rest, at("s", 3, "Blue."), at("s", 4, "Shoes: shoes."))...)
+	if near != 0 {
+		t.Errorf("a message of another session has the nearness %v", near)
+	}
+}
+
+// TestDistance checks that what was said near counts for more than what was said far away.
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"near", "around"} {
+		last := math.Inf(1)
+		for distance := range 8 {
+			pool := []rank.Candidate{
+				{ID: "blue", Session: "s", Seq: 1, Text: "The blue ones."},
+				{ID: "shoes", Session: "s", Seq: 2 + distance, Text: "New shoes!", Score: 0.4},
+				{ID: "rain", Session: "rest", Text: "Rain."},
+			}
+			got := feature(t, name, "Which shoes?", pool...)
+			if got >= last {
+				t.Errorf("%s is %v at a distance of %d, and %v nearer", name, got, distance+1, last)
+			}
+			last = got
 		}
 	}
 }
 
-// TestDenseDeviation checks how far a message stands out of its pool: by its likeness beside that of the others.
-func TestDenseDeviation(t *testing.T) {
+// TestWordsByLength checks that a word says less about a long message than about a short one, however long the messages
+// of the pool are.
+func TestWordsByLength(t *testing.T) {
 	t.Parallel()
-	with := func(score float64) rank.Candidate { return rank.Candidate{Text: "x", Score: score} }
+	for _, times := range []int{1, 30} {
+		pool := []rank.Candidate{
+			{ID: "long", Text: "My knee hurts." + strings.Repeat(" We talked about many other things that day.", 8*times)},
+			{ID: "short", Text: "My knee hurts." + strings.Repeat(" It rained.", times)},
+			{ID: "other", Text: strings.Repeat("Some rain fell on us. ", 9*times)},
+		}
+		for _, name := range []string{"words", "allWords"} {
+			long := feature(t, name, "How is my knee?", pool...)
+			slices.Reverse(pool[:2])
+			if short := feature(t, name, "How is my knee?", pool...); !(short > 1.2*long && long > 0) {
+				t.Errorf("%s is %v for the short message and %v for the long one", name, short, long)
+			}
+			slices.Reverse(pool[:2])
+		}
+	}
+}
+
+// TestParts checks that a long message is one record, whose words are those of all its parts, and that many parts are no
+// advantage.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	part := func(id, text string, score float64) rank.Candidate {
+		return rank.Candidate{ID: id, Session: "s", Seq: 1, Text: text, Score: score}
+	}
+	rest := []rank.Candidate{part("b", "Rain again.", 0.1), part("c", "Wind.", 0.2), part("d", "No knee.", 0.2)}
+	one := append(slices.Clone(rest), part("a", "My knee.", 0.3))
+	several := append(slices.Clone(one), part("a", "It hurts.", 0.3), part("a", "Still.", 0.3))
+	query := rank.NewQuery("Does my knee hurt?", now)
+	dense := slices.Index(rank.Names[:], "dense")
+	whole, parts := rank.Features(query, one), rank.Features(query, several)
+	if whole.Len() != 4 || parts.Len() != 4 || whole.ID(0) != "a" || parts.ID(0) != "a" {
+		t.Fatalf("%d and %d records", whole.Len(), parts.Len())
+	}
+	if whole.Row(0)[dense] <= parts.Row(0)[dense] {
+		t.Errorf("three parts have the likeness %v, one has %v", parts.Row(0)[dense], whole.Row(0)[dense])
+	}
+	if words := slices.Index(rank.Names[:], "words"); parts.Row(0)[words] != 1 || parts.Row(3)[words] == 1 {
+		t.Errorf("the words of the parts are %v, those of another message %v", parts.Row(0)[words], parts.Row(3)[words])
+	}
+}
+
+// TestBrief checks that the side which writes shorter messages is known, and that there is none where both write alike.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	said := func(role string, words int) rank.Candidate {
+		return rank.Candidate{ID: fmt.Sprint(role, words), Role: role, Text: strings.Repeat("word ", words)}
+	}
+	for name, tt := range map[string]struct {
+		pool  []rank.Candidate
+		gains bool
+	}{
+		"user":               {[]rank.Candidate{said("user", 20), said("assistant", 400)}, true},
+		"assistant":          {[]rank.Candidate{said("assistant", 20), said("user", 400)}, true},
+		"the one of pages":   {[]rank.Candidate{said("assistant", 400), said("user", 20)}, false},
+		"alike":              {[]rank.Candidate{said("assistant", 20), said("user", 20)}, false},
+		"a monologue":        {[]rank.Candidate{said("user", 20), said("user", 400)}, false},
+		"short, of the long": {[]rank.Candidate{said("assistant", 5), said("assistant", 400), said("assistant", 401), said("user", 20)}, false},
+	} {
+		if got := feature(t, "brief", "word", tt.pool...); (got > 0) != tt.gains {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestDense checks how far a message is above its pool: by its likeness beside that of the others.
+func TestDense(t *testing.T) {
+	t.Parallel()
+	with := func(scores ...float64) (pool []rank.Candidate) {
+		for i, score := range scores {
+			pool = append(pool, rank.Candidate{ID: fmt.Sprint(i), Text: "x", Score: score})
+		}
+		return pool
+	}
 	for _, tt := range []struct {
 		pool []rank.Candidate
 		want float64
 	}{
-		{[]rank.Candidate{with(0.4), with(0.1), with(0.1), with(0.1), with(0.1)}, 2},
-		{[]rank.Candidate{with(0.4), with(0.3), with(0.3), with(0.3), with(0.3)}, 2},
-		{[]rank.Candidate{with(0.4), with(0.4)}, 0},
-		{[]rank.Candidate{with(0.4)}, 0},
+		{with(0.4, 0.1, 0.1, 0.1, 0.1), 2},
+		{with(0.4, 0.3, 0.3, 0.3, 0.3), 2},
+		{with(0.4, 0.4), 0},
+		{with(0.4), 0},
 	} {
-		if got := feature(t, "denseDeviation", "Which shoes?", tt.pool...); math.Abs(got-tt.want) > 1e-9 {
+		if got := feature(t, "dense", "Which shoes?", tt.pool...); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("the deviation of the first of %+v is %v, want %v", tt.pool, got, tt.want)
 		}
+	}
+}
+
+// TestValue checks that a message is worth more with a higher probability and worth less the longer it is, but not in
+// proportion to its tokens.
+func TestValue(t *testing.T) {
+	t.Parallel()
+	short, long := rank.Value(0.2, 20), rank.Value(0.2, 900)
+	if !(short > long && rank.Value(0.4, 20) > short && 10*long > short) {
+		t.Errorf("20 tokens are worth %v and 900 %v", short, long)
 	}
 }
 
@@ -262,41 +390,53 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// BenchmarkRank ranks 400 messages of 280 characters, of which a third are words that few others have, beside the
-// floor: reading each byte of them once.
+// BenchmarkRank ranks 400 matches, of whose words a third are words that few others have: short messages of 280
+// characters, and parts of 1,000 characters of messages that an assistant wrote. It does so beside the floor: reading
+// each byte of the latter once.
 func BenchmarkRank(b *testing.B) {
-	words := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today, Ann, " +
+	query := "When did Ann swap the hip thrusts because of my back?"
+	long := benchmarkPool(170, 4)
+	for name, pool := range map[string][]rank.Candidate{"short": benchmarkPool(46, 1), "long": long} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				rank.Default().Rank(rank.NewQuery(query, now), pool)
+			}
+		})
+	}
+	b.Run("floor", func(b *testing.B) {
+		sum := 0
+		for b.Loop() {
+			for i := range long {
+				for j := range len(long[i].Text) {
+					sum += int(long[i].Text[j])
+				}
+			}
+		}
+	})
+}
+
+// benchmarkPool returns 400 parts of so many words, some of which are of one message.
+func benchmarkPool(words, parts int) []rank.Candidate {
+	common := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today, Ann, " +
 		"because my lower back is sore again since Monday? I have added several words that no other message has")
 	syllables := strings.Fields("ba do swi tre ka len mor ni pra qua ris so tam ul ves hi")
 	pool := make([]rank.Candidate, 400)
 	for i := range pool {
 		var text []string
-		for j := range 46 {
+		for j := range words {
 			if n := i*31 + j*j*17; j%3 == 0 {
 				text = append(text, syllables[n%16]+syllables[n/16%16]+syllables[n/256%16]+"ed")
 			} else {
-				text = append(text, words[(i*7+j*j)%len(words)])
+				text = append(text, common[(i*7+j*j)%len(common)])
 			}
 		}
+		message := i / parts
 		pool[i] = rank.Candidate{
-			ID: fmt.Sprint(i), Session: fmt.Sprint("s", i/20), Seq: i % 20, Role: []string{"user", "assistant"}[i%2],
-			Score: 1 / float64(i+1), Text: strings.Join(text, " "), Time: now.Add(-time.Duration(i) * time.Hour),
+			ID: fmt.Sprint(message), Session: fmt.Sprint("s", message/20), Seq: message % 20,
+			Role: []string{"user", "assistant"}[message%2], Score: 1 / float64(i+1), Text: strings.Join(text, " "),
+			Time: now.Add(-time.Duration(message) * time.Hour),
 		}
 	}
-	b.Run("rank", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			rank.Default().Rank(rank.NewQuery("When did Ann swap the hip thrusts because of my back?", now), pool)
-		}
-	})
-	b.Run("floor", func(b *testing.B) {
-		sum := 0
-		for b.Loop() {
-			for i := range pool {
-				for j := range len(pool[i].Text) {
-					sum += int(pool[i].Text[j])
-				}
-			}
-		}
-	})
+	return pool
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // speakers returns the roles and the names at the head of texts whose words the query asks for: those that it names,
 // or that it means by "did I" and "did you".
-func speakers(q *Query, candidates []candidate) map[string]bool {
+func speakers(q *Query, records []record) map[string]bool {
 	asked := map[string]bool{}
 	if q.asksUser != q.asksAssistant {
 		asked["user"], asked["assistant"] = q.asksUser, q.asksAssistant
@@ -13,10 +13,12 @@ func speakers(q *Query, candidates []candidate) map[string]bool {
 		asked[name] = true
 		addressed := map[string]int{}
 		all := 0
-		for i := range candidates {
-			if c := &candidates[i]; c.head == "" && addresses(c.Text, name) {
-				addressed[c.Role]++
-				all++
+		for i := range records {
+			for _, p := range records[i].parts {
+				if p.head == "" && addresses(p.Text, name) {
+					addressed[p.Role]++
+					all++
+				}
 			}
 		}
 		// A user and an assistant call each other by name, and nobody calls himself.

@@ -14,7 +14,7 @@ const maxTextBytes = 4000
 
 // text is what a text shows.
 type text struct {
-	// counts is how often it has each of the query's terms, words how many terms it has.
+	// counts is how often it has each of the query's terms, words how many words it has.
 	counts []int
 	words  int
 	// hasTime, hasNumber and hasName are set only where the query asks for such words.
@@ -30,10 +30,14 @@ type scanner struct {
 	query  *Query
 	finder *vector.Finder
 	kinds  bool // the query asks for words of time, numbers or names
+	// queryWords is how many words the query has.
+	queryWords int
 }
 
 func newScanner(q *Query) *scanner {
-	return &scanner{q, vector.NewFinder(q.terms), q.when || q.number || q.name}
+	s := &scanner{query: q, finder: vector.NewFinder(q.terms), kinds: q.when || q.number || q.name}
+	s.queryWords = s.scan(q.normalized, make([]int, len(q.terms))).words
+	return s
 }
 
 // scan reads a text, each byte once. Counts is empty and has room for each of the query's terms.
@@ -56,42 +60,30 @@ func (s *scanner) scan(full string, counts []int) text {
 			at++
 			continue
 		}
-		s.addWord(&t, full[at:end], class, begins)
+		s.count(&t, full[at:end], class)
+		if s.kinds {
+			s.addKind(&t, full[at:end], class, begins)
+		}
 		at, begins = end, false
 	}
 	return t
 }
 
-// addWord counts a word, and notes whether it is of a kind that the query asks for. The class has all of its bytes'.
-func (s *scanner) addWord(t *text, word string, class byteClass, begins bool) {
-	lower := word
+// count counts a word. The class has all of its bytes'.
+func (s *scanner) count(t *text, word string, class byteClass) {
 	if class&beyondASCII != 0 {
 		t.words += s.finder.Count(word, t.counts) // it may be several
-	} else {
-		if class&capital != 0 {
-			lower = strings.ToLower(word)
-		}
-		s.count(t, lower, class)
+		return
 	}
-	if s.kinds {
-		s.addKind(t, word, lower, begins)
-	}
-}
-
-// count counts a word of ASCII in lower case.
-func (s *scanner) count(t *text, word string, class byteClass) {
 	if class&apostrophe != 0 {
 		word, _, _ = strings.Cut(strings.Trim(word, "'"), "'")
 	}
 	if word == "" {
 		return
 	}
-	place := s.finder.Place(word)
-	if place >= 0 {
+	t.words++
+	if place := s.finder.Place(word); place >= 0 {
 		t.counts[place]++
-	}
-	if place != vector.StopWord {
-		t.words++
 	}
 }
 
@@ -126,7 +118,7 @@ var classes = func() (out [256]byteClass) {
 }()
 
 // addKind notes words of time, numbers and names.
-func (s *scanner) addKind(t *text, word, lower string, begins bool) {
+func (s *scanner) addKind(t *text, word string, class byteClass, begins bool) {
 	if first := word[0]; '0' <= first && first <= '9' {
 		t.hasNumber = true
 		t.hasTime = t.hasTime || len(word) == 4 && number(word) >= 1900
@@ -137,7 +129,10 @@ func (s *scanner) addKind(t *text, word, lower string, begins bool) {
 	if !isName && (t.hasTime || !s.query.when) && (t.hasNumber || !s.query.number) {
 		return // whatever its kind is
 	}
-	switch kindOf(lower) {
+	if class&(capital|beyondASCII) != 0 {
+		word = strings.ToLower(word)
+	}
+	switch kindOf(word) {
 	case timeKind:
 		t.hasTime = true
 	case numberKind:
