@@ -112,7 +112,8 @@ func fitRanking(pools []pool, skip []string) model {
 	return m
 }
 
-// gradientOf returns the gradient of the loss, a weighted mean over pools. The sum does not depend on the number of cores.
+// gradientOf returns the gradient of the loss, a weighted mean over pools. The sum does not depend on the number of
+// cores.
 func gradientOf(pools []pool, examples [][]int, weights []float64, m model) []float64 {
 	const chunks = 16
 	parts := make([][]float64, chunks)

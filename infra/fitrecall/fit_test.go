@@ -272,7 +272,10 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, weights, _ := strings.Cut(out.String(), "{")
-	for _, row := range []string{"index ", "BM25 ", "shipped ", "fitted on other conversations ", "filled by value ", "probability ", "noise ", "without speaker "} {
+	for _, row := range []string{
+		"index ", "BM25 ", "shipped ", "fitted on other conversations ", "filled by value ", "probability ", "noise ",
+		"without speaker ",
+	} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no row %q in\n%s", row, table)
 		}

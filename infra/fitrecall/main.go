@@ -132,7 +132,7 @@ func reportFeatures(out io.Writer, pools []pool, all leftOut) {
 // pools reads the data sets, changed by a variant.
 func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
 	var all []sample
-	for _, path := range strings.FieldsSeq(o.data) {
+	for path := range strings.FieldsSeq(o.data) {
 		samples, err := readSamples(path, v)
 		if err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ func (o options) write(out io.Writer, f fitted) error {
 // encode returns weights as JSON. The part says which conversations of the data they were fitted on.
 func (o options) encode(f fitted, part string) ([]byte, error) {
 	var names []string
-	for _, path := range strings.FieldsSeq(o.data) {
+	for path := range strings.FieldsSeq(o.data) {
 		names = append(names, nameOf(path))
 	}
 	model := "offline embedding"

@@ -143,7 +143,8 @@ func (x *pooler) pool(q question, embedding []float32, size int) pool {
 	p.features = rank.Features(rank.NewQuery(q.text, x.now), candidates)
 	for i := range p.features.Len() {
 		id := p.features.ID(i)
-		p.relevant, p.index, p.chars = append(p.relevant, q.evidence[id]), append(p.index, best[id]), append(p.chars, x.chars[id])
+		p.relevant, p.index = append(p.relevant, q.evidence[id]), append(p.index, best[id])
+		p.chars = append(p.chars, x.chars[id])
 	}
 	for _, n := range x.words.Search(q.text) {
 		id := x.messages[n].ID

@@ -46,9 +46,9 @@ const (
 	startBits  = startBytes * bitsOfByte
 )
 
-// start is the beginning of a term or a word: five bits of each of its first three bytes, which do not tell capital
-// letters from small ones. Stemming changes nothing of the first two but "y" to "i", and of the third one "y" to "i" and
-// "i" to "e" ("using", "use"). So these are the same here.
+// start is the beginning of a term or a word: five bits of each of its first three bytes, the same for capital letters
+// and small ones. Stemming changes nothing of the first two but "y" to "i", and of the third one "y" to "i" and "i" to
+// "e" ("using", "use"). So these are the same here.
 func start(word string) uint16 {
 	bits := uint16(word[0]) & (1<<bitsOfByte - 1) << (2 * bitsOfByte)
 	if len(word) > 1 {

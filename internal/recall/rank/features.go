@@ -217,7 +217,8 @@ func likenesses(records []record) []float64 {
 	return out
 }
 
-// addNear goes through a session and adds what each record gains by those before it, or with the step -1 by those after.
+// addNear goes through a session and adds what each record gains by those before it, or with the step -1 by those
+// after it.
 func addNear(session []record, likeness []float64, step int) {
 	first := 0
 	if step < 0 {

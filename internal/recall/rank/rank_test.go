@@ -295,8 +295,8 @@ func TestWordsByLength(t *testing.T) {
 	}
 }
 
-// TestParts checks that a long message is one record, whose words are those of all its parts, and that many parts are no
-// advantage.
+// TestParts checks that a long message is one record, whose words are those of all its parts, and that many parts are
+// no advantage.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	part := func(id, text string, score float64) rank.Candidate {
@@ -334,7 +334,9 @@ func TestBrief(t *testing.T) {
 		"the one of pages":   {[]rank.Candidate{said("assistant", 400), said("user", 20)}, false},
 		"alike":              {[]rank.Candidate{said("assistant", 20), said("user", 20)}, false},
 		"a monologue":        {[]rank.Candidate{said("user", 20), said("user", 400)}, false},
-		"short, of the long": {[]rank.Candidate{said("assistant", 5), said("assistant", 400), said("assistant", 401), said("user", 20)}, false},
+		"short, of the long": {[]rank.Candidate{
+			said("assistant", 5), said("assistant", 400), said("assistant", 401), said("user", 20),
+		}, false},
 	} {
 		if got := feature(t, "brief", "word", tt.pool...); (got > 0) != tt.gains {
 			t.Errorf("%s: %v", name, got)
