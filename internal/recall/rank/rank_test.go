@@ -329,11 +329,11 @@ func TestBrief(t *testing.T) {
 		pool  []rank.Candidate
 		gains bool
 	}{
-		"user":               {[]rank.Candidate{said("user", 20), said("assistant", 400)}, true},
-		"assistant":          {[]rank.Candidate{said("assistant", 20), said("user", 400)}, true},
-		"the one of pages":   {[]rank.Candidate{said("assistant", 400), said("user", 20)}, false},
-		"alike":              {[]rank.Candidate{said("assistant", 20), said("user", 20)}, false},
-		"a monologue":        {[]rank.Candidate{said("user", 20), said("user", 400)}, false},
+		"user":             {[]rank.Candidate{said("user", 20), said("assistant", 400)}, true},
+		"assistant":        {[]rank.Candidate{said("assistant", 20), said("user", 400)}, true},
+		"the one of pages": {[]rank.Candidate{said("assistant", 400), said("user", 20)}, false},
+		"alike":            {[]rank.Candidate{said("assistant", 20), said("user", 20)}, false},
+		"a monologue":      {[]rank.Candidate{said("user", 20), said("user", 400)}, false},
 		"short, of the long": {[]rank.Candidate{
 			said("assistant", 5), said("assistant", 400), said("assistant", 401), said("user", 20),
 		}, false},
