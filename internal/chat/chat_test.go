@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -334,5 +335,42 @@ func TestSpentTokens(t *testing.T) {
 				t.Errorf("%d tokens, want %d", f.spent, tt.want)
 			}
 		})
+	}
+}
+
+// TestSearchesAreBounded has a model that asks for a hundred searches, one of them with long arguments. Three are made,
+// and what they return together is as much as one may.
+func TestSearchesAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	for range 30 {
+		m := conversation.Message{Role: conversation.RoleUser, Content: strings.Repeat("x", 100), Tokens: 100}
+		f.found.Messages = append(f.found.Messages, recall.ScoredMessage{Message: m})
+	}
+	f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
+		if len(f.asked) > 1 {
+			return llm.Completion{}, emit("answer")
+		}
+		calls := make([]llm.ToolCall, 100)
+		for i := range calls {
+			calls[i] = llm.ToolCall{ID: fmt.Sprint(i), Name: "search_conversations", Arguments: `{"query":"x"}`}
+		}
+		calls[1].Arguments = `{"query":"` + strings.Repeat("x", 100_000) + `"}`
+		return llm.Completion{ToolCalls: calls}, nil
+	}
+	run(t, t.Context(), f)
+	if len(f.searched) != 2 {
+		t.Errorf("%d searches, want those of two calls", len(f.searched))
+	}
+	asked, size, found := f.asked[1].Messages, 0, 0
+	for _, m := range asked[len(asked)-4:] {
+		for _, call := range m.ToolCalls {
+			size += len(call.Arguments)
+		}
+		size += len(m.Content)
+		found += strings.Count(m.Content, `"content"`)
+	}
+	if len(asked[len(asked)-4].ToolCalls) != 3 || found != 15 || size > 8_000 {
+		t.Errorf("the model gets %d messages of %d calls, %d bytes", found, len(asked[len(asked)-4].ToolCalls), size)
 	}
 }

@@ -18,11 +18,7 @@ func (g *generation) generate(ctx context.Context, emit func(string) error) (llm
 	if err != nil || len(completion.ToolCalls) == 0 || g.text.Len() > 0 {
 		return completion, err
 	}
-	request.Messages = append(request.Messages, llm.Message{Role: "assistant", ToolCalls: completion.ToolCalls})
-	for _, call := range completion.ToolCalls {
-		result := llm.Message{Role: "tool", ToolCallID: call.ID, Content: g.search(ctx, call)}
-		request.Messages = append(request.Messages, result)
-	}
+	request.Messages = append(request.Messages, g.searchRound(ctx, completion.ToolCalls)...)
 	request.Tools = nil
 	second, err := g.Model.Stream(ctx, request, emit)
 	second.Usage = second.Usage.Add(completion.Usage)

@@ -15,15 +15,35 @@ import (
 )
 
 const (
-	// toolTokens limits the contents that one search returns to the model, out of the best toolHits messages. A message
-	// longer than toolChars is cut to the part around a word of the query.
+	// toolCalls is how many searches of an answer are made. A model can ask for any number, and each is an embedding and a
+	// query of the index. Together they belong to the one request that the user is charged for.
+	toolCalls = 3
+	// toolArguments is how many bytes the arguments of a call may have. The model gets them back with the result.
+	toolArguments = 2000
+	// toolTokens limits the contents that the searches of an answer return to the model together, each out of its best
+	// toolHits messages. A message longer than toolChars is cut to the part around a word of the query.
 	toolTokens = 1500
 	toolHits   = 40
 	toolChars  = 1200
 )
 
-// search answers one tool call with what recall finds, as JSON. When the search fails, the answer says so.
-func (g *generation) search(ctx context.Context, call llm.ToolCall) string {
+// searchRound answers the first of the model's tool calls. It returns the messages that tell the model of its calls and
+// of their results. The model learns nothing of further calls.
+func (g *generation) searchRound(ctx context.Context, calls []llm.ToolCall) []llm.Message {
+	calls = slices.Clone(calls[:min(len(calls), toolCalls)])
+	out, left := []llm.Message{{Role: "assistant", ToolCalls: calls}}, toolTokens
+	for i, call := range calls {
+		if len(call.Arguments) > toolArguments {
+			calls[i].Arguments = "{}"
+		}
+		out = append(out, llm.Message{Role: "tool", ToolCallID: call.ID, Content: g.search(ctx, calls[i], &left)})
+	}
+	return out
+}
+
+// search answers one tool call with what recall finds, as JSON, and takes its tokens from those that are left. When the
+// search fails, the answer says so.
+func (g *generation) search(ctx context.Context, call llm.ToolCall, left *int) string {
 	var arguments struct {
 		Query string `json:"query"`
 	}
@@ -38,19 +58,20 @@ func (g *generation) search(ctx context.Context, call llm.ToolCall) string {
 		g.Report(ctx, "search conversations", err)
 		return `{"error":"the search is not available now"}`
 	}
-	return g.renderFound(arguments.Query, found)
+	return g.renderFound(arguments.Query, found, left)
 }
 
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
-// safe as in a prompt. Times are to the minute. Stored system messages are left out.
-func (g *generation) renderFound(query string, found recall.Messages) string {
+// safe as in a prompt. Times are to the minute. Stored system messages are left out, and what passes the tokens that are
+// left.
+func (g *generation) renderFound(query string, found recall.Messages, left *int) string {
 	type line struct {
 		When    string `json:"when"`
 		Context string `json:"context"`
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	}
-	lines, used := make([]line, 0, len(found.Messages)), 0
+	lines := make([]line, 0, len(found.Messages))
 	for _, m := range found.Messages {
 		if m.Role == conversation.RoleSystem {
 			continue
@@ -59,10 +80,10 @@ func (g *generation) renderFound(query string, found recall.Messages) string {
 		if content != m.Content {
 			tokens = g.Tokens.Count(content)
 		}
-		if used+tokens > toolTokens && len(lines) > 0 {
+		if tokens > *left && (len(lines) > 0 || *left < toolTokens) {
 			continue // shorter messages may still fit
 		}
-		used += tokens
+		*left -= tokens
 		where := conversation.LabelOf(m.Context, "Check-in") // a check-in has no registered context
 		lines = append(lines, line{m.Timestamp.UTC().Format("2006-01-02 15:04 MST"), where, string(m.Role), content})
 	}
