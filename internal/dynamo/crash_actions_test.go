@@ -290,7 +290,8 @@ func (sim *simulation) repeat() {
 	}
 	do := rapid.SampledFrom(sim.repeats).Draw(sim.rt, "repeat")
 	_, err := sim.call(clientCall{recordCalls(), sim.drawRetries(), do})
-	if err != nil && !errors.Is(err, errGivenUp) && !fault.Is(err, fault.NotFound) {
+	gone := fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) // a conflict where the session is a later one
+	if err != nil && !errors.Is(err, errGivenUp) && !gone {
 		sim.rt.Fatalf("repeat: %v", err)
 	}
 }

@@ -104,15 +104,20 @@ func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserI
 }
 
 // sessionOfRecord returns the session as it was after the append of an idempotency record. Title and attributes are
-// empty when the session is gone, or is a later one of the same id.
+// empty when the session is gone. It returns a Conflict error when the session is a later one of the same id: it has
+// nothing of what the first call stored, and the repeat must not bring that back.
 func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.UserID, record item,
 ) (conversation.Session, error) {
 	session, err := s.sessions.sessionAt(ctx, user, key{partition(user), record.string(attrSessionSK)})
-	if err == nil && session.CreatedAt.UnixMilli() == record.int64(attrSessionCreatedAt) {
+	switch {
+	case err == nil && session.CreatedAt.UnixMilli() != record.int64(attrSessionCreatedAt):
+		return conversation.Session{}, fault.New(fault.Conflict, "the session that this idempotency key was used for was "+
+			"deleted, with the messages; this session was created later under its id and has none of them: to store them "+
+			"here, send another key")
+	case err == nil:
 		session, err = s.withDescriptionAt(ctx, user, session, record.int64(attrVersion))
 		return withCountersOf(session, record), err
-	}
-	if err != nil && !fault.Is(err, fault.NotFound) {
+	case !fault.Is(err, fault.NotFound):
 		return conversation.Session{}, err
 	}
 	gone := conversation.Session{CoachID: record.string(attrCoachID), CreatedAt: sessionCreatedAt(record)}

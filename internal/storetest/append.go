@@ -378,6 +378,12 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	}
 	s.advance(time.Second)
 	create("third")
-	checkReplay("after the id was used again")
+	if a, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k")); !fault.Is(err, fault.Conflict) {
+		t.Errorf("repeat after the id was used again: %+v, %v, want a conflict: nothing of it is there", a, err)
+	}
 	checkSeqs(t, s, "i")
+	if a, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "another")); err != nil || a.Replayed {
+		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
+	}
+	checkSeqs(t, s, "i", 1, 2)
 }
