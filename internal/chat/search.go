@@ -62,8 +62,8 @@ func (g *generation) search(ctx context.Context, call llm.ToolCall, left *int) s
 }
 
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
-// safe as in a prompt. Times are to the minute. Stored system messages are left out, and what passes the tokens that are
-// left.
+// safe as in a prompt. Times are to the minute. Stored system messages are left out, and so is what passes the tokens
+// that are left.
 func (g *generation) renderFound(query string, found recall.Messages, left *int) string {
 	type line struct {
 		When    string `json:"when"`
