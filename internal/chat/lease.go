@@ -100,15 +100,22 @@ func (l *turnLease) renew(ctx context.Context, taken time.Time) {
 // that another request has, or that went with the user, is not reported.
 func (l *turnLease) release(ctx context.Context, spent int) {
 	l.stop()
-	l.turn.Spent = spent
-	if l.turn.Lease == "" && l.turn.Slot == "" && spent == 0 {
+	turn := l.spent(spent)
+	if turn.Lease == "" && turn.Slot == "" && spent == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 	defer cancel()
-	if err := l.Turns.RenewTurn(ctx, l.user, l.turn, 0); err != nil && !fault.Is(err, fault.Conflict) {
+	if err := l.Turns.RenewTurn(ctx, l.user, turn, 0); err != nil && !fault.Is(err, fault.Conflict) {
 		l.Report(ctx, "release turn", err)
 	}
+}
+
+// spent returns the turn with what it is charged. The renewing reads the turn until it has ended.
+func (l *turnLease) spent(tokens int) conversation.Turn {
+	turn := l.turn
+	turn.Spent = tokens
+	return turn
 }
 
 // ended returns why the turn has no reason to go on, or nil.

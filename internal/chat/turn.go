@@ -158,7 +158,7 @@ func (g *generation) savePrompt(ctx context.Context) error {
 func (g *generation) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
 	defer cancel()
-	spent := g.spent(c)
+	spent := g.tokensSpent(c)
 	if ended := g.ended(); failure != nil && ended != nil {
 		g.release(ctx, spent)
 		return Done{}, ended
@@ -185,8 +185,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	if done.Model != "" {
 		metadata[metaModel] = done.Model
 	}
-	g.turn.Spent = spent
-	answer, err := g.Turns.FinishTurn(ctx, g.user, g.turn, conversation.NewMessage{
+	answer, err := g.Turns.FinishTurn(ctx, g.user, g.spent(spent), conversation.NewMessage{
 		Role: conversation.RoleAssistant, Content: g.text.String(), AgentID: g.request.AgentID,
 		Metadata: metadata, Tokens: g.Tokens.Count(g.text.String()),
 	})
@@ -201,9 +200,9 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	return done, nil
 }
 
-// spent returns how many tokens the turn is charged. An answer that was cut, and some services' answers, come without
+// tokensSpent returns how many tokens the turn is charged. An answer that was cut, and some services' answers, come without
 // their usage. A model that has said nothing is charged what it says it took.
-func (g *generation) spent(c llm.Completion) int {
+func (g *generation) tokensSpent(c llm.Completion) int {
 	if c.Usage.TotalTokens > 0 || g.text.Len() == 0 {
 		return c.Usage.TotalTokens
 	}
