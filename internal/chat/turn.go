@@ -200,8 +200,8 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	return done, nil
 }
 
-// tokensSpent returns how many tokens the turn is charged. An answer that was cut, and some services' answers, come without
-// their usage. A model that has said nothing is charged what it says it took.
+// tokensSpent returns how many tokens the turn is charged. An answer that was cut, and some services' answers, come
+// without their usage. A model that has said nothing is charged what it says it took.
 func (g *generation) tokensSpent(c llm.Completion) int {
 	if c.Usage.TotalTokens > 0 || g.text.Len() == 0 {
 		return c.Usage.TotalTokens
