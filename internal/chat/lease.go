@@ -20,7 +20,7 @@ const (
 	renewAgain   = time.Second
 	// watchAfter is how often a turn looks whether its session is still there, so that the answer to a user who was erased
 	// ends at once. A short answer costs no look.
-	watchAfter = 2 * time.Second
+	watchAfter = 5 * time.Second
 	// clockSkew is how far the clocks of two instances may differ. By so much earlier a request gives its lease up.
 	clockSkew = 2 * time.Second
 )

@@ -2,6 +2,7 @@ package dynamodblocal
 
 import (
 	"os/exec"
+	"sync"
 	"syscall"
 )
 
@@ -11,8 +12,14 @@ func attach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
+// mask guards the file mode mask of this process: of two engines that start at once, one must not restore the mask while
+// the other starts.
+var mask sync.Mutex
+
 // privately starts a process whose files nobody else may read. A process inherits the mask of its parent.
 func privately(start func() error) error {
+	mask.Lock()
+	defer mask.Unlock()
 	defer syscall.Umask(syscall.Umask(0o077))
 	return start()
 }
