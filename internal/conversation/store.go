@@ -86,6 +86,17 @@ type DayUsage struct {
 	Tokens int64  `json:"tokens"`
 }
 
+// Held is a record in a user's partition that no other list has.
+type Held struct {
+	// Kind is the kind of record: a summary, a former title and its attributes, an app's conversation with an id that the
+	// API cannot name. It is empty for a record of another kind that the app wrote beside Throughline's.
+	Kind string
+	// Key is the record's sort key, and of an app's own of another kind only its part up to the first '#'.
+	Key string
+	// Record are the stored attributes, nil for an app's own of another kind.
+	Record map[string]any
+}
+
 // Quota is how many tokens of the models a user has spent today.
 type Quota struct {
 	Used int64

@@ -115,6 +115,7 @@ const (
 	attrErasedAt    = "erasedAt"
 	attrCounts      = "counts"
 	attrVectorCount = "vectorCount"
+	attrLeft        = "left"
 	attrVectorIndex = "vectorIndex"
 	// The index that a user is being moved to, how far that is, and the index that the user was moved out of.
 	attrTargetIndex  = "targetIndex"

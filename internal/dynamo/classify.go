@@ -14,7 +14,7 @@ const (
 	// Other is an app's record at a key that Throughline never uses.
 	Other Owner = iota
 	// AppSession is an app's record at the key of a session. Throughline takes it for a conversation that it may move,
-	// and that an erasure of the user deletes.
+	// and that an erasure of the user deletes. One with an id that the API cannot name is not served and not moved.
 	AppSession
 	// Clash is an app's record at a key where Throughline expects its own records only.
 	Clash
@@ -34,6 +34,8 @@ func Classify(record map[string]types.AttributeValue) (kind string, owner Owner)
 	switch {
 	case sk == generationSK:
 		return "generation", Own
+	case !ours && isSessionOrUnnamed(sk):
+		return "session", AppSession
 	case !ours:
 		return "", Other
 	case it.has(attrGeneration):

@@ -26,6 +26,7 @@ func TestClassify(t *testing.T) {
 	}{
 		{"user#a", "conversation#1", true, "session", dynamo.Own},
 		{"user#a", "conversation#1", false, "session", dynamo.AppSession},
+		{"user#a", "conversation#a b", true, "session", dynamo.AppSession},
 		{"user#a", "msg#1", false, "message", dynamo.Clash},
 		{"user#a", "ltm#goal#1", false, "goal", dynamo.Clash},
 		{"user#a", "ltm#goal#1", true, "goal", dynamo.Own},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,12 +141,24 @@ func decodeProgress(it item) erasure.Progress {
 		Done: !it.bool(attrErasing), Counts: map[string]int{}, Vectors: int(it.int64(attrVectorCount)),
 		ErasedAt: it.time(attrErasedAt), Generation: it.int64(attrGeneration),
 	}
-	if counts, ok := it[attrCounts].(*types.AttributeValueMemberM); ok {
-		for kind := range counts.Value {
-			p.Counts[kind] = int(item(counts.Value).int64(kind))
+	for kind := range it.nested(attrCounts) {
+		p.Counts[kind] = int(it.nested(attrCounts).int64(kind))
+	}
+	if left := it.nested(attrLeft); left != nil {
+		p.Left = map[string]int{}
+		for group := range left {
+			p.Left[group] = int(left.int64(group))
 		}
 	}
 	return p
+}
+
+func countsAttr(counts map[string]int) types.AttributeValue {
+	it := make(item, len(counts))
+	for name, n := range counts {
+		it[name] = intAttr(n)
+	}
+	return it.attribute()
 }
 
 // SaveErasure stores the progress of an erasure and gives the lease back. The erasure that is not done stays due when
@@ -162,14 +173,11 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 			return err
 		}
 	}
-	counts := make(map[string]types.AttributeValue, len(p.Counts))
-	for kind, n := range p.Counts {
-		counts[kind] = &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
-	}
 	u := expression.Set(field(attrErasing), value(boolAttr(!p.Done))).
 		Set(field(attrLeaseUntil), value(timeAttr(s.db.now()))).
-		Set(field(attrCounts), value(&types.AttributeValueMemberM{Value: counts})).
+		Set(field(attrCounts), value(countsAttr(p.Counts))).
 		Set(field(attrVectorCount), value(intAttr(p.Vectors)))
+	u = setOrRemove(u, attrLeft, countsAttr(p.Left), p.Left != nil)
 	if p.Done {
 		u = endClaim(setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)).Remove(field(attrFailures))
 	}
@@ -280,17 +288,19 @@ func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 
 // isErased reports whether a record is one of ours of an earlier generation, or the app's own session. Counts stay.
 func (e *eraser) isErased(it item) bool {
+	return isErased(it, e.generation)
+}
+
+func isErased(it item, generation int64) bool {
 	sk := it.string(attrSK)
-	if _, ours := kindOf(sk); !ours || isCount(sk) {
-		return false
-	}
+	_, ours := kindOf(sk)
 	switch {
-	case IsSessionKey(sk) && !it.has(attrPlacement):
+	case isSessionOrUnnamed(sk) && (!ours || !it.has(attrPlacement)):
 		return true
-	case !it.has(attrGeneration):
+	case !ours, isCount(sk), !it.has(attrGeneration):
 		return false
 	}
-	return it.int64(attrGeneration) < e.generation
+	return it.int64(attrGeneration) < generation
 }
 
 // errWrittenAgain says that the user, who came back, has written a record of the new generation at a key.
@@ -309,7 +319,10 @@ func (e *eraser) delete(listing context.Context, k key, n int, remove func() err
 			e.stopListing()
 			return err
 		}
-		kind, _ := kindOf(k.sk)
+		kind, ours := kindOf(k.sk)
+		if !ours {
+			kind = "session" // of the app's own, with an id that the API cannot name
+		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.deleted(kind, n)
@@ -323,6 +336,9 @@ func (e *eraser) deleteEarlier(ctx context.Context, k key) error {
 		Or(field(attrGeneration).LessThan(value(intAttr(e.generation))))
 	if IsSessionKey(k.sk) {
 		isEarlier = isEarlier.Or(expression.AttributeNotExists(field(attrPlacement)))
+	}
+	if _, ours := kindOf(k.sk); !ours { // Throughline writes nothing at such a key
+		isEarlier = exists()
 	}
 	err := e.db.deleteItem(ctx, k, exists().And(isEarlier))
 	if _, again := conditionFailed(err); again {

@@ -93,6 +93,17 @@ func parseSessionSK(sk string) (context, id string, ok bool) {
 	return "", "", false
 }
 
+// isSessionOrUnnamed reports whether a sort key begins as those of a context's sessions. In an app's own record, an id
+// that the API cannot name may follow.
+func isSessionOrUnnamed(sk string) bool {
+	for _, s := range conversation.Surfaces {
+		if strings.HasPrefix(sk, s.Prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // sessionKeys are the keys that a session of that id can have, one for each context.
 func sessionKeys(user conversation.UserID, id string) []key {
 	keys := make([]key, 0, len(conversation.Surfaces))

@@ -108,6 +108,9 @@ type UserStore interface {
 	// none or until then. It calls deleted for each batch, one call at a time.
 	EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time,
 		deleted func(kind string, n int)) (done bool, err error)
+	// Left counts the records that an erasure has left, by the part of their keys up to the first '#', with consistent
+	// reads. Those that the user has stored since are not counted. remaining is how many should not have been left.
+	Left(ctx context.Context, user conversation.UserID, generation int64) (left map[string]int, remaining int, err error)
 	// SaveErasure stores the progress and gives the lease back. When it is Done, the erasure ends, and the vectors of
 	// earlier generations are swept again at due.
 	SaveErasure(ctx context.Context, user conversation.UserID, p Progress, due time.Time) error
@@ -150,6 +153,8 @@ type Progress struct {
 	// Counts are the records deleted so far, by kind.
 	Counts  map[string]int
 	Vectors int
+	// Left are the records that stay, as UserStore.Left counts them. It is nil when they could not be counted in time.
+	Left map[string]int
 	// ErasedAt is when the erasure began. Generation is the user's since then.
 	ErasedAt   time.Time
 	Generation int64
@@ -160,6 +165,7 @@ type Receipt struct {
 	Done         bool
 	Counts       map[string]int
 	Vectors      int
+	Left         map[string]int
 	ErasedAt     time.Time
 	Generation   int64
 	BackupsUntil time.Time

@@ -55,6 +55,7 @@ func TestErase(t *testing.T) {
 			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 2, "idempotency": 6,
 			"fresh": 3,
 		},
+		Left: map[string]int{"control#": 1, "summary#": 1, "workout#": 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("receipt (-want +got):\n%s", diff)

@@ -110,7 +110,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 	coach := httpapi.Coach(httpapi.CoachDeps{
 		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
-			Usage: usage{}, Slots: &fakeSlots{},
+			Usage: usage{}, Held: held{}, Slots: &fakeSlots{},
 		},
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -208,6 +208,12 @@ func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
 		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
 			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
 			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Slots: &fakeSlots{},
+			Held: held{
+				{Kind: "description", Key: "description#1", Record: object{"title": "Before"}},
+				{Key: "workout#"},
+				{Kind: "appSession", Key: "conversation#a b", Record: object{"messages": []any{}}},
+				{Key: "workout#"},
+			},
 		}},
 	), store
 }
@@ -245,19 +251,19 @@ func TestExport(t *testing.T) {
 			t.Fatalf("message %v", last)
 		}
 	}
-	wantKinds := "profile preferences spine usage coach goal session message prompt end"
+	wantKinds := "profile preferences spine usage coach goal session message prompt description appSession left end"
 	if got := strings.Join(kinds, " "); got != wantKinds {
 		t.Errorf("kinds %s, want %s", got, wantKinds)
 	}
 	want := map[string]int{
 		"profile": 1, "preferences": 1, "spine": 1, "usage": 1,
-		"coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1,
-		"end": 1,
+		"coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1, "appSession": 1,
+		"description": 1, "left": 1, "end": 1,
 	}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(object{"kind": "end", "records": number("259")}, last); diff != "" {
+	if diff := cmp.Diff(object{"kind": "end", "records": number("262")}, last); diff != "" {
 		t.Errorf("last line (-want +got):\n%s", diff)
 	}
 }

@@ -32,6 +32,7 @@ type receipt struct {
 	Counts       map[string]int `json:"counts" doc:"The deleted records by their kind."`
 	Vectors      int            `json:"vectors" doc:"The deleted vectors."`
 	Remaining    int            `json:"remaining" doc:"The remaining records."`
+	Left         map[string]int `json:"left,omitempty"`
 	BackupsUntil timestamp      `json:"backupsUntil" doc:"When the last backup with the data expires."`
 }
 
@@ -101,6 +102,6 @@ func newErasureOutput(e erasure.Receipt, err error) (*erasureOutput, error) {
 	}
 	return &erasureOutput{Status: http.StatusOK, Body: receipt{
 		ErasedAt: timestamp(e.ErasedAt), Generation: e.Generation, Counts: e.Counts, Vectors: e.Vectors,
-		BackupsUntil: timestamp(e.BackupsUntil),
+		Left: e.Left, BackupsUntil: timestamp(e.BackupsUntil),
 	}}, nil
 }

@@ -33,7 +33,14 @@ type ExportDeps struct {
 	Spines   longterm.SpineReader
 	Prompts  PromptLister
 	Usage    UsageReader
+	Held     HeldReader
 	Slots    ExportSlots
+}
+
+// HeldReader lists the records in a user's partition that no other list of the export has.
+type HeldReader interface {
+	Held(ctx context.Context, user conversation.UserID, page conversation.Page) (
+		[]conversation.Held, conversation.Position, error)
 }
 
 // UsageReader reads how many tokens of the models a user spent, by day.
@@ -66,8 +73,10 @@ func (s exports) register() {
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/export", id: "export", tag: longTermTag, summary: "Export everything, streaming",
 		produces: ndjson, example: exportExample,
-		detail: "Everything that is stored about the user, one record per line with its kind. The last line has the kind " +
-			"end and counts the records. If the export fails, the last line has the kind error and a problem. Without the " +
+		detail: "Everything that is stored about the user, one record per line with its kind. What no operation returns, " +
+			"such as the former titles of sessions, has its key and its record as they are stored. A line of the kind left " +
+			"counts the records beside them that are the app's own. The last line has the kind end and " +
+			"counts the lines before it. If the export fails, the last line has the kind error and a problem. Without the " +
 			"scope " + ScopeApp + ", coaches have no persona and prompts no text. Where the answers of a user at once have " +
 			"a bound, a user has one export at a time, and another is 429 with Retry-After.",
 	}, s.export)
@@ -197,7 +206,43 @@ func (s exports) lines(ctx context.Context, c Caller) iter.Seq2[exportLine, erro
 				p.Limit = exportedPrompts
 				return s.Prompts.ListFull(ctx, user, p)
 			}),
+		s.held(ctx, user),
 	)
+}
+
+// heldRecord is a record as it is stored.
+type heldRecord struct {
+	Key    string         `json:"key"`
+	Record map[string]any `json:"record"`
+}
+
+// leftRecords counts the app's own records, which are not exported, by the part of their keys up to the first '#'.
+type leftRecords struct {
+	Records map[string]int `json:"records"`
+}
+
+// held reads what the other lists do not have, and counts what is the app's own.
+func (s exports) held(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
+	asIs := func(h conversation.Held) conversation.Held { return h }
+	return func(yield func(exportLine, error) bool) {
+		left := leftRecords{map[string]int{}}
+		fetch := func(p conversation.Page) ([]conversation.Held, conversation.Position, error) {
+			return s.Held.Held(ctx, user, p)
+		}
+		for l, err := range listLines("", asIs, fetch) {
+			h, _ := l.record.(conversation.Held)
+			switch {
+			case err == nil && h.Kind == "":
+				left.Records[h.Key]++
+				continue
+			case !yield(exportLine{h.Kind, heldRecord{h.Key, h.Record}}, err) || err != nil:
+				return
+			}
+		}
+		if len(left.Records) > 0 {
+			yield(exportLine{"left", left}, nil)
+		}
+	}
 }
 
 // promptFor returns a stored prompt as the caller may see it. Its text has the persona or the system role in it, which

@@ -83,6 +83,14 @@ func (l *fakePrompts) ListFull(
 }
 
 // usage is what every user has spent.
+// held are what an export finds beside the lists.
+type held []conversation.Held
+
+func (h held) Held(context.Context, conversation.UserID, conversation.Page,
+) ([]conversation.Held, conversation.Position, error) {
+	return h, "", nil
+}
+
 type usage []conversation.DayUsage
 
 func (u usage) Usage(context.Context, conversation.UserID) ([]conversation.DayUsage, error) {

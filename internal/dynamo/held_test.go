@@ -1,0 +1,116 @@
+package dynamo_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// TestWholePartition exports and erases a user in whose partition the app has conversations with ids that the API
+// cannot name, and records of other kinds. The export has the conversations and former titles, and counts the rest. The
+// erasure deletes them, and its receipt counts what it left.
+func TestWholePartition(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	db := dynamo.New(dynamodbtest.Client(t), table, fixedClock())
+	s := dynamotest.Stores(db)
+	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c1", Title: "Before"}
+	_, createErr := s.Sessions.CreateSession(t.Context(), alice, in, conversation.Idempotency{Scope: "s", Key: "k"})
+	_, appendErr := s.Messages.Append(t.Context(), alice, oneMessage("a", "1"))
+	title := "After"
+	_, err := s.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title})
+	if err := errors.Join(createErr, appendErr, err); err != nil {
+		t.Fatal(err)
+	}
+	unnamed := []string{"conversation#a b", "conversation#é", "workout_session#", "conversation#x#y"}
+	for _, sk := range unnamed {
+		dynamotest.Put(t, table, alice, sk, map[string]types.AttributeValue{
+			"placement": &types.AttributeValueMemberS{Value: "gym"}, "generation": &types.AttributeValueMemberN{Value: "7"},
+		})
+	}
+	for _, sk := range []string{"plan#1", "plan#2", "msg#the app's", "PROFILE"} {
+		dynamotest.Put(t, table, alice, sk, nil)
+	}
+	left := map[string]int{"plan#": 2, "msg#": 1, "other": 1}
+	checkHeld(t, db, unnamed, left)
+	checkErased(t, s, unnamed, left)
+	if keys := dynamotest.Keys(t, table, alice); len(keys) != 5 {
+		t.Errorf("there are %q, want the app's own of other kinds and the generation", keys)
+	}
+}
+
+// checkHeld reads an export's other records of alice, two at a time.
+func checkHeld(t *testing.T, db *dynamo.DB, unnamed []string, left map[string]int) {
+	t.Helper()
+	conversations, kinds, others := map[string]bool{}, map[string]int{}, map[string]int{}
+	for page := (conversation.Page{Limit: 2}); ; {
+		found, next, err := dynamo.NewHeldStore(db).Held(t.Context(), alice, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range found {
+			switch {
+			case h.Kind == "":
+				others[h.Key]++
+				continue
+			case h.Kind == "appSession" && h.Record["placement"] == "gym":
+				conversations[h.Key] = true
+			case h.Kind == "description" && h.Record["title"] != "Before":
+				t.Errorf("the former title is %v", h.Record["title"])
+			}
+			kinds[h.Kind]++
+		}
+		if page.After = next; next == "" {
+			break
+		}
+	}
+	for _, sk := range unnamed {
+		if !conversations[sk] {
+			t.Errorf("the export lacks %q", sk)
+		}
+	}
+	if kinds["description"] != 1 || kinds["message"]+kinds["session"] > 0 || kinds["idempotency"] == 0 {
+		t.Errorf("the export has %v", kinds)
+	}
+	if diff := cmp.Diff(left, others); diff != "" {
+		t.Errorf("the app's own (-want +got):\n%s", diff)
+	}
+}
+
+func checkErased(t *testing.T, s storetest.Stores, unnamed []string, left map[string]int) {
+	t.Helper()
+	p, held, err := s.Erasures.BeginErasure(t.Context(), alice, storetest.Now)
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	_, remaining, err := s.Erasures.Left(t.Context(), alice, p.Generation)
+	if err != nil || remaining < len(unnamed)+3 {
+		t.Errorf("before it, %d records remain, %v", remaining, err)
+	}
+	count := func(kind string, n int) { p.Counts[kind] += n }
+	p.Done, err = s.Erasures.EraseRecords(t.Context(), alice, p.Generation, storetest.Now.Add(time.Minute), count)
+	if err != nil || !p.Done || p.Counts["session"] != 1+len(unnamed) {
+		t.Fatalf("erased %v, done %v, %v", p.Counts, p.Done, err)
+	}
+	p.Left, remaining, err = s.Erasures.Left(t.Context(), alice, p.Generation)
+	left["control#"] = 1 // the generation
+	if diff := cmp.Diff(left, p.Left); diff != "" || remaining != 0 || err != nil {
+		t.Errorf("%d remain, %v; left (-want +got):\n%s", remaining, err, diff)
+	}
+	if err := s.Erasures.SaveErasure(t.Context(), alice, p, storetest.Now); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Erasures.Erasure(t.Context(), alice)
+	if diff := cmp.Diff(p, again); diff != "" || err != nil {
+		t.Errorf("the stored receipt, %v (-want +got):\n%s", err, diff)
+	}
+}
