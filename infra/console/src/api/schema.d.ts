@@ -112,7 +112,7 @@ export interface paths {
         };
         /**
          * Export everything, streaming
-         * @description Everything that is stored about the user, one record per line with its kind. The last line has the kind end and counts the records. If the export fails, the last line has the kind error and a problem. Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at once have a bound, a user has one export at a time, and another is 429 with Retry-After.
+         * @description Everything that is stored about the user, one record per line with its kind. What no operation returns, such as the former titles of sessions, has its key and its record as they are stored. A line of the kind left counts the records beside them that are the app's own. The last line has the kind end and counts the lines before it. If the export fails, the last line has the kind error and a problem. Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at once have a bound, a user has one export at a time, and another is 429 with Retry-After.
          */
         get: operations["export"];
         put?: never;
@@ -1338,7 +1338,7 @@ export interface components {
         Prompt: {
             manifest: components["schemas"]["PromptManifest"];
             /** @description The messages, oldest first. */
-            messages: components["schemas"]["PromptMessage"][];
+            messages: components["schemas"]["RenderMessage"][];
             /** @description The model that is asked. Absent where the default is. */
             model?: string;
             /** @description The id of the prompt. */
@@ -1470,12 +1470,6 @@ export interface components {
             /** @description What the reader of the manifest should know. */
             warnings: string[];
         };
-        PromptMessage: {
-            /** @description The text, as it was stored. */
-            content: string;
-            /** @description Who said it. */
-            role: string;
-        };
         PromptRecord: {
             /** @description When the record was created. */
             createdAt: string;
@@ -1483,7 +1477,7 @@ export interface components {
             expiresAt: string;
             manifest?: components["schemas"]["PromptManifest"];
             /** @description The messages, oldest first. */
-            messages?: components["schemas"]["PromptMessage"][];
+            messages?: components["schemas"]["RenderMessage"][];
             /** @description The id of the prompt. */
             promptId: string;
             /** @description The name of the recipe. */
@@ -1669,6 +1663,10 @@ export interface components {
              * @description How often the user has been erased.
              */
             generation: number;
+            /** @description The records in the user's partition that stay, by the part of their keys up to the first "#": the app's own, and under control# how often the user was erased and what counts against limits. Absent when there are too many to count. */
+            left?: {
+                [key: string]: number;
+            };
             /**
              * Format: int64
              * @description The remaining records.
@@ -1679,6 +1677,12 @@ export interface components {
              * @description The deleted vectors.
              */
             vectors: number;
+        };
+        RenderMessage: {
+            /** @description The text, as it was stored. */
+            content: string;
+            /** @description Who said it. */
+            role: string;
         };
         SeedDoc: {
             /** @description A short text about the user that the app sets by hand. */

@@ -74,6 +74,16 @@ function ReceiptView({ receipt }: { receipt: Receipt | Erasing }) {
               <dt>Remaining</dt>
               <dd>{count(done.remaining)}</dd>
             </div>
+            {done.left && (
+              <div>
+                <dt>Left of other kinds</dt>
+                <dd>
+                  {Object.entries(done.left)
+                    .map(([key, n]) => `${key} ${count(n)}`)
+                    .join(', ')}
+                </dd>
+              </div>
+            )}
             <div>
               <dt>In backups until</dt>
               <dd>{fullTime(done.backupsUntil)}</dd>
