@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -152,10 +153,7 @@ func filters(t *testing.T, x vector.Index) {
 		q := east
 		q.Filter = test.filter
 		matches, err := x.Query(t.Context(), "ann", 0, q)
-		found := ""
-		for _, id := range slices.Sorted(slices.Values(idsOf(matches))) {
-			found += id
-		}
+		found := strings.Join(slices.Sorted(slices.Values(idsOf(matches))), "")
 		if err != nil || found != test.want {
 			t.Errorf("%+v finds %q (%v), want %q", test.filter, found, err, test.want)
 		}
