@@ -62,7 +62,9 @@ func TestDailyTokens(t *testing.T) {
 	}
 	open(t, bob, "coach_conversation", "s")
 	talk(t, bob, "s", swap)
+	// What a user has spent is counted for the day, whatever becomes of the records.
 	do(t, ann, http.MethodDelete, "/v1/user", nil, nil)
 	open(t, ann, "coach_conversation", "s")
-	talk(t, ann, "s", swap)
+	err = ann.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, func(client.Event) error { return nil })
+	wantProblem(t, err, 429, "rate_limited", "")
 }

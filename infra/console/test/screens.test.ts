@@ -74,7 +74,7 @@ interface Violation {
 
 test('facts are pinned, edited and deleted, and lead to their evidence', async () => {
   await withPage(browser, `${stack.base}/#/ann/memory`, {}, async (page) => {
-    await page.getByText('The user lives in Munich now.').waitFor();
+    await page.getByText('The user lives in Munich now.', { exact: true }).waitFor();
     await page.getByText('before: The user lives in Berlin.').waitFor();
     await page.getByRole('textbox', { name: 'New fact' }).fill('Likes mornings.');
     await page.getByRole('button', { name: 'Add' }).first().click();
