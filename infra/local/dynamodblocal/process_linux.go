@@ -12,8 +12,8 @@ func attach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// mask guards the file mode mask of this process: of two engines that start at once, one must not restore the mask while
-// the other starts.
+// mask guards the file mode mask of this process: of two engines that start at once, one must not restore the mask
+// while the other starts.
 var mask sync.Mutex
 
 // privately starts a process whose files nobody else may read. A process inherits the mask of its parent.
