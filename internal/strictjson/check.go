@@ -25,25 +25,23 @@ const (
 )
 
 // Check checks that a text is one JSON value. It refuses bytes and escapes that are not UTF-8, deep nesting, too many
-// values, repeated names in one object, and numbers that the store cannot keep exactly. It returns a NotJSON error for
-// a text that is not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
+// values, repeated names in one object, and numbers that do not come back exactly. It returns a NotJSON error for a
+// text that is not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
 func Check(text []byte) error {
+	if err := json.Unmarshal(text, &json.RawMessage{}); err != nil && !isJSON(text) {
+		return fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
+	}
 	in := inspector{text: text}
-	err := in.value()
-	if in.space(); err == nil && in.pos != len(in.text) {
-		err = in.syntax("something behind the JSON value")
+	for in.pos < len(text) {
+		if err := in.token(); err != nil {
+			return err
+		}
 	}
-	if fault.Is(err, fault.Invalid) && !isJSON(text) {
-		return fault.New(fault.NotJSON, "the body is not JSON: it is malformed, or has no end")
-	}
-	return err
+	return nil
 }
 
-// isJSON reports whether a text is one JSON value. Unlike json.Valid alone, it has no nesting limit.
+// isJSON reports whether a text is one JSON value. Unlike json.Valid, it has no nesting limit.
 func isJSON(text []byte) bool {
-	if json.Valid(text) {
-		return true
-	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	for depth := 0; ; {
@@ -61,136 +59,130 @@ func isJSON(text []byte) bool {
 	}
 }
 
-// inspector walks a JSON text once, byte by byte.
+// inspector walks a text that is JSON once, token by token.
 type inspector struct {
 	text []byte
 	pos  int
 	// values is the number of values so far.
 	values int
-	// path leads to the current value.
-	path []step
+	// open are the objects and arrays around the next token, the outermost first.
+	open []container
 }
 
-// step is one step into a value: a name as it is written, with its quotes, or an index if the name is nil.
-type step struct {
-	name  []byte
-	index int
+// container is an object or an array that has not ended.
+type container struct {
+	isObject bool
+	names    nameSet
+	// name is the name of the field whose value comes next, with its quotes. It is nil before a name and in an array.
+	name []byte
+	// items is how many fields or items came before the current one.
+	items int
 }
 
-func (in *inspector) value() error {
+func (in *inspector) token() error {
+	start := in.pos
+	switch c := in.text[start]; {
+	case c == '{' || c == '[':
+		in.pos++
+		return in.nest(c == '{')
+	case c == '}' || c == ']':
+		in.pos++
+		in.open = in.open[:len(in.open)-1]
+		in.leave()
+	case c == '"':
+		in.pos = stringEnd(in.text, start)
+		return in.string(in.text[start:in.pos])
+	case c == '-' || isDigit(c):
+		in.pos = numberEnd(in.text, start)
+		return in.number(string(in.text[start:in.pos]))
+	case c == 't' || c == 'n':
+		in.pos += len("true")
+		return in.leaf("")
+	case c == 'f':
+		in.pos += len("false")
+		return in.leaf("")
+	default: // a space, a comma or a colon
+		in.pos++
+	}
+	return nil
+}
+
+// nest enters an object or an array unless it is too deep.
+func (in *inspector) nest(isObject bool) error {
+	if err := in.enter(); err != nil {
+		return err
+	}
+	if len(in.open) == maxDepth {
+		return in.invalid(fmt.Sprintf("is nested more than %d levels deep", maxDepth))
+	}
+	in.open = append(in.open, container{isObject: isObject})
+	return nil
+}
+
+// string inspects a name or a value.
+func (in *inspector) string(quoted []byte) error {
+	c := in.around()
+	if c == nil || !c.isObject || c.name != nil {
+		return in.leaf(textProblem(quoted))
+	}
+	if c.items == maxItems {
+		return in.invalid(fmt.Sprintf("has more than %d fields", maxItems))
+	}
+	if problem := textProblem(quoted); problem != "" {
+		return in.invalid(problem)
+	}
+	if c.name = quoted; !c.names.add(quoted) {
+		return in.invalid("stands twice in one object")
+	}
+	return nil
+}
+
+func (in *inspector) number(number string) error {
+	if !storable(number) {
+		return in.leaf("is a number that would not come back exactly: " +
+			"it has too many digits, or is too large or too small")
+	}
+	return in.leaf("")
+}
+
+// leaf passes a value that is no container, and refuses it if it has a problem.
+func (in *inspector) leaf(problem string) error {
+	if err := in.enter(); err != nil {
+		return err
+	}
+	if problem != "" {
+		return in.invalid(problem)
+	}
+	in.leave()
+	return nil
+}
+
+// enter counts a value.
+func (in *inspector) enter() error {
+	if c := in.around(); c != nil && !c.isObject && c.items == maxItems {
+		in.open = in.open[:len(in.open)-1]
+		return in.invalid(fmt.Sprintf("has more than %d items", maxItems))
+	}
 	if in.values++; in.values > maxValues {
 		return fault.InvalidField("body", fmt.Sprintf("has more than %d values", maxValues))
 	}
-	in.space()
-	if in.pos == len(in.text) {
-		return in.syntax("the end of the text")
-	}
-	switch c := in.text[in.pos]; {
-	case c == '{':
-		return in.nest(in.object)
-	case c == '[':
-		return in.nest(in.array)
-	case c == '"':
-		_, err := in.readString()
-		return err
-	case c == '-' || isDigit(c):
-		return in.number()
-	}
-	for _, word := range []string{"true", "false", "null"} {
-		if bytes.HasPrefix(in.text[in.pos:], []byte(word)) {
-			in.pos += len(word)
-			return nil
-		}
-	}
-	return in.syntax("an unexpected character")
+	return nil
 }
 
-// nest reads an object or an array unless it is too deep.
-func (in *inspector) nest(read func() error) error {
-	if len(in.path) >= maxDepth {
-		return in.invalid(fmt.Sprintf("is nested more than %d levels deep", maxDepth))
+// leave goes on after a value.
+func (in *inspector) leave() {
+	if c := in.around(); c != nil {
+		c.name = nil
+		c.items++
 	}
-	in.pos++
-	in.space()
-	return read()
 }
 
-func (in *inspector) object() error {
-	if in.take('}') {
+// around returns the innermost container, or nil outside of all.
+func (in *inspector) around() *container {
+	if len(in.open) == 0 {
 		return nil
 	}
-	seen := nameSet{}
-	for n := 0; ; n++ {
-		if n == maxItems {
-			return in.invalid(fmt.Sprintf("has more than %d fields", maxItems))
-		}
-		in.space()
-		if in.pos == len(in.text) || in.text[in.pos] != '"' {
-			return in.syntax("no name in an object")
-		}
-		name, err := in.readString()
-		if err != nil {
-			return err
-		}
-		in.path = append(in.path, step{name: name})
-		if !seen.add(name) {
-			return in.invalid("stands twice in one object")
-		}
-		if in.space(); !in.take(':') {
-			return in.syntax("no colon behind a name")
-		}
-		if err := in.value(); err != nil {
-			return err
-		}
-		in.path = in.path[:len(in.path)-1]
-		if in.space(); in.take('}') {
-			return nil
-		}
-		if !in.take(',') {
-			return in.syntax("no comma between two fields")
-		}
-	}
-}
-
-func (in *inspector) array() error {
-	if in.take(']') {
-		return nil
-	}
-	for i := 0; ; i++ {
-		if i == maxItems {
-			return in.invalid(fmt.Sprintf("has more than %d items", maxItems))
-		}
-		in.path = append(in.path, step{index: i})
-		if err := in.value(); err != nil {
-			return err
-		}
-		in.path = in.path[:len(in.path)-1]
-		if in.space(); in.take(']') {
-			return nil
-		}
-		if !in.take(',') {
-			return in.syntax("no comma between two values")
-		}
-	}
-}
-
-func (in *inspector) take(c byte) bool {
-	if in.pos < len(in.text) && in.text[in.pos] == c {
-		in.pos++
-		return true
-	}
-	return false
-}
-
-func (in *inspector) space() {
-	for in.pos < len(in.text) && strings.IndexByte(" \t\r\n", in.text[in.pos]) >= 0 {
-		in.pos++
-	}
-}
-
-// syntax returns the error of a text that is not JSON, with the position.
-func (in *inspector) syntax(what string) error {
-	return fault.Newf(fault.NotJSON, "the body is not JSON: %s at byte %d", what, in.pos)
+	return &in.open[len(in.open)-1]
 }
 
 func (in *inspector) invalid(what string) error {
@@ -200,18 +192,16 @@ func (in *inspector) invalid(what string) error {
 // field returns the path as a client writes it, such as messages[3].role. It shortens a long path.
 func (in *inspector) field() string {
 	var b strings.Builder
-	for _, s := range in.path[:min(len(in.path), 8)] {
-		if s.name == nil {
-			fmt.Fprintf(&b, "[%d]", s.index)
-			continue
+	for _, c := range in.open[:min(len(in.open), 8)] {
+		switch {
+		case !c.isObject:
+			fmt.Fprintf(&b, "[%d]", c.items)
+		case c.name != nil:
+			b.WriteString("." + unquote(c.name))
 		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(unquote(s.name))
 	}
 	if b.Len() == 0 {
 		return "body"
 	}
-	return b.String()
+	return strings.TrimPrefix(b.String(), ".")
 }

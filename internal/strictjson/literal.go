@@ -5,115 +5,51 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// readString reads a string and returns it as it is written, with its quotes.
-func (in *inspector) readString() ([]byte, error) {
-	start := in.pos
-	in.pos++
-	for in.pos < len(in.text) {
-		switch c := in.text[in.pos]; {
-		case c == '"':
-			in.pos++
-			return in.text[start:in.pos], nil
-		case c == '\\':
-			if err := in.escape(); err != nil {
-				return nil, err
-			}
-		case c < 0x20:
-			return nil, in.syntax("a control character in a string")
-		case c < utf8.RuneSelf:
-			in.pos++
-		default:
-			r, size := utf8.DecodeRune(in.text[in.pos:])
-			if r == utf8.RuneError && size == 1 {
-				return nil, in.invalid("has bytes that are not UTF-8")
-			}
-			in.pos += size
-		}
+// textProblem returns what is wrong with a string of JSON text, and "" if nothing is.
+func textProblem(source []byte) string {
+	if !utf8.Valid(source) {
+		return "has bytes that are not UTF-8"
 	}
-	return nil, in.syntax("a string without an end")
+	for rest := source; ; {
+		_, after, found := bytes.Cut(rest, []byte{'\\'})
+		if !found {
+			return ""
+		}
+		if rest = after[1:]; after[0] != 'u' {
+			continue
+		}
+		unit := hexUnit(after)
+		rest = after[5:]
+		if !utf16.IsSurrogate(unit) {
+			continue
+		}
+		if !bytes.HasPrefix(rest, []byte(`\u`)) || utf16.DecodeRune(unit, hexUnit(rest[1:])) == utf8.RuneError {
+			return "has an escape of half a surrogate pair"
+		}
+		rest = rest[6:]
+	}
 }
 
-// escape reads one escape, or the two escapes of a surrogate pair.
-func (in *inspector) escape() error {
-	if in.pos+1 < len(in.text) && strings.IndexByte(`"\/bfnrt`, in.text[in.pos+1]) >= 0 {
-		in.pos += 2
-		return nil
+// hexUnit reads the UTF-16 unit of an escape, which begins with u and four hexadecimal digits.
+func hexUnit(escape []byte) rune {
+	unit, err := strconv.ParseUint(string(escape[1:5]), 16, 16)
+	if err != nil {
+		return 0 // not in a text that is JSON
 	}
-	unit, ok := in.hex()
-	if !ok {
-		return in.syntax("an unknown escape")
-	}
-	switch {
-	case 0xDC00 <= unit && unit < 0xE000:
-		return in.invalid("has an escape of half a surrogate pair")
-	case 0xD800 <= unit && unit < 0xDC00:
-		if low, ok := in.hex(); !ok || low < 0xDC00 || low >= 0xE000 {
-			return in.invalid("has an escape of half a surrogate pair")
-		}
-	}
-	return nil
-}
-
-// hex reads \uXXXX.
-func (in *inspector) hex() (unit rune, ok bool) {
-	if in.pos+6 > len(in.text) || in.text[in.pos] != '\\' || in.text[in.pos+1] != 'u' {
-		return 0, false
-	}
-	for _, c := range in.text[in.pos+2 : in.pos+6] {
-		digit := strings.IndexByte("0123456789abcdef", c|0x20)
-		if digit < 0 || c < '0' {
-			return 0, false
-		}
-		unit = unit<<4 | rune(digit)
-	}
-	in.pos += 6
-	return unit, true
-}
-
-// number reads a number. It refuses one that the store would change.
-func (in *inspector) number() error {
-	start := in.pos
-	in.take('-')
-	whole := in.digits()
-	if len(whole) == 0 || (len(whole) > 1 && whole[0] == '0') {
-		return in.syntax("a malformed number")
-	}
-	if in.take('.') && len(in.digits()) == 0 {
-		return in.syntax("a malformed number")
-	}
-	if in.take('e') || in.take('E') {
-		if !in.take('+') {
-			in.take('-')
-		}
-		if len(in.digits()) == 0 {
-			return in.syntax("a malformed number")
-		}
-	}
-	if !storable(string(in.text[start:in.pos])) {
-		return in.invalid("is a number that would not come back exactly: " +
-			"it has too many digits, or is too large or too small")
-	}
-	return nil
-}
-
-func (in *inspector) digits() []byte {
-	start := in.pos
-	for in.pos < len(in.text) && isDigit(in.text[in.pos]) {
-		in.pos++
-	}
-	return in.text[start:in.pos]
+	return rune(unit)
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// maxExponent is the largest power of ten, on either side, that a DynamoDB number holds.
+// maxExponent is the largest power of ten, on either side, of a number that the API takes.
 const maxExponent = 125
 
-// storable reports whether the store keeps a JSON number exactly. The store keeps it as a double, so the shortest text
-// of the double must have the same digits. The number must also be in DynamoDB's range.
+// storable reports whether a JSON number comes back exactly. It is kept as a double, so the shortest text of the double
+// must have the same digits. The number must also be in the API's range.
 func storable(number string) bool {
 	digits, leading := significant(number)
 	if digits == "" {

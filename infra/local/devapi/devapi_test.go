@@ -25,9 +25,9 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		`{"inner":[]}`:         "inner must be an object",
 		`[]`:                   "body must be an object",
 		`{"other":1}`:          "other is not a field of this call",
-		`{"n":1} {"n":2}`:      "the body is not JSON: something behind the JSON value at byte 8",
-		`{"n":`:                "the body is not JSON: the end of the text at byte 5",
-		`x`:                    "the body is not JSON: an unexpected character at byte 0",
+		`{"n":1} {"n":2}`:      "the body is not JSON: invalid character '{' after top-level value",
+		`{"n":`:                "the body is not JSON: unexpected end of JSON input",
+		`x`:                    "the body is not JSON: invalid character 'x' looking for beginning of value",
 		`{"n":1,"n":1}`:        "n stands twice in one object",
 		`{"name":"` + strings.Repeat("x", 64<<10) + `"}`: "a body has at most 65536 bytes",
 	} {
