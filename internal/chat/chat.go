@@ -76,11 +76,6 @@ type Embedder interface {
 	Embed(ctx context.Context, text string) *recall.Embedding
 }
 
-// Counter counts a text's tokens.
-type Counter interface {
-	Count(text string) int
-}
-
 // Deps are the dependencies of a Service. All are needed.
 type Deps struct {
 	Turns   conversation.TurnStore
@@ -90,7 +85,7 @@ type Deps struct {
 	Recall  Recaller
 	Embed   Embedder
 	Archive prompt.Archive
-	Tokens  Counter
+	Tokens  llm.Counter
 	Now     func() time.Time
 	// Timeout limits one generation.
 	Timeout time.Duration

@@ -17,6 +17,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -105,33 +106,15 @@ type Batch struct {
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.
 type Changes[T any] struct{ New, Changed []T }
 
-// Completer asks a model for one whole answer.
-type Completer interface {
-	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
-}
-
-// Quota limits how many tokens of the model a user spends in a day.
-type Quota interface {
-	// Reset returns when the user has tokens again, the zero time while the user has some.
-	Reset(ctx context.Context, user conversation.UserID) (time.Time, error)
-	// Spend counts tokens of a user of that generation.
-	Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error
-}
-
-// Counter counts a text's tokens.
-type Counter interface {
-	Count(text string) int
-}
-
 // Counts is what one batch came to.
 type Counts struct{ Calls, NewMemories, Superseded, OpenedLoops, ClosedLoops int }
 
 // Deps are the dependencies of a Service. All are needed.
 type Deps struct {
 	Store  Store
-	Model  Completer
-	Quota  Quota
-	Tokens Counter
+	Model  metered.Completer
+	Quota  metered.Quota
+	Tokens llm.Counter
 	Now    func() time.Time
 	// Random is the source of ids. NewOwner returns a name that no other worker has.
 	Random   io.Reader

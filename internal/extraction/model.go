@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
@@ -165,25 +166,15 @@ func safeLine(text string, limit int) string {
 	return untrusted.BreakTokens(truncate.Bytes(untrusted.OneLine(text), limit))
 }
 
-// ask asks the model once. What an answer of no use has cost counts too.
+// ask asks the model once.
 func (w *worker) ask(ctx context.Context, q question) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	out, err := w.Model.Complete(ctx, llm.Request{
-		Messages: []llm.Message{{Role: "system", Content: rules}, {Role: "user", Content: q.text}},
-		Schema:   &schema, MaxTokens: answerTokens, User: llm.EndUser(string(w.user)),
-	})
-	counted := w.Quota.Spend(context.WithoutCancel(ctx), w.user, w.session.Generation, out.Usage.TotalTokens)
-	if counted != nil {
-		w.Report(ctx, "count tokens", counted)
-	}
-	if err != nil {
-		return answer{}, fmt.Errorf("extract memories: %w", err)
-	}
-	a := answer{model: out.Model}
-	if json.Unmarshal([]byte(out.Text), &a) != nil {
-		// The error of encoding/json is left out: it may quote the answer.
-		return answer{}, fmt.Errorf("parse a model answer of %d bytes as memories", len(out.Text))
-	}
-	return a, nil
+	var a answer
+	model, err := metered.Model{Completer: w.Model, Quota: w.Quota, Report: w.Report}.Ask(ctx, metered.Question{
+		User: w.user, Generation: w.session.Generation, Rules: rules, Material: q.text, Schema: &schema,
+		MaxTokens: answerTokens,
+	}, &a)
+	a.model = model
+	return a, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
@@ -40,7 +41,7 @@ type planner struct {
 	// forgotten has the contents that the user has deleted, as forgottenKey has them.
 	forgotten map[string]bool
 	now       time.Time
-	tokens    Counter
+	tokens    llm.Counter
 	random    io.Reader
 
 	memories, newMemories []*longterm.Memory

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -25,7 +26,7 @@ type LongTerm struct {
 // longTermTag groups the operations on long-term records in the document.
 const longTermTag = "What the user is and wants"
 
-func (l LongTerm) register(s *server, tokens Counter) {
+func (l LongTerm) register(s *server, tokens llm.Counter) {
 	profile(s, l.Profile).register()
 	seed(s, l.Seed).register()
 	userSummary(s, l.UserSummary).register()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -16,11 +17,6 @@ import (
 // NotFound for another user's message.
 type MessageRemover interface {
 	DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error
-}
-
-// Counter counts the tokens of a text.
-type Counter interface {
-	Count(text string) int
 }
 
 // Message is conversation.Message as the API shows it. It is exported so that huma finds its fields in recalled.
@@ -108,7 +104,7 @@ type messages struct {
 	*server
 	store  MessageStore
 	remove MessageRemover
-	tokens Counter
+	tokens llm.Counter
 }
 
 func (m messages) register() {

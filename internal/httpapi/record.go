@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -67,7 +68,7 @@ type newCheckIn struct {
 }
 
 func checkIns(
-	s *server, store longterm.Collection[longterm.CheckIn], tokens Counter,
+	s *server, store longterm.Collection[longterm.CheckIn], tokens llm.Counter,
 ) collection[longterm.CheckIn, newCheckIn, noInput, checkIn] {
 	return collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{
 		server: s, store: store, path: "check-ins", id: "CheckIn", name: "check-in",
@@ -123,7 +124,7 @@ type changedMemory struct {
 }
 
 func memories(
-	s *server, store longterm.Collection[longterm.Memory], tokens Counter,
+	s *server, store longterm.Collection[longterm.Memory], tokens llm.Counter,
 ) collection[longterm.Memory, newMemory, changedMemory, memory] {
 	return collection[longterm.Memory, newMemory, changedMemory, memory]{
 		server: s, store: store, path: "memories", id: "Memory", name: "memory",
@@ -143,7 +144,7 @@ func memories(
 	}
 }
 
-func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens Counter) error {
+func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens llm.Counter) error {
 	wrong := p.ValidUntil.value.check("validUntil")
 	if p.MessageIDs != nil {
 		wrong = append(wrong, checkSources(toStrings(*p.MessageIDs))...)
@@ -241,7 +242,7 @@ type changedTodo struct {
 }
 
 func todos(
-	s *server, store longterm.Collection[longterm.Todo], tokens Counter,
+	s *server, store longterm.Collection[longterm.Todo], tokens llm.Counter,
 ) collection[longterm.Todo, newTodo, changedTodo, todo] {
 	return collection[longterm.Todo, newTodo, changedTodo, todo]{
 		server: s, store: store, path: "todos", id: "Todo", name: "todo",
@@ -263,7 +264,7 @@ func todos(
 	}
 }
 
-func (s *server) patchTodo(p changedTodo, t *longterm.Todo, tokens Counter) error {
+func (s *server) patchTodo(p changedTodo, t *longterm.Todo, tokens llm.Counter) error {
 	assign((*string)(p.CoachID), &t.CoachID)
 	assign((*longterm.TodoStatus)(p.Status), &t.Status)
 	if err := invalidFields(checkCompletion(t.Status, p.CompletedAt.value)); err != nil {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -60,7 +61,7 @@ type MessagesDeps struct {
 	Spines         longterm.SpineReader
 	Usage          QuotaReader
 	Health         HealthReader
-	Tokens         Counter
+	Tokens         llm.Counter
 	// Cursors signs list cursors.
 	Cursors CursorKey
 }

@@ -100,3 +100,8 @@ type Completion struct {
 	FinishReason string
 	Usage        Usage
 }
+
+// Counter counts a text's tokens as a model's family does.
+type Counter interface {
+	Count(text string) int
+}

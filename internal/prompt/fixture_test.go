@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/gather"
@@ -46,7 +47,7 @@ type fixture struct {
 	// asked is what the search was last asked, access what it was given to read by.
 	asked   recall.Search
 	access  longterm.Access
-	counter prompt.Counter
+	counter llm.Counter
 	// timelineLag hides that many of the newest messages from the timeline.
 	timelineLag int
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -14,16 +15,11 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// Counter counts a text's tokens as the target model's family does.
-type Counter interface {
-	Count(text string) int
-}
-
 // Deps are the dependencies of a Service. Store, Search, Counter, Archive, Now and NewID are required.
 type Deps struct {
 	Store   gather.Store
 	Search  gather.Searcher
-	Counter Counter
+	Counter llm.Counter
 	Archive Archive
 	Now     func() time.Time
 	// NewID returns the random part of a prompt's id.

@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/gather"
@@ -48,7 +49,7 @@ type Stores struct {
 	Extraction   extraction.Store
 	Summaries    summary.Store
 	Spines       SpineStore
-	Quota        summary.Quota
+	Quota        metered.Quota
 	Indexing     indexing.Store
 	Recall       recall.Store
 	PromptSource gather.Store

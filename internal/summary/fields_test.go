@@ -14,6 +14,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/summary"
 )
 
@@ -290,7 +291,7 @@ func TestDetails(t *testing.T) {
 
 // requestLog is a model that keeps its last request.
 type requestLog struct {
-	summary.Completer
+	metered.Completer
 	last llm.Request
 }
 

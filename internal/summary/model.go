@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -176,32 +177,22 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 	if in.rated {
 		system, form = rules+ratingRules, &ratedSchema
 	}
-	out, err := s.Model.Complete(ctx, llm.Request{
-		Messages: []llm.Message{{Role: "system", Content: system}, {Role: "user", Content: in.render()}},
-		Schema:   form, MaxTokens: 400, User: llm.EndUser(string(user)),
-	})
-	// What an answer of no use has cost counts too, and so does one whose time is over.
-	counted := s.Quota.Spend(context.WithoutCancel(ctx), user, in.generation, out.Usage.TotalTokens)
-	if counted != nil {
-		s.Report(ctx, "count tokens", counted)
-	}
-	if err != nil {
-		return answer{err: err}
-	}
 	var parsed struct {
 		Summary string   `json:"summary"`
 		Tags    []string `json:"tags"`
 		rating
 	}
-	if err := json.Unmarshal([]byte(out.Text), &parsed); err != nil {
-		// The error of encoding/json is left out: it may quote the answer.
-		return answer{err: fmt.Errorf("parse a model answer of %d bytes as a summary", len(out.Text))}
+	model, err := metered.Model{Completer: s.Model, Quota: s.Quota, Report: s.Report}.Ask(ctx, metered.Question{
+		User: user, Generation: in.generation, Rules: system, Material: in.render(), Schema: form, MaxTokens: 400,
+	}, &parsed)
+	if err != nil {
+		return answer{err: err}
 	}
 	text := cutProse(untrusted.OneLine(parsed.Summary), maxChars)
 	if text == "" {
 		return answer{err: errors.New("the model's summary is empty")}
 	}
-	a := answer{text: text, tags: cleanTags(parsed.Tags), model: out.Model}
+	a := answer{text: text, tags: cleanTags(parsed.Tags), model: model}
 	if in.rated {
 		a.rating = &parsed.rating
 	}

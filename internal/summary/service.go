@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -58,19 +59,6 @@ type DueSessions interface {
 	EndClaim(ctx context.Context, c sweep.Claim, session conversation.Session, at time.Time, succeeded bool) error
 }
 
-// Completer asks a model for one whole answer.
-type Completer interface {
-	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
-}
-
-// Quota limits how many tokens of the model a user spends in a day.
-type Quota interface {
-	// Reset returns when the user has tokens again, the zero time while the user has some.
-	Reset(ctx context.Context, user conversation.UserID) (time.Time, error)
-	// Spend counts tokens of a user of that generation.
-	Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error
-}
-
 // Indexer writes a stored summary to the vector index.
 type Indexer interface {
 	IndexSummary(ctx context.Context, user conversation.UserID, s Summary) error
@@ -91,20 +79,15 @@ type Extractor interface {
 	Extract(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Watermark, error)
 }
 
-// Counter counts a text's tokens.
-type Counter interface {
-	Count(text string) int
-}
-
 // Deps are the dependencies of a Service. All are needed.
 type Deps struct {
 	Store    Store
-	Model    Completer
-	Quota    Quota
+	Model    metered.Completer
+	Quota    metered.Quota
 	Index    Indexer
 	Messages Repairer
 	Memories Extractor
-	Tokens   Counter
+	Tokens   llm.Counter
 	Now      func() time.Time
 	// Random returns a number from 0 to below 1, for waits.
 	Random func() float64

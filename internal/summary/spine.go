@@ -9,6 +9,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -50,9 +52,9 @@ type DueSpine struct {
 // SpineDeps are the dependencies of Spines. All are needed.
 type SpineDeps struct {
 	Store  SpineStore
-	Model  Completer
-	Quota  Quota
-	Tokens Counter
+	Model  metered.Completer
+	Quota  metered.Quota
+	Tokens llm.Counter
 	Now    func() time.Time
 	// Random returns a number from 0 to below 1, for waits.
 	Random func() float64

@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
@@ -45,28 +46,16 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 ) (longterm.Spine, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	out, err := s.Model.Complete(ctx, llm.Request{
-		Messages: []llm.Message{
-			{Role: "system", Content: strings.TrimSpace(spineRules)},
-			{Role: "user", Content: renderSpine(base, rested, due.Preferences.Location())},
-		},
-		Schema: &spineSchema, MaxTokens: spineTokens, User: llm.EndUser(string(user)),
-	})
-	// What an answer of no use has cost counts too, and so does one whose time is over.
-	counted := s.Quota.Spend(context.WithoutCancel(ctx), user, due.Generation, out.Usage.TotalTokens)
-	if counted != nil {
-		s.Report(ctx, "count tokens", counted)
-	}
-	if err != nil {
-		return longterm.Spine{}, fmt.Errorf("write spine: %w", err)
-	}
 	var parsed struct {
 		Spine                     string
 		Patterns, Wins, Struggles []string
 	}
-	if err := json.Unmarshal([]byte(out.Text), &parsed); err != nil {
-		// The error of encoding/json is left out: it may quote the answer.
-		return longterm.Spine{}, fmt.Errorf("parse a model answer of %d bytes as a spine", len(out.Text))
+	model, err := metered.Model{Completer: s.Model, Quota: s.Quota, Report: s.Report}.Ask(ctx, metered.Question{
+		User: user, Generation: due.Generation, Rules: strings.TrimSpace(spineRules),
+		Material: renderSpine(base, rested, due.Preferences.Location()), Schema: &spineSchema, MaxTokens: spineTokens,
+	}, &parsed)
+	if err != nil {
+		return longterm.Spine{}, err
 	}
 	text := untrusted.OneLine(parsed.Spine)
 	text = cutProse(text, len(truncate.Runes(text, maxSpineChars)))
@@ -75,7 +64,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 	}
 	return longterm.Spine{
 		Text: text, Patterns: cleanRemarks(parsed.Patterns), Wins: cleanRemarks(parsed.Wins),
-		Struggles: cleanRemarks(parsed.Struggles), Model: out.Model, PromptVersion: spinePromptVersion,
+		Struggles: cleanRemarks(parsed.Struggles), Model: model, PromptVersion: spinePromptVersion,
 	}, nil
 }
 

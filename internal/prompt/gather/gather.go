@@ -16,6 +16,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
@@ -67,11 +68,6 @@ type Searcher interface {
 	Search(ctx context.Context, user conversation.UserID, q recall.Search) (recall.Found, error)
 }
 
-// Counter counts a text's tokens as the target model's family does.
-type Counter interface {
-	Count(text string) int
-}
-
 // Deadlines are how long each source may take before the prompt is built without it. Messages applies to the required
 // sources, without which there is no prompt.
 type Deadlines struct {
@@ -93,7 +89,7 @@ const (
 type Deps struct {
 	Store     Store
 	Search    Searcher
-	Counter   Counter
+	Counter   llm.Counter
 	Now       func() time.Time
 	Log       *slog.Logger
 	Deadlines Deadlines

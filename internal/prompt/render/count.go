@@ -5,12 +5,9 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
-)
 
-// Counter counts a text's tokens as the target model's family does.
-type Counter interface {
-	Count(text string) int
-}
+	"github.com/throughline/throughline/internal/llm"
+)
 
 // Constants has the token counts of the formats' own texts. Its zero value is empty. It is safe for concurrent use.
 type Constants struct{ sync.Map }
@@ -24,7 +21,7 @@ type Constants struct{ sync.Map }
 //
 // A tokenCounter is for one prompt. It is not safe for concurrent use.
 type tokenCounter struct {
-	counter Counter
+	counter llm.Counter
 	// constants has the counts of the formats' own texts. All prompts of a service share it.
 	constants *Constants
 	// edges holds the counts of the texts' first and last words, of which many are equal. They are parts of what users

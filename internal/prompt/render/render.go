@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -52,7 +53,7 @@ type Renderer struct {
 var _ pack.Measurer = (*Renderer)(nil)
 
 // New returns the renderer of a prompt, with the times of a zone. constants are shared by all prompts of a counter.
-func New(format *Format, slots []Slot, zone *time.Location, counter Counter, constants *Constants) *Renderer {
+func New(format *Format, slots []Slot, zone *time.Location, counter llm.Counter, constants *Constants) *Renderer {
 	r := &Renderer{
 		format: format, slots: make(map[string]*Slot, len(slots)), zone: zone,
 		tokens: tokenCounter{counter: counter, constants: constants, edges: map[string]int{}},

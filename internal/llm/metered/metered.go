@@ -1,0 +1,65 @@
+// Package metered asks a language model for answers in JSON, and counts against a user's quota what each one cost.
+package metered
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
+)
+
+// Completer asks a model for one whole answer.
+type Completer interface {
+	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
+}
+
+// Quota limits how many tokens of the model a user spends in a day.
+type Quota interface {
+	// Reset returns when the user has tokens again, the zero time while the user has some.
+	Reset(ctx context.Context, user conversation.UserID) (time.Time, error)
+	// Spend counts tokens of a user of that generation.
+	Spend(ctx context.Context, user conversation.UserID, generation int64, tokens int) error
+}
+
+// Model is a model that users pay for with their quota. It may be used concurrently.
+type Model struct {
+	Completer Completer
+	Quota     Quota
+	// Report is called when tokens could not be counted. The answer is used all the same.
+	Report func(ctx context.Context, op string, err error)
+}
+
+// Question is what one answer is asked with: the rules as the system's message and the material as the user's.
+type Question struct {
+	User       conversation.UserID
+	Generation int64
+	Rules      string
+	Material   string
+	// Schema is the form of the answer. Its name is in errors.
+	Schema    *llm.Schema
+	MaxTokens int
+}
+
+// Ask asks the model once and reads its answer into a value. It returns the name of the model. No error quotes the
+// answer.
+func (m Model) Ask(ctx context.Context, q Question, into any) (model string, err error) {
+	out, err := m.Completer.Complete(ctx, llm.Request{
+		Messages: []llm.Message{{Role: "system", Content: q.Rules}, {Role: "user", Content: q.Material}},
+		Schema:   q.Schema, MaxTokens: q.MaxTokens, User: llm.EndUser(string(q.User)),
+	})
+	// What an answer of no use has cost counts too, and so does one whose time is over.
+	counted := m.Quota.Spend(context.WithoutCancel(ctx), q.User, q.Generation, out.Usage.TotalTokens)
+	if counted != nil {
+		m.Report(ctx, "count tokens", counted)
+	}
+	if err != nil {
+		return "", fmt.Errorf("ask the model for %s: %w", q.Schema.Name, err)
+	}
+	if json.Unmarshal([]byte(out.Text), into) != nil { // its error may quote the answer
+		return "", fmt.Errorf("parse a model answer of %d bytes as %s", len(out.Text), q.Schema.Name)
+	}
+	return out.Model, nil
+}
