@@ -318,7 +318,7 @@ func TestDetailSaysWhatIsWrong(t *testing.T) {
 		`{"context":"coach_conversation","coachId":"c","x":1}`: `x is not a field of this call`,
 		`{}`:          `coachId is required; and one more field is wrong`,
 		`{"title":1}`: `coachId is required; and 2 more fields are wrong`,
-		`{"context":"coach_conversation","coachId":"c","coachId":"d"}`:    `coachId stands twice in one object`,
+		`{"context":"coach_conversation","coachId":"c","coachId":"d"}`:    `coachId is repeated in one object`,
 		`{"context":"coach_conversation","coachId":"c","mode":""}`:        `mode must have 1 or more characters`,
 		`{"context":"coach_conversation","coachId":"c","attributes":[1]}`: `attributes must be an object`,
 	} {

@@ -132,7 +132,7 @@ func (in *inspector) string(quoted []byte) error {
 		return in.invalid(problem)
 	}
 	if c.name = quoted; !c.names.add(quoted) {
-		return in.invalid("stands twice in one object")
+		return in.invalid("is repeated in one object")
 	}
 	return nil
 }

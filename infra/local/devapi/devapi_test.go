@@ -28,7 +28,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		`{"n":1} {"n":2}`:      "the body is not JSON: invalid character '{' after top-level value",
 		`{"n":`:                "the body is not JSON: unexpected end of JSON input",
 		`x`:                    "the body is not JSON: invalid character 'x' looking for beginning of value",
-		`{"n":1,"n":1}`:        "n stands twice in one object",
+		`{"n":1,"n":1}`:        "n is repeated in one object",
 		`{"name":"` + strings.Repeat("x", 64<<10) + `"}`: "a body has at most 65536 bytes",
 	} {
 		var in struct {
