@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/claims"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/llm/provider"
 )
 
 // contractChecker checks responses against the served OpenAPI document.
@@ -225,6 +226,9 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(200, "POST", "/v1/context/query", object{"context": "workout_log"})
 	do(200, "POST", "/v1/recall", object{"query": "x"})
 	do(200, "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x"})
+	for _, format := range provider.Formats() {
+		do(200, "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": format})
+	}
 	do(200, "POST", "/v1/chat", object{"sessionId": "s1", "message": "x"})
 	do(204, "DELETE", "/v1/coaches/c1", nil)
 	do(204, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[0].MessageID, nil)

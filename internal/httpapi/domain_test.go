@@ -42,13 +42,13 @@ func TestBuildPrompt(t *testing.T) {
 			user:   "ann",
 			body: `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
 		"coachId":"c","agentId":"motivator","message":"hi","messageId":"m","timezone":"Asia/Kolkata",
-		"budget":{"tokens":256},"systemRole":"r",
+		"budget":{"tokens":256},"systemRole":"r","format":"anthropic",
 		"scoping":{"strategy":"token-window","maxMessages":200,"agentIds":["coach","motivator"]}}`,
 		},
 	)
 	want := prompt.Request{
 		Recipe: "tiered-history", Context: "workout_log", SessionID: "s1", CoachID: "c", AgentID: "motivator", Message: "hi",
-		MessageID: "m", Timezone: "Asia/Kolkata", Budget: &prompt.Budget{Tokens: 256}, SystemRole: "r",
+		MessageID: "m", Timezone: "Asia/Kolkata", Budget: &prompt.Budget{Tokens: 256}, SystemRole: "r", Format: "anthropic",
 		Scoping: &prompt.Scoping{
 			Strategy: scoping.TokenWindow, MaxMessages: new(200), AgentIDs: []string{"coach", "motivator"},
 		},
@@ -80,6 +80,35 @@ func TestBuildPrompt(t *testing.T) {
 		c.user, c.scopes = "ann", "throughline/user"
 		expectProblem(t, h, 403, "forbidden", "", c)
 	}
+}
+
+// TestPromptFormats asks for a prompt without a format and in each one: the answer has the property of that format
+// beside what every prompt has.
+func TestPromptFormats(t *testing.T) {
+	t.Parallel()
+	h, _ := newPrompts(t)
+	for format, property := range map[string]string{
+		"": "", "openai-chat": "openaiChat", "openai-responses": "openaiResponses", "anthropic": "anthropic",
+		"parts": "parts",
+	} {
+		body := object{"context": "workout_log", "sessionId": "s1", "message": "x"}
+		if format != "" {
+			body["format"] = format
+		}
+		answer := expect(t, h, 200, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
+		for _, name := range []string{"openaiChat", "openaiResponses", "anthropic", "parts"} {
+			if got := strings.Contains(string(answer.body), `"`+name+`":{`); got != (name == property) {
+				t.Errorf("the format %q has %s: %t", format, name, got)
+			}
+		}
+		if !strings.Contains(string(answer.body), `"messages":[{"role":"user","content":"x"}],"tools":[{"name":`) {
+			t.Errorf("the format %q changed what every prompt has: %s", format, answer.body)
+		}
+	}
+	expectProblem(t, h, 422, "invalid", "format", call{
+		method: "POST", path: "/v1/prompts", user: "ann",
+		body: object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": "gemini"},
+	})
 }
 
 // TestScopingNamesItsValues checks that a refused scoping says which values are allowed, and the OpenAPI document too.

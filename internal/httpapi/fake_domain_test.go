@@ -7,6 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -24,12 +25,14 @@ func (l *fakePrompts) Build(_ context.Context, user conversation.UserID, r promp
 	if r.SessionID == "gone" {
 		return prompt.Prompt{}, fault.Missing("session")
 	}
-	return prompt.Prompt{
+	built := prompt.Prompt{
 		ID: "prm_1", SessionID: r.SessionID, Recipe: "unified", System: "You are a coach.",
 		Messages: []prompt.Message{{Role: "user", Content: r.Message}},
 		Tools:    []llm.Tool{{Name: "search_conversations", Description: "d", Parameters: []byte(`{"type":"object"}`)}},
 		Tokens:   prompt.Tokens{Total: 10, Budget: 4000}, Manifest: manifest(),
-	}, nil
+	}
+	built.Forms = provider.New(r.Format, built.ModelMessages(), built.Tools)
+	return built, nil
 }
 
 func manifest() prompt.Manifest {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -31,6 +34,22 @@ type promptBody struct {
 	Budget     *budget     `json:"budget,omitempty" doc:"Default: the recipe's budget."`
 	SystemRole string      `json:"systemRole,omitempty" minLength:"1" maxLength:"65536" doc:"Replaces the role text."`
 	Scoping    *scoping    `json:"scoping,omitempty" doc:"Which of the session's messages are told. Default: by agent."`
+	Format     formatName  `json:"format,omitempty"`
+}
+
+// formatName is the name of a provider's format.
+type formatName string
+
+// Schema lists the formats.
+func (formatName) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{
+		Type: huma.TypeString, Examples: []any{provider.FormatChat},
+		Description: "The provider's format in which the answer has the prompt, too. Default: none.",
+	}
+	for _, name := range provider.Formats() {
+		s.Enum = append(s.Enum, name)
+	}
+	return s
 }
 
 type budget struct {
@@ -81,10 +100,14 @@ func (p prompts) register() {
 		summary: "Build a prompt", errors: []int{http.StatusNotFound},
 		detail: "Scoping says which of the session's messages are told. Its filter by agent runs over the session's last " +
 			"1,000 messages before the last maxMessages of them are taken. " +
-			"The messages end with the current message. In unified a system message with what changes each turn stands in " +
+			"The messages end with the current message, once: a message that is appended already is named by messageId. " +
+			"In unified a system message with what changes each turn stands in " +
 			"front of it once the session has messages; what stands before is kept the same from turn to turn, and the " +
 			"manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the " +
-			"error names the budget and the need. The manifest says for every item whether it is included, and why.",
+			"error names the budget and the need. The manifest says for every item whether it is included, and why. With a " +
+			"format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, " +
+			"openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, " +
+			"it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.",
 	}, p.build)
 	register(p.server, operation{
 		method: http.MethodGet, path: "/v1/prompts/{promptId}", id: "getPrompt", tag: tag, scope: ScopeApp,
@@ -104,7 +127,7 @@ func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (*promptO
 	r := prompt.Request{
 		Recipe: string(b.Recipe), Context: string(b.Context), SessionID: string(b.SessionID), CoachID: string(b.CoachID),
 		AgentID: string(b.AgentID), Message: b.Message, MessageID: b.MessageID, Timezone: string(b.Timezone),
-		SystemRole: b.SystemRole, Scoping: b.Scoping.request(),
+		SystemRole: b.SystemRole, Scoping: b.Scoping.request(), Format: string(b.Format),
 	}
 	if b.Budget != nil {
 		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	_ "embed" // the descriptions
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 //go:embed properties.txt
 var propertyText string
 
-// propertyDescriptions maps a property, by its name or by Schema.name, to its description.
+// propertyDescriptions maps a property, by its name or by Schema.name, or a schema to its description.
 func propertyDescriptions() map[string]string {
 	described := map[string]string{}
 	for line := range strings.Lines(propertyText) {
@@ -21,11 +22,12 @@ func propertyDescriptions() map[string]string {
 	return described
 }
 
-// describeProperties describes the properties for which the code does not. A reference has the description of its
-// schema.
+// describeProperties describes the schemas and properties for which the code does not. A reference has the description
+// of its schema.
 func describeProperties(doc *huma.OpenAPI) {
 	described := propertyDescriptions()
 	for schema, s := range doc.Components.Schemas.Map() {
+		s.Description = cmp.Or(s.Description, described[schema])
 		for name, property := range s.Properties {
 			if property.Description != "" || property.Ref != "" {
 				continue

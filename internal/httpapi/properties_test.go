@@ -12,6 +12,9 @@ func TestPropertiesAreDescribed(t *testing.T) {
 	unused := propertyDescriptions()
 	doc := document()
 	for schema, s := range doc.Components.Schemas.Map() {
+		if s.Description == unused[schema] {
+			delete(unused, schema)
+		}
 		for name, property := range s.Properties {
 			if property.Ref == "" && strings.TrimSpace(property.Description) == "" {
 				t.Errorf("%s.%s has no description: add a line to properties.txt", schema, name)

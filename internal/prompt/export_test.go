@@ -14,6 +14,9 @@ import (
 // ActivityHeading is the heading of recent_activity.
 const ActivityHeading = activityHeading
 
+// RecipeTools returns the tools of a recipe.
+var RecipeTools = recipeTools
+
 // Handed returns what each of the first three steps of a prompt hands on, as text: when the step has returned it, and
 // when the steps after it have used it.
 func (s *Service) Handed(ctx context.Context, user conversation.UserID, r Request) (first, last [3]string, err error) {

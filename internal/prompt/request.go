@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/prompt/query"
@@ -67,6 +69,8 @@ type Request struct {
 	SystemRole string `json:"systemRole,omitempty"`
 	// Scoping replaces the recipe's and the agent's scoping of the session's messages; nil leaves it as it is.
 	Scoping *Scoping `json:"scoping,omitempty"`
+	// Format is one of provider.Formats, in which the prompt is written, too. Empty is none.
+	Format string `json:"format,omitempty"`
 
 	// SkipSave leaves saving the prompt to the caller, who encodes it with NewStoredPrompt. Ahead is what the caller
 	// knows already; nil is nothing. HTTP callers can't set them.
@@ -121,6 +125,8 @@ type Prompt struct {
 	Manifest Manifest   `json:"manifest"`
 	// Model is the chat model that the coach's record names; empty means the configured one.
 	Model string `json:"model,omitempty"`
+	// Forms has the same prompt in the format of the request.
+	provider.Forms
 }
 
 // SearchText is the text that a recipe's prompt searches for: a part of the message. It is empty for a recipe that
@@ -178,6 +184,7 @@ func check(r Request) (checkedRequest, error) {
 			refuse("timezone", "must be an IANA time zone such as Europe/Berlin")
 		}
 	}
+	checkFormat(r.Format, refuse)
 	checkScoping(r.Scoping, refuse)
 	o.budget = o.recipe.Budget
 	if r.Budget != nil {
@@ -191,6 +198,13 @@ func check(r Request) (checkedRequest, error) {
 		return checkedRequest{}, fault.InvalidFields(wrong...)
 	}
 	return o, nil
+}
+
+// checkFormat refuses an unknown format.
+func checkFormat(format string, refuse func(field, format string, args ...any)) {
+	if format != "" && !slices.Contains(provider.Formats(), format) {
+		refuse("format", "must be one of %s", strings.Join(provider.Formats(), ", "))
+	}
 }
 
 // checkScoping refuses unknown strategies and agents, and a number of messages out of bounds.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -118,12 +119,14 @@ func (s *Service) assemble(o checkedRequest, src *gather.Sources) (Prompt, error
 	if written.Messages == nil {
 		written.Messages = []Message{{Role: string(conversation.RoleUser), Content: o.Message}}
 	}
-	return Prompt{
+	p := Prompt{
 		SessionID: o.SessionID, Recipe: o.recipe.Name, System: written.System, Messages: written.Messages,
 		Text: written.Text, Tools: recipeTools(o.recipe), Model: src.Coach.Model,
 		Tokens:   Tokens{Total: total.Tokens, Budget: o.budget.Tokens},
 		Manifest: o.newManifest(src, packing, written.Costs),
-	}, nil
+	}
+	p.Forms = provider.New(o.Format, p.ModelMessages(), p.Tools)
+	return p, nil
 }
 
 // report passes the prompt's warnings to the log and its figures to the metrics.

@@ -300,7 +300,7 @@ export interface paths {
         put?: never;
         /**
          * Build a prompt
-         * @description Scoping says which of the session's messages are told. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message. In unified a system message with what changes each turn stands in front of it once the session has messages; what stands before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why.
+         * @description Scoping says which of the session's messages are told. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message, once: a message that is appended already is named by messageId. In unified a system message with what changes each turn stands in front of it once the session has messages; what stands before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why. With a format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.
          */
         post: operations["buildPrompt"];
         delete?: never;
@@ -1336,11 +1336,15 @@ export interface components {
             sessions: number;
         };
         Prompt: {
+            anthropic?: components["schemas"]["ProviderAnthropic"];
             manifest: components["schemas"]["PromptManifest"];
             /** @description The messages, oldest first. */
             messages: components["schemas"]["RenderMessage"][];
             /** @description The model that is asked. Absent where the default is. */
             model?: string;
+            openaiChat?: components["schemas"]["ProviderChat"];
+            openaiResponses?: components["schemas"]["ProviderResponses"];
+            parts?: components["schemas"]["ProviderParts"];
             /** @description The id of the prompt. */
             promptId: string;
             /** @description The name of the recipe. */
@@ -1394,6 +1398,12 @@ export interface components {
              * @enum {string}
              */
             context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
+            /**
+             * @description The provider's format in which the answer has the prompt, too. Default: none.
+             * @example openai-chat
+             * @enum {string|null}
+             */
+            format?: "openai-chat" | "openai-responses" | "anthropic" | "parts" | null;
             /** @description The current message, at most 256 KiB. */
             message: string;
             /** @description Its id, if it is stored. */
@@ -1505,6 +1515,110 @@ export interface components {
              * @description The tokens of the whole prompt.
              */
             total: number;
+        };
+        /** @description The call for Anthropic's Messages. Spread it into messages.create beside model and max_tokens. */
+        ProviderAnthropic: {
+            /** @description The messages, oldest first. */
+            messages: components["schemas"]["ProviderTurn"][];
+            /** @description The system text as blocks. */
+            system?: components["schemas"]["ProviderBlock"][];
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["ProviderAnthropicTool"][];
+        };
+        ProviderAnthropicTool: {
+            /** @description What the tool does, for the model. */
+            description: string;
+            /** @description The JSON schema of the tool's arguments. */
+            input_schema: unknown;
+            /** @description The name. */
+            name: string;
+        };
+        ProviderBlock: {
+            cache_control?: components["schemas"]["ProviderCacheControl"];
+            /** @description The text. A text of white space is written as (blank). */
+            text: string;
+            /** @description Always text. */
+            type: string;
+        };
+        /** @description Asks for what ends here to be cached; absent elsewhere. */
+        ProviderCacheControl: {
+            /** @description Always ephemeral. */
+            type: string;
+        };
+        /** @description The call for OpenAI's Chat Completions. Spread it into chat.completions.create beside model. */
+        ProviderChat: {
+            /** @description The messages, oldest first. */
+            messages: components["schemas"]["ProviderMessage"][];
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["ProviderChatTool"][];
+        };
+        ProviderChatTool: {
+            function: components["schemas"]["ProviderFunction"];
+            /** @description Always function. */
+            type: string;
+        };
+        /** @description What the tool does. */
+        ProviderFunction: {
+            /** @description What the tool does, for the model. */
+            description: string;
+            /** @description The name. */
+            name: string;
+            /** @description The JSON schema of the tool's arguments. */
+            parameters: unknown;
+            /** @description Always true: the model's arguments match the schema. */
+            strict: boolean;
+        };
+        ProviderMessage: {
+            /** @description The text of the message. */
+            content: string;
+            /** @description Whose message it is: system, developer, user or assistant. */
+            role: string;
+        };
+        ProviderPart: {
+            /** @description The text. A text of white space is written as (blank). */
+            text: string;
+            /** @description Always text. */
+            type: string;
+        };
+        ProviderPartMessage: {
+            /** @description What is said, as parts. */
+            content: components["schemas"]["ProviderPart"][];
+            /** @description Whose message it is: user or assistant. */
+            role: string;
+        };
+        /** @description The call for the AI SDK. Spread it into generateText or streamText beside model. */
+        ProviderParts: {
+            /** @description The messages, oldest first. */
+            messages: components["schemas"]["ProviderPartMessage"][];
+            /** @description The system text. */
+            system?: string;
+        };
+        ProviderResponseTool: {
+            /** @description What the tool does, for the model. */
+            description: string;
+            /** @description The name. */
+            name: string;
+            /** @description The JSON schema of the tool's arguments. */
+            parameters: unknown;
+            /** @description Always true: the model's arguments match the schema. */
+            strict: boolean;
+            /** @description Always function. */
+            type: string;
+        };
+        /** @description The call for OpenAI's Responses. Spread it into responses.create beside model. */
+        ProviderResponses: {
+            /** @description The messages, oldest first. The last one is the user's. */
+            input: components["schemas"]["ProviderMessage"][];
+            /** @description The system text. */
+            instructions?: string;
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["ProviderResponseTool"][];
+        };
+        ProviderTurn: {
+            /** @description What is said, as blocks. */
+            content: components["schemas"]["ProviderBlock"][];
+            /** @description Whose turn it is: user or assistant. */
+            role: string;
         };
         QueueDoc: {
             /** @description There are more than were counted. */

@@ -1,0 +1,100 @@
+package prompt_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm/provider"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// TestFormatOfAPrompt builds the prompt of a session with messages in each format. It ends with the message, and the
+// late part comes before it, as a message of its own or as a text of the same message.
+func TestFormatOfAPrompt(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r := abundant(w)
+	plain := build(t, w.service(now), "u", r)
+	late := plain.Messages[len(plain.Messages)-2].Content
+	for _, format := range provider.Formats() {
+		r.Format = format
+		p := build(t, w.service(now), "u", r)
+		if p.System != plain.System || !slices.Equal(p.Messages, plain.Messages) {
+			t.Errorf("%s changed what every prompt has", format)
+		}
+		texts := textsOf(t, p.Forms)
+		want := []string{late, r.Message}
+		if format == provider.FormatAnthropic || format == provider.FormatParts {
+			want[0] = "<app-context>\n" + late + "\n</app-context>"
+		}
+		if diff := cmp.Diff(want, texts[len(texts)-2:]); diff != "" {
+			t.Errorf("%s ends with other texts (-want +got):\n%s", format, diff)
+		}
+	}
+	r.Format = "gemini"
+	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an unknown format: %v, want invalid", err)
+	}
+}
+
+// textsOf returns the texts of the messages of a form.
+func textsOf(t *testing.T, f provider.Forms) (texts []string) {
+	t.Helper()
+	switch {
+	case f.OpenAIChat != nil:
+		for _, m := range f.OpenAIChat.Messages {
+			texts = append(texts, m.Content)
+		}
+	case f.OpenAIResponses != nil:
+		for _, m := range f.OpenAIResponses.Input {
+			texts = append(texts, m.Content)
+		}
+	case f.Anthropic != nil:
+		for _, m := range f.Anthropic.Messages {
+			for _, b := range m.Content {
+				texts = append(texts, b.Text)
+			}
+		}
+	case f.Parts != nil:
+		for _, m := range f.Parts.Messages {
+			for _, part := range m.Content {
+				texts = append(texts, part.Text)
+			}
+		}
+	default:
+		t.Fatal("there is no form")
+	}
+	return texts
+}
+
+// TestToolsAreStrict checks that the arguments of each tool are of a schema that OpenAI takes as strict: an object that
+// requires all of its properties and has no others.
+func TestToolsAreStrict(t *testing.T) {
+	t.Parallel()
+	offered := 0
+	for _, recipe := range prompt.Recipes {
+		for _, tool := range prompt.RecipeTools(recipe) {
+			offered++
+			var schema struct {
+				Type                 string
+				Properties           map[string]any
+				Required             []string
+				AdditionalProperties *bool
+			}
+			if err := json.Unmarshal(tool.Parameters, &schema); err != nil {
+				t.Fatal(err)
+			}
+			closed := schema.AdditionalProperties != nil && !*schema.AdditionalProperties
+			if schema.Type != "object" || !closed || len(schema.Required) != len(schema.Properties) {
+				t.Errorf("%s: the schema of %s is not strict: %s", recipe.Name, tool.Name, tool.Parameters)
+			}
+		}
+	}
+	if offered == 0 {
+		t.Error("no recipe offers a tool")
+	}
+}
