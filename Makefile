@@ -203,7 +203,7 @@ lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/vulncheck $(BIN)/govulncheck ./...
 	$(SAM) validate --lint --region us-east-1
 	$(VENV)/bin/cfn-lint $(TEMPLATES)
-	$(VENV)/bin/python tools/transform.py template.yaml
+	$(VENV)/bin/python tools/transform.py $(TEMPLATES)
 
 .PHONY: fmt
 fmt: $(BIN)/.stamp ## Format the code

@@ -1,15 +1,22 @@
 """Checks the CloudFormation template that SAM makes of template.yaml, because that one is deployed.
 
 SAM adds resources. These decide who may do what: the two permissions of the public function URL, the authorizer of
-every route, and the roles. The outputs have to name what there is to operate.
+every route, the names of schedules, and the roles. The outputs have to name what there is to operate. Of the templates of
+nested stacks, which follow, only names are checked.
 """
 
+import json
 import os
 import sys
 
 from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
+
+# The ways in which a name can contain the stack's, as JSON.
+STACK_NAMES = ('"AWS::StackName"', "${AWS::StackName}", "${Prefix}", '{"Ref": "Prefix"}')
+# The names of these are names within another resource.
+NAMED_WITHIN = {"AWS::IAM::Policy", "AWS::ApiGatewayV2::Stage"}
 
 PUBLIC = {(path, method) for path in ("/openapi.json", "/docs") for method in ("get", "head")}
 
@@ -77,6 +84,21 @@ def output_problems(template):
                 yield f"no output names {name}"
 
 
+def name_problems(template):
+    """A name that is fixed has the stack's name in it, so that several stages fit into one account and region.
+
+    A nested stack knows the stack's name as its parameter Prefix.
+    """
+    for name, resource in template["Resources"].items():
+        if resource["Type"] in NAMED_WITHIN:
+            continue
+        kind = resource["Type"].rpartition("::")[2]
+        for key in ("Name", kind + "Name"):
+            value = resource.get("Properties", {}).get(key)
+            if value is not None and not any(part in json.dumps(value) for part in STACK_NAMES):
+                yield f"{name}: {key} {json.dumps(value)} is the same in every stage: it has no ${{AWS::StackName}}"
+
+
 def statement_problems(statement):
     actions, resources = as_list(statement["Action"]), as_list(statement["Resource"])
     if any("*" in action for action in actions):
@@ -92,11 +114,15 @@ def as_list(value):
 def main():
     # SAM needs a region to write ARNs; any region works.
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
-    template = transformed(sys.argv[1])
-    problems = [*url_problems(template), *route_problems(template), *role_problems(template)]
-    problems += output_problems(template)
+    problems = []
+    for number, path in enumerate(sys.argv[1:]):
+        template = transformed(path)
+        checks = [name_problems]
+        if number == 0:
+            checks += [url_problems, route_problems, role_problems, output_problems]
+        problems += [f"{path}: {problem}" for check in checks for problem in check(template)]
     for problem in problems:
-        print(f"{sys.argv[1]}: {problem}", file=sys.stderr)
+        print(problem, file=sys.stderr)
     sys.exit(1 if problems else 0)
 
 

@@ -41,6 +41,8 @@ type Config struct {
 	SecretPrefix string `env:"SECRET_PREFIX"`
 	// CursorKey signs list cursors: "<version>:<base64 of 32 bytes>".
 	CursorKey string `env:"CURSOR_KEY"`
+	// StackName is the name of the CloudFormation stack, which the metrics have.
+	StackName string `env:"STACK_NAME" envDefault:"throughline"`
 	// FunctionName is the name of the function itself, which Lambda sets. The sweep invokes itself.
 	FunctionName string `env:"AWS_LAMBDA_FUNCTION_NAME"`
 	// PromptFunction is the function that the coach function invokes for prompts.

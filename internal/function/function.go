@@ -28,11 +28,13 @@ type Runtime struct {
 	Log *slog.Logger
 	// Metrics gets the EMF lines. In Lambda it is standard output.
 	Metrics io.Writer
+	// Stack is the name of the stack in the metrics.
+	Stack string
 }
 
 // Recorder returns the metrics of a function.
 func (r Runtime) Recorder(name string) *metric.Recorder {
-	return metric.NewRecorder(r.Metrics, name, time.Now)
+	return metric.NewRecorder(r.Metrics, r.Stack, name, time.Now)
 }
 
 // AWS returns the configuration of a client of AWS. An endpoint replaces the service's own unless it is empty. Lambda

@@ -19,7 +19,7 @@ import (
 func TestAStreamIsMeasuredToItsEnd(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	recorder := metric.NewRecorder(&lines, "coach", time.Now)
+	recorder := metric.NewRecorder(&lines, "app", "coach", time.Now)
 	answer := func(body io.Reader, err error) (*events.LambdaFunctionURLStreamingResponse, error) {
 		lines.Reset()
 		h := function.MeasuredStream(recorder, func(

@@ -26,7 +26,7 @@ func Start[H any](build Constructor[H]) {
 	if err != nil {
 		fail(ctx, log, err)
 	}
-	handler, err := build(ctx, cfg, Runtime{Log: log, Metrics: os.Stdout})
+	handler, err := build(ctx, cfg, Runtime{Log: log, Metrics: os.Stdout, Stack: cfg.StackName})
 	if err != nil {
 		fail(ctx, log, err)
 	}

@@ -1,6 +1,7 @@
 // Package metric writes CloudWatch metrics as log lines in the embedded metric format (EMF), one for each invocation.
-// Counts and times are values, and the request's id is a property. The only dimension is the function, because each
-// value of a dimension is billed as a metric of its own.
+// Counts and times are values, and the request's id is a property. The dimensions are the function and
+// its stack, so that two stages in one region have metrics, and alarms, of their own. There are no others, because each
+// combination of values is billed as a metric.
 package metric
 
 import (
@@ -26,8 +27,9 @@ const (
 	Milliseconds Unit = "Milliseconds"
 )
 
-// Recorder writes the lines of one function. It is safe for concurrent use.
+// Recorder writes the lines of one function of one stack. It is safe for concurrent use.
 type Recorder struct {
+	stack    string
 	function string
 	now      func() time.Time
 	mu       sync.Mutex
@@ -35,8 +37,8 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder that writes to out, which in Lambda is standard output.
-func NewRecorder(out io.Writer, function string, now func() time.Time) *Recorder {
-	return &Recorder{function: function, now: now, out: out}
+func NewRecorder(out io.Writer, stack, function string, now func() time.Time) *Recorder {
+	return &Recorder{stack: stack, function: function, now: now, out: out}
 }
 
 type invocation struct {
@@ -86,7 +88,7 @@ type directive struct {
 func (r *Recorder) write(inv *invocation) {
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
-	line := map[string]any{"Function": r.function}
+	line := map[string]any{"Function": r.function, "Stack": r.stack}
 	metrics := make([]definition, 0, len(inv.values))
 	for _, name := range slices.Sorted(maps.Keys(inv.values)) {
 		metrics = append(metrics, definition{name, inv.units[name]})
@@ -97,7 +99,7 @@ func (r *Recorder) write(inv *invocation) {
 	}
 	line["_aws"] = map[string]any{
 		"Timestamp":         r.now().UnixMilli(),
-		"CloudWatchMetrics": []directive{{Namespace, [][]string{{"Function"}}, metrics}},
+		"CloudWatchMetrics": []directive{{Namespace, [][]string{{"Function", "Stack"}}, metrics}},
 	}
 	text, err := json.Marshal(line)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // golden is one line of CloudWatch's embedded metric format: one object with the values, and the directive in _aws.
-const golden = `{"Degraded.pinecone":1,"Duration":25,"Function":"prompt","PromptTokens":812,` +
-	`"_aws":{"CloudWatchMetrics":[{"Namespace":"Throughline","Dimensions":[["Function"]],"Metrics":[` +
+const golden = `{"Degraded.pinecone":1,"Duration":25,"Function":"prompt","PromptTokens":812,"Stack":"app",` +
+	`"_aws":{"CloudWatchMetrics":[{"Namespace":"Throughline","Dimensions":[["Function","Stack"]],"Metrics":[` +
 	`{"Name":"Degraded.pinecone","Unit":"Count"},{"Name":"Duration","Unit":"Milliseconds"},` +
 	`{"Name":"PromptTokens","Unit":"Count"}]}],"Timestamp":1770316200025},` +
 	`"requestId":"req-1"}` + "\n"
@@ -21,7 +21,7 @@ func TestOneLineForEachInvocation(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 	var out strings.Builder
-	recorder := metric.NewRecorder(&out, "prompt", func() time.Time { return now })
+	recorder := metric.NewRecorder(&out, "app", "prompt", func() time.Time { return now })
 
 	ctx, end := recorder.Begin(t.Context(), "req-1")
 	metric.Add(ctx, "PromptTokens", 800, metric.Count)

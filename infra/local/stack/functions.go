@@ -76,7 +76,7 @@ func (s *Stack) build(f template.Function, build Constructor, shared map[string]
 	if err != nil {
 		return nil, fmt.Errorf("configure function %s: %w", f.Name, err)
 	}
-	rt := function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics}
+	rt := function.Runtime{Log: s.logger.With("function", f.Name), Metrics: s.cfg.Metrics, Stack: "local"}
 	handler, err := build(s.supervisor.ctx, cfg, rt)
 	if err != nil {
 		return nil, fmt.Errorf("start function %s: %w", f.Name, err)

@@ -92,9 +92,10 @@ func (e streamEvent) stream(name string) (Stream, error) {
 
 func seconds(n integer) time.Duration { return time.Duration(n) * time.Second }
 
-// scheduleEvent names all properties of template.yaml's schedule. The local stack needs neither its description nor
-// its retries: each invocation is waited for, and the next tick repeats a failed one.
+// scheduleEvent names all properties of template.yaml's schedule. The local stack needs neither its name, its
+// description nor its retries: each invocation is waited for, and the next tick repeats a failed one.
 type scheduleEvent struct {
+	Name               string
 	Description        string
 	ScheduleExpression string
 	Input              string
