@@ -273,3 +273,23 @@ func TestEveryDecisionIsListed(t *testing.T) {
 		}
 	}
 }
+
+// TestMetricsAreOfOneStack checks that each alarm and each widget reads Throughline's own metrics with the dimension
+// Stack, because CloudWatch finds a metric only by all of its dimensions, and two stages share a namespace.
+func TestMetricsAreOfOneStack(t *testing.T) {
+	t.Parallel()
+	for template, of := range map[string]struct{ namespace, stack *regexp.Regexp }{
+		"infra/alarms/template.yaml": {
+			regexp.MustCompile(`Namespace: Throughline\b`), regexp.MustCompile(`\{ Name: Stack, Value: !Ref Prefix \}`),
+		},
+		"infra/dashboard/template.yaml": {
+			regexp.MustCompile(`\["Throughline", `), regexp.MustCompile(`"Stack", "\$\{Prefix\}"`),
+		},
+	} {
+		text := readPage(t, template)
+		metrics, stacks := len(of.namespace.FindAllString(text, -1)), len(of.stack.FindAllString(text, -1))
+		if metrics == 0 || metrics != stacks {
+			t.Errorf("%s reads %d metrics of Throughline, %d of them with the stack", template, metrics, stacks)
+		}
+	}
+}

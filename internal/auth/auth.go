@@ -11,7 +11,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ type Config struct {
 	// access tokens of Amazon Cognito. The JWT authorizer of API Gateway has the same rule.
 	Issuer    string
 	Audiences []string
-	// JWKSURL is the URL of the issuer's keys. The default is the issuer's /.well-known/jwks.json.
+	// JWKSURL is the URL of the issuer's keys. The default is what the issuer's configuration names (Discover).
 	JWKSURL string
 	// Client fetches the keys. The default is a client with a timeout.
 	Client *http.Client
@@ -56,6 +55,8 @@ const (
 // Verifier checks tokens. It is safe for concurrent use.
 type Verifier struct {
 	parser *jwt.Parser
+	issuer string
+	// url is the URL of the keys, and empty until it is discovered.
 	url    string
 	client *http.Client
 
@@ -72,10 +73,7 @@ func New(ctx context.Context, c Config) (*Verifier, error) {
 	if c.Issuer == "" || len(c.Audiences) == 0 || slices.Contains(c.Audiences, "") {
 		return nil, errors.New("configure token check: issuer and audience are needed")
 	}
-	v := &Verifier{url: c.JWKSURL, client: c.Client, stop: func() {}}
-	if v.url == "" {
-		v.url = strings.TrimRight(c.Issuer, "/") + "/.well-known/jwks.json"
-	}
+	v := &Verifier{issuer: c.Issuer, url: c.JWKSURL, client: c.Client, stop: func() {}}
 	if v.client == nil {
 		v.client = &http.Client{Timeout: fetchTimeout}
 	}
@@ -238,6 +236,13 @@ func (v *Verifier) keyfunc(ctx context.Context) (keyfunc.Keyfunc, error) {
 }
 
 func (v *Verifier) fetch(ctx context.Context) (keyfunc.Keyfunc, error) {
+	if v.url == "" {
+		url, err := Discover(ctx, v.client, v.issuer)
+		if err != nil {
+			return nil, err
+		}
+		v.url = url
+	}
 	strict := false
 	return keyfunc.NewDefaultOverrideCtx(ctx, []string{v.url}, keyfunc.Override{
 		Client: v.client, HTTPTimeout: fetchTimeout, NoErrorReturnFirstHTTPReq: &strict,

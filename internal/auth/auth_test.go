@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/big"
 	"net/http"
@@ -69,11 +70,20 @@ func (i *issuer) fetched() int {
 func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.fetches++
-	if i.down || r.URL.Path != "/.well-known/jwks.json" {
+	switch {
+	case i.down:
 		http.Error(w, "down", http.StatusServiceUnavailable)
-		return
+	case r.URL.Path == "/.well-known/openid-configuration":
+		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, i.URL, i.URL+"/oauth2/v1/keys")
+	case r.URL.Path == "/oauth2/v1/keys":
+		i.fetches++
+		i.serveKeys(w)
+	default:
+		http.NotFound(w, r)
 	}
+}
+
+func (i *issuer) serveKeys(w http.ResponseWriter) {
 	type jwk struct {
 		Kty string `json:"kty"`
 		Kid string `json:"kid"`

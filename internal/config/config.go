@@ -165,7 +165,7 @@ type Auth struct {
 	Issuer string `env:"JWT_ISSUER"`
 	// Audiences are those of the users' tokens and of the servers that act on their behalf.
 	Audiences []string `env:"JWT_AUDIENCE"`
-	// JWKSURL has the issuer's keys. Empty means the issuer's /.well-known/jwks.json.
+	// JWKSURL has the issuer's keys. Empty means those that the issuer's configuration names.
 	JWKSURL string `env:"JWT_JWKS_URL"`
 	// CORSOrigins are the origins from which a browser may call the coach's function URL.
 	CORSOrigins []string `env:"CORS_ORIGINS"`
