@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/config"
@@ -25,7 +26,23 @@ func account(ctx context.Context, s deployment.Stage) []string {
 	if err != nil {
 		return []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
 	}
+	if problem := owner(ctx, sts.NewFromConfig(cfg), s); problem != "" {
+		return []string{problem}
+	}
 	return append(secrets(ctx, secretsmanager.NewFromConfig(cfg), s), concurrency(ctx, lambda.NewFromConfig(cfg), s)...)
+}
+
+// owner says whether the credentials are of another account than the stage.
+func owner(ctx context.Context, client *sts.Client, s deployment.Stage) string {
+	caller, err := client.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return fmt.Sprintf("the account of the AWS credentials is not known: %v", err)
+	}
+	if got := aws.ToString(caller.Account); got != s.Account {
+		return fmt.Sprintf("the AWS credentials are of the account %s, and the stage is in %s: choose others with "+
+			"AWS_PROFILE, or change account in [%s.throughline.parameters]", got, s.Account, s.Name)
+	}
+	return ""
 }
 
 // secrets says which secrets are missing.

@@ -1,5 +1,5 @@
-// Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials, secrets,
-// concurrency. `make deploy` runs it first.
+// Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials of the stage's
+// account, secrets, concurrency, an issuer whose tokens can be checked. `make deploy` runs it first.
 //
 //	go run ./infra/deploy [-env dev] [-config samconfig.toml]
 package main
@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"time"
@@ -21,11 +22,11 @@ const timeout = 30 * time.Second
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stderr))
+	os.Exit(run(ctx, &http.Client{Timeout: timeout}, os.Args[1:], os.Stderr))
 }
 
-// run prints what is missing, one line each, and returns the exit code.
-func run(ctx context.Context, arguments []string, out io.Writer) int {
+// run prints what is missing, one line each, and returns the exit code. The client reads what the issuer publishes.
+func run(ctx context.Context, client *http.Client, arguments []string, out io.Writer) int {
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	flags.SetOutput(out)
 	stage := flags.String("env", "dev", "stage of the configuration")
@@ -42,7 +43,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) int {
 	if len(problems) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		problems = account(ctx, s)
+		problems = append(account(ctx, s), issuer(ctx, client, s)...)
 	}
 	if len(problems) == 0 {
 		return 0

@@ -20,9 +20,12 @@ parameter_overrides = [
   "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app.svc.pinecone.io",
   "SecretPrefix=app/dev",
 ]
+
+[dev.throughline.parameters]
+account = "123456789012"
 `
 
-// fakeAccount is Secrets Manager and Lambda, as far as the command asks them.
+// fakeAccount is the account 123456789012 with Secrets Manager and Lambda, as far as the command asks them.
 type fakeAccount struct {
 	// refuses is the error of every call, unless it is empty.
 	refuses string
@@ -34,6 +37,11 @@ type fakeAccount struct {
 }
 
 func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" { // STS, which needs no right
+		fmt.Fprint(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">`+
+			`<GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
+		return
+	}
 	var in struct{ SecretID string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	function, isFunction := strings.CutPrefix(r.URL.Path, "/2019-09-30/functions/")
@@ -58,7 +66,20 @@ func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// deploy runs the command with a configuration and an account.
+// newIssuer starts an issuer of tokens at tenant.auth0.com, as the command reads it.
+func newIssuer(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewTLSServer(mux)
+	t.Cleanup(server.Close)
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, server.URL+"/", server.URL+"/keys")
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"keys":[]}`) })
+	return server
+}
+
+// deploy runs the command with a configuration and an account. The issuer https://tenant.auth0.com/ is a local one.
 func deploy(t *testing.T, config string, a fakeAccount, credentials bool) (int, string) {
 	t.Helper()
 	server := httptest.NewServer(a)
@@ -76,11 +97,13 @@ func deploy(t *testing.T, config string, a fakeAccount, credentials bool) (int, 
 		t.Setenv(name, value)
 	}
 	path := filepath.Join(t.TempDir(), "samconfig.toml")
+	issuer := newIssuer(t)
+	config = strings.ReplaceAll(config, "https://tenant.auth0.com", issuer.URL)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"-env", "dev", "-config", path}, &out)
+	code := run(t.Context(), issuer.Client(), []string{"-env", "dev", "-config", path}, &out)
 	return code, out.String()
 }
 
@@ -128,6 +151,24 @@ func TestDeploy(t *testing.T) {
 		{
 			name: "no credentials", config: ready, anonymous: true, code: 1,
 			says: []string{"  there are no AWS credentials: run"},
+		},
+		{
+			name: "another account", account: enough, code: 1,
+			config: strings.Replace(ready, `"123456789012"`, `"210987654321"`, 1),
+			says: []string{
+				"  the AWS credentials are of the account 123456789012, and the stage is in 210987654321: choose others with " +
+					"AWS_PROFILE, or change account in [dev.throughline.parameters]",
+			},
+		},
+		{
+			name: "an issuer's name that lacks its slash", config: strings.Replace(ready, "auth0.com/", "auth0.com", 1),
+			account: enough, code: 1,
+			says: []string{"  tokens of the issuer cannot be checked: ", "JwtIssuer must be that one exactly"},
+		},
+		{
+			name: "keys that are not there", account: enough, code: 1,
+			config: strings.Replace(ready, `"SecretPrefix`, `"JwtJwksUrl=https://tenant.auth0.com/none", "SecretPrefix`, 1),
+			says:   []string{"  tokens of the issuer cannot be checked: "},
 		},
 		{name: "no stage", config: "[prod]", code: 2, says: []string{`samconfig has no stage "dev"`}},
 	} {

@@ -20,6 +20,8 @@ import (
 // Stage is one stage of samconfig.toml.
 type Stage struct {
 	Name, Stack, Region string
+	// Account is the AWS account of the stage: "account" in the section throughline of the stage.
+	Account string
 	// Given are the values of parameters that the stage overrides.
 	Given      map[string]string
 	parameters map[string]parameter
@@ -80,12 +82,20 @@ func Load(template, config []byte, stage string) (Stage, error) {
 				Overrides any    `toml:"parameter_overrides"`
 			} `toml:"parameters"`
 		} `toml:"global"`
+		Throughline struct {
+			Parameters struct {
+				Account string `toml:"account"`
+			} `toml:"parameters"`
+		} `toml:"throughline"`
 	}
 	if err := meta.PrimitiveDecode(raw, &s); err != nil {
 		return Stage{}, fmt.Errorf("read stage %s: %w", stage, err)
 	}
 	p := s.Global.Parameters
-	out := Stage{Name: stage, Stack: p.StackName, Region: p.Region, parameters: t.Parameters}
+	out := Stage{
+		Name: stage, Stack: p.StackName, Region: p.Region, Account: s.Throughline.Parameters.Account,
+		parameters: t.Parameters,
+	}
 	out.Given, err = overrides(p.Overrides)
 	return out, err
 }
@@ -146,6 +156,9 @@ func (s Stage) Reservations() []Reservation {
 	return out
 }
 
+// account matches the id of an AWS account.
+var account = regexp.MustCompile(`^\d{12}$`)
+
 // placeholder matches the values of the samconfig.toml that comes with the project.
 var placeholder = regexp.MustCompile(`(^|[./])example\.com`)
 
@@ -167,6 +180,10 @@ func (s Stage) Problems() []string {
 	}
 	if s.Region == "" {
 		out = append(out, "region is missing: the AWS region, such as us-east-1")
+	}
+	if !account.MatchString(s.Account) {
+		out = append(out, fmt.Sprintf("account = %q of [%s.throughline.parameters] is no AWS account: it has 12 digits, and "+
+			"\"aws sts get-caller-identity\" prints it", s.Account, s.Name))
 	}
 	return out
 }

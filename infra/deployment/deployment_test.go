@@ -27,12 +27,15 @@ parameter_overrides = [
   "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app-abc.svc.aped-1.pinecone.io",
   "SecretPrefix=app/memory", "SummarizeConcurrency=-1",
 ]
+
+[dev.throughline.parameters]
+account = "123456789012"
 `
 
 func TestStage(t *testing.T) {
 	t.Parallel()
 	s := load(t, whole, "dev")
-	if s.Stack != "app-memory" || s.Region != "eu-west-1" || len(s.Problems()) != 0 {
+	if s.Stack != "app-memory" || s.Region != "eu-west-1" || s.Account != "123456789012" || len(s.Problems()) != 0 {
 		t.Errorf("got %q in %q with the problems %v", s.Stack, s.Region, s.Problems())
 	}
 	for name, want := range map[string]string{
@@ -76,6 +79,11 @@ func TestProblems(t *testing.T) {
 		{"unknown", "SecretPrefix=app/memory", "SecretPre=x", "SecretPre is not a parameter of template.yaml"},
 		{"stack", `stack_name = "app-memory"`, "", "stack_name is missing: "},
 		{"region", `region = "eu-west-1"`, "", "region is missing: "},
+		{
+			"account", `account = "123456789012"`, "",
+			`account = "" of [dev.throughline.parameters] is no AWS account: it has 12 digits`,
+		},
+		{"short account", `123456789012`, "12345678901", `account = "12345678901" of [dev.throughline.parameters] is no`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +121,7 @@ func TestExampleConfiguration(t *testing.T) {
 	}
 	for _, stage := range []string{"dev", "prod"} {
 		for _, p := range load(t, string(config), stage).Problems() {
-			if !strings.Contains(p, "is the example's value") {
+			if !strings.Contains(p, "is the example's value") && !strings.HasPrefix(p, `account = ""`) {
 				t.Errorf("%s: %s", stage, p)
 			}
 		}

@@ -41,8 +41,8 @@ func Discover(ctx context.Context, client *http.Client, issuer string) (string, 
 	return configuration.JWKSURI, checkConfiguration(issuer, configuration.Issuer, configuration.JWKSURI)
 }
 
-// checkConfiguration checks that a configuration is of the issuer (section 4.3) and names keys that nobody on the way can
-// replace. Only an issuer without TLS, as on a developer's machine, may have its keys without.
+// checkConfiguration checks that a configuration is of the issuer (section 4.3) and names keys that nobody on the way
+// can replace. Only an issuer without TLS, as on a developer's machine, may have its keys without.
 func checkConfiguration(issuer, named, keys string) error {
 	if named != issuer {
 		return fmt.Errorf("the configuration of the issuer %s is of the issuer %q: JwtIssuer must be that one exactly",
