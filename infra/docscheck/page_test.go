@@ -22,6 +22,9 @@ type block struct {
 // is reports whether a block's first line has these words.
 func (b block) is(info string) bool { return slices.Equal(b.info, strings.Fields(info)) }
 
+// isProgram reports whether a block is a whole program.
+func (b block) isProgram() bool { return len(b.info) == 2 && b.info[1] == "program" }
+
 // isForeign reports whether a Markdown file is no page of ours: test data, what prompts tell, and the specifications,
 // which are as they were written for other systems.
 func isForeign(path string) bool {
@@ -110,7 +113,7 @@ func steps(t *testing.T, path string) []step {
 	var list []step
 	for _, b := range fenced(readPage(t, path)) {
 		switch {
-		case b.is("sh"), b.is("sh start"), b.is("sh fails"), b.is("sh unrun"):
+		case b.is("sh"), b.is("sh start"), b.is("sh fails"), b.is("sh unrun"), b.isProgram():
 			list = append(list, step{commands: b})
 		case b.is("text output"), b.is("json output"):
 			if len(list) == 0 || list[len(list)-1].output != nil {

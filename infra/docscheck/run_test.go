@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,8 @@ func runPage(t *testing.T, stack *launch.Stack, path string, list []step) {
 			if s.output != nil {
 				compare(t, path, *s.output, strings.Join(stack.Output, "\n"))
 			}
+		case s.commands.isProgram():
+			run = append(run, s)
 		case !s.commands.is("sh unrun"):
 			for _, words := range commands(s.commands.text) {
 				if slices.Contains([]string{"make", "go", "aws", "sam"}, words[0]) && words[1] != "demo" {
@@ -74,6 +77,45 @@ func runPage(t *testing.T, stack *launch.Stack, path string, list []step) {
 	}
 }
 
+// sdk has the libraries of the pages' programs.
+const sdk = ".cache/sdk"
+
+// saveProgram saves a program beside the libraries and returns the command that runs it.
+func saveProgram(t *testing.T, b block, text string) string {
+	t.Helper()
+	command := map[string]string{"go": "go run", "js": "node", "python": sdk + "/bin/python"}[b.info[0]]
+	if command == "" {
+		t.Fatalf("line %d: no such kind of program: %s", b.line, b.info[0])
+	}
+	folder, err := os.MkdirTemp(filepath.Join(root, sdk), "program")
+	if err != nil {
+		t.Fatalf("make docs-check installs the libraries: %v", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	name := "main." + map[string]string{"go": "go", "js": "mjs", "python": "py"}[b.info[0]]
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %s/%s/%s\n", command, sdk, filepath.Base(folder), name)
+}
+
+// TestForms checks the forms of prompts against the types of the providers' libraries.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	err := launch.With(t.Context(), nil, func(stack *launch.Stack) error {
+		python := exec.CommandContext(t.Context(), sdk+"/bin/python", "tools/sdk/forms.py", stack.Base)
+		python.Dir = root
+		out, err := python.CombinedOutput()
+		if checked, _ := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || checked < 10 {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // separator begins the output of a block.
 const separator = "\x1e"
 
@@ -88,6 +130,9 @@ func runShell(t *testing.T, stack *launch.Stack, list []step) ([]string, error) 
 	script := "set -euo pipefail\n"
 	for _, s := range list {
 		commands := strings.ReplaceAll(s.commands.text, "localhost:8080", strings.TrimPrefix(stack.Base, "http://"))
+		if s.commands.isProgram() {
+			commands = saveProgram(t, s.commands, commands)
+		}
 		if s.commands.is("sh fails") {
 			commands = fmt.Sprintf("if (\n%s); then echo 'it does not fail'; exit 1; fi\n", commands)
 		}

@@ -26,7 +26,9 @@ func TestDependenciesAreReviewed(t *testing.T) {
 	for _, file := range requirementFiles(t) {
 		maps.Copy(pinned, requirements(t, strings.TrimSuffix(file, ".txt")+".in"))
 	}
-	maps.Copy(pinned, npmPackages(t))
+	for _, folder := range npmFolders {
+		maps.Copy(pinned, npmPackages(t, folder))
+	}
 	engine := string(read(t, "../../infra/local/dynamodblocal/install.go"))
 	name := regexp.MustCompile(`packageName\s+= "(.+)"`).FindStringSubmatch(engine)
 	version := regexp.MustCompile(`packageVersion\s+= "(.+)"`).FindStringSubmatch(engine)
@@ -115,21 +117,8 @@ func TestDependenciesArePinned(t *testing.T) {
 			}
 		}
 	}
-	var lock struct {
-		Packages map[string]struct{ Version, Integrity, Resolved string }
-	}
-	if err := json.Unmarshal(read(t, "../../infra/console/package-lock.json"), &lock); err != nil {
-		t.Fatal(err)
-	}
-	for name, version := range npmPackages(t) {
-		if locked := lock.Packages["node_modules/"+name]; locked.Version != version {
-			t.Errorf("package-lock.json has %s %q, and %q is required", name, locked.Version, version)
-		}
-	}
-	for name, locked := range lock.Packages {
-		if name != "" && (locked.Integrity == "" || locked.Resolved != "") {
-			t.Errorf("package-lock.json has no hash of %s, or the address of a registry", name)
-		}
+	for _, folder := range npmFolders {
+		checkLock(t, folder)
 	}
 	install := regexp.MustCompile(`pip3? install .*--require-hashes --no-deps `)
 	installations := 0
@@ -146,16 +135,40 @@ func TestDependenciesArePinned(t *testing.T) {
 	}
 }
 
-// npmPackages returns the versions of the packages that the console names.
-func npmPackages(t *testing.T) map[string]string {
+// npmFolders are the folders with packages of npm.
+var npmFolders = []string{"infra/console", "tools/sdk"}
+
+// npmPackages returns the versions of the packages that a folder names.
+func npmPackages(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	var console struct{ Dependencies, DevDependencies map[string]string }
-	if err := json.Unmarshal(read(t, "../../infra/console/package.json"), &console); err != nil {
+	var named struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal(read(t, "../../"+folder+"/package.json"), &named); err != nil {
 		t.Fatal(err)
 	}
-	versions := maps.Clone(console.Dependencies)
-	maps.Copy(versions, console.DevDependencies)
+	versions := maps.Clone(named.Dependencies)
+	maps.Copy(versions, named.DevDependencies)
 	return versions
+}
+
+// checkLock expects the lock of a folder to have the versions that it names, and a hash of every package.
+func checkLock(t *testing.T, folder string) {
+	t.Helper()
+	var lock struct {
+		Packages map[string]struct{ Version, Integrity, Resolved string }
+	}
+	if err := json.Unmarshal(read(t, "../../"+folder+"/package-lock.json"), &lock); err != nil {
+		t.Fatal(err)
+	}
+	for name, version := range npmPackages(t, folder) {
+		if locked := lock.Packages["node_modules/"+name]; locked.Version != version {
+			t.Errorf("the lock of %s has %s %q, and %q is required", folder, name, locked.Version, version)
+		}
+	}
+	for name, locked := range lock.Packages {
+		if name != "" && (locked.Integrity == "" || locked.Resolved != "") {
+			t.Errorf("the lock of %s has no hash of %s, or the address of a registry", folder, name)
+		}
+	}
 }
 
 func requirementFiles(t *testing.T) []string {

@@ -96,6 +96,12 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 			"trains",
 			"respond naturally",
 		}},
+		{
+			"the app's context in the message", "",
+			"<app-context>\n# NOW\nMonday\n\n# RELEVANT\nThe user's tent is blue.\n</app-context>\nWhich colour has my tent?",
+			[]string{`You asked: "Which colour has my tent?"`, "tent is blue"},
+			[]string{"app-context", "Monday"},
+		},
 		{"tagged history", tagged, "Why did my deadlift stall?", []string{"stalled at 140 kg"}, []string{"</conversation"}},
 		{
 			"a guarded line", "# NOTES\n\\# my tent is blue\n[Coach - yesterday, user] My stove burns gas",

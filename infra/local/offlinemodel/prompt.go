@@ -86,9 +86,16 @@ func lastUserMessage(messages []openaiserver.Message) int {
 	return len(messages)
 }
 
-// splitPayload splits the one payload of the recipe context-format into its sections and the question. Any other text
-// is a question as a whole.
+// contextEnd ends what the app tells the model at the beginning of the user's message, where the prompt was built for a
+// provider that takes no late system message.
+const contextEnd = "\n</app-context>\n"
+
+// splitPayload splits the one payload of the recipe context-format, or a message with the app's context, into its
+// sections and the question. Any other text is a question as a whole.
 func splitPayload(text string) (before, query string) {
+	if i := strings.LastIndex(text, contextEnd); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i+len(contextEnd):])
+	}
 	at := payloadQuery.FindAllStringIndex(text, -1)
 	if at == nil {
 		return "", strings.TrimSpace(text)
