@@ -108,8 +108,10 @@ func recordOf(it item) (r migration.Record, ok bool) {
 	}
 	session, isSession := decodeSession(it)
 	if !isSession || user.Validate() != nil {
-		_, r.SessionID, _ = parseSessionSK(k.sk)
-		r.Problem = "its user or its session has an id that the API cannot name: " + k.sk
+		var context string
+		context, r.SessionID, _ = parseSessionSK(k.sk)
+		// The reason is logged, so it has no id.
+		r.Problem = "its user or its session, in " + context + ", has an id that the API cannot name"
 		return r, it.nested(attrAttributes).has(attrMessages)
 	}
 	r.SessionID, r.Placement, r.Messages = session.ID, session.Placement, max(0, session.Entries)

@@ -45,14 +45,16 @@ func TestWhatCannotMove(t *testing.T) {
 		}
 		return reasons
 	}
-	const cannotName = "its user or its session has an id that the API cannot name: "
+	cannotName := func(context string) string {
+		return "its user or its session, in " + context + ", has an id that the API cannot name"
+	}
 	out := run(t, service, migration.Backfill)
 	want := map[string]string{
 		"ann/odd":  "attributes.messages[1]: the entry is no map",
 		"ann/none": "the attributes have no list of messages",
-		"ann/a b":  cannotName + "conversation#a b",
-		"ann/":     cannotName + "program_session#",
-		"/c":       cannotName + "conversation#c",
+		"ann/a b":  cannotName("coach_conversation"),
+		"ann/":     cannotName("program_designer"),
+		"/c":       cannotName("coach_conversation"),
 	}
 	if diff := cmp.Diff(want, named(out)); diff != "" || out.Backfilled != 100 || out.Progress.Problems != len(want) {
 		t.Errorf("backfilled %d, %d problems (-want +got):\n%s", out.Backfilled, out.Progress.Problems, diff)

@@ -280,9 +280,9 @@ func (w *worker) some(ctx context.Context, records []Record) (done Counts, used 
 			}
 		}
 	}
-	for i, r := range results {
+	for _, r := range results {
 		if r.err != nil {
-			return done, used, fmt.Errorf("%s of %s: %w", w.run.Action, records[i].Key, r.err)
+			return done, used, fmt.Errorf("%s of a session: %w", w.run.Action, r.err)
 		}
 	}
 	return done, used, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/token"
@@ -27,8 +28,8 @@ func New(_ context.Context, cfg config.Config, rt function.Runtime) (function.Pa
 			Table: dynamo.NewMigrationStore(db, client), Now: time.Now, Sleep: delay.Sleep,
 			Report: func(ctx context.Context, a migration.Action, m migration.Mismatch) {
 				metric.Add(ctx, "MigrationMismatches", 1, metric.Count)
-				rt.Log.WarnContext(ctx, "session does not migrate", "action", a, "userId", m.UserID,
-					"sessionId", m.SessionID, "reason", m.Reason)
+				rt.Log.WarnContext(ctx, "session does not migrate", "action", a, "user", llm.EndUser(string(m.UserID)),
+					"session", llm.EndUser(m.SessionID), "reason", m.Reason)
 			},
 		},
 		preflight: func(ctx context.Context) (preflight.Report, error) {

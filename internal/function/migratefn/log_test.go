@@ -1,0 +1,71 @@
+package migratefn_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/migratefn"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// lines is a log that several goroutines write.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// TestLogHasHashes checks that the log names sessions that do not migrate by hashes, and never by their ids. The hashes
+// are those that docs/migrating.md says how to make.
+func TestLogHasHashes(t *testing.T) {
+	t.Parallel()
+	log, table, client := &lines{}, dynamotest.Table(t), dynamodbtest.Client(t)
+	handle, err := migratefn.New(t.Context(), config.Config{
+		TableName: table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
+		DynamoDBEndpoint: dynamodbtest.Endpoint(t), InitialStage: config.Stage(migration.Dual),
+	}, function.Runtime{Log: slog.New(slog.NewJSONHandler(log, nil)), Metrics: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sk := range []string{"conversation#my-odd", "conversation#my bad"} {
+		record, err := attributevalue.MarshalMap(map[string]any{
+			"pk": "user#ann-77", "sk": sk, "attributes": map[string]any{"messages": []any{"no map"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: record}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := handle(t.Context(), json.RawMessage(`{"action":"backfill"}`)); err != nil {
+		t.Fatal(err)
+	}
+	got := log.text.String()
+	for _, id := range []string{"ann-77", "my-odd", "my bad"} {
+		hash, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s' '"+id+"' | sha256sum | cut -c1-32").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(got, id) || !strings.Contains(got, strings.TrimSpace(string(hash))) {
+			t.Errorf("%s is in the log, or its hash %s is not:\n%s", id, hash, got)
+		}
+	}
+}
