@@ -11,6 +11,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -235,16 +236,40 @@ func (v *Verifier) keyfunc(ctx context.Context) (keyfunc.Keyfunc, error) {
 	return keys, nil
 }
 
+// fetch fetches the keys, and refreshes them until ctx ends. While it asks the issuer where they are, it fetches them
+// from where most issuers have them, so that a start waits for one answer and not for two.
 func (v *Verifier) fetch(ctx context.Context) (keyfunc.Keyfunc, error) {
-	if v.url == "" {
-		url, err := Discover(ctx, v.client, v.issuer)
-		if err != nil {
-			return nil, err
-		}
-		v.url = url
+	if v.url != "" {
+		return v.fetchFrom(ctx, v.url)
 	}
+	usual := strings.TrimSuffix(v.issuer, "/") + "/.well-known/jwks.json"
+	usualCtx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(ctx, cancel)
+	type result struct {
+		keys keyfunc.Keyfunc
+		err  error
+	}
+	fetched := make(chan result, 1)
+	go func() {
+		keys, err := v.fetchFrom(usualCtx, usual)
+		fetched <- result{keys, err}
+	}()
+	url, err := Discover(ctx, v.client, v.issuer)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if v.url = url; url != usual {
+		cancel()
+		return v.fetchFrom(ctx, url)
+	}
+	r := <-fetched
+	return r.keys, r.err
+}
+
+func (v *Verifier) fetchFrom(ctx context.Context, url string) (keyfunc.Keyfunc, error) {
 	strict := false
-	return keyfunc.NewDefaultOverrideCtx(ctx, []string{v.url}, keyfunc.Override{
+	return keyfunc.NewDefaultOverrideCtx(ctx, []string{url}, keyfunc.Override{
 		Client: v.client, HTTPTimeout: fetchTimeout, NoErrorReturnFirstHTTPReq: &strict,
 		RefreshInterval: refreshInterval, RefreshUnknownKID: rate.NewLimiter(rate.Every(unknownKeyInterval), 1),
 		RateLimitWaitMax:        fetchTimeout,

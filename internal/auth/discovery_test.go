@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/throughline/throughline/internal/auth"
@@ -77,5 +78,43 @@ func TestKeysOfASecureIssuerComeSecurely(t *testing.T) {
 	issuer = server.URL
 	if got, err := auth.Discover(t.Context(), server.Client(), issuer); err == nil {
 		t.Errorf("keys at %q are accepted", got)
+	}
+}
+
+// TestKeysAtTheUsualPlace checks that the keys are fetched from where most issuers have them while the issuer is asked
+// where they are, and that only the issuer's answer decides.
+func TestKeysAtTheUsualPlace(t *testing.T) {
+	t.Parallel()
+	for _, configured := range []bool{true, false} {
+		both := make(chan struct{})
+		var asked atomic.Int32
+		meet := func() {
+			if asked.Add(1) == 2 {
+				close(both)
+			}
+			<-both
+		}
+		mux := http.NewServeMux()
+		server := httptest.NewServer(mux)
+		defer server.Close()
+		mux.HandleFunc("/.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
+			meet()
+			fmt.Fprint(w, `{"keys":[]}`)
+		})
+		mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
+			meet()
+			if !configured {
+				http.NotFound(w, r)
+				return
+			}
+			fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, server.URL, server.URL+"/.well-known/jwks.json")
+		})
+		verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{"app"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verifier.Warm(t.Context()); (err == nil) != configured || asked.Load() != 2 {
+			t.Errorf("configured %t: error %v after %d requests, want 2", configured, err, asked.Load())
+		}
 	}
 }
