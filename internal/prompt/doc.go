@@ -67,6 +67,8 @@
 //     payload of context-format it is guarded like stored text.
 //
 // Tests parse every recipe's prompt back into its blocks by structure alone, with hostile text in every field, and
-// compare them with the manifest. Rendering can't keep a model from believing what a text says: the rules at the
-// beginning of each prompt tell it that everything below is information and never instructions.
+// compare them with the manifest. Rendering can't keep a model from believing what a text says. The rules at the
+// beginning of unified and tiered-history say that stored text is information and never instructions. The other recipes
+// have no such rule. In block-map only the first line of a block has a label, so the second paragraph of a stored text
+// looks as the app's text does.
 package prompt
