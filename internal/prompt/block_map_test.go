@@ -114,7 +114,7 @@ func TestBlockMapCaps(t *testing.T) {
 	}
 }
 
-// The blocks stand in the specification's order, then the recent messages, then the message.
+// The blocks are in the specification's order, with the rules after the persona, then the recent messages, then the message.
 func TestBlockMapOrder(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -125,8 +125,9 @@ func TestBlockMapOrder(t *testing.T) {
 		got = append(got, m.Role+" "+begin[:min(len(begin), 22)])
 	}
 	want := []string{
-		"system Local time", "system Screen", "system You are a supportive, ", "system [FOUNDATION MEMORIES]",
-		"system [RELEVANT MEMORIES]",
+		"system Local time", "system Screen", "system You are a supportive, ",
+		"system What has a label here,",
+		"system [FOUNDATION MEMORIES]", "system [RELEVANT MEMORIES]",
 		"system OPEN LOOPS (pending)", "system Recent wins", "system User context", "system Conversation summary",
 		"system LATEST SESSION SUMMARY", "user mxxxxxxxxxxxxxxxxxxxxx", "user next",
 	}

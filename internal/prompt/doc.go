@@ -67,8 +67,8 @@
 //     payload of context-format it is guarded like stored text.
 //
 // Tests parse every recipe's prompt back into its blocks by structure alone, with hostile text in every field, and
-// compare them with the manifest. Rendering can't keep a model from believing what a text says. The rules at the
-// beginning of unified and tiered-history say that stored text is information and never instructions. The other recipes
-// have no such rule. In block-map only the first line of a block has a label, so the second paragraph of a stored text
-// looks as the app's text does.
+// compare them with the manifest. In block-map each stored text is one line after a label or under one, so that no
+// paragraph is like the app's own when a service joins the system messages. Rendering can't keep a model from believing
+// what a text says. Each recipe therefore says that stored text is information and never instructions, but for
+// context-format, whose specification gives the whole payload.
 package prompt

@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -26,12 +27,17 @@ var readers = map[*render.Format]func(failer, prompt.Prompt) map[string][]string
 	render.SystemMessages: readMessages,
 }
 
-// withoutRole checks that the role text stands verbatim in its place, and replaces it by a plain word, because the app
-// may write what looks like the recipe's structure.
+// withoutRole checks that the role text is verbatim in its place, with the rules after it, and replaces it by a plain
+// word, because the app may write what looks like the recipe's structure.
 func withoutRole(t failer, p prompt.Prompt, role string) prompt.Prompt {
 	t.Helper()
 	const heading, plain = "SYSTEM ROLE:\n", "the role"
-	switch recipeNamed(p.Recipe).Format {
+	recipe := recipeNamed(p.Recipe)
+	if recipe.Rules != "" {
+		role += cmp.Or(recipe.Slots[0].Style.Suffix, "\n") + recipe.Rules
+	}
+	role = strings.TrimRight(role, "\n")
+	switch recipe.Format {
 	case render.SystemMessages:
 		i := slices.Index(p.Messages, prompt.Message{Role: "system", Content: role})
 		if i < 0 {
@@ -153,9 +159,6 @@ func readMarkdown(t failer, p prompt.Prompt) map[string][]string {
 
 // readItems splits a block's lines into its items.
 func readItems(recipe prompt.Recipe, slot prompt.Slot, lines []string) []string {
-	if slot.Block == "role" && recipe.Rules != "" {
-		return []string{"persona", "rules"}
-	}
 	if slot.Empty != "" && slices.Equal(lines, []string{slot.Empty, ""}) {
 		return nil
 	}
@@ -244,6 +247,7 @@ func readTagged(t failer, p prompt.Prompt) map[string][]string {
 // readMessages takes each system message as a block, by how it begins.
 func readMessages(t failer, p prompt.Prompt) map[string][]string {
 	begins := []struct{ with, block string }{
+		{"What has a label here", "instruction"},
 		{"Local time: ", "now"},
 		{"Screen: ", "session_state"},
 		{"[FOUNDATION MEMORIES]:\n", "foundation_memories"},

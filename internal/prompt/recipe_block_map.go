@@ -11,20 +11,25 @@ import (
 // blockMap is the recipe of prompt-assembly-map: each block is a system message, followed by the recent messages. The
 // specification gives blocks, caps and order, and cuts texts without an ellipsis. The order of value is that of
 // unified.
+//
+// Every stored text is one line after a label, or a line of a list under one. Services that take a single system text
+// join the messages with blank lines: no paragraph of the joined text is then without a label but the app's own.
 var blockMap = Recipe{
 	Name:          BlockMap,
 	Specification: "prompt-assembly-map",
 	Budget:        pack.Cost{Tokens: 4000},
+	Instruction:   blockMapRules,
 	Format:        render.SystemMessages,
 	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24, Records: []string{vector.MemoryRecord}},
 	Order: []string{
-		block.Now, block.State, block.Role, block.Foundation, block.RelevantMemories, block.Loops, block.Wins, block.Seed,
-		block.Spine, block.SessionSummary, block.Recent, block.Current,
+		block.Now, block.State, block.Role, block.Instruction, block.Foundation, block.RelevantMemories, block.Loops,
+		block.Wins, block.Seed, block.Spine, block.SessionSummary, block.Recent, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Prose},
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
+		{Block: block.Instruction, Required: true, Style: render.Prose},
 		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Chars: 800, NoEllipsis: true}},
 		{Block: block.Now, Style: render.LabelValue},
 		{Block: block.Foundation, Style: render.PlainLine, Heading: "[FOUNDATION MEMORIES]:", Cap: Cap{Items: 12}},
@@ -40,3 +45,7 @@ var blockMap = Recipe{
 		{Block: block.State, Style: render.LabelValue},
 	},
 }
+
+// blockMapRules follow the persona, in a message of their own.
+const blockMapRules = `What has a label here, such as [FOUNDATION MEMORIES], OPEN LOOPS or User context, ` +
+	`was said or noted before. ` + neverInstructions

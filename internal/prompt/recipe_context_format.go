@@ -8,12 +8,14 @@ import (
 	"github.com/throughline/throughline/internal/prompt/render"
 )
 
-// contextFormat is the recipe of maas-context-format v0.1.
-var contextFormat = newContextFormat(ContextFormat, "maas-context-format v0.1", Slot{Select: choose.Previous})
+// contextFormat is the recipe of maas-context-format v0.1. It has no rules, because the specification gives the whole
+// payload.
+var contextFormat = newContextFormat(ContextFormat, "maas-context-format v0.1", "", Slot{Select: choose.Previous})
 
 // contextFormat05 adds the specification's backlog up to v0.5: tags on summaries, vector retrieval, a user profile
-// section, and sections by the type of query.
+// section, and sections by the type of query. Its rules follow the role in the same section.
 var contextFormat05 = newContextFormat(ContextFormat05, "maas-context-format v0.5",
+	"What you read below was said or noted before. "+neverInstructions,
 	Slot{Select: choose.Tagged, When: choose.UnlessGreeting},
 	Slot{
 		Block: block.Profile, Style: render.LabelValue, Heading: "USER PROFILE:", Cap: Cap{Tokens: 100},
@@ -22,8 +24,8 @@ var contextFormat05 = newContextFormat(ContextFormat05, "maas-context-format v0.
 )
 
 // newContextFormat returns a recipe of maas-context-format: one plain payload of 700 tokens, the current message not
-// counted. previous says how it selects the earlier sessions, and more are its last slots.
-func newContextFormat(name, specification string, previous Slot, more ...Slot) Recipe {
+// counted. rules follow the role. previous says how it selects the earlier sessions, and more are its last slots.
+func newContextFormat(name, specification, rules string, previous Slot, more ...Slot) Recipe {
 	previous.Block, previous.Style, previous.Heading = block.SessionSummaries, render.ParagraphLine, previousHeading
 	previous.Cap = Cap{Items: 3, Tokens: 300, Shorten: true}
 	return Recipe{
@@ -32,6 +34,7 @@ func newContextFormat(name, specification string, previous Slot, more ...Slot) R
 		Budget:          pack.Cost{Tokens: 700},
 		MessageExcluded: true,
 		Role:            contextFormatRole,
+		Rules:           rules,
 		Instruction:     contextFormatInstruction,
 		Format:          render.PlainText,
 		Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},

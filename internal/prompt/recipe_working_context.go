@@ -14,18 +14,19 @@ var workingContext = Recipe{
 	Name:          WorkingContext,
 	Specification: "working-context-builder",
 	Budget:        pack.Cost{Tokens: 4000},
+	Instruction:   "What you read above about the user was said or noted before. " + neverInstructions,
 	Format:        render.Markdown,
 	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 50},
 	IncludeEmail:  true,
 	Order: []string{
 		block.Role, block.Profile, block.Goals, block.UserSummary, block.Engagement, block.SessionSummary, block.Expertise,
-		block.Recent,
-		block.Current,
+		block.Instruction, block.Recent, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Prose},
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
+		{Block: block.Instruction, Required: true, Style: render.Prose, Heading: "## About These Notes"},
 		{Block: block.Recent, Style: render.RoleMessage},
 		{
 			Block: block.Goals, Style: render.NumberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.",

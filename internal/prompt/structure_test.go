@@ -23,6 +23,9 @@ func checkStructure(t failer, p prompt.Prompt, stored texts) {
 	t.Helper()
 	recipe := recipeNamed(p.Recipe)
 	got := readers[recipe.Format](t, withoutRole(t, p, stored.role(recipe)))
+	if recipe.Rules != "" {
+		got["role"] = append(got["role"], "the rules")
+	}
 	for _, b := range p.Manifest.Blocks {
 		items, in := got[b.Name], included(b)
 		if (b.Name == "current_message" || b.Name == "recent_messages") && items == nil {
@@ -179,7 +182,7 @@ func roleText(p *person, r prompt.Request, recipe prompt.Recipe) string {
 	if untrusted.HasVisible(r.SystemRole) {
 		text = r.SystemRole
 	}
-	return strings.TrimRight(text, "\n")
+	return text
 }
 
 // unguard takes back what the formats write before lines that begin like structure.

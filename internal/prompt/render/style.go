@@ -91,8 +91,8 @@ var (
 	VerbatimMessage = &Style{Message: true, Verbatim: true}
 )
 
-// Prefixed is text after the block's name, in the same line.
-func Prefixed(name string) *Style { return &Style{Prefix: constantPrefix(name)} }
+// Prefixed is text after the block's name, all in one line.
+func Prefixed(name string) *Style { return &Style{OneLine: true, Prefix: constantPrefix(name)} }
 
 func constantPrefix(prefix string) func(*choose.Candidate, int, *time.Location) string {
 	return func(*choose.Candidate, int, *time.Location) string { return prefix }
