@@ -114,7 +114,8 @@ func TestBlockMapCaps(t *testing.T) {
 	}
 }
 
-// The blocks are in the specification's order, with the rules after the persona, then the recent messages, then the message.
+// The blocks are in the specification's order, with the rules after the persona, then the recent messages, then the
+// message.
 func TestBlockMapOrder(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
