@@ -58,6 +58,7 @@ var importRules = map[string]importRule{
 	"internal/migration":    {layer: domain},
 	"internal/health":       {layer: domain},
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/quote":        {layer: domain},
 	"internal/reindex":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"internal/vector":       {layer: domain, modules: []string{"github.com/kljensen/snowball"}},
 

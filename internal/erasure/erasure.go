@@ -179,6 +179,7 @@ type Deps struct {
 	Tombstones TombstoneStore
 	Users      UserStore
 	Sources    SourceStore
+	Timeline   Timeline
 	// Memories and Todos leave no trace of what is deleted: the user may say it again.
 	Memories longterm.Collection[longterm.Memory]
 	Todos    longterm.Collection[longterm.Todo]

@@ -138,3 +138,47 @@ func TestDeleteMessagesWhileAppending(t *testing.T) {
 		t.Errorf("%d messages, session %+v", len(messages), session)
 	}
 }
+
+// TestQuotesOfADeletedMessage deletes a message that answers of its own and of another session repeat. They are named,
+// also by a call that deletes the message alone, and deleted with it where that is asked for.
+func TestQuotesOfADeletedMessage(t *testing.T) {
+	const told = "My daughter Mia has a severe peanut allergy."
+	s := newFixture(t)
+	early := s.addMessages(ann, "before", "Does my daughter Mia have a severe peanut allergy?")
+	s.advance(time.Second)
+	m := s.addMessages(ann, "s", told, "Noted: your daughter Mia has a severe peanut allergy.", "What shall we cook?")
+	s.advance(time.Second)
+	other := s.addMessages(ann, "other", "No nuts, because daughter Mia has a severe peanut allergy.", "I like rice.")
+	s.addMessages(bob, "his", told)
+	quotes, err := s.Quotes(t.Context(), ann, "s", m[0].ID)
+	if err != nil || !quotes.Complete {
+		t.Fatalf("quotes: %+v, %v", quotes, err)
+	}
+	if diff := cmp.Diff([]string{m[1].ID, other[0].ID}, idsOf(quotes.Messages)); diff != "" {
+		t.Errorf("quotes (-want +got):\n%s", diff)
+	}
+	if _, err := s.Quotes(t.Context(), bob, "s", m[0].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("quotes of another user's message: %v", err)
+	}
+	if _, err := s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	left, _, err := s.store.Messages.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{early[0].ID, m[2].ID, other[1].ID}, idsOf(left)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	if _, err := s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("delete it again: %v", err)
+	}
+}
+
+func idsOf(messages []conversation.Message) []string {
+	ids := make([]string, len(messages))
+	for i, m := range messages {
+		ids[i] = m.ID
+	}
+	return ids
+}

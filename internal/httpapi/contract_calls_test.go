@@ -180,6 +180,11 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(201, "POST", "/v1/sessions/s1/messages", object{"messages": []any{message, message}}).decode(t, &appended)
 	do(404, "POST", "/v1/sessions/gone/messages", object{"messages": []any{message}})
 	do(422, "POST", "/v1/sessions/s1/messages", object{"messages": []any{}})
+	first := "/v1/sessions/s1/messages/" + appended.Messages[0].MessageID
+	do(200, "GET", "/v1/sessions/s1/quotes?messageId="+appended.Messages[0].MessageID, nil)
+	do(404, "GET", "/v1/sessions/gone/quotes?messageId=x", nil)
+	do(422, "DELETE", first+"?quotes=all", nil)
+	do(404, "DELETE", "/v1/sessions/s1/messages/x?quotes=delete", nil)
 	do(202, "POST", "/v1/sessions/s1/leave", nil)
 	for _, path := range []string{
 		"/v1/sessions?limit=1", "/v1/sessions/s1", "/v1/sessions/s1/messages?limit=1", "/v1/messages?order=asc", "/v1/export",
@@ -231,7 +236,10 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	}
 	do(200, "POST", "/v1/chat", object{"sessionId": "s1", "message": "x"})
 	do(204, "DELETE", "/v1/coaches/c1", nil)
-	do(204, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[0].MessageID, nil)
+	do(200, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[1].MessageID+"?quotes=list", nil)
+	if got := do(204, "DELETE", first, nil).header.Get("Content-Type"); got != "" {
+		t.Errorf("an answer without a body is %s", got)
+	}
 	do(204, "DELETE", "/v1/sessions/s1", nil)
 	do(404, "GET", "/v1/user/erasure", nil)
 	do(202, "DELETE", "/v1/user", nil)

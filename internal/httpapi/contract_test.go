@@ -188,6 +188,7 @@ var wantOperations = map[string]string{
 	"GET /v1/sessions/{id}":                         "user",
 	"PATCH /v1/sessions/{id}":                       "user",
 	"DELETE /v1/sessions/{id}":                      "user",
+	"GET /v1/sessions/{id}/quotes":                  "user",
 	"POST /v1/sessions/{id}/messages":               "user",
 	"GET /v1/sessions/{id}/messages":                "user",
 	"DELETE /v1/sessions/{id}/messages/{messageId}": "user",

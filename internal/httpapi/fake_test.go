@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -222,6 +223,33 @@ func (m *fakeStore) Timeline(
 		slices.Reverse(all)
 	}
 	return paged(all, page, m.fail)
+}
+
+// Quotes returns the messages with the same content.
+func (m *fakeStore) Quotes(_ context.Context, user conversation.UserID, sessionID, id string) (erasure.Quotes, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.messages[user]
+	i := slices.IndexFunc(all, func(x conversation.Message) bool { return x.ID == id && x.SessionID == sessionID })
+	if i < 0 {
+		return erasure.Quotes{}, fault.Missing("message")
+	}
+	out := erasure.Quotes{Complete: true}
+	for _, x := range all {
+		if x.ID != id && x.Content == all[i].Content {
+			out.Messages = append(out.Messages, x)
+		}
+	}
+	return out, nil
+}
+
+func (m *fakeStore) DeleteWithQuotes(ctx context.Context, user conversation.UserID, sessionID, id string,
+) (erasure.Quotes, error) {
+	found, err := m.Quotes(ctx, user, sessionID, id)
+	for _, x := range found.Messages {
+		err = cmp.Or(err, m.DeleteMessage(ctx, user, x.SessionID, x.ID))
+	}
+	return found, cmp.Or(err, m.DeleteMessage(ctx, user, sessionID, id))
 }
 
 func (m *fakeStore) DeleteMessage(_ context.Context, user conversation.UserID, sessionID, id string) error {

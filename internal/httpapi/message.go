@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/recall"
@@ -17,6 +18,10 @@ import (
 // NotFound for another user's message.
 type MessageRemover interface {
 	DeleteMessage(ctx context.Context, user conversation.UserID, sessionID, messageID string) error
+	// Quotes returns the messages that quote a message. They stay when it is deleted.
+	Quotes(ctx context.Context, user conversation.UserID, sessionID, messageID string) (erasure.Quotes, error)
+	// DeleteWithQuotes deletes a message and what Quotes returns.
+	DeleteWithQuotes(ctx context.Context, user conversation.UserID, sessionID, messageID string) (erasure.Quotes, error)
 }
 
 // Message is conversation.Message as the API shows it. It is exported so that huma finds its fields in recalled.
@@ -71,7 +76,8 @@ type (
 		ListInput
 		Order string `query:"order" enum:"asc,desc" default:"asc" doc:"By seq."`
 	}
-	messagePath struct {
+	// MessagePath is exported so that huma finds its fields where it is embedded.
+	MessagePath struct {
 		SessionPath
 		MessageID string `path:"messageId" doc:"The message's id, percent-encoded once or twice."`
 	}
@@ -120,10 +126,7 @@ func (m messages) register() {
 		method: http.MethodGet, path: "/v1/sessions/{id}/messages", id: "listMessages", tag: tag,
 		summary: "List a session's messages", detail: "Messages that a 201 acknowledged are listed at once.",
 	}, m.list)
-	register(m.server, operation{
-		method: http.MethodDelete, path: "/v1/sessions/{id}/messages/{messageId}", id: "deleteMessage", tag: tag,
-		status: http.StatusNoContent, summary: "Delete a message",
-	}, m.delete)
+	m.registerQuotes(tag)
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/messages", id: "listTimeline", tag: tag,
 		summary: "List the timeline", detail: "The user's messages across all contexts.",
@@ -196,21 +199,10 @@ func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listO
 	return newList(m.server, scope, found, next, toMessage), nil
 }
 
-func (m messages) delete(ctx context.Context, c Caller, in *messagePath) (*noOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	id := in.unescapedID(c)
-	if !plausibleID(id) {
-		return nil, fault.Missing("message")
-	}
-	return &noOutput{}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
-}
-
 // unescapedID returns the message id of the path. The id may still be escaped: some gateways do not decode paths, and a
 // client has to escape a question mark twice for a gateway that decodes the path before it looks for the query. The id
 // contains the user's id. If the user's id appears in it as it is, then the id is not escaped.
-func (p messagePath) unescapedID(c Caller) string {
+func (p MessagePath) unescapedID(c Caller) string {
 	id, err := url.PathUnescape(p.MessageID)
 	if err != nil || strings.Contains(p.MessageID, "_"+string(c.User)+"_") {
 		return p.MessageID

@@ -80,6 +80,9 @@ func (w *statusWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
+	if status == http.StatusNoContent { // huma names a type as soon as one answer of the operation has a body
+		w.Header().Del("Content-Type")
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 

@@ -38,7 +38,7 @@ type operation struct {
 	responses []statusResponse
 }
 
-// statusResponse is the body and the headers of the responses with one status.
+// statusResponse is the body, if there is one, and the headers of the responses with one status.
 type statusResponse struct {
 	status  int
 	body    reflect.Type
@@ -185,6 +185,9 @@ func retryAfterHeader(doc string) map[string]*huma.Param {
 }
 
 func jsonResponse(registry huma.Registry, r statusResponse) *huma.Response {
+	if r.body == nil {
+		return &huma.Response{Description: http.StatusText(r.status), Headers: r.headers}
+	}
 	return &huma.Response{
 		Description: http.StatusText(r.status), Headers: r.headers,
 		Content: map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(r.body, true, "")}},

@@ -100,7 +100,7 @@ func (s Stores) Sweep(ctx context.Context, q sweep.Queue, v sweep.Visitor, now f
 func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Service {
 	return erasure.New(erasure.Deps{
 		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
-		Users: s.Erasures, Sources: s.Sources, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
+		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
 		Index: index, Now: now, Backups: erasure.DefaultBackups,
 	})
 }

@@ -1,0 +1,132 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+type (
+	deleteMessageInput struct {
+		MessagePath
+		Quotes string `query:"quotes" enum:"list,delete" doc:"What to do about the messages that quote it."`
+	}
+	quotesInput struct {
+		SessionPath
+		MessageID string `query:"messageId" required:"true" minLength:"1" maxLength:"1024" doc:"The id of the message."`
+	}
+	deleteMessageOutput struct {
+		Status int
+		Body   any
+	}
+	quotesOutput struct{ Body quotes }
+)
+
+// quotes are the messages that quote another one.
+type quotes struct {
+	Items    []Message `json:"items" doc:"The messages that repeat words of the message, the oldest first."`
+	Complete bool      `json:"complete"`
+}
+
+// deletion is the receipt of a message's deletion.
+type deletion struct {
+	Deleted  []string  `json:"deleted" doc:"The ids of the deleted messages."`
+	QuotedBy []Message `json:"quotedBy" doc:"The messages that repeat words of it, the oldest first."`
+	Complete bool      `json:"complete"`
+}
+
+// quotesWeight is how many requests a search for quotes counts as. It reads as many pages of the timeline at most.
+const quotesWeight = 10
+
+// deletionDetail describes what deleteMessage does about quotes.
+const deletionDetail = "Its vectors, the summary that covers it, and the facts drawn only from it are deleted, too. " +
+	"Messages that quote it stay, an answer that repeats it for example. With quotes=list the answer is 200 and names " +
+	"them; with quotes=delete they are deleted, too. What says it in other words is not found."
+
+func (m messages) registerQuotes(tag string) {
+	register(m.server, operation{
+		method: http.MethodDelete, path: "/v1/sessions/{id}/messages/{messageId}", id: "deleteMessage", tag: tag,
+		summary: "Delete a message", detail: deletionDetail,
+		responses: []statusResponse{
+			{status: http.StatusNoContent}, {status: http.StatusOK, body: reflect.TypeFor[deletion]()},
+		},
+	}, m.delete)
+	register(m.server, operation{
+		method: http.MethodGet, path: "/v1/sessions/{id}/quotes", id: "listQuotes", tag: tag,
+		summary: "List the messages that quote a message",
+		detail: "Finds the messages of all contexts that repeat words of it: a number of four digits or more, five words " +
+			"in a row, or half of its longer words. They stay when it is deleted. At most 2,000 messages after it are read.",
+	}, m.quotes)
+}
+
+func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (*quotesOutput, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if !plausibleID(in.MessageID) {
+		return nil, fault.Missing("message")
+	}
+	if err := m.charge(ctx, c, quotesWeight-1); err != nil {
+		return nil, err
+	}
+	found, err := m.remove.Quotes(ctx, c.User, in.ID, in.MessageID)
+	if err != nil {
+		return nil, err
+	}
+	return &quotesOutput{quotes{Items: toMessages(found), Complete: found.Complete}}, nil
+}
+
+func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) (*deleteMessageOutput, error) {
+	id, err := in.check(c)
+	if err != nil {
+		return nil, err
+	}
+	if in.Quotes == "" {
+		return &deleteMessageOutput{Status: http.StatusNoContent}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
+	}
+	if err := m.charge(ctx, c, quotesWeight-1); err != nil {
+		return nil, err
+	}
+	var found erasure.Quotes
+	deleted := []string{}
+	if in.Quotes == "delete" {
+		if found, err = m.remove.DeleteWithQuotes(ctx, c.User, in.ID, id); err != nil {
+			return nil, err
+		}
+		for _, q := range found.Messages {
+			deleted = append(deleted, q.ID)
+		}
+	} else {
+		if found, err = m.remove.Quotes(ctx, c.User, in.ID, id); err != nil {
+			return nil, err
+		}
+		if err := m.remove.DeleteMessage(ctx, c.User, in.ID, id); err != nil {
+			return nil, err
+		}
+	}
+	receipt := deletion{Deleted: append(deleted, id), QuotedBy: toMessages(found), Complete: found.Complete}
+	return &deleteMessageOutput{Status: http.StatusOK, Body: receipt}, nil
+}
+
+func toMessages(q erasure.Quotes) []Message {
+	out := make([]Message, len(q.Messages))
+	for i, m := range q.Messages {
+		out[i] = toMessage(m)
+	}
+	return out
+}
+
+// check checks the session's id and returns the message's.
+func (p *MessagePath) check(c Caller) (messageID string, err error) {
+	if err := p.SessionPath.check(); err != nil {
+		return "", err
+	}
+	id := p.unescapedID(c)
+	if !plausibleID(id) {
+		return "", fault.Missing("message")
+	}
+	return id, nil
+}

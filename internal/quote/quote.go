@@ -1,0 +1,133 @@
+// Package quote finds out whether one text repeats the words of another.
+package quote
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The rules by which a text quotes another. They find words that are repeated, not what is said in other words. Each
+// bound is as low as possible without taking the small talk of a conversation for a quote.
+const (
+	// minRun is how many words in a row are a quote.
+	minRun = 5
+	// minRunDense is the same in scripts without spaces between words, in characters.
+	minRunDense = 10
+	// minShared is how many long words anywhere in the text are a quote, if they are half of the quoted text's.
+	minShared = 4
+	// longWord is the length of a long word, in characters, and minDigits how many digits make a number that is a quote
+	// alone, such as the end of an account's number. A year is no such number.
+	longWord, minDigits = 4, 4
+)
+
+// Matcher finds the texts that quote one text. It is safe for concurrent use.
+type Matcher struct {
+	// runs are the runs of size words of the text, long are its long words, and numbers those that are a quote alone.
+	runs    map[string]bool
+	size    int
+	long    map[string]bool
+	numbers map[string]bool
+}
+
+// New returns the matcher of the texts that quote text.
+func New(text string) *Matcher {
+	words, dense := split(text)
+	m := &Matcher{runs: map[string]bool{}, size: minRun, long: map[string]bool{}, numbers: map[string]bool{}}
+	if dense {
+		m.size = minRunDense
+	}
+	for run := range runsOf(words, m.size) {
+		m.runs[run] = true
+	}
+	for _, w := range words {
+		switch {
+		case isNumber(w):
+			m.numbers[w] = true
+		case utf8.RuneCountInString(w) >= longWord:
+			m.long[w] = true
+		}
+	}
+	return m
+}
+
+// Quotes reports whether a text quotes the matcher's: it has one of its numbers, five of its words in a row, or half of
+// its long words and at least four of them. Case and punctuation do not matter.
+func (m *Matcher) Quotes(text string) bool {
+	words, _ := split(text)
+	shared := map[string]bool{}
+	for _, w := range words {
+		if m.numbers[w] {
+			return true
+		}
+		if m.long[w] {
+			shared[w] = true
+		}
+	}
+	if len(shared) >= minShared && 2*len(shared) >= len(m.long) {
+		return true
+	}
+	for run := range runsOf(words, m.size) {
+		if m.runs[run] {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOf iterates over the runs of so many words.
+func runsOf(words []string, size int) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := size; i <= len(words); i++ {
+			if !yield(strings.Join(words[i-size:i], " ")) {
+				return
+			}
+		}
+	}
+}
+
+// dense are the scripts that are written without spaces between words.
+var dense = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// split returns the words of a text in lower case. In a script without spaces each character is a word. isDense reports
+// whether most of them are.
+func split(text string) (words []string, isDense bool) {
+	n, start := 0, -1
+	text = strings.ToLower(text)
+	end := func(at int) {
+		if start >= 0 {
+			words = append(words, text[start:at])
+			start = -1
+		}
+	}
+	for i, r := range text {
+		switch {
+		case unicode.In(r, dense...):
+			end(i)
+			words = append(words, string(r))
+			n++
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.Is(unicode.M, r):
+			if start < 0 {
+				start = i
+			}
+		default:
+			end(i)
+		}
+	}
+	end(len(text))
+	return words, 2*n > len(words)
+}
+
+// isNumber reports whether a word has so many digits that it says who or what is meant.
+func isNumber(word string) bool {
+	digits := 0
+	for _, r := range word {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	isYear := len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20"))
+	return digits >= minDigits && !isYear
+}
