@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -23,12 +24,26 @@ import (
 type permissionCheck struct {
 	t        *testing.T
 	function string
-	allowed  []permission
+	allowed  []template.Permission
 	engine   http.Handler
 }
 
-// permission is one action on the table, or on one of its indexes where that is named.
-type permission struct{ action, index string }
+// need is one action on the table, or on one of its indexes where that is named, with the attributes that a call of its
+// own names and what it asks to be returned.
+type need struct {
+	action, index string
+	attributes    []string
+	returnValues  string
+}
+
+// isAllowed reports whether a statement allows what is needed, its conditions included.
+func (n need) isAllowed(p template.Permission) bool {
+	if p.Action != n.action || p.Index() != n.index || p.ReturnValues != "" && p.ReturnValues != n.returnValues {
+		return false
+	}
+	isOther := func(name string) bool { return !slices.Contains(p.Attributes, name) }
+	return p.Attributes == nil || len(n.attributes) > 0 && !slices.ContainsFunc(n.attributes, isOther)
+}
 
 func newPermissionCheck(t *testing.T, function string) *permissionCheck {
 	t.Helper()
@@ -53,7 +68,7 @@ func (c *permissionCheck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	for _, need := range needs(operation, body) {
-		if !slices.Contains(c.allowed, need) {
+		if !slices.ContainsFunc(c.allowed, need.isAllowed) {
 			c.t.Errorf("%s calls %s, and its role does not allow %v", c.function, operation, need)
 			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 			w.WriteHeader(http.StatusBadRequest)
@@ -67,32 +82,35 @@ func (c *permissionCheck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // needs lists the permissions that a call needs. A transaction needs those of its parts and none of its own.
-func needs(operation string, body []byte) []permission {
+func needs(operation string, body []byte) []need {
 	var in struct {
-		IndexName     string
-		TransactItems []map[string]json.RawMessage
+		IndexName, ReturnValues  string
+		Key                      map[string]json.RawMessage
+		ExpressionAttributeNames map[string]string
+		TransactItems            []map[string]json.RawMessage
 	}
 	if json.Unmarshal(body, &in) != nil {
-		return []permission{{"dynamodb:" + operation, ""}}
+		return []need{{action: "dynamodb:" + operation}}
 	}
 	parts := map[string]string{
 		"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "Get": "GetItem",
 		"ConditionCheck": "ConditionCheckItem",
 	}
-	var out []permission
+	var out []need
 	for _, item := range in.TransactItems {
 		for part := range item {
-			out = append(out, permission{"dynamodb:" + parts[part], ""})
+			out = append(out, need{action: "dynamodb:" + parts[part]})
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, permission{"dynamodb:" + operation, in.IndexName})
+		names := slices.Concat(slices.Collect(maps.Keys(in.Key)), slices.Collect(maps.Values(in.ExpressionAttributeNames)))
+		out = append(out, need{"dynamodb:" + operation, in.IndexName, names, in.ReturnValues})
 	}
 	return out
 }
 
 // permissions lists what the template's role of a function allows on the table and its indexes.
-func permissions(t *testing.T, function string) []permission {
+func permissions(t *testing.T, function string) []template.Permission {
 	t.Helper()
 	tpl, err := template.Parse(throughline.Template, nil)
 	if err != nil {
@@ -102,11 +120,5 @@ func permissions(t *testing.T, function string) []permission {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []permission
-	for _, p := range role {
-		if strings.HasPrefix(p.Action, "dynamodb:") {
-			out = append(out, permission{p.Action, p.Index()})
-		}
-	}
-	return out
+	return slices.DeleteFunc(role, func(p template.Permission) bool { return !strings.HasPrefix(p.Action, "dynamodb:") })
 }

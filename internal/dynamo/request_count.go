@@ -22,13 +22,14 @@ func NewRequestCounter(db *DB) *RequestCounter { return &RequestCounter{db} }
 // requestsLife is how long a counter is kept after its minute begins.
 const requestsLife = 10 * time.Minute
 
-// CountRequests adds n in one call. An erasure of the user leaves the record until it expires.
+// CountRequests adds n in one call. An erasure of the user leaves the record until it expires. The roles of functions
+// that only read allow this update and no other: of these attributes, returning them alone.
 func (s *RequestCounter) CountRequests(ctx context.Context, user conversation.UserID, minute time.Time, n int,
 ) (int, error) {
 	k := key{partition(user), requestsPrefix + conversation.FormatTime(minute)}
 	u := expression.Add(field(attrRequests), value(intAttr(n))).
 		Set(field(attrGeneration), value(intAttr(s.db.cache.generation(user)))).
 		Set(field(TTLAttribute), value(intAttr(minute.Add(requestsLife).Unix())))
-	stored, err := s.db.updateItem(ctx, k, u, always())
+	stored, err := s.db.updateAttributes(ctx, k, u)
 	return int(stored.int64(attrRequests)), failed("count requests", err)
 }

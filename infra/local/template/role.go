@@ -1,6 +1,7 @@
 package template
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -8,7 +9,22 @@ import (
 )
 
 // Permission is one action that a role allows on one resource.
-type Permission struct{ Action, Resource string }
+type Permission struct {
+	Action, Resource string
+	// Attributes and ReturnValues, if set, are all attributes and the only answer that a call may name.
+	Attributes   []string
+	ReturnValues string
+}
+
+// condition is the condition of a statement, as far as the template has one. A key that is not here is refused.
+type condition struct {
+	All struct {
+		Attributes []string `json:"dynamodb:Attributes"`
+	} `json:"ForAllValues:StringEquals"`
+	Equals struct {
+		ReturnValues string `json:"dynamodb:ReturnValues"`
+	} `json:"StringEquals"`
+}
 
 var indexARN = regexp.MustCompile(`/index/([\w.-]+)$`)
 
@@ -44,6 +60,7 @@ func (t *Template) Role(function string) ([]Permission, error) {
 				Statement []struct {
 					Effect           string
 					Action, Resource texts
+					Condition        json.RawMessage
 				}
 			}
 		}
@@ -57,14 +74,27 @@ func (t *Template) Role(function string) ([]Permission, error) {
 			if s.Effect != "Allow" {
 				return nil, fmt.Errorf("read %s: a statement has the effect %q", id, s.Effect)
 			}
+			c, err := readCondition(s.Condition)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", id, err)
+			}
 			for _, action := range s.Action {
 				for _, resource := range s.Resource {
-					out = append(out, Permission{action, resource})
+					out = append(out, Permission{action, resource, c.All.Attributes, c.Equals.ReturnValues})
 				}
 			}
 		}
 	}
 	return out, nil
+}
+
+func readCondition(raw json.RawMessage) (c condition, err error) {
+	if len(raw) == 0 {
+		return c, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return c, d.Decode(&c)
 }
 
 // texts is one text or a list of texts.
