@@ -1,5 +1,6 @@
 // The frame around the screens: where one is, and as whom.
 import { useLayoutEffect } from 'preact/hooks';
+import { down } from './api/reach';
 import { Chats } from './chats/chats';
 import { isLocal } from './config';
 import { words } from './format';
@@ -68,6 +69,7 @@ export function App() {
           </button>
         )}
       </header>
+      {down.value && <Down />}
       {storyError.value && (
         <p class="banner" role="alert">
           The story stopped. {storyError.value}
@@ -77,6 +79,14 @@ export function App() {
     </>
   );
 }
+
+/** Says that the stack does not answer, for as long as it does not. */
+const Down = () => (
+  <p class="banner" role="alert">
+    <span class="pulse bad" /> The stack does not answer. It is asked again every second, and this page goes on by itself.
+    {isLocal() && ' On this machine, make run starts it.'}
+  </p>
+);
 
 function Places({ screen }: { screen: string }) {
   const at: Record<string, string> = { session: 'timeline', prompt: 'chats', prompts: 'chats' };

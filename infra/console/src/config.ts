@@ -1,4 +1,5 @@
 // The configuration next to index.html: where the API is, and how a user signs in.
+import { reach } from './api/reach';
 
 export interface SignIn {
   kind: 'local' | 'code';
@@ -19,7 +20,7 @@ export interface Config {
 export let config: Config = { apiUrl: '', streamUrl: '', signIn: { kind: 'local' } };
 
 export async function loadConfig(): Promise<void> {
-  const answer = await fetch('config.json', { cache: 'no-cache' });
+  const answer = await reach('config.json', { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`config.json: ${answer.status}`);
   config = { ...config, ...(await answer.json()) };
 }

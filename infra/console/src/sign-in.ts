@@ -1,6 +1,7 @@
 // Who the page speaks for. On a local stack a token is made for any user. Elsewhere users sign in at the stack's issuer
 // with the authorization code flow and PKCE (RFC 7636), and the page keeps their tokens in memory only.
 import { signal } from '@preact/signals';
+import { errorOf, reach, unreachable } from './api/reach';
 import { config, isLocal } from './config';
 import { replace } from './route';
 
@@ -41,12 +42,13 @@ async function localToken(user: string, refused?: string): Promise<string> {
 }
 
 async function mint(userId: string): Promise<string> {
-  const answer = await fetch('/dev/tokens', {
+  const answer = await reach('/dev/tokens', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ userId }),
   });
-  if (!answer.ok) throw new SignedOut();
+  if (answer.status === 503) throw unreachable(); // the stack is starting
+  if (!answer.ok) throw await errorOf(answer);
   return ((await answer.json()) as { token: string }).token;
 }
 
@@ -103,7 +105,7 @@ export function signOut(): void {
 
 async function redeem(form: Record<string, string>): Promise<void> {
   const body = new URLSearchParams({ ...form, client_id: config.signIn.clientId! });
-  const answer = await fetch(config.signIn.tokenUrl!, { method: 'POST', body });
+  const answer = await reach(config.signIn.tokenUrl!, { method: 'POST', body });
   if (!answer.ok) throw new SignedOut();
   const tokens = (await answer.json()) as { access_token: string; refresh_token?: string };
   issued = { access: tokens.access_token, refresh: tokens.refresh_token ?? form.refresh_token };

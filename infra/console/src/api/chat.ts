@@ -1,5 +1,6 @@
 // One turn of the chat: a request whose answer is a stream of server-sent events.
-import { ApiError, send, Unreachable } from './client';
+import { send } from './client';
+import { ApiError, Unreachable } from './reach';
 import type { ChatBody, ChatBuilt, ChatDone, ChatToken, Problem } from './types';
 
 export interface ChatEvents {

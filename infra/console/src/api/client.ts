@@ -2,24 +2,7 @@
 import { config } from '../config';
 import { route } from '../route';
 import { token } from '../sign-in';
-import type { Problem } from './types';
-
-/** ApiError is an answer of the API that is an error. Its text is for people. */
-export class ApiError extends Error {
-  constructor(
-    readonly problem: Problem,
-    readonly retryAfter: number,
-  ) {
-    super([problem.detail, ...(problem.errors ?? []).map((e) => `${e.field} ${e.message}`)].join(': '));
-  }
-}
-
-/** Unreachable is the error of a request that got no answer. */
-export class Unreachable extends Error {
-  constructor() {
-    super('The stack does not answer.');
-  }
-}
+import { ApiError, errorOf, reach } from './reach';
 
 export interface Request {
   method?: string;
@@ -50,25 +33,6 @@ async function attempt(path: string, request: Request, bearer: string): Promise<
     body: request.body === undefined ? undefined : JSON.stringify(request.body),
     signal: request.signal,
   });
-}
-
-async function reach(address: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(address, init);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Unreachable();
-  }
-}
-
-async function errorOf(answer: Response): Promise<ApiError> {
-  const retryAfter = Number(answer.headers.get('Retry-After') ?? 0);
-  try {
-    return new ApiError((await answer.json()) as Problem, retryAfter);
-  } catch {
-    const problem = { type: '', title: answer.statusText, status: answer.status, code: 'internal' } as const;
-    return new ApiError({ ...problem, detail: `The answer was ${answer.status} ${answer.statusText}.` }, retryAfter);
-  }
 }
 
 /** Makes a request to a route under /dev, or another one that needs no token. */

@@ -58,8 +58,8 @@ export class Chat {
   }
 
   /**
-   * Sends the draft and streams the answer. A draft that was not stored stays, and is sent with the same key again. One
-   * that is sent while the session is still loading waits for it.
+   * Sends the draft, which leaves the field at once, and streams the answer. A text that was not stored comes back into
+   * the field, and is sent with the same key again. A draft that is sent while the session is still loading waits for it.
    */
   async send(): Promise<void> {
     const text = this.draft.value.trim();
@@ -71,6 +71,7 @@ export class Chat {
     }
     if (text !== this.answer.value?.asked || !this.#key) this.#key = newId('turn');
     this.sending.value = true;
+    this.draft.value = '';
     this.answer.value = { asked: text, text: '', stored: false };
     try {
       await this.#stream(text);
@@ -86,7 +87,6 @@ export class Chat {
     const body: ChatBody = { sessionId: this.id, message: text, ...this.options.value };
     const on = {
       prompt: (built: { promptId: string; userMessageId: string }) => {
-        this.draft.value = '';
         this.#key = '';
         this.#change({ promptId: built.promptId, stored: true });
         this.#storedMessage(built.userMessageId, 'user', text);
@@ -110,8 +110,9 @@ export class Chat {
   }
 
   #fail(error: unknown): void {
-    const stored = this.answer.value?.stored ?? false;
+    const { asked, stored } = this.answer.value!;
     if (stored) this.#key = '';
+    else this.draft.value = this.draft.value ? `${asked}\n${this.draft.value}` : asked;
     this.answer.value = { ...this.answer.value!, error };
     this.tide.add('failed', errorText(error));
     if (stored) void this.refresh();

@@ -4,7 +4,6 @@ import { useEffect } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Session } from '../api/types';
 import { useLoad } from '../parts/load';
-import { Failure } from '../parts/state';
 import { route, setQuery } from '../route';
 import { playing } from '../story';
 import { chatOf } from './chat-state';
@@ -31,7 +30,7 @@ export function Chats() {
         key={side}
         side={side}
         chat={id ? chatOf(id, tide) : undefined}
-        sessions={sessions.data ?? []}
+        sessions={sessions}
         traced={traced.value}
         onTrace={(ids) => (traced.value = ids)}
         onPick={(session) => setQuery({ [side]: session })}
@@ -52,7 +51,6 @@ export function Chats() {
           </button>
         ))}
       </nav>
-      {sessions.error !== undefined && <Failure error={sessions.error} retry={() => void sessions.reload()} />}
       {pane('left')}
       {pane('right')}
       <TideView tide={tide} />

@@ -4,7 +4,8 @@ import type { Message, Session } from '../api/types';
 import { contextLabel, errorText } from '../format';
 import { MessageList } from '../messages/list';
 import { MessageView } from '../messages/message';
-import { Empty, Failure } from '../parts/state';
+import { type Loaded, useAgain } from '../parts/load';
+import { Empty, Failure, Loading } from '../parts/state';
 import { link } from '../route';
 import { AnswerSource } from './answer-source';
 import type { Chat } from './chat-state';
@@ -14,7 +15,7 @@ import { NewSession } from './new-session';
 export interface PaneProps {
   side: 'left' | 'right';
   chat?: Chat;
-  sessions: Session[];
+  sessions: Loaded<Session[]>;
   traced: string[];
   onTrace(sessions: string[]): void;
   onPick(session: string): void;
@@ -22,7 +23,8 @@ export interface PaneProps {
 }
 
 export function Pane(props: PaneProps) {
-  const { side, chat, sessions, traced } = props;
+  const { side, chat, traced } = props;
+  const sessions = props.sessions.data ?? [];
   const making = useSignal(false);
   const session = chat?.session.value;
   const isTraced = chat !== undefined && traced.includes(chat.id);
@@ -46,7 +48,7 @@ export function Pane(props: PaneProps) {
         </button>
         {session && chat && <Actions chat={chat} session={session} />}
       </header>
-      {chat ? <Conversation {...props} chat={chat} /> : <NoSession onNew={() => (making.value = true)} />}
+      {chat ? <Conversation {...props} chat={chat} /> : <NoChat sessions={props.sessions} onNew={() => (making.value = true)} />}
       {making.value && (
         <NewSession
           onClose={() => (making.value = false)}
@@ -60,10 +62,20 @@ export function Pane(props: PaneProps) {
   );
 }
 
-function NoSession({ onNew }: { onNew(): void }) {
+/** A side without a chat: the sessions are loading, or could not be read, or none is chosen. */
+function NoChat({ sessions, onNew }: { sessions: Loaded<Session[]>; onNew(): void }) {
+  if (!sessions.data) {
+    return (
+      <div class="messages" aria-busy={sessions.error === undefined}>
+        {sessions.error === undefined ? <Loading lines={4} /> : <Failure error={sessions.error} retry={() => void sessions.reload()} />}
+      </div>
+    );
+  }
   return (
     <div class="messages">
-      <Empty title="No session here">Choose one above, or start another.</Empty>
+      <Empty title="No session here">
+        {sessions.data.length > 0 ? 'Choose one above, or start another.' : 'This user has none yet. Start the first one.'}
+      </Empty>
       <p class="center">
         <button type="button" onClick={onNew}>
           New session
@@ -95,6 +107,7 @@ function Actions({ chat, session }: { chat: Chat; session: Session }) {
 }
 
 function Conversation({ chat, side, onTrace }: PaneProps & { chat: Chat }) {
+  useAgain(chat.error.value, () => void chat.open());
   if (chat.missing.value) {
     return (
       <div class="messages">
@@ -113,7 +126,7 @@ function Conversation({ chat, side, onTrace }: PaneProps & { chat: Chat }) {
   return (
     <>
       <MessageList store={chat.messages} label={`Messages of the ${side} chat`} render={row}>
-        {chat.error.value !== undefined && <Failure error={chat.error.value} retry={() => void chat.open()} />}
+        {chat.error.value !== undefined && chat.messages.error.value === undefined && <Failure error={chat.error.value} retry={() => void chat.open()} />}
         <Streaming chat={chat} />
         {session?.messageCount === 0 && !chat.answer.value && chat.messages.pages.value.length === 0 && (
           <Empty title={contextLabel(session.context)}>Say something.</Empty>
@@ -124,6 +137,16 @@ function Conversation({ chat, side, onTrace }: PaneProps & { chat: Chat }) {
   );
 }
 
+/** The sign that an answer is coming. */
+const Coming = () => (
+  <p class="coming" role="status">
+    <span class="hidden">The answer is coming</span>
+    <i />
+    <i />
+    <i />
+  </p>
+);
+
 /** The answer while it comes, and the message that is not stored yet. */
 function Streaming({ chat }: { chat: Chat }) {
   const answer = chat.answer.value;
@@ -131,16 +154,22 @@ function Streaming({ chat }: { chat: Chat }) {
   const now = new Date().toISOString();
   return (
     <>
-      {!answer.stored && (
+      {!answer.stored && answer.error === undefined && (
         <MessageView message={{ messageId: 'pending', role: 'user', content: answer.asked, timestamp: now }} />
       )}
-      {(answer.text || answer.stored) && (
-        <MessageView message={{ messageId: 'streaming', role: 'assistant', content: answer.text || '…', timestamp: now }} />
+      {(answer.text || answer.error === undefined) && (
+        <MessageView message={{ messageId: 'streaming', role: 'assistant', content: answer.text, timestamp: now }}>
+          {!answer.text && <Coming />}
+        </MessageView>
       )}
       {answer.error !== undefined && (
         <Failure error={answer.error} retry={answer.stored ? undefined : () => void chat.send()} />
       )}
-      {answer.error !== undefined && answer.stored && <p class="soft note">The message is stored. Only the answer is missing.</p>}
+      {answer.error !== undefined && (
+        <p class="soft note">
+          {answer.stored ? 'The message is stored. Only the answer is missing.' : 'The message was not sent. Its text is in the field again.'}
+        </p>
+      )}
     </>
   );
 }

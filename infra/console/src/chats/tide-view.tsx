@@ -1,13 +1,17 @@
 // The tide of events beside the chats.
+import { down } from '../api/reach';
 import { timeOfDay } from '../format';
 import type { Tide, TideEvent } from './tide';
 
+const titles = { bad: 'The stack does not answer', on: 'Watching what the last turn changes', '': 'Quiet' };
+
 export function TideView({ tide }: { tide: Tide }) {
   const events = tide.events.value;
+  const state = down.value ? 'bad' : tide.watching.value ? 'on' : '';
   return (
     <aside class="tide" aria-label="What happens to the memory">
       <h2>
-        Events <span class={tide.watching.value ? 'pulse on' : 'pulse'} title={tide.watching.value ? 'watching' : 'quiet'} />
+        Events <span class={`pulse ${state}`} title={titles[state]} />
       </h2>
       {events.length === 0 && <p class="soft">What is stored, summarised and remembered shows up here.</p>}
       <ol>

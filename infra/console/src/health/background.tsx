@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api/calls';
-import { ApiError } from '../api/client';
+import { ApiError } from '../api/reach';
 import type { Health, Migration } from '../api/types';
 import { age, count, fullTime, plural, words } from '../format';
 import { useLoad } from '../parts/load';

@@ -1,7 +1,7 @@
 // Faults at the door of a service, to see what the stack does without it.
 import { sendOpen } from '../api/client';
 import { useLoad } from '../parts/load';
-import { Failure } from '../parts/state';
+import { Failure, Loading } from '../parts/state';
 
 interface Rates {
   errorRate: number;
@@ -24,6 +24,7 @@ export function Faults() {
       <h2>Faults</h2>
       <p class="soft">A service that is down answers every call of the functions with an error, until it is up again.</p>
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={3} />}
       <ul class="plain">
         {Object.entries(data ?? {}).map(([service, rates]) => (
           <li key={service}>

@@ -4,6 +4,7 @@ import * as api from '../api/calls';
 import type { Goal, NewGoal } from '../api/types';
 import { errorText } from '../format';
 import { Confirm } from '../parts/confirm';
+import { Empty } from '../parts/state';
 
 type Changed = () => Promise<void>;
 const statuses = ['active', 'paused', 'completed', 'abandoned'] as const;
@@ -36,6 +37,7 @@ export function Goals({ goals, changed }: { goals: Goal[]; changed: Changed }) {
         <button type="submit">Add</button>
         {error.value && <span class="warning">{error.value}</span>}
       </form>
+      {goals.length === 0 && <Empty title="No goals yet">Add one here, or let the app do it.</Empty>}
       <ul class="records">
         {goals.map((g) => (
           <Row key={g.id} goal={g} changed={changed} />

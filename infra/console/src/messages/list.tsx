@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Message } from '../api/types';
+import { useAgain } from '../parts/load';
 import { Failure, Loading } from '../parts/state';
 import type { MessageStore } from './store';
 
@@ -20,16 +21,18 @@ export function MessageList({ store, label, render, children, target }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const pages = store.pages.value;
+  const isLoading = !store.loaded.value && store.error.value === undefined;
   useScroll(box, inner, pages, target);
+  useAgain(store.error.value, () => void store.again());
   return (
-    <div class="messages" ref={box} tabIndex={0} role="log" aria-label={label}>
+    <div class="messages" ref={box} tabIndex={0} role="log" aria-label={label} aria-busy={isLoading}>
       <div class="inner" ref={inner}>
         {store.more.value && <Earlier load={() => store.load()} box={box} />}
-        {!store.loaded.value && !store.error.value && <Loading lines={4} />}
+        {isLoading && <Loading lines={4} />}
         {pages.map((page) => (
           <PageView key={page[0]?.messageId} page={page} render={render} box={box} passed={store.isPassed(page)} />
         ))}
-        {store.error.value !== undefined && <Failure error={store.error.value} retry={() => void store.load()} />}
+        {store.error.value !== undefined && <Failure error={store.error.value} retry={() => void store.again()} />}
         {children}
       </div>
     </div>

@@ -24,7 +24,7 @@ export function MessageView({ message, marked, actions, children }: Props) {
         {message.metadata?.interrupted === true && <span class="warning">interrupted</span>}
         {actions && <span class="actions">{actions}</span>}
       </header>
-      <p class="content">{message.content}</p>
+      {message.content && <p class="content">{message.content}</p>}
       {children}
     </article>
   );

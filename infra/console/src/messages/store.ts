@@ -15,6 +15,7 @@ export class MessageStore {
   readonly more = signal(false);
   #cursor: string | undefined;
   #loading: Promise<void> | undefined;
+  #wanted: string | undefined;
   readonly #passed = new WeakSet<Message[]>();
 
   constructor(readonly session: string) {}
@@ -26,6 +27,9 @@ export class MessageStore {
     });
     return this.#loading;
   }
+
+  /** Loads again what could not be loaded. */
+  again = (): Promise<void> => (this.#wanted === undefined ? this.load() : this.loadTo(this.#wanted));
 
   async #load(): Promise<void> {
     try {
@@ -52,6 +56,7 @@ export class MessageStore {
   /** Loads older pages until one holds the message, and shows them together. */
   async loadTo(messageId: string): Promise<void> {
     if (this.loaded.value && (this.#has(messageId) || !this.more.value)) return;
+    this.#wanted = messageId;
     const older: Message[][] = [];
     try {
       do {
@@ -61,6 +66,7 @@ export class MessageStore {
         this.#passed.add(page);
       } while (this.#cursor);
       this.#show(older);
+      this.#wanted = undefined;
     } catch (error) {
       this.error.value = error;
     }

@@ -1,5 +1,6 @@
 // Loads what a screen shows, again when what it depends on changes.
 import { useCallback, useEffect, useState } from 'preact/hooks';
+import { Unreachable, whenBack } from '../api/reach';
 
 export interface Loaded<T> {
   data?: T;
@@ -30,6 +31,12 @@ export function useLoad<T>(load: () => Promise<T>, dependencies: unknown[]): Loa
       current = false;
     };
   }, dependencies);
-  const set = useCallback((data: T) => setState({ data }), []);
+  const set = useCallback((data: T) => setState({ data, of: dependencies }), dependencies);
+  useAgain(state.error, () => void reload());
   return { ...state, reload, set };
+}
+
+/** Calls again when the stack is back, where the error says that it did not answer. */
+export function useAgain(error: unknown, again: () => void): void {
+  useEffect(() => (error instanceof Unreachable ? whenBack(again) : undefined), [error]);
 }

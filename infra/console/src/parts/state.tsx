@@ -1,6 +1,6 @@
 // What a screen shows in place of data: an error, nothing yet, or that it is loading.
 import type { ComponentChildren } from 'preact';
-import { ApiError, Unreachable } from '../api/client';
+import { ApiError, Unreachable } from '../api/reach';
 import { errorText } from '../format';
 import { beginSignIn, SignedOut } from '../sign-in';
 
@@ -35,7 +35,7 @@ function titleOf(error: unknown): string {
 }
 
 function helpFor(error: unknown): string {
-  if (error instanceof Unreachable) return 'Is it still running? On this machine, make run starts it.';
+  if (error instanceof Unreachable) return 'It is asked again every second.';
   if (error instanceof ApiError && error.retryAfter > 0) return `It asks to wait ${error.retryAfter} s.`;
   return '';
 }
@@ -52,7 +52,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 /** Grey lines in the place of what is loading. They show only after a moment, so that fast answers do not flicker. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   return (
-    <div class="loading" role="status" aria-label="Loading">
+    <div class="loading" role="status" aria-label="Loading" aria-busy="true">
       {Array.from({ length: lines }, (_, i) => (
         <span key={i} />
       ))}

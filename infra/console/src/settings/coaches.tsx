@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import * as api from '../api/calls';
 import { useLoad } from '../parts/load';
-import { Failure } from '../parts/state';
+import { Failure, Loading } from '../parts/state';
 import { Confirm } from '../parts/confirm';
 
 export function Coaches() {
@@ -25,6 +25,7 @@ export function Coaches() {
     <section>
       <h2>Coaches</h2>
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={2} />}
       {data?.length === 0 && <p class="soft">None. An id without a record talks as the default persona.</p>}
       <ul class="records">
         {data?.map((c) => (

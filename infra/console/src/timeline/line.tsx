@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { CheckIn, Message } from '../api/types';
 import { contextLabel, dayAndTime, dayOf, fullTime, timeOfDay } from '../format';
+import { useAgain } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
 import { link } from '../route';
 import { type Entry, TimelineStore } from './store';
@@ -19,11 +20,12 @@ export function Line({ user, context, checkIns, titles }: Props) {
   const store = useMemo(() => new TimelineStore(context), [context, user]);
   useEffect(() => void store.load(), [store]);
   const { entries, degraded, error, more } = store;
+  useAgain(error.value, () => void store.load());
   const list = useRef<HTMLOListElement>(null);
   useSteady(list, entries.value);
   const shown = titles && entries.value?.filter((entry) => checkIns || 'message' in entry);
   return (
-    <section aria-label="Messages">
+    <section aria-label="Messages" aria-busy={!shown && error.value === undefined}>
       {degraded.value.map((d) => (
         <p key={d.source} class="warning">
           Without {d.source}: {d.reason}

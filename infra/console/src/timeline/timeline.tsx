@@ -1,8 +1,9 @@
 // The timeline of all contexts, with the sessions beside it.
 import * as api from '../api/calls';
 import type { Session } from '../api/types';
-import { contextLabel, contexts, errorText, plural } from '../format';
-import { useLoad } from '../parts/load';
+import { contextLabel, contexts, plural } from '../format';
+import { type Loaded, useLoad } from '../parts/load';
+import { Failure, Loading } from '../parts/state';
 import { link, route, setQuery } from '../route';
 import { Line } from './line';
 
@@ -25,7 +26,7 @@ export function Timeline() {
       </div>
       <div class="columns">
         <Line context={query.context} user={user} checkIns={checkIns} titles={titlesOf(sessions)} />
-        <Sessions sessions={sessions.data} error={sessions.error} context={query.context} />
+        <Sessions sessions={sessions} context={query.context} />
       </div>
     </main>
   );
@@ -37,12 +38,13 @@ function titlesOf({ data, error }: { data?: Session[]; error?: unknown }): Map<s
   return new Map(data?.map((s) => [s.sessionId, s.title ?? s.sessionId]));
 }
 
-function Sessions({ sessions, error, context }: { sessions?: Session[]; error?: unknown; context?: string }) {
-  const shown = sessions?.filter((s) => !context || s.context === context);
+function Sessions({ sessions: { data, error, reload }, context }: { sessions: Loaded<Session[]>; context?: string }) {
+  const shown = data?.filter((s) => !context || s.context === context);
   return (
     <section aria-label="Sessions">
       <h2>Sessions</h2>
-      {error !== undefined && <p class="warning">{errorText(error)}</p>}
+      {error !== undefined && <Failure error={error} retry={() => void reload()} />}
+      {!data && error === undefined && <Loading lines={5} />}
       {shown?.length === 0 && <p class="soft">None.</p>}
       <ul class="records">
         {shown?.map((s) => (
