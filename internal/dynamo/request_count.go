@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/ratelimit"
@@ -30,6 +33,22 @@ func (s *RequestCounter) CountRequests(ctx context.Context, user conversation.Us
 	u := expression.Add(field(attrRequests), value(intAttr(n))).
 		Set(field(attrGeneration), value(intAttr(s.db.cache.generation(user)))).
 		Set(field(TTLAttribute), value(intAttr(minute.Add(requestsLife).Unix())))
-	stored, err := s.db.updateAttributes(ctx, k, u)
-	return int(stored.int64(attrRequests)), failed("count requests", err)
+	e, err := expression.NewBuilder().WithUpdate(u).Build()
+	if err != nil {
+		return 0, err
+	}
+	in := &dynamodb.UpdateItemInput{
+		TableName: aws.String(s.db.table), Key: k.attributes(), UpdateExpression: e.Update(),
+		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
+		ReturnValues: types.ReturnValueUpdatedNew,
+	}
+	var counted item
+	err = s.db.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+		out, err := s.db.client.UpdateItem(ctx, in, once...)
+		if err == nil {
+			counted = out.Attributes
+		}
+		return err
+	})
+	return int(counted.int64(attrRequests)), failed("count requests", err)
 }

@@ -22,28 +22,12 @@ func (db *DB) updateItem(ctx context.Context, k key, u expression.UpdateBuilder,
 	if err != nil {
 		return nil, err
 	}
-	return db.update(ctx, &dynamodb.UpdateItemInput{
+	in := &dynamodb.UpdateItemInput{
 		TableName: aws.String(db.table), Key: k.attributes(), UpdateExpression: e.Update(),
 		ConditionExpression: e.Condition(), ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: returnOld,
-	})
-}
-
-// updateAttributes updates one record in any case, and returns the attributes that it wrote.
-func (db *DB) updateAttributes(ctx context.Context, k key, u expression.UpdateBuilder) (item, error) {
-	e, err := expression.NewBuilder().WithUpdate(u).Build()
-	if err != nil {
-		return nil, err
 	}
-	return db.update(ctx, &dynamodb.UpdateItemInput{
-		TableName: aws.String(db.table), Key: k.attributes(), UpdateExpression: e.Update(),
-		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
-		ReturnValues: types.ReturnValueUpdatedNew,
-	})
-}
-
-// update makes attempts of an update, and returns what the service returns of the record.
-func (db *DB) update(ctx context.Context, in *dynamodb.UpdateItemInput) (stored item, err error) {
+	var stored item
 	err = db.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
 		out, err := db.client.UpdateItem(ctx, in, once...)
 		if err == nil {
