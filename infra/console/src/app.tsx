@@ -2,6 +2,7 @@
 import { useLayoutEffect } from 'preact/hooks';
 import { down } from './api/reach';
 import { Chats } from './chats/chats';
+import { forgetTide } from './chats/tide';
 import { isLocal } from './config';
 import { words } from './format';
 import { Health } from './health/health';
@@ -13,6 +14,7 @@ import { link, route } from './route';
 import { Settings } from './settings/settings';
 import { signedIn, signOut } from './sign-in';
 import { playing, playStory, storyError } from './story';
+import { StoryCaption } from './story-caption';
 import { SessionScreen } from './timeline/session';
 import { Timeline } from './timeline/timeline';
 import { Welcome } from './welcome';
@@ -64,7 +66,7 @@ export function App() {
         )}
         {isLocal() && <UserSwitch />}
         {!isLocal() && signedIn.value && (
-          <button type="button" class="quiet" onClick={signOut}>
+          <button type="button" class="quiet" onClick={leave}>
             Sign out
           </button>
         )}
@@ -75,9 +77,15 @@ export function App() {
           The story stopped. {storyError.value}
         </p>
       )}
+      <StoryCaption />
       <Screen key={user} />
     </>
   );
+}
+
+function leave(): void {
+  forgetTide(route.value.user);
+  signOut();
 }
 
 /** Says that the stack does not answer, for as long as it does not. */

@@ -50,6 +50,15 @@ export function age(time: string, now = Date.now()): string {
   return days < 30 ? plural(days, 'day') + ' ago' : dayOfYear.format(new Date(time));
 }
 
+/** The first words of a text, in one line. */
+export function firstWords(text: string, most = 48): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  if (line.length <= most) return line;
+  const cut = line.slice(0, most + 1);
+  const end = cut.lastIndexOf(' ');
+  return `${cut.slice(0, end > most / 2 ? end : most)}…`;
+}
+
 /** A score or a part of one, short and of one width. */
 export const score = (n: number) => (n !== 0 && Math.abs(n) < 0.01 ? n.toFixed(5) : n.toFixed(3));
 

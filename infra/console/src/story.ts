@@ -12,6 +12,9 @@ import { rememberUser } from './users';
 interface Act {
   side: 'left' | 'right';
   says: string;
+  /** What happens while the user types and waits, and what there is to see when the answer is there. */
+  now: string;
+  then: string;
 }
 
 const acts: Act[] = [
@@ -20,10 +23,32 @@ const acts: Act[] = [
     says:
       'I want to swap the barbell hip thrusts in my Deadlift Prep program for banded glute bridges. ' +
       'I only have bands at home.',
+    now: 'Sam asks the program designer for another exercise. The console types for Sam.',
+    then: 'The designer knows the program: it is a fact that the app stored before. Sam leaves for another screen.',
   },
-  { side: 'right', says: "What should I do in tomorrow's session? My glutes are sore, so keep it to three sets." },
-  { side: 'left', says: 'Before we go on: what did my coach and I agree about tomorrow?' },
+  {
+    side: 'right',
+    says: "What should I do in tomorrow's session? My glutes are sore, so keep it to three sets.",
+    now: 'Sam asks the coach about tomorrow, in a chat in which nothing was said yet.',
+    then: 'The coach knows of the new exercise. “From Program Designer” is what Sam said on the other screen.',
+  },
+  {
+    side: 'left',
+    says: 'Before we go on: what did my coach and I agree about tomorrow?',
+    now: 'Sam goes back to the designer, and asks what the coach said.',
+    then: 'Both chats share one memory. See what the model was given for this answer, or go on yourself: type in either chat.',
+  },
 ];
+
+/** A step of the story in words. The last one has the prompt of the last answer. */
+export interface Caption {
+  user: string;
+  step: string;
+  text: string;
+  promptId?: string;
+}
+
+export const caption = signal<Caption | undefined>(undefined);
 
 /** The side on which the story is going on. */
 export const playing = signal<'left' | 'right' | undefined>(undefined);
@@ -36,15 +61,22 @@ export async function playStory(): Promise<void> {
   const user = `demo-${run}`;
   const sessions = { left: `designer-${run}`, right: `coach-${run}` };
   storyError.value = '';
+  caption.value = undefined;
   playing.value = 'left';
   try {
     rememberUser(user);
     route.value = { ...route.value, user };
     await api.putProfile({ name: 'Sam', about: 'Trains at home, three evenings a week.' });
+    await api.createMemory({ type: 'PROJECT', content: 'Deadlift Prep: barbell hip thrusts on Mondays, three sets of eight.' });
     await start(sessions.left, 'program_designer', 'Deadlift Prep');
     await start(sessions.right, 'coach_conversation', 'Tomorrow');
     go(link('chats', '', sessions, user));
-    for (const act of acts) await play(act, chatOf(sessions[act.side], tideOf(user)));
+    for (const [i, act] of acts.entries()) {
+      const tell = (text: string) => (caption.value = { user, step: `${i + 1} of ${acts.length}`, text });
+      await play(act, chatOf(sessions[act.side], tideOf(user)), tell);
+    }
+    const last = chatOf(sessions[acts.at(-1)!.side], tideOf(user)).messages.pages.value.at(-1)?.at(-1);
+    caption.value = { ...caption.value!, promptId: last?.metadata?.promptId as string | undefined };
   } catch (error) {
     storyError.value = errorText(error);
   } finally {
@@ -55,12 +87,15 @@ export async function playStory(): Promise<void> {
 const start = (sessionId: string, context: ContextName, title: string) =>
   api.createSession({ sessionId, context, coachId: 'coach', title });
 
-async function play(act: Act, chat: Chat): Promise<void> {
+async function play(act: Act, chat: Chat, tell: (text: string) => unknown): Promise<void> {
   playing.value = act.side;
+  tell(act.now);
   await waitFor(() => chat.session.value !== undefined);
   await type(chat, act.says);
   await chat.send();
-  await pause(still() ? 0 : 1600);
+  if (chat.answer.value?.error !== undefined) throw chat.answer.value.error;
+  tell(act.then);
+  await pause(still() ? 0 : readingTime);
 }
 
 /** Types a text in about a second and a half, so that one sees who says it and where. */
@@ -71,6 +106,9 @@ async function type(chat: Chat, text: string): Promise<void> {
     await pause(35);
   }
 }
+
+/** How long a caption stays before the next one, in milliseconds. */
+const readingTime = 4000;
 
 const still = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 

@@ -226,7 +226,7 @@ test('a session of 10,000 messages stays smooth', async () => {
     assert.ok(seen.rows <= 700, `the page held ${seen.rows} messages`);
     const [early, late] = seen.frames;
     assert.ok(late < 3 * early, `a frame took ${late.toFixed(1)} ms in the end, and ${early.toFixed(1)} ms at first`);
-    await page.getByText(/^Message 1\./).waitFor();
+    await page.locator('.message .content').getByText(/^Message 1\./).waitFor();
   });
   await withPage(browser, `${stack.base}/#/long/session/long?message=${encodeURIComponent(first)}`, {}, async (page) => {
     const row = page.locator('.message.marked', { hasText: 'Message 21.' });

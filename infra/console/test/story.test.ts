@@ -1,7 +1,7 @@
 // The first visit: two screens share one memory, and each answer says why.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { launch, withPage } from './browser';
 import { stack } from './stack';
 
@@ -17,14 +17,42 @@ test('a first visitor sees the shared memory work, without a click', async () =>
   await withPage(browser, `${stack.base}/`, { motion: true }, async (page) => {
     const started = Date.now();
     const right = page.getByRole('region', { name: 'Right chat' });
+    const left = page.getByRole('region', { name: 'Left chat' });
+    const story = page.getByRole('complementary', { name: 'The story' });
+    await story.getByText('1 of 3').waitFor();
+    await left.getByText('From what I know:').waitFor();
     await right.getByText('From Program Designer').waitFor();
-    await page.getByRole('region', { name: 'Left chat' }).getByText('From Coach').waitFor();
+    await left.getByText('From Coach').waitFor();
+    assert.equal(await page.getByText('I found nothing').count(), 0);
     assert.ok(Date.now() - started < 30_000, 'it took longer than 30 s');
     const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9);
     assert.ok(paint < 1000, `the first paint took ${paint} ms`);
 
     const tide = page.getByRole('complementary', { name: 'What happens to the memory' });
     for (const event of ['stored', 'indexed', 'remembered', 'summarised']) await tide.getByText(event, { exact: true }).first().waitFor();
+    const told = await tide.getByRole('listitem').count();
+    await story.getByRole('link', { name: 'Why this answer' }).waitFor();
+    assert.equal(await left.locator('.numbers .bar').count(), 2);
+
+    await page.reload();
+    await left.getByText('From Coach').waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('.pane.left .numbers .bar').length === 2);
+    assert.ok((await tide.getByRole('listitem').count()) >= told, 'the events are there after a reload');
+  });
+});
+
+test('the end of the story says what to click, and can be closed', async () => {
+  await withPage(browser, `${stack.base}/#/somebody/memory`, {}, async (page) => {
+    await page.getByRole('button', { name: 'Play the story' }).click();
+    const story = page.getByRole('complementary', { name: 'The story' });
+    await story.getByRole('link', { name: 'What is remembered of Sam' }).waitFor();
+    const address = page.url();
+    await story.getByRole('link', { name: 'Why this answer' }).click();
+    await page.getByRole('heading', { name: /of 4,000 tokens/ }).waitFor();
+    await story.waitFor({ state: 'detached' });
+    await page.goto(address);
+    await story.getByRole('button', { name: 'Close the story' }).click();
+    await story.waitFor({ state: 'detached' });
   });
 });
 
@@ -43,6 +71,9 @@ test('the story can be played again with one click', async () => {
   });
 });
 
+/** The last item that was opened. */
+const detail = (page: Page) => page.locator('.item-detail .content').last();
+
 test('the inspector says what went in and why, and leads to the message', async () => {
   const api = await stack.as('inspected');
   await api.open('intake', 'coach_conversation');
@@ -57,6 +88,16 @@ test('the inspector says what went in and why, and leads to the message', async 
     const item = page.getByRole('button', { name: /^Message My left knee/ });
     await item.click();
     await page.getByText('Parts of the score').waitFor();
+    const groups = await page.locator('.blocks .group th').allInnerTexts();
+    assert.deepEqual(groups, ['From the shared memory', 'From this conversation', 'Rules and time']);
+    await page.getByRole('button', { name: /^Role / }).click();
+    assert.match(await detail(page).innerText(), /^You are a supportive, practical coach\..*user\.$/);
+    await page.getByRole('button', { name: /^Rules / }).click();
+    assert.match(await detail(page).innerText(), /^How you work with what you remember:[^#]*never instructions to you\.$/);
+    await page.getByRole('button', { name: /^Now / }).click();
+    assert.match(await detail(page).innerText(), /^# NOW\n[^#]*Thread: /);
+    await page.getByRole('button', { name: /^Tool / }).click();
+    await page.locator('.detail').getByText("Search all of this user's conversations").waitFor();
     await page.getByRole('button', { name: 'As sent' }).click();
     await page.getByText('# RECENT ACTIVITY IN OTHER CONTEXTS').waitFor();
     await page.getByRole('button', { name: 'What went in and why' }).click();

@@ -155,7 +155,7 @@ for (const width of [1440, 360]) {
         const moved = (await place.boundingBox())!.y - before;
         assert.ok(Math.abs(moved) < 1, `the page moved by ${moved} px when ${part} came`);
       }
-      assert.match((await heading.textContent())!, /^Thread with coach, \d\d:\d\d to \d\d:\d\d, joins b and A session with a title of some length$/);
+      assert.match((await heading.textContent())!, /^Thread with coach, \d\d:\d\d to \d\d:\d\d, joins Said 0\. and A session with a title of some length$/);
       while (await page.getByRole('button', { name: 'Earlier' }).isVisible()) await page.getByRole('button', { name: 'Earlier' }).click();
       await entries.filter({ hasText: 'Slept 70.' }).waitFor();
       const shown = (await entries.allTextContents()).map((text) => text.replace(/^[\d:]+/, ''));

@@ -1,4 +1,5 @@
 // The line under an answer: what its prompt and the model took, and what it knew from other contexts.
+import { useEffect, useRef } from 'preact/hooks';
 import type { Message, PromptRecord } from '../api/types';
 import { count } from '../format';
 import { Tokens } from '../parts/cost';
@@ -9,16 +10,25 @@ import { link } from '../route';
 interface Props {
   message: Message;
   prompt?: PromptRecord;
+  /** Asks for the prompt, when the answer is seen. */
+  onSeen(): void;
   /** Shows where the words come from while the pointer or the keyboard is on a quote. */
   onTrace(sessions: string[]): void;
 }
 
-export function AnswerSource({ message, prompt, onTrace }: Props) {
+export function AnswerSource({ message, prompt, onSeen, onTrace }: Props) {
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!element.current || prompt) return;
+    const observer = new IntersectionObserver(([entry]) => entry!.isIntersecting && onSeen());
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [prompt !== undefined]);
   const promptId = prompt?.promptId ?? (message.metadata?.promptId as string | undefined);
   if (!promptId) return null;
   if (!prompt?.manifest) {
     return (
-      <footer class="source">
+      <footer class="source" ref={element}>
         <div class="numbers">
           <Tokens message={message} />
           <a href={link('prompt', promptId)}>Why this answer</a>

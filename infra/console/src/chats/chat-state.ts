@@ -31,6 +31,7 @@ export class Chat {
   readonly prompts = signal<ReadonlyMap<string, PromptRecord>>(new Map());
   readonly messages: MessageStore;
   #key = '';
+  readonly #asked = new Set<string>(); // prompts that were read
   #opened: Promise<void> | undefined;
 
   constructor(
@@ -50,8 +51,6 @@ export class Chat {
       this.session.value = session;
       this.missing.value = !session;
       this.error.value = undefined;
-      const last = this.messages.pages.value.at(-1)?.findLast((m) => m.role === 'assistant');
-      if (last) await this.showPrompt(last.messageId, last.metadata?.promptId as string | undefined);
     } catch (error) {
       this.error.value = error;
     }
@@ -136,8 +135,9 @@ export class Chat {
 
   /** Loads the prompt of an answer, to show what it was made from. */
   async showPrompt(messageId: string, promptId: string | undefined): Promise<void> {
-    if (!promptId) return;
-    const prompt = await api.getPrompt(promptId).catch(() => undefined);
+    if (!promptId || this.#asked.has(promptId)) return;
+    this.#asked.add(promptId);
+    const prompt = await api.getPrompt(promptId).catch(() => void this.#asked.delete(promptId));
     if (prompt) this.prompts.value = new Map(this.prompts.value).set(messageId, prompt);
   }
 

@@ -3,6 +3,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Session } from '../api/types';
+import { contextLabel } from '../format';
+import { nameOf } from '../names';
 import { useLoad } from '../parts/load';
 import { route, setQuery } from '../route';
 import { playing } from '../story';
@@ -23,6 +25,7 @@ export function Chats() {
   useEffect(() => {
     if (playing.value) shown.value = playing.value;
   }, [playing.value]);
+  const names = tabNames(sessions.data ?? [], query, user);
   const pane = (side: Side) => {
     const id = query[side];
     return (
@@ -47,7 +50,7 @@ export function Chats() {
       <nav class="tabs" aria-label="Parts of this screen">
         {(['left', 'right', 'tide'] as const).map((part) => (
           <button key={part} type="button" aria-pressed={shown.value === part} onClick={() => (shown.value = part)}>
-            {part === 'tide' ? 'Events' : part === 'left' ? 'Left chat' : 'Right chat'}
+            {part === 'tide' ? 'Events' : names[part]}
           </button>
         ))}
       </nav>
@@ -56,6 +59,13 @@ export function Chats() {
       <TideView tide={tide} />
     </main>
   );
+}
+
+/** The names of the two chats on a telephone, where one of them is seen: their contexts, or their sessions if those are the same. */
+function tabNames(sessions: Session[], query: Record<string, string>, user: string): Record<Side, string> {
+  const [left, right] = [query.left, query.right].map((id) => sessions.find((s) => s.sessionId === id));
+  const name = left?.context === right?.context ? (s: Session) => nameOf(s, user) : (s: Session) => contextLabel(s.context);
+  return { left: left ? name(left) : 'First chat', right: right ? name(right) : 'Second chat' };
 }
 
 /** Where the address names no session, the two that were used last are shown. */

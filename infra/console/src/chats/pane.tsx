@@ -6,7 +6,8 @@ import { MessageList } from '../messages/list';
 import { MessageView } from '../messages/message';
 import { type Loaded, useAgain } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
-import { link } from '../route';
+import { nameOf } from '../names';
+import { link, route } from '../route';
 import { AnswerSource } from './answer-source';
 import type { Chat } from './chat-state';
 import { Composer } from './composer';
@@ -38,7 +39,7 @@ export function Pane(props: PaneProps) {
             {chat && !sessions.some((s) => s.sessionId === chat.id) && <option value={chat.id}>{chat.id}</option>}
             {sessions.map((s) => (
               <option key={s.sessionId} value={s.sessionId}>
-                {contextLabel(s.context)} · {s.title ?? s.sessionId}
+                {contextLabel(s.context)} · {nameOf(session?.sessionId === s.sessionId ? session : s, route.value.user)}
               </option>
             ))}
           </select>
@@ -119,7 +120,12 @@ function Conversation({ chat, side, onTrace }: PaneProps & { chat: Chat }) {
   const row = (message: Message) => (
     <MessageView key={message.messageId} message={message}>
       {message.role === 'assistant' && (
-        <AnswerSource message={message} prompt={chat.prompts.value.get(message.messageId)} onTrace={onTrace} />
+        <AnswerSource
+          message={message}
+          prompt={chat.prompts.value.get(message.messageId)}
+          onSeen={() => void chat.showPrompt(message.messageId, message.metadata?.promptId as string | undefined)}
+          onTrace={onTrace}
+        />
       )}
     </MessageView>
   );

@@ -5,6 +5,7 @@ import * as api from '../api/calls';
 import type { Memory, Session, Todo } from '../api/types';
 import { contextLabel } from '../format';
 import { link } from '../route';
+import { dropKept, keep, keptOf } from './kept';
 
 export type EventKind = 'stored' | 'built' | 'summarised' | 'indexed' | 'remembered' | 'superseded' | 'promised' | 'kept' | 'failed';
 
@@ -23,22 +24,51 @@ const maxEvents = 60;
 export class Tide {
   readonly events = signal<TideEvent[]>([]);
   readonly watching = signal(false);
-  #count = 0;
   #until = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #sessions = new Map<string, string>();
-  #memories = new Map<string, Memory>();
-  #todos = new Map<string, Todo>();
+  #memories = new Map<string, boolean>();
+  #todos = new Map<string, string>();
   #unindexed = new Map<string, { text: string; tries: number }>();
-  #known: Promise<void>;
+  /** The first reading of the records, with which the later ones are compared: whether it succeeded. */
+  #known: Promise<boolean>;
+  #isKnown = false;
 
   constructor(readonly user: string) {
-    this.#known = this.#read(false).catch(() => undefined);
+    const kept = keptOf(user);
+    if (!kept) {
+      this.#known = this.#learn();
+      return;
+    }
+    this.events.value = kept.events;
+    this.#sessions = new Map(kept.sessions);
+    this.#memories = new Map(kept.memories);
+    this.#todos = new Map(kept.todos);
+    this.#isKnown = true;
+    this.#known = Promise.resolve(true);
+    if (kept.until > Date.now()) this.#watchUntil(kept.until);
   }
 
   add(kind: EventKind, text: string, href?: string): void {
-    const event = { id: ++this.#count, kind, text, at: new Date().toISOString(), href };
-    this.events.value = [event, ...this.events.value].slice(0, maxEvents);
+    const id = (this.events.value[0]?.id ?? 0) + 1;
+    this.events.value = [{ id, kind, text, at: new Date().toISOString(), href }, ...this.events.value].slice(0, maxEvents);
+    this.#keep();
+  }
+
+  #learn(): Promise<boolean> {
+    return this.#read(false).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Keeps the events once the records are known. Before that, a reload reads them anew. */
+  #keep(): void {
+    if (!this.#isKnown) return;
+    keep(this.user, {
+      events: this.events.value, until: this.#until,
+      sessions: [...this.#sessions], memories: [...this.#memories], todos: [...this.#todos],
+    });
   }
 
   /** Tells of a message that was stored, and watches what becomes of it. */
@@ -50,11 +80,16 @@ export class Tide {
 
   /** Looks for changes for a while from now on. */
   watch(): void {
-    this.#until = Date.now() + watchTime;
+    this.#watchUntil(Date.now() + watchTime);
+  }
+
+  #watchUntil(until: number): void {
+    this.#until = until;
     this.watching.value = true;
     this.#timer ??= setTimeout(() => void this.#look(), interval);
   }
 
+  /** Stops watching. What the tab keeps stays. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#until = 0;
@@ -63,8 +98,8 @@ export class Tide {
 
   async #look(): Promise<void> {
     try {
-      await this.#known;
-      if (!document.hidden) await this.#read(true);
+      if (!(await this.#known)) this.#known = this.#learn();
+      else if (!document.hidden) await this.#read(true);
     } catch {
       // The screen that caused the work shows the error; the next look may succeed.
     }
@@ -82,6 +117,8 @@ export class Tide {
     this.#compareSessions(sessions, said);
     this.#compareMemories(memories, said);
     this.#compareTodos(todos, said);
+    this.#isKnown = true;
+    this.#keep();
     if (tell) await this.#askForIndexed();
   }
 
@@ -96,18 +133,18 @@ export class Tide {
   #compareMemories(memories: Memory[], tell: Tide['add']): void {
     for (const m of memories) {
       const old = this.#memories.get(m.id);
-      this.#memories.set(m.id, m);
-      if (!old && !m.supersededBy) tell('remembered', m.content, link('memory', '', { fact: m.id }));
-      if (m.supersededBy && !old?.supersededBy) tell('superseded', m.content, link('memory', '', { fact: m.id }));
+      this.#memories.set(m.id, m.supersededBy !== undefined);
+      if (old === undefined && !m.supersededBy) tell('remembered', m.content, link('memory', '', { fact: m.id }));
+      if (m.supersededBy && !old) tell('superseded', m.content, link('memory', '', { fact: m.id }));
     }
   }
 
   #compareTodos(todos: Todo[], tell: Tide['add']): void {
     for (const t of todos) {
       const old = this.#todos.get(t.id);
-      this.#todos.set(t.id, t);
+      this.#todos.set(t.id, t.status);
       if (!old) tell('promised', t.content, link('memory'));
-      if (t.status === 'COMPLETED' && old?.status === 'PENDING') tell('kept', t.content, link('memory'));
+      if (t.status === 'COMPLETED' && old === 'PENDING') tell('kept', t.content, link('memory'));
     }
   }
 
@@ -136,4 +173,13 @@ export function tideOf(user: string): Tide {
     current = new Tide(user);
   }
   return current;
+}
+
+/** Forgets the tide of a user who is erased or has signed out. */
+export function forgetTide(user: string): void {
+  if (current?.user === user) {
+    current.stop();
+    current = undefined;
+  }
+  dropKept(user);
 }

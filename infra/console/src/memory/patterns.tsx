@@ -18,6 +18,7 @@ export function Patterns() {
   return (
     <section aria-label="User summary">
       <h2>User summary</h2>
+      <p class="soft">Patterns, wins and struggles of the user, whoever the coach was. Spines add to it.</p>
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}
       {!data && error === undefined && <Loading lines={3} />}
       {data && editing.value && <Edit summary={data.summary} reload={reload} done={() => (editing.value = false)} />}

@@ -17,6 +17,7 @@ export function Seed() {
   return (
     <section aria-label="Seed">
       <h2>Seed</h2>
+      <p class="soft">The seed is a short text about the user that the app sets by hand. Prompts have it from the first turn on.</p>
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}
       {!data && error === undefined && <Loading lines={2} />}
       {data && editing.value && (
@@ -26,7 +27,7 @@ export function Seed() {
       )}
       {data && !editing.value && (
         <>
-          {data.content ? <p class="content">{data.content}</p> : <Empty title="No seed">What the app knows of a user from the start stands here.</Empty>}
+          {data.content ? <p class="content">{data.content}</p> : <Empty title="No seed">The app has not written one, and nobody has here.</Empty>}
           <p class="facts-line">
             <button type="button" class="quiet" data-opens="form" onClick={() => (editing.value = true)}>
               {data.content ? 'Edit the seed' : 'Write a seed'}

@@ -13,6 +13,7 @@ export function Spines() {
   return (
     <section aria-label="Spines">
       <h2>Spine of each coach</h2>
+      <p class="soft">The spine is the running summary of everything between the user and one coach, over all sessions and contexts.</p>
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}
       {!data && error === undefined && <Loading lines={3} />}
       {data?.length === 0 && <Empty title="Not written yet">A coach's spine follows when a session with the coach has its summary.</Empty>}

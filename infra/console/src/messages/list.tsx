@@ -1,8 +1,9 @@
 // A list of messages of any length. The browser holds the pages near the window; the others are empty boxes of the same
 // height.
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Message } from '../api/types';
+import { dayOf } from '../format';
 import { useAgain } from '../parts/load';
 import { Failure, Loading } from '../parts/state';
 import type { MessageStore } from './store';
@@ -29,8 +30,16 @@ export function MessageList({ store, label, render, children, target }: Props) {
       <div class="inner" ref={inner}>
         {store.more.value && <Earlier load={() => store.load()} box={box} />}
         {isLoading && <Loading lines={4} />}
-        {pages.map((page) => (
-          <PageView key={page[0]?.messageId} page={page} render={render} box={box} passed={store.isPassed(page)} />
+        {pages.map((page, i) => (
+          <PageView
+            key={page[0]?.messageId}
+            page={page}
+            before={pages[i - 1]?.at(-1)}
+            render={render}
+            box={box}
+            passed={store.isPassed(page)}
+            held={page.some((m) => m.messageId === target)}
+          />
         ))}
         {store.error.value !== undefined && <Failure error={store.error.value} retry={() => void store.again()} />}
         {children}
@@ -72,10 +81,14 @@ interface PageProps {
   render(message: Message): ComponentChildren;
   box: Box;
   passed: boolean;
+  /** The message before the page. */
+  before?: Message;
+  /** Whether the page is drawn wherever it is, because it has the message to show. */
+  held: boolean;
 }
 
 /** One page. When it is far from the window, it is a box of the height that it had, or that it may have. */
-function PageView({ page, render, box, passed }: PageProps) {
+function PageView({ page, before, render, box, passed, held }: PageProps) {
   const element = useRef<HTMLDivElement>(null);
   const [height, setHeight] = useState(passed ? page.length * usualHeight : undefined);
   useEffect(() => {
@@ -86,10 +99,28 @@ function PageView({ page, render, box, passed }: PageProps) {
     observer.observe(element.current!);
     return () => observer.disconnect();
   }, []);
+  const isDrawn = held || height === undefined;
   return (
-    <div class="page" ref={element} style={{ height: height === undefined ? 'auto' : `${height}px` }}>
-      {height === undefined && page.map(render)}
+    <div class="page" ref={element} style={{ height: isDrawn ? 'auto' : `${height}px` }}>
+      {isDrawn &&
+        page.map((m, i) => (
+          <Fragment key={m.messageId}>
+            <NewDay message={m} before={page[i - 1] ?? before} />
+            {render(m)}
+          </Fragment>
+        ))}
     </div>
+  );
+}
+
+/** The day of a message, where the message before it is of another day. */
+function NewDay({ message, before }: { message: Message; before?: Message }) {
+  const day = dayOf(message.timestamp);
+  if (before && dayOf(before.timestamp) === day) return null;
+  return (
+    <p class="day">
+      <time dateTime={message.timestamp}>{day}</time>
+    </p>
   );
 }
 

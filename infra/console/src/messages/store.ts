@@ -6,6 +6,8 @@ import type { Message } from '../api/types';
 const pageSize = 100;
 const largePage = 200; // the most that one call gives
 
+type Fits = (message: Message) => boolean;
+
 export class MessageStore {
   /** Pages in the order of time. A page never changes but the last one, which takes the new messages. */
   readonly pages = signal<Message[][]>([]);
@@ -15,17 +17,21 @@ export class MessageStore {
   readonly more = signal(false);
   #cursor: string | undefined;
   #loading: Promise<void> | undefined;
-  #wanted: string | undefined;
+  #wanted: Fits | undefined;
   readonly #passed = new WeakSet<Message[]>();
 
   constructor(readonly session: string) {}
 
   /** Loads the newest page, or the next older one. */
   load(): Promise<void> {
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined;
+    return this.#loading ?? this.#run(this.#load());
+  }
+
+  #run(load: Promise<void>): Promise<void> {
+    const run = load.finally(() => {
+      if (this.#loading === run) this.#loading = undefined;
     });
-    return this.#loading;
+    return (this.#loading = run);
   }
 
   /** Loads again what could not be loaded. */
@@ -53,16 +59,20 @@ export class MessageStore {
     this.loaded.value = true;
   }
 
-  /** Loads older pages until one holds the message, and shows them together. */
-  async loadTo(messageId: string): Promise<void> {
-    if (this.loaded.value && (this.#has(messageId) || !this.more.value)) return;
-    this.#wanted = messageId;
+  /** Loads older pages until one holds a message that fits, and shows them together. */
+  loadTo(fits: Fits): Promise<void> {
+    return this.#run((this.#loading ?? Promise.resolve()).then(() => this.#loadTo(fits)));
+  }
+
+  async #loadTo(fits: Fits): Promise<void> {
+    if (this.loaded.value && (this.#all().some(fits) || !this.more.value)) return;
+    this.#wanted = fits;
     const older: Message[][] = [];
     try {
       do {
         const page = await this.#fetch(largePage);
         older.unshift(page);
-        if (page.some((m) => m.messageId === messageId)) break;
+        if (page.some(fits)) break;
         this.#passed.add(page);
       } while (this.#cursor);
       this.#show(older);
@@ -72,13 +82,33 @@ export class MessageStore {
     }
   }
 
+  /** Finds the nearest message that fits, before or after another one, or the newest. Older pages are loaded for it. */
+  async find(fits: Fits, way: 'older' | 'newer', from?: string): Promise<Message | undefined> {
+    const search = () => {
+      const all = this.#all();
+      const at = all.findIndex((m) => m.messageId === from);
+      return way === 'newer' && at >= 0 ? all.slice(at + 1).find(fits) : all.slice(0, at < 0 ? undefined : at).findLast(fits);
+    };
+    const found = search();
+    if (found || (way === 'newer' && from !== undefined)) return found;
+    const known = new Set(this.#all());
+    await this.loadTo((m) => !known.has(m) && fits(m));
+    return search();
+  }
+
+  /** Finds the first message at a time or later. Older pages are loaded for it. */
+  async since(time: number): Promise<Message | undefined> {
+    await this.loadTo((m) => Date.parse(m.timestamp) < time);
+    return this.#all().find((m) => Date.parse(m.timestamp) >= time);
+  }
+
+  #all = () => this.pages.value.flat();
+
   /** Whether a page was loaded on the way to another one, and need not be drawn before it comes near the window. */
   isPassed = (page: Message[]) => this.#passed.has(page);
 
-  #has = (messageId: string) => this.pages.value.some((page) => page.some((m) => m.messageId === messageId));
-
   add(message: Message): void {
-    if (this.#has(message.messageId)) return;
+    if (this.#all().some((m) => m.messageId === message.messageId)) return;
     const pages = this.pages.value;
     const last = pages.at(-1);
     this.pages.value =

@@ -1,4 +1,4 @@
-// The records behind the items of a prompt: what they say, and where one finds them.
+// The records of the items of a prompt: what they say, and where one finds them.
 import * as api from '../api/calls';
 import type { Item, PromptRecord } from '../api/types';
 import { link } from '../route';

@@ -6,7 +6,15 @@ import { useLoad } from '../parts/load';
 import { link } from '../route';
 import { recordsOf, type Behind, type Records } from './behind';
 import { ItemDetail } from './item-detail';
-import { sourceOf } from './parts';
+import { sourceOf, type Source } from './parts';
+import { wordsOfItem } from './words';
+
+/** What the blocks are read for, the most interesting first: what the model was told of the user, and why. */
+const groups: [Source, string][] = [
+  ['memory', 'From the shared memory'],
+  ['here', 'From this conversation'],
+  ['frame', 'Rules and time'],
+];
 
 export function Blocks({ blocks, prompt }: { blocks: Block[]; prompt: PromptRecord }) {
   const records = useLoad(() => recordsOf(prompt), [prompt.promptId]);
@@ -22,9 +30,20 @@ export function Blocks({ blocks, prompt }: { blocks: Block[]; prompt: PromptReco
           <th>Decision</th>
         </tr>
       </thead>
-      {blocks.map((b) => (
-        <BlockRows key={b.name} block={b} prompt={prompt} records={records.data} />
-      ))}
+      {groups.map(([source, label]) => {
+        const own = blocks.filter((b) => sourceOf(b) === source);
+        if (own.length === 0) return null;
+        return [
+          <tbody key={source} class="group">
+            <tr>
+              <th colSpan={6} scope="rowgroup">
+                {label}
+              </th>
+            </tr>
+          </tbody>,
+          ...own.map((b) => <BlockRows key={b.name} block={b} prompt={prompt} records={records.data} />),
+        ];
+      })}
     </table>
   );
 }
@@ -46,7 +65,7 @@ function BlockRows({ block, prompt, records }: BlockProps) {
         <td />
       </tr>
       {block.items.map((item, i) => (
-        <Row key={`${item.id}-${i}`} item={item} prompt={prompt} behind={records?.get(item.id)} />
+        <Row key={`${item.id}-${i}`} item={item} prompt={prompt} behind={records?.get(item.id) ?? wordsBehind(prompt, block, item)} />
       ))}
     </tbody>
   );
@@ -79,6 +98,12 @@ function Row({ item, prompt, behind }: { item: Item; prompt: PromptRecord; behin
       )}
     </>
   );
+}
+
+/** What an item says that is no record, such as a rule. */
+function wordsBehind(prompt: PromptRecord, block: Block, item: Item): Behind | undefined {
+  const text = item.kind === 'message' ? undefined : wordsOfItem(prompt, block, item);
+  return text === undefined ? undefined : { text };
 }
 
 const SessionLink = ({ item }: { item: Item }) => (

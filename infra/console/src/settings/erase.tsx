@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import * as api from '../api/calls';
 import type { Erasing, Receipt } from '../api/types';
+import { forgetTide } from '../chats/tide';
 import { count, fullTime, words } from '../format';
 import { useLoad } from '../parts/load';
 import { Failure } from '../parts/state';
@@ -22,6 +23,7 @@ export function Erase({ user }: { user: string }) {
         await new Promise((resolve) => setTimeout(resolve, 1000));
         answer = await api.eraseUser();
       }
+      forgetTide(user);
       last.set(answer);
       typed.value = '';
     } catch (failure) {

@@ -3,13 +3,15 @@ import { useEffect, useMemo } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Message, Session } from '../api/types';
 import { age, contextLabel, plural } from '../format';
+import { Finder } from '../messages/finder';
 import { MessageList } from '../messages/list';
 import { MessageView } from '../messages/message';
 import { MessageStore } from '../messages/store';
+import { nameOf } from '../names';
 import { Confirm } from '../parts/confirm';
 import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
-import { go, link, route } from '../route';
+import { go, link, route, setQuery } from '../route';
 import { SummaryKind } from './timeline';
 
 export function SessionScreen() {
@@ -17,7 +19,7 @@ export function SessionScreen() {
   const session = useLoad(() => api.getSession(id), [id, user]);
   const store = useMemo(() => new MessageStore(id), [id, user]);
   useEffect(() => {
-    void (query.message ? store.loadTo(query.message) : store.load());
+    void (query.message ? store.loadTo((m) => m.messageId === query.message) : store.load());
   }, [store, query.message]);
   const row = (m: Message) => (
     <MessageView key={m.messageId} message={m} marked={m.messageId === query.message} actions={<RowActions store={store} message={m} />} />
@@ -34,6 +36,7 @@ export function SessionScreen() {
   return (
     <main class="session">
       <About session={session.data} />
+      <Finder store={store} session={session.data} at={query.message} show={(message) => setQuery({ message })} />
       <MessageList store={store} label="Messages" render={row} target={query.message} />
     </main>
   );
@@ -59,7 +62,7 @@ function About({ session }: { session: Session }) {
   const remove = () => api.deleteSession(session.sessionId).then(() => go(link('timeline')));
   return (
     <header class="about">
-      <h1>{session.title ?? session.sessionId}</h1>
+      <h1>{nameOf(session, route.value.user)}</h1>
       <p class="facts-line">
         <span class="context">{contextLabel(session.context)}</span>
         <span>with {session.coachId}</span>

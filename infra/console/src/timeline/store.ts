@@ -1,8 +1,9 @@
-// The messages and check-ins that the timeline holds, in one line, the newest first.
+// The messages and check-ins that the timeline holds, in one line, the newest turn first.
 import { signal } from '@preact/signals';
 import * as api from '../api/calls';
 import type { CheckIn, Degradation, Message, Page } from '../api/types';
 import { type Thread, threadsOf } from './threads';
+import { inTurns } from './turns';
 
 const pageSize = 50;
 
@@ -85,8 +86,6 @@ export class TimelineStore {
     ];
     this.error.value = this.#messages.error ?? this.#checkIns.error;
     this.more.value = reach > -Infinity;
-    this.entries.value = entries
-      .filter((entry) => Date.parse(entry.time) >= reach)
-      .sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
+    this.entries.value = inTurns(entries.filter((entry) => Date.parse(entry.time) >= reach));
   }
 }

@@ -3,7 +3,7 @@
 import type { Message } from '../api/types';
 
 /** The longest pause within a thread, in milliseconds. */
-const longestPause = 30 * 60_000;
+export const longestPause = 30 * 60_000;
 
 export interface Thread {
   coachId: string;

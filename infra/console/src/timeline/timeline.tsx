@@ -2,6 +2,7 @@
 import * as api from '../api/calls';
 import type { Session } from '../api/types';
 import { contextLabel, contexts, plural } from '../format';
+import { nameOf } from '../names';
 import { type Loaded, useLoad } from '../parts/load';
 import { Failure, Loading } from '../parts/state';
 import { link, route, setQuery } from '../route';
@@ -25,20 +26,26 @@ export function Timeline() {
         </button>
       </div>
       <div class="columns">
-        <Line context={query.context} user={user} checkIns={checkIns} titles={titlesOf(sessions)} />
-        <Sessions sessions={sessions} context={query.context} />
+        <Line context={query.context} user={user} checkIns={checkIns} titles={titlesOf(sessions, user)} />
+        <Sessions sessions={sessions} user={user} context={query.context} />
       </div>
     </main>
   );
 }
 
-/** The titles of the sessions, when they were read. Without them sessions have their ids. */
-function titlesOf({ data, error }: { data?: Session[]; error?: unknown }): Map<string, string> | undefined {
+/** The names of the sessions, when they were read. Without them sessions have their ids. */
+function titlesOf({ data, error }: Loaded<Session[]>, user: string): Map<string, string> | undefined {
   if (!data && error === undefined) return undefined;
-  return new Map(data?.map((s) => [s.sessionId, s.title ?? s.sessionId]));
+  return new Map(data?.map((s) => [s.sessionId, nameOf(s, user)]));
 }
 
-function Sessions({ sessions: { data, error, reload }, context }: { sessions: Loaded<Session[]>; context?: string }) {
+interface SessionsProps {
+  sessions: Loaded<Session[]>;
+  user: string;
+  context?: string;
+}
+
+function Sessions({ sessions: { data, error, reload }, user, context }: SessionsProps) {
   const shown = data?.filter((s) => !context || s.context === context);
   return (
     <section aria-label="Sessions">
@@ -49,7 +56,7 @@ function Sessions({ sessions: { data, error, reload }, context }: { sessions: Lo
       <ul class="records">
         {shown?.map((s) => (
           <li key={s.sessionId}>
-            <a href={link('session', s.sessionId)}>{s.title ?? s.sessionId}</a>
+            <a href={link('session', s.sessionId)}>{nameOf(s, user)}</a>
             <p>{s.summary?.text ?? <span class="soft">No summary yet. It follows when the user leaves or the session rests.</span>}</p>
             <footer>
               <span class="context">{contextLabel(s.context)}</span>

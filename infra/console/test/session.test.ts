@@ -1,0 +1,81 @@
+// What leads through a session: days, the jump to a day, the search, and the name of one without a title.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { inTurns } from '../src/timeline/turns';
+import type { Entry } from '../src/timeline/store';
+import { launch, withPage } from './browser';
+import { stack } from './stack';
+
+let browser: Browser;
+const day = 24 * 60 * 60_000;
+const start = Date.parse('2026-03-01T10:00:00Z');
+
+before(async () => {
+  browser = await launch();
+  const api = await stack.as('days');
+  await api.open('untitled', 'coach_conversation');
+  for (let d = 0; d < 12; d++) {
+    const messages = Array.from({ length: 30 }, (_, i) => ({
+      role: i % 2 ? 'assistant' : 'user', timestamp: new Date(start + d * day + i * 60_000).toISOString(),
+      content: d === 2 && i === 4 ? 'My Kettlebell came.' : `On day ${d}, message ${i} of a session without a title.`,
+    }));
+    await api.call('POST', '/v1/sessions/untitled/messages', { messages });
+  }
+});
+after(async () => {
+  await browser?.close();
+});
+
+for (const width of [1440, 360]) {
+  test(`a session has its days, can be searched, and opens at a day, at ${width} px`, async () => {
+    await withPage(browser, `${stack.base}/#/days/session/untitled`, { width }, async (page) => {
+      await page.getByRole('heading', { name: 'On day 0, message 0 of a session without a…' }).waitFor();
+      await page.getByText('On day 11, message 29').waitFor();
+      await page.locator('.messages .day').getByText('12 Mar').waitFor();
+      const list = page.getByRole('log', { name: 'Messages' });
+
+      await page.getByLabel('Go to a day').fill('2026-03-05');
+      await list.locator('.marked', { hasText: 'On day 4, message 0' }).waitFor();
+      assert.match(await list.locator('.marked').evaluate((row) => row.previousElementSibling!.textContent!), /5 Mar/);
+
+      await page.getByRole('searchbox', { name: 'Search in this session' }).fill('kettlebell');
+      await page.keyboard.press('Enter');
+      await list.locator('.marked', { hasText: 'My Kettlebell came.' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByText('No older message has it.').waitFor();
+      await page.getByRole('searchbox', { name: 'Search in this session' }).fill('day 11, message 29 ');
+      await page.getByRole('button', { name: 'Newer' }).click();
+      await list.locator('.marked', { hasText: 'On day 11, message 29' }).waitFor();
+      assert.ok(await list.locator('.marked').isVisible());
+      assert.match(page.url(), /message=/);
+    });
+  });
+}
+
+test('a session without a title has its first words in lists and on a telephone, where two chats have their names', async () => {
+  const api = await stack.as('days');
+  await api.open('other', 'workout_log');
+  await withPage(browser, `${stack.base}/#/days/chats?left=untitled&right=other`, { width: 390 }, async (page) => {
+    const select = page.getByRole('combobox', { name: 'Session of the left chat' });
+    await select.getByText('Coach · On day 0, message 0').waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Workout Log', exact: true }).click();
+    await page.getByRole('region', { name: 'Right chat' }).getByText('Say something.').waitFor();
+    await page.goto(`${stack.base}/#/days/timeline`);
+    await page.getByRole('region', { name: 'Sessions' }).getByRole('link', { name: 'On day 0, message 0' }).waitFor();
+  });
+});
+
+test('the timeline has the newest turn first, and the question before its answer', () => {
+  const at = (minute: number) => new Date(start + minute * 60_000).toISOString();
+  const said = (id: string, minute: number, role: string, sessionId: string) =>
+    ({ time: at(minute), message: { messageId: id, role, sessionId, timestamp: at(minute) } }) as Entry;
+  const asc = [
+    said('q1', 0, 'user', 'a'), said('other', 0, 'user', 'b'), said('a1', 1, 'assistant', 'a'),
+    { time: at(2), checkIn: { id: 'c' } } as Entry,
+    said('q2', 3, 'user', 'a'), said('a2', 3, 'assistant', 'a'), said('more', 4, 'assistant', 'a'),
+    said('late', 60, 'assistant', 'a'),
+  ];
+  const ids = inTurns([...asc].reverse()).map((e) => ('message' in e ? e.message.messageId : e.checkIn.id));
+  assert.deepEqual(ids, ['late', 'q2', 'a2', 'more', 'c', 'other', 'q1', 'a1']);
+});
