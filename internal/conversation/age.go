@@ -43,6 +43,16 @@ func longAge(at, now time.Time) string {
 	return age + " ago (" + at.Format("2 January 2006") + ")"
 }
 
+// LocalTime writes a text that is a time in the form of RFC 3339 as the local date and time to the minute. It returns
+// any other text as it is.
+func LocalTime(text string, zone *time.Location) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return at.In(zone).Format("2 January 2006, 15:04")
+}
+
 // CalendarDays counts the midnights in loc between two times. It is negative if at is after now.
 func CalendarDays(at, now time.Time, loc *time.Location) int {
 	return int(localDate(now, loc).Sub(localDate(at, loc)) / (24 * time.Hour))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -45,7 +46,7 @@ func summaryDocument(s summary.Summary) document {
 		vector.FieldText: truncate.Runes(s.Text, vector.MaxTextChars), "inProgress": s.InProgress, "kind": string(s.Kind),
 	})
 	text := fmt.Sprintf("%s, %s. %s", vector.Day(s.OccurredAt), vector.Label(s.Context), s.Text)
-	if details := s.Details(); details != "" {
+	if details := s.Details(time.UTC); details != "" {
 		text += " " + details
 	}
 	return document{id: s.ID(), text: truncate.Bytes(text, vector.MaxEmbeddedBytes), metadata: metadata}

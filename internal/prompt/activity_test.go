@@ -131,15 +131,15 @@ func workouts(w *fixture) *person {
 	return p
 }
 
-// Of two summaries of one workout, the newer is told. The older session is told only if messages behind its summary
-// are. A form without messages is told as of the time of its summary.
+// Of two summaries of one workout, the newer is told. Of the older session only the messages after its summary are. A
+// form without messages is told as of the time of its summary.
 func TestActivityIsNotSuperseded(t *testing.T) {
 	t.Parallel()
 	const arms = "[Workout Log - 3 hours ago]: Workout of arms.\n"
 	const second = "[Workout Log - 4 hours ago]: Workout of legs2.\n"
 	for covered, want := range map[int]string{
 		1: arms + second,
-		0: arms + second + `[Workout Log - 5 hours ago]: Workout of legs1. User: "Squats."`,
+		0: arms + second + `[Workout Log - 5 hours ago]: User: "Squats."`,
 	} {
 		w := newFixture()
 		workouts(w).sessions[0].Summary.CoveredThrough = covered

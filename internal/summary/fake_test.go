@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -48,6 +49,7 @@ type fake struct {
 	failSave func(summary.Summary) error
 	users    []string
 	quota    fakeQuota
+	timezone string
 }
 
 func newFake() *fake {
@@ -150,6 +152,10 @@ func (f *fake) SessionIn(_ context.Context, _ conversation.UserID, _, id string)
 	}
 	s.DueAt = f.due[id]
 	return s, f.failRead
+}
+
+func (f *fake) Access(context.Context, conversation.UserID) (longterm.Access, error) {
+	return longterm.Access{Preferences: longterm.Preferences{Timezone: f.timezone}}, nil
 }
 
 func (f *fake) MessagesAfter(

@@ -131,7 +131,8 @@ func IsOutdated(s conversation.Session) bool {
 		return false
 	}
 	if s.Summary == nil {
-		return s.Status == conversation.Completed && s.Summarized.Seq >= s.LastSeq && len(describe(s.Attributes)) > 0
+		return s.Status == conversation.Completed && s.Summarized.Seq >= s.LastSeq &&
+			len(describe(s.Attributes, time.UTC)) > 0
 	}
 	return digestOf(s, surface, madeOfAttributes(s)) != s.Summary.Digest
 }
@@ -154,8 +155,8 @@ func occurredAt(s conversation.Session, surface conversation.Surface) time.Time 
 }
 
 // Details are the fields of the summary that its text does not mention, as a sentence for prompts: "PRs: exercise
-// Deadlift, weight 180; metrics: distance km 10." It is empty if there are none.
-func (s Summary) Details() string {
+// Deadlift, weight 180; metrics: distance km 10." Their times are in a zone. It is empty if there are none.
+func (s Summary) Details(zone *time.Location) string {
 	surface, err := conversation.SurfaceOf(s.Context)
 	if err != nil {
 		return ""
@@ -165,12 +166,12 @@ func (s Summary) Details() string {
 	for _, field := range surface.Fields {
 		for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 			f, ok := fieldOf(surface, name)
-			if !ok || f != field || f.Label == "" || mentions(known(), s.Fields[name]) {
+			if !ok || f != field || f.Label == "" || mentions(known(), f.Name, s.Fields[name], zone) {
 				continue
 			}
 			_, rest, _ := strings.Cut(name, ".")
 			label := strings.TrimSpace(f.Label + " " + separateWords(rest))
-			if value := describeValue(f.Name, s.Fields[name]); value != "" {
+			if value := describeValue(f.Name, s.Fields[name], zone); value != "" {
 				details = append(details, label+": "+value)
 			}
 		}
@@ -185,17 +186,23 @@ func (s Summary) Details() string {
 // maxDetails limits the details of a summary in prompts, in bytes.
 const maxDetails = 300
 
-// mentions reports whether all words and numbers of a value are among known ones. A flag is never mentioned.
-func mentions(known map[string]bool, value any) bool {
+// mentions reports whether all words and numbers of a named value, as details write them, are among known ones. A flag
+// is never mentioned.
+func mentions(known map[string]bool, name string, value any, zone *time.Location) bool {
 	switch v := value.(type) {
 	case map[string]any:
-		return !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(v any) bool { return !mentions(known, v) })
+		for inner, value := range v {
+			if !mentions(known, inner, value, zone) {
+				return false
+			}
+		}
+		return true
 	case []any:
-		return !slices.ContainsFunc(v, func(v any) bool { return !mentions(known, v) })
+		return !slices.ContainsFunc(v, func(v any) bool { return !mentions(known, name, v, zone) })
 	case bool:
 		return false
 	}
-	for word := range wordsOf(describeValue("", value)) {
+	for word := range wordsOf(describeValue(name, value, zone)) {
 		if !known[word] {
 			return false
 		}
@@ -214,36 +221,39 @@ func wordsOf(text string) map[string]bool {
 	return words
 }
 
-// describe writes attributes as lines of text, "workout name: Fran", in the order of their names. Empty values are left
-// out.
-func describe(attributes map[string]any) []string { return describePairs(attributes, ": ") }
+// describe writes attributes as lines of text, "workout name: Fran", in the order of their names, with times in a zone.
+// Empty values are left out.
+func describe(attributes map[string]any, zone *time.Location) []string {
+	return describePairs(attributes, ": ", zone)
+}
 
-func describePairs(object map[string]any, separator string) []string {
+func describePairs(object map[string]any, separator string, zone *time.Location) []string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if value := describeValue(name, object[name]); value != "" {
+		if value := describeValue(name, object[name], zone); value != "" {
 			pairs = append(pairs, untrusted.OneLine(separateWords(name))+separator+value)
 		}
 	}
 	return pairs
 }
 
-// describeValue writes one value as a line of text. A number is a percentage if the name ends in "Rate".
-func describeValue(name string, value any) string {
+// describeValue writes one value as a line of text. A number is a percentage if the name ends in "Rate". A time is
+// local, to the minute.
+func describeValue(name string, value any, zone *time.Location) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case string:
-		return untrusted.OneLine(v)
+		return conversation.LocalTime(untrusted.OneLine(v), zone)
 	case bool:
 		if v {
 			return "yes"
 		}
 		return "no"
 	case []any:
-		return describeList(name, v)
+		return describeList(name, v, zone)
 	case map[string]any:
-		return strings.Join(describePairs(v, " "), ", ")
+		return strings.Join(describePairs(v, " ", zone), ", ")
 	case float64:
 		if strings.HasSuffix(name, "Rate") {
 			return describeRate(v)
@@ -261,14 +271,14 @@ func describeRate(rate float64) string {
 	return strconv.FormatFloat(rate, 'f', -1, 32) + "%"
 }
 
-func describeList(name string, list []any) string {
+func describeList(name string, list []any, zone *time.Location) string {
 	var items []string
 	separator := ", "
 	for _, item := range list {
 		if _, ok := item.(map[string]any); ok {
 			separator = " and "
 		}
-		if text := describeValue(name, item); text != "" {
+		if text := describeValue(name, item, zone); text != "" {
 			items = append(items, text)
 		}
 	}

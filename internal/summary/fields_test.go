@@ -273,21 +273,32 @@ func TestDetails(t *testing.T) {
 			}},
 			"Phases: base, peak; adherence: 29%.",
 		},
+		"a rate in the text": {
+			"training_program", "The adherence rate: 90%.", map[string]any{"adherenceRate": 0.9}, "",
+		},
+		"times": {
+			"workout_log", "x",
+			map[string]any{"metrics": map[string]any{"began": "2026-11-20T22:00:30.500Z"}},
+			"Metrics: began 21 November 2026, 07:00.",
+		},
 		"dotted names":   {"workout_log", "x", map[string]any{"metrics.distanceKm": 10.0}, "Metrics distance km: 10."},
 		"no own fields":  {"coach_conversation", "x", map[string]any{"confidence": 0.5}, ""},
 		"unknown screen": {"kitchen", "x", map[string]any{"a": 1.0}, ""},
 	} {
-		got := summary.Summary{Context: tt.context, Text: tt.text, Fields: tt.fields}.Details()
+		got := summary.Summary{Context: tt.context, Text: tt.text, Fields: tt.fields}.Details(tokyo)
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 	long := summary.Summary{Context: "workout_log", Fields: map[string]any{"workoutName": strings.Repeat("long name ",
 		100)}}
-	if got := long.Details(); len(got) > 300 || !strings.HasPrefix(got, "Workout: long name") {
+	if got := long.Details(tokyo); len(got) > 300 || !strings.HasPrefix(got, "Workout: long name") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }
+
+// tokyo is nine hours ahead of UTC.
+var tokyo = time.FixedZone("Tokyo", 9*60*60)
 
 // requestLog is a model that keeps its last request.
 type requestLog struct {

@@ -238,7 +238,7 @@ func TestModelInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		consume(t, f.service(), f.say("s", "tomorrow\x00\u0085 I rest", "b", "c", "d"))
-		if !strings.Contains(f.prompts[0], "[2000-01-01 00:00] user: tomorrow I rest\n") {
+		if !strings.Contains(f.prompts[0], "[2000-01-01 00:00 Saturday] user: tomorrow I rest\n") {
 			t.Errorf("the model reads\n%s", f.prompts[0])
 		}
 		if len(f.users[0]) != 32 || strings.Contains(f.users[0], "ann") {

@@ -7,12 +7,14 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/llm/metered"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
 // Store is what summarising reads and writes.
 type Store interface {
 	Reader
+	AccessReader
 	Writer
 	DueSessions
 }
@@ -31,6 +33,11 @@ type Reader interface {
 	Timeline(
 		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
 	) ([]conversation.Message, conversation.Position, error)
+}
+
+// AccessReader reads the user's preferences, which have the time zone of the user's days.
+type AccessReader interface {
+	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
 }
 
 // Writer stores summaries.

@@ -104,7 +104,7 @@ func renderSpine(base longterm.Spine, rested []conversation.Session, zone *time.
 	for _, x := range rested {
 		record, _ := Of(x)
 		day := x.LastActiveAt().In(zone).Format("2006-01-02 Monday")
-		text := truncate.Bytes(untrusted.OneLine(record.Text+" "+record.Details()), spineLineBytes)
+		text := truncate.Bytes(untrusted.OneLine(record.Text+" "+record.Details(zone)), spineLineBytes)
 		fmt.Fprintf(&b, "Session summary:\n%s, %s: %s\n\n", day, conversation.LabelOf(x.Context, "Another screen"),
 			untrusted.BreakTokens(text))
 	}

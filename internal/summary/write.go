@@ -91,7 +91,11 @@ func (s *Service) readInput(
 	s.reading <- struct{}{}
 	defer func() { <-s.reading }()
 	messages, err := s.Store.MessagesAfter(ctx, user, session, session.Summarized, inputMessages)
-	return newInput(session, messages, reason), err
+	if err != nil {
+		return input{}, err
+	}
+	access, err := s.Store.Access(ctx, user)
+	return newInput(session, messages, reason, access.Preferences.Location()), err
 }
 
 // summarizeInput asks the model. When the model takes longer than Timeout, a fallback summary is stored while the same
@@ -190,7 +194,7 @@ func carryOver(session conversation.Session, through conversation.Watermark, rea
 		d.text, d.tags, d.model = old.Text, old.Tags, old.Model
 		d.kept, d.ofAttributes = old.Fields, madeOfAttributes(session)
 		switch {
-		case d.ofAttributes && len(describe(session.Attributes)) == 0:
+		case d.ofAttributes && len(describe(session.Attributes, time.UTC)) == 0:
 			d.text, d.tags, d.model = nothingRecorded, nil, "" // the text was made of attributes that are gone
 		case session.Summarized.Seq >= through.Seq:
 			d.kind = old.Kind

@@ -34,11 +34,8 @@ func chooseActivity(c *chooser, slot *Slot) []*Candidate {
 			Score: scores[other.ID], Label: ContextLabel(other.Context) + " - " +
 				conversation.Age(other.LastMessageAt, c.Now, c.Zone),
 		}
-		describeActivity(c, e, other)
-		if e.Text == "" {
-			e.leave("it has neither a summary nor messages near enough to tell")
-		} else if c.isSuperseded(other) && e.Why == reasonSummary {
-			e.leave(reasonSuperseded)
+		if describeActivity(c, e, other); e.Text == "" {
+			e.leave(reasonWithout(c, other))
 		}
 		candidates = append(candidates, e)
 	}
@@ -55,6 +52,14 @@ func chooseActivity(c *chooser, slot *Slot) []*Candidate {
 		}
 	}
 	return candidates
+}
+
+// reasonWithout says why there is nothing to tell of a session.
+func reasonWithout(c *chooser, other *conversation.Session) string {
+	if c.isSuperseded(other) {
+		return reasonSuperseded
+	}
+	return "it has neither a summary nor messages near enough to tell"
 }
 
 // activityScore weighs how close a session is to the message and how recent it is, both from 0 to 1.
@@ -85,41 +90,46 @@ func sessionScores(c *chooser) (scores map[string]float64, top float64) {
 	return scores, top
 }
 
-// describeActivity sets a candidate's text: the session's summary and the messages that the summary does not cover.
+// describeActivity sets a candidate's text: the session's summary, unless it is superseded, and the messages that the
+// summary does not cover.
 func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
-	covered := 0
+	covered, tokens := 0, 0
 	var parts []string
+	without := "for it has no summary yet"
 	if gather.HasSummary(other) {
-		covered = other.Summary.CoveredThrough
-		parts = append(parts, other.Summary.Text)
+		covered, tokens = other.Summary.CoveredThrough, other.Summary.Tokens
+		if c.isSuperseded(other) {
+			without = reasonSuperseded
+		} else {
+			parts = append(parts, other.Summary.Text)
+		}
 	}
+	quotes := quotedSince(c, other, covered)
+	switch {
+	case len(parts) == 0:
+		e.Why = "its last messages, " + without
+	case len(quotes) == 0:
+		e.Why, e.Tokens = reasonSummary, tokens
+	default:
+		e.Why = "its summary and the messages behind it"
+		parts = append(parts, "Since then:")
+	}
+	e.Text = strings.Join(append(parts, quotes...), " ")
+}
+
+// quotedSince quotes the last messages of another session that its summary does not cover.
+func quotedSince(c *chooser, other *conversation.Session, covered int) []string {
 	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
 		func(m *conversation.Message) bool { return m.Seq <= covered })
-	fresh = fresh[max(len(fresh)-maxUncovered, 0):]
-	if len(fresh) > 0 {
-		if covered > 0 {
-			parts = append(parts, "Since then:")
+	var quotes []string
+	for _, m := range fresh[max(len(fresh)-maxUncovered, 0):] {
+		speaker := SpeakerName(m.Role)
+		if day := calendar.Label(m.Timestamp, c.Now, c.Zone); day != calendar.Label(other.LastMessageAt, c.Now, c.Zone) {
+			speaker += " (" + day + ")" // the label names another day
 		}
-		for _, m := range fresh {
-			speaker := SpeakerName(m.Role)
-			if day := calendar.Label(m.Timestamp, c.Now, c.Zone); day != calendar.Label(other.LastMessageAt, c.Now, c.Zone) {
-				speaker += " (" + day + ")" // the label names another day
-			}
-			parts = append(parts, speaker+": "+quote(m.Content))
-		}
+		quotes = append(quotes, speaker+": "+quote(m.Content))
 	}
-	e.Text = strings.Join(parts, " ")
-	switch {
-	case len(fresh) == 0:
-		e.Why = reasonSummary
-		if covered > 0 {
-			e.Tokens = other.Summary.Tokens
-		}
-	case covered > 0:
-		e.Why = "its summary and the messages behind it"
-	default:
-		e.Why = "its last messages, for it has no summary yet"
-	}
+	return quotes
 }
 
 const reasonSummary = "its summary"

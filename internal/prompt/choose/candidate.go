@@ -103,13 +103,18 @@ func messageCandidate(m *conversation.Message) *Candidate {
 	}
 }
 
-// summaryCandidate returns a candidate for a session's summary. at is the last message that it is about.
+// summaryCandidate returns a candidate for a session's summary, left out if it is superseded. at is the last message
+// that it is about.
 func (c *chooser) summaryCandidate(s *conversation.Session, at time.Time) *Candidate {
-	return &Candidate{
+	e := &Candidate{
 		Kind: KindSummary, ID: s.ID, SessionID: s.ID, Context: s.Context, At: at,
 		Text: s.Summary.Text, Tokens: s.Summary.Tokens,
 		Label: ContextLabel(s.Context) + " - " + c.age(at), Fresh: c.isFresh(s.Summary.UpdatedAt),
 	}
+	if c.isSuperseded(s) {
+		e.leave(reasonSuperseded)
+	}
+	return e
 }
 
 // age says how long ago something was. In a stable prefix it does not change within the day.

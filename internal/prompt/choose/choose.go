@@ -13,7 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/scoping"
-	"github.com/throughline/throughline/internal/summary"
 )
 
 // A Selector returns a block's candidates, the most valuable first. It also returns those that its cap or its rules
@@ -106,7 +105,7 @@ func Blocks(src *gather.Sources, plan Plan) []Block {
 	if c.StablePrefix {
 		c.sittingBegan = src.History.SittingBegan()
 	}
-	c.findNewest()
+	c.newest = newestSummaries(src)
 	blocks := make([]Block, len(plan.Slots))
 	for i := range plan.Slots {
 		slot := &plan.Slots[i]
@@ -129,8 +128,8 @@ type chooser struct {
 	Plan
 	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
-	// newest is the time of the newest summary of each subject.
-	newest map[subject]time.Time
+	// newest is the newest summary of each subject.
+	newest map[subject]newestSummary
 	// sittingBegan is when the sitting of the current message began.
 	sittingBegan time.Time
 }
@@ -158,8 +157,12 @@ func (c *chooser) claim(key dedupeKey, name string) (string, bool) {
 	return name, true
 }
 
-// claimCandidate claims a candidate's key for a block. It leaves the candidate out if another block has the key.
+// claimCandidate claims a candidate's key for a block, unless it is left out already. It leaves the candidate out if
+// another block has the key.
 func (c *chooser) claimCandidate(e *Candidate, key dedupeKey, name string) *Candidate {
+	if e.Left != "" {
+		return e
+	}
 	if by, first := c.claim(key, name); !first {
 		e.leave("repeats " + by)
 	}
@@ -172,36 +175,6 @@ func (c *chooser) scope() (chosen []*conversation.Message, older string) {
 	config.Summary = c.Session.Summary
 	return c.Strategy.Select(c.Own, config)
 }
-
-// subject is what a summary is about: a program, a workout or a session.
-type subject struct {
-	recordType conversation.RecordType
-	id         string
-}
-
-func subjectOf(s *conversation.Session) (subject, bool) {
-	recordType, id, ok := summary.SubjectOf(*s)
-	return subject{recordType, id}, ok
-}
-
-// findNewest finds the newest summary of each subject.
-func (c *chooser) findNewest() {
-	c.newest = map[subject]time.Time{}
-	for i := range c.Sessions {
-		s := &c.Sessions[i]
-		if of, ok := subjectOf(s); ok && s.LastMessageAt.After(c.newest[of]) {
-			c.newest[of] = s.LastMessageAt
-		}
-	}
-}
-
-// isSuperseded reports whether another session has a newer summary of the same program or workout.
-func (c *chooser) isSuperseded(s *conversation.Session) bool {
-	of, ok := subjectOf(s)
-	return ok && c.newest[of].After(s.LastMessageAt)
-}
-
-const reasonSuperseded = "a newer summary is about the same program or workout"
 
 // isFresh reports whether a summary or a message of another session came up after the sitting began.
 func (c *chooser) isFresh(at time.Time) bool { return c.StablePrefix && at.After(c.sittingBegan) }

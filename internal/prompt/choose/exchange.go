@@ -59,13 +59,9 @@ func foundSummaries(c *chooser, slot *Slot, summary describe) []*Candidate {
 		if h.Summary == nil || strings.TrimSpace(h.Summary.Text) == "" {
 			continue
 		}
-		s := gather.SessionOfHit(*h.Summary)
+		s := gather.SessionOfHit(*h.Summary, c.Zone)
 		e := summary(&s, s.LastMessageAt)
 		e.Label, e.Score = "", h.Score
-		if c.isSuperseded(&s) {
-			candidates = append(candidates, e.leave(reasonSuperseded))
-			continue
-		}
 		candidates = append(candidates, c.claimCandidate(e, summaryKey(s.ID), slot.Block))
 	}
 	return candidates
@@ -78,7 +74,7 @@ func keywordSummaries(c *chooser, slot *Slot, summary describe) []*Candidate {
 	var candidates []*Candidate
 	for i := range c.Sessions {
 		other := &c.Sessions[i]
-		if !gather.HasSummary(other) || c.isSuperseded(other) {
+		if !gather.HasSummary(other) {
 			continue
 		}
 		share := query.Shared(asked, other.Summary.Text)

@@ -96,7 +96,7 @@ func activityCoversThrough(c *chooser, sessionID string) int {
 		return 0
 	}
 	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == sessionID })
-	if i < 0 || !gather.HasSummary(&c.Sessions[i]) {
+	if i < 0 || !gather.HasSummary(&c.Sessions[i]) || c.isSuperseded(&c.Sessions[i]) {
 		return 0
 	}
 	return c.Sessions[i].Summary.CoveredThrough
@@ -152,8 +152,11 @@ func chooseSessionSummary(c *chooser, slot *Slot) []*Candidate {
 		if _, taken := c.claims[summaryKey(other.ID)]; taken || !gather.HasSummary(other) {
 			continue
 		}
-		c.claim(summaryKey(other.ID), slot.Block)
-		e := c.summaryCandidate(other, other.LastMessageAt)
+		e := c.claimCandidate(c.summaryCandidate(other, other.LastMessageAt), summaryKey(other.ID), slot.Block)
+		if e.Left != "" {
+			candidates = append(candidates, e)
+			continue
+		}
 		e.Replaces = transcriptLength(c, other)
 		if candidates = append(candidates, capChars(e, slot)); !e.Fresh {
 			break

@@ -74,7 +74,7 @@ func chooseState(c *chooser, _ *Slot) []*Candidate {
 		fields = addField(fields, "Status", string(c.Session.Status))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Session.Attributes)) {
-		if value, ok := scalar(c.Session.Attributes[name]); ok && len(fields) < maxAttributes {
+		if value, ok := c.scalar(c.Session.Attributes[name]); ok && len(fields) < maxAttributes {
 			fields = addAttribute(fields, excerpt(name, 40), excerpt(value, maxAttribute))
 		}
 	}
@@ -92,15 +92,17 @@ func addAttribute(fields []Field, label, value string) []Field {
 	return append(fields, Field{Label: label, Value: value, Stored: true})
 }
 
-// scalar writes a value that is not an object, or a list of such values.
-func scalar(value any) (string, bool) {
+// scalar writes a value that is not an object, or a list of such values. A time is local, to the minute.
+func (c *chooser) scalar(value any) (string, bool) {
 	switch x := value.(type) {
 	case nil, map[string]any:
 		return "", false
+	case string:
+		return conversation.LocalTime(x, c.Zone), true
 	case []any:
 		var parts []string
 		for _, item := range x {
-			if text, ok := scalar(item); ok {
+			if text, ok := c.scalar(item); ok {
 				parts = append(parts, text)
 			}
 		}

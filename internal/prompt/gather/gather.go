@@ -203,10 +203,10 @@ type read struct {
 	timings       map[string]time.Duration
 }
 
-// addSessions adds a page of sessions, with the details of their summaries. next is where the next page begins.
+// addSessions adds a page of sessions. next is where the next page begins.
 func (got *read) addSessions(sessions []conversation.Session, next conversation.Position) {
+	got.sessions = append(got.sessions, sessions...)
 	for _, s := range sessions {
-		got.sessions = append(got.sessions, withDetails(s))
 		got.listedTo = s.ActiveAt()
 	}
 	got.moreSessions = next

@@ -20,7 +20,7 @@ func (src *Sources) addSessions(got *read) {
 			continue
 		}
 		known[s.ID] = len(src.Sessions)
-		src.Sessions = append(src.Sessions, s)
+		src.Sessions = append(src.Sessions, withDetails(s, src.Zone))
 	}
 	if got.sessions == nil {
 		src.addSessionsOfHits(got.hits, known)
@@ -48,7 +48,7 @@ func (src *Sources) addSessions(got *read) {
 
 // withDetails adds the fields of a session's summary that its text does not mention to the text. A session without
 // messages gets the time of its summary.
-func withDetails(s conversation.Session) conversation.Session {
+func withDetails(s conversation.Session, zone *time.Location) conversation.Session {
 	record, ok := summary.Of(s)
 	if !ok {
 		return s
@@ -56,7 +56,7 @@ func withDetails(s conversation.Session) conversation.Session {
 	if s.LastMessageAt.IsZero() {
 		s.StartedAt, s.LastMessageAt = record.OccurredAt, record.OccurredAt
 	}
-	if details := record.Details(); details != "" {
+	if details := record.Details(zone); details != "" {
 		told := *s.Summary
 		told.Text, told.Tokens = told.Text+" "+details, 0
 		s.Summary = &told
@@ -74,12 +74,12 @@ func (src *Sources) addSessionsOfHits(hits []recall.Hit, known map[string]int) {
 			continue
 		}
 		known[h.Summary.SessionID] = len(src.Sessions)
-		src.Sessions = append(src.Sessions, SessionOfHit(*h.Summary))
+		src.Sessions = append(src.Sessions, SessionOfHit(*h.Summary, src.Zone))
 	}
 }
 
-// SessionOfHit is a session as the record of its summary shows it.
-func SessionOfHit(s summary.Summary) conversation.Session {
+// SessionOfHit is a session as the record of its summary shows it, with times in a zone.
+func SessionOfHit(s summary.Summary, zone *time.Location) conversation.Session {
 	return withDetails(conversation.Session{
 		ID: s.SessionID, Context: s.Context, CoachID: s.CoachID, Attributes: s.Fields, LastSeq: s.CoveredThrough,
 		StartedAt: s.OccurredAt, LastMessageAt: s.OccurredAt,
@@ -87,7 +87,7 @@ func SessionOfHit(s summary.Summary) conversation.Session {
 			Text: s.Text, Tokens: s.Tokens, Tags: s.Tags, Kind: s.Kind, InProgress: s.InProgress,
 			CoveredThrough: s.CoveredThrough, UpdatedAt: s.UpdatedAt,
 		},
-	})
+	}, zone)
 }
 
 // sessionFromMessages derives a session from its messages.
