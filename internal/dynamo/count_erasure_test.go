@@ -16,6 +16,9 @@ import (
 	"github.com/throughline/throughline/internal/storetest"
 )
 
+// manyTokens is a quota that lets turns be answered at once until lastTokens are left.
+const manyTokens, lastTokens = 100_000, 20_000
+
 // bounded is a table whose users have bounds, with two instances. The second does not know of erasures.
 type bounded struct {
 	*slotCase
@@ -28,7 +31,7 @@ func newBounded(t *testing.T) *bounded {
 	b := &bounded{slotCase: &slotCase{table: dynamotest.Table(t), now: storetest.Now}}
 	open := func() *dynamo.DB {
 		return dynamo.New(dynamodbtest.Client(t), b.table, dynamo.WithClock(func() time.Time { return b.now }),
-			dynamo.WithSlots(2, longestTurn), dynamo.WithDailyTokens(dailyTokens))
+			dynamo.WithSlots(2, longestTurn), dynamo.WithDailyTokens(manyTokens))
 	}
 	b.db = open()
 	b.Stores, b.quota = dynamotest.Stores(b.db), dynamo.NewQuotaStore(b.db)
@@ -38,23 +41,29 @@ func newBounded(t *testing.T) *bounded {
 
 func (b *bounded) erase(t *testing.T) {
 	t.Helper()
-	p, held, err := b.Erasures.BeginErasure(t.Context(), alice, b.now.Add(time.Minute))
+	if counts := eraseUser(t, b.Stores, alice, b.now); counts["control"] > 0 {
+		t.Errorf("the receipt counts %v", counts)
+	}
+}
+
+// eraseUser erases a user's records and returns how many there were by kind.
+func eraseUser(t *testing.T, s storetest.Stores, user conversation.UserID, now time.Time) map[string]int {
+	t.Helper()
+	p, held, err := s.Erasures.BeginErasure(t.Context(), user, now.Add(time.Minute))
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
 	for !p.Done {
-		p.Done, err = b.Erasures.EraseRecords(t.Context(), alice, p.Generation, b.now.Add(time.Minute),
+		p.Done, err = s.Erasures.EraseRecords(t.Context(), user, p.Generation, now.Add(time.Minute),
 			func(kind string, n int) { p.Counts[kind] += n })
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if p.Counts["control"] > 0 {
-		t.Errorf("the receipt counts %v", p.Counts)
-	}
-	if err := b.Erasures.SaveErasure(t.Context(), alice, p, b.now); err != nil {
+	if err := s.Erasures.SaveErasure(t.Context(), user, p, now); err != nil {
 		t.Fatal(err)
 	}
+	return p.Counts
 }
 
 func (b *bounded) count(t *testing.T, instance, want int) {
@@ -81,7 +90,7 @@ func TestBoundsOutliveAnErasure(t *testing.T) {
 		}
 		b.mustBeBusy(t, "b", fmt.Sprint("k", i))
 	}
-	first.Spent = dailyTokens - 1
+	first.Spent = manyTokens - lastTokens
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	if _, err := b.Turns.FinishTurn(t.Context(), alice, first, answer); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the answer to an erased question: %v", err)
@@ -91,14 +100,14 @@ func TestBoundsOutliveAnErasure(t *testing.T) {
 	}
 	b.mustBegin(t, "b", "kc") // the slot of the first turn is free
 	b.erase(t)
-	want := []conversation.DayUsage{{Day: b.now.Format(time.DateOnly), Tokens: dailyTokens - 1}}
+	want := []conversation.DayUsage{{Day: b.now.Format(time.DateOnly), Tokens: manyTokens - lastTokens}}
 	if days, err := b.quota.Usage(t.Context(), alice); !cmp.Equal(want, days) || err != nil {
 		t.Errorf("usage %v, %v, want %v", days, err, want)
 	}
-	if err := b.quota.Spend(t.Context(), alice, 0, 1); err != nil { // a worker of the first generation
+	if err := b.quota.Spend(t.Context(), alice, 0, lastTokens); err != nil { // a worker of the first generation
 		t.Fatal(err)
 	}
-	if today, err := b.quota.Today(t.Context(), alice); today.Used != dailyTokens || err != nil {
+	if today, err := b.quota.Today(t.Context(), alice); today.Used != manyTokens || err != nil {
 		t.Errorf("today %+v, %v", today, err)
 	}
 	b.now = b.now.Add(longestTurn + time.Millisecond)

@@ -14,9 +14,10 @@ import (
 // UTC. It is safe for concurrent use.
 //
 // The record takes no call of its own from a turn of the chat. The transaction that stores the question checks it, and
-// the one that stores the answer adds to it. So turns that begin before another one's answer is stored are not refused:
-// a user can pass the quota by what is answered at once. A turn that is released adds what it has generated, and an
-// erasure of the user leaves the counter until it expires.
+// the one that stores the answer adds to it. What is being answered is not counted yet. So the last turns of a day are
+// answered one at a time: when less is left than the answers at once may take, a turn begins only while the user has no
+// other under way. A user then passes the quota by one answer at most, if no answer takes more than answerTokens. A
+// turn that is released adds what it has generated, and an erasure of the user leaves the counter until it expires.
 type QuotaStore struct{ db *DB }
 
 // NewQuotaStore returns the counters of a DB.
@@ -85,15 +86,57 @@ func (s *QuotaStore) Usage(ctx context.Context, user conversation.UserID) ([]con
 	return days, nil
 }
 
-// quotaCheck is the condition that the user has tokens left.
-func quotaCheck(db *DB, user conversation.UserID) guard {
-	return guard{refused: db.quotaSpent, add: func(t *transaction, _ conversation.Session) int {
-		if db.dailyTokens <= 0 {
-			return -1
-		}
-		hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(db.dailyTokens))))
-		return t.check(usageKey(user, db.now()), hasTokens)
-	}}
+// answerTokens is what an answer may take while others of the user are under way: two prompts of the default recipe,
+// with what the model has searched for, and a long answer.
+const answerTokens = 16_000
+
+// answerQuota is the condition that the user has tokens left for a turn that takes a slot.
+type answerQuota struct {
+	db   *DB
+	user conversation.UserID
+	slot *slot
+}
+
+// newAnswerQuota returns the condition. Where the quota is small, the slot is for a turn alone from the first.
+func newAnswerQuota(db *DB, user conversation.UserID, s *slot) answerQuota {
+	q := answerQuota{db, user, s}
+	if s != nil && db.dailyTokens > 0 && q.limit() <= 0 {
+		s.alone = true
+	}
+	return q
+}
+
+// limit is what the user may have spent: for a turn alone the quota, and less beside others.
+func (q answerQuota) limit() int {
+	if q.slot == nil || q.slot.alone {
+		return q.db.dailyTokens
+	}
+	return q.db.dailyTokens - (q.slot.count-1)*answerTokens
+}
+
+// check adds the condition and returns its place, or -1 without a quota.
+func (q answerQuota) check(t *transaction) int {
+	if q.db.dailyTokens <= 0 {
+		return -1
+	}
+	hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(q.limit()))))
+	return t.check(usageKey(q.user, q.db.now()), hasTokens)
+}
+
+// refused makes the turn one alone if there are tokens left for that. Otherwise it returns the refusal.
+func (q answerQuota) refused(usage item) error {
+	if q.slot == nil || q.slot.alone || usage.int64(attrTokens) >= int64(q.db.dailyTokens) {
+		return q.db.quotaSpent(usage)
+	}
+	q.slot.alone = true
+	return nil
+}
+
+// guard checks the condition beside an append.
+func (q answerQuota) guard() guard {
+	return guard{
+		refused: q.refused, add: func(t *transaction, _ conversation.Session) int { return q.check(t) },
+	}
 }
 
 // spending adds the tokens of an answer to the user's counter.

@@ -168,3 +168,38 @@ func TestBackgroundTokensCount(t *testing.T) {
 		t.Errorf("usage, %v (-want +got)\n%s", err, diff)
 	}
 }
+
+// TestLastTurnsOfADayAreAnsweredOneAtATime begins turns at once. While the answers under way could pass the quota, a
+// turn begins only alone, also one that takes another's over.
+func TestLastTurnsOfADayAreAnsweredOneAtATime(t *testing.T) {
+	t.Parallel()
+	b := newBounded(t)
+	if err := b.quota.Spend(t.Context(), alice, 0, manyTokens-lastTokens); err != nil {
+		t.Fatal(err)
+	}
+	first := b.mustBegin(t, "a", "ka")
+	second := b.mustBegin(t, "b", "kb")
+	b.mustBeBusy(t, "c", "kc")
+	second.Spent = lastTokens / 4
+	b.finish(t, second)
+	b.mustBeBusy(t, "b", "kd") // 15,000 are left, which the first turn may take
+	if err := b.Turns.RenewTurn(t.Context(), alice, first, 0); err != nil {
+		t.Fatal(err)
+	}
+	alone := b.mustBegin(t, "b", "kd")
+	b.mustBeBusy(t, "a", "ka") // a repeat of the first turn
+	b.mustBeBusy(t, "c", "")
+	b.now = b.now.Add(turnLease + time.Millisecond)
+	again := b.mustBegin(t, "b", "kd") // after a crash, in its own slot
+	if again.Message.ID != alone.Message.ID {
+		t.Errorf("a repeat goes on with %s, want %s", again.Message.ID, alone.Message.ID)
+	}
+	again.Spent = lastTokens
+	b.finish(t, again)
+	for _, key := range []string{"ka", "ke", ""} {
+		_, err := b.begin(t, alice, "a", key)
+		if !fault.Is(err, fault.RateLimited) || fault.From(err).RetryAfter < time.Minute {
+			t.Errorf("a turn without tokens: %v", err)
+		}
+	}
+}

@@ -41,6 +41,8 @@ type slot struct {
 	token string
 	// before is the token of an earlier holder whose slot this one takes over.
 	before string
+	// alone says that the slot may be taken only while the user has no other.
+	alone bool
 }
 
 // newSlot returns a slot to take. It begins with any, because an instance does not know which are free.
@@ -100,12 +102,22 @@ func (s *slot) taking(generation int64) (expression.UpdateBuilder, expression.Co
 	u := expression.Set(a, value(stringAttr(conversation.FormatTime(s.until)+"#"+s.token))).
 		Set(field(attrGeneration), value(intAttr(generation))).
 		Set(field(TTLAttribute), value(intAttr(s.until.Add(slotsLife).Unix())))
-	isFree := expression.AttributeNotExists(a).
-		Or(a.LessThanEqual(value(stringAttr(conversation.FormatTime(s.db.now())))), s.isHeld(s.token))
+	isFree := s.hasLapsed(s.n).Or(s.isHeld(s.token))
 	if s.before != "" {
 		isFree = isFree.Or(s.isHeld(s.before))
 	}
+	for n := range s.count {
+		if s.alone && n != s.n {
+			isFree = isFree.And(s.hasLapsed(n))
+		}
+	}
 	return u, isFree
+}
+
+// hasLapsed is the condition that nobody has a slot.
+func (s *slot) hasLapsed(n int) expression.ConditionBuilder {
+	a := field(s.attribute(n))
+	return expression.AttributeNotExists(a).Or(a.LessThanEqual(value(stringAttr(conversation.FormatTime(s.db.now())))))
 }
 
 // take adds the write that takes the slot, and returns its place in the transaction, or -1.
@@ -128,14 +140,26 @@ func (s *slot) guard() guard {
 // next chooses another slot after that one was not free. It returns a RateLimited error where none is.
 func (s *slot) next(slots item) error {
 	now := conversation.FormatTime(s.db.now())
+	var free []int
 	for i := range s.count {
 		n := (s.n + i) % s.count
-		if slots.string(s.attribute(n)) <= now {
-			s.n = n
-			return nil
+		holder := slots.string(s.attribute(n))
+		if holder <= now || s.before != "" && n == s.n && strings.Contains(holder, s.before) {
+			free = append(free, n)
 		}
 	}
-	f := fault.New(fault.RateLimited, "this user has as many answers or exports under way as may be at once")
+	switch {
+	case s.alone && len(free) < s.count:
+		return busy("few of today's tokens of this user are left: the answer under way has to end first")
+	case len(free) == 0:
+		return busy("this user has as many answers or exports under way as may be at once")
+	}
+	s.n = free[0]
+	return nil
+}
+
+func busy(reason string) error {
+	f := fault.New(fault.RateLimited, reason)
 	f.RetryAfter = busyRetryAfter
 	return f
 }

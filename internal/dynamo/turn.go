@@ -44,7 +44,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	turn := conversation.Turn{Idempotency: in.Idempotency}
 	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
 	slot := newAnswerSlot(s.db, user)
-	a.guards = []guard{quotaCheck(s.db, user), slot.guard()}
+	a.guards = []guard{newAnswerQuota(s.db, user, slot).guard(), slot.guard()}
 	if in.Idempotency.Set() {
 		turn.Lease = newRandomDigits(s.db.random)
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
@@ -92,7 +92,8 @@ func stillRunning(left time.Duration) error {
 	return f
 }
 
-// takeOver gives this request a lease that has expired, and the slot of the request that had it.
+// takeOver gives this request a lease that has expired, and the slot of the request that had it, while the user has
+// tokens left.
 func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
@@ -101,6 +102,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			field(attrLeaseUntil).Equal(value(stringAttr(record.string(attrLeaseUntil)))))
 	slot := newAnswerSlot(s.db, user)
 	slot.takeOver(record.string(attrSlot))
+	quota := newAnswerQuota(s.db, user, slot)
 	for {
 		t := s.db.transaction()
 		u := s.setLease(turn.Lease, lease)
@@ -108,6 +110,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			u = u.Set(field(attrSlot), value(stringAttr(slot.id())))
 		}
 		turnPlace, slotPlace := t.update(keyOf(record), u, isExpired), slot.take(t, record.int64(attrGeneration))
+		quotaPlace := quota.check(t)
 		failures, err := s.db.commit(ctx, "take over turn", t, s.db.backoff())
 		if err != nil {
 			return conversation.Turn{}, err
@@ -121,6 +124,12 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 				return conversation.Turn{}, stillRunning(maxRetryAfter)
 			}
 			return s.resume(ctx, user, turn, changed, lease)
+		}
+		if usage, spent := failures.existing(quotaPlace); spent {
+			if err := quota.refused(usage); err != nil {
+				return conversation.Turn{}, err
+			}
+			continue
 		}
 		taken, _ := failures.existing(slotPlace)
 		if err := slot.next(taken); err != nil {
