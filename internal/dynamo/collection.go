@@ -58,6 +58,9 @@ type kind[T any] struct {
 	limit, maxBytes int
 	before          func(a, b T) int
 	keep            func(T) bool
+	// group, if set, is whose share of the limit a record takes. Records of the group that has the most become past first,
+	// so that many records of one group leave those of the others live.
+	group func(T) string
 	// content, if set, is what a deleted record leaves a hash of, so that extraction does not bring it back.
 	content func(T) string
 	// indexed says that the records have vectors. Such a record is due from each write until its vector is written, and
@@ -133,6 +136,7 @@ var todos = kind[longterm.Todo]{
 	},
 	limit: maxTodos, maxBytes: maxTodoBytes, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
 	keep:    func(longterm.Todo) bool { return false },
+	group:   func(t longterm.Todo) string { return t.CoachID },
 	content: func(t longterm.Todo) string { return t.Content },
 }
 

@@ -192,7 +192,7 @@ func (k kind[T]) place(live []stored[T], written stored[T], now time.Time) (stay
 		return false, past, nil
 	}
 	room = append(room, written)
-	slices.SortStableFunc(room, func(a, b stored[T]) int { return k.before(a.value, b.value) })
+	k.sortByWorth(room)
 	stays = true
 	over, bytes := len(room)-k.limit, -k.maxBytes
 	for _, r := range room {
@@ -217,4 +217,28 @@ func (k kind[T]) place(live []stored[T], written stored[T], now time.Time) (stay
 		return false, nil, k.errAllKept()
 	}
 	return stays, past, nil
+}
+
+// sortByWorth sorts records by which becomes past first: those of the group that has the most, and of one group as
+// before orders them.
+func (k kind[T]) sortByWorth(records []stored[T]) {
+	slices.SortStableFunc(records, func(a, b stored[T]) int { return k.before(a.value, b.value) })
+	if k.group == nil {
+		return
+	}
+	// A record's place counts how many records of its group are worth more.
+	type placed struct {
+		stored[T]
+		place int
+	}
+	places, counts := make([]placed, len(records)), map[string]int{}
+	for i, r := range slices.Backward(records) {
+		of := k.group(r.value)
+		places[i] = placed{r, counts[of]}
+		counts[of]++
+	}
+	slices.SortStableFunc(places, func(a, b placed) int { return b.place - a.place })
+	for i, p := range places {
+		records[i] = p.stored
+	}
 }

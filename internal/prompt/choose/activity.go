@@ -71,7 +71,8 @@ func activityScore(c *chooser, e *Candidate, top float64) float64 {
 	return 0.5*e.Score/top + 0.5*recency
 }
 
-// sessionScores returns the best score of each other session's summary and messages, and the best score of all.
+// sessionScores returns the best score of the summary and the messages of each other session with this coach, and the
+// best score of all.
 func sessionScores(c *chooser) (scores map[string]float64, top float64) {
 	scores = map[string]float64{}
 	for _, h := range c.Hits {
@@ -79,7 +80,7 @@ func sessionScores(c *chooser) (scores map[string]float64, top float64) {
 		switch {
 		case h.Summary != nil:
 			id = h.Summary.SessionID
-		case h.Message != nil && h.Message.SessionID != c.Session.ID:
+		case h.Message != nil && h.Message.SessionID != c.Session.ID && h.Message.CoachID == c.CoachID:
 			id = h.Message.SessionID
 		}
 		if id != "" {

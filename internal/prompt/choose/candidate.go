@@ -27,9 +27,11 @@ type Candidate struct {
 	// Score is how relevant it is. Features are the parts of the score of a message that the search found.
 	Score    float64
 	Features rank.Contributions
-	// Role is the speaker, if it is a message.
-	Role conversation.Role
-	// Label says where and when: "Program Designer - 2 hours ago". It consists of Throughline's own words.
+	// Role is the speaker, if it is a message, and CoachID the coach that was spoken with.
+	Role    conversation.Role
+	CoachID string
+	// Label says where and when: "Program Designer - 2 hours ago". It consists of Throughline's own words and of the
+	// letters and digits of a coach's name.
 	Label string
 	// Text is the stored text, Tokens its stored count, or 0 if it has to be counted. Fields, if set, replace Text. Note
 	// is written after it, such as a goal's type.
@@ -99,7 +101,7 @@ func (e *Candidate) key() dedupeKey { return dedupeKey{e.Kind, e.ID} }
 func messageCandidate(m *conversation.Message) *Candidate {
 	return &Candidate{
 		Kind: KindMessage, ID: m.ID, SessionID: m.SessionID, Context: m.Context, At: m.Timestamp,
-		Role: m.Role, Text: m.Content, Tokens: m.Tokens,
+		Role: m.Role, CoachID: m.CoachID, Text: m.Content, Tokens: m.Tokens,
 	}
 }
 

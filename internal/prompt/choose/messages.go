@@ -116,12 +116,13 @@ func messageHits(c *chooser) []found {
 	return hits
 }
 
-// attribution says where, when and by whom something was said.
+// attribution says where, when and by whom something was said, and with whom if it was another coach.
 func attribution(c *chooser, e *Candidate) string {
 	if e.Kind == "check_in" {
 		return "Check-in - " + conversation.Age(e.At, c.Now, c.Zone)
 	}
-	return ContextLabel(e.Context) + " - " + conversation.Age(e.At, c.Now, c.Zone) + ", " + SpeakerName(e.Role)
+	return ContextLabel(e.Context) + c.withCoach(e.CoachID) + " - " +
+		conversation.Age(e.At, c.Now, c.Zone) + ", " + SpeakerName(e.Role)
 }
 
 // referencedMessages returns the last messages of the session that the message refers back to, if it does: of the day

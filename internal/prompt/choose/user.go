@@ -288,19 +288,24 @@ func chooseWins(c *chooser, slot *Slot) []*Candidate {
 }
 
 func todoCandidates(c *chooser, slot *Slot, status longterm.TodoStatus, at func(longterm.Todo) time.Time) []*Candidate {
-	var mine []longterm.Todo
+	var all []longterm.Todo
 	for _, t := range c.Snapshot.Todos {
 		lapsed := status == longterm.TodoCompleted && c.Now.Sub(at(t)) > longterm.WinWindow
-		if t.Status == status && t.CoachID == c.CoachID && !lapsed {
-			mine = append(mine, t)
+		if t.Status == status && !lapsed {
+			all = append(all, t)
 		}
 	}
-	slices.SortFunc(mine, func(a, b longterm.Todo) int {
+	slices.SortFunc(all, func(a, b longterm.Todo) int {
 		return cmp.Or(at(b).Compare(at(a)), cmp.Compare(a.ID, b.ID))
 	})
 	var candidates []*Candidate
-	for i, t := range mine {
-		e := &Candidate{Kind: "todo", ID: t.ID, At: at(t), Text: t.Content, Tokens: t.Tokens, Position: i}
+	for i, t := range all {
+		e := &Candidate{
+			Kind: "todo", ID: t.ID, At: at(t), CoachID: t.CoachID, Text: t.Content, Tokens: t.Tokens, Position: i,
+		}
+		if t.CoachID != c.CoachID {
+			e.leave(reasonOtherCoach)
+		}
 		candidates = append(candidates, c.claimCandidate(e, dedupeKey{slot.Block, longterm.Normalize(t.Content)}, slot.Block))
 	}
 	return capItems(candidates, slot)
