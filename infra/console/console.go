@@ -81,12 +81,12 @@ func (c *Console) Has(path string) bool {
 	return ok
 }
 
-// ServeHTTP serves a file to GET and HEAD.
+// ServeHTTP serves a file to GET and HEAD. A path without a file gets a page that says so, with status 404.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := c.files[r.URL.Path]
+	status := http.StatusOK
 	if !ok {
-		http.NotFound(w, r)
-		return
+		f, status = c.files["/404.html"], http.StatusNotFound
 	}
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -106,6 +106,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = f.compressed
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
 		_, _ = w.Write(body) // an error means that the client is gone
 	}

@@ -42,6 +42,22 @@ func get(t *testing.T, method, path string) (answer *http.Response, body string,
 	return answer, string(text), size
 }
 
+// TestMissingPage checks that a person who has mistyped an address gets a page, from which the start is one click away.
+func TestMissingPage(t *testing.T) {
+	t.Parallel()
+	answer, page, _ := get(t, http.MethodGet, "/no/such/page")
+	if answer.StatusCode != http.StatusNotFound || answer.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("the answer is %d, %q", answer.StatusCode, answer.Header.Get("Content-Type"))
+	}
+	style := regexp.MustCompile(`href="(/assets/[^"]+)"`).FindStringSubmatch(page)
+	if style == nil || !strings.Contains(page, `href="/"`) {
+		t.Fatalf("the page has no style or no way to the start: %s", page)
+	}
+	if answer, _, _ := get(t, http.MethodGet, style[1]); answer.StatusCode != http.StatusOK {
+		t.Errorf("its style answers %d", answer.StatusCode)
+	}
+}
+
 // TestPageIsStrictAndSmall follows the page to its assets.
 func TestPageIsStrictAndSmall(t *testing.T) {
 	t.Parallel()

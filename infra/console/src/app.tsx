@@ -3,11 +3,11 @@ import { useLayoutEffect } from 'preact/hooks';
 import { down } from './api/reach';
 import { Chats } from './chats/chats';
 import { forgetTide } from './chats/tide';
-import { isLocal } from './config';
+import { config, isLocal } from './config';
 import { words } from './format';
 import { Health } from './health/health';
 import { MemoryScreen } from './memory/memory';
-import { Empty } from './parts/state';
+import { EmptyScreen } from './parts/state';
 import { PromptScreen } from './prompt/prompt';
 import { Prompts } from './prompt/prompts';
 import { link, route } from './route';
@@ -59,6 +59,9 @@ export function App() {
         </a>
         {user && signedIn.value && <Places screen={screen} />}
         <span class="grow" />
+        <a class="api" href={`${config.apiUrl}/docs`}>
+          API
+        </a>
         {isLocal() && (
           <button type="button" class="quiet story" disabled={playing.value !== undefined} onClick={() => void playStory()}>
             {playing.value ? 'Playing' : 'Play the story'}
@@ -111,10 +114,8 @@ function Places({ screen }: { screen: string }) {
 
 function NoScreen() {
   return (
-    <main class="page-body">
-      <Empty title="There is no such screen">
-        <a href={link('chats')}>Go to the chats</a>
-      </Empty>
-    </main>
+    <EmptyScreen title="There is no such screen">
+      <a href={link('chats')}>Go to the chats</a>
+    </EmptyScreen>
   );
 }

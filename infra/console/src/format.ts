@@ -56,7 +56,7 @@ export function firstWords(text: string, most = 48): string {
   if (line.length <= most) return line;
   const cut = line.slice(0, most + 1);
   const end = cut.lastIndexOf(' ');
-  return `${cut.slice(0, end > most / 2 ? end : most)}…`;
+  return `${cut.slice(0, end > most / 2 ? end : most).replace(/[.,;:!?]+$/, '')}…`;
 }
 
 /** A score or a part of one, short and of one width. */

@@ -9,7 +9,7 @@ let browser: Browser;
 before(async () => {
   browser = await launch();
   const api = await stack.as('states');
-  await api.open('a', 'coach_conversation');
+  await api.call('POST', '/v1/sessions', { sessionId: 'a', context: 'coach_conversation', coachId: 'coach', title: 'Titled' });
   await api.append('a', ['I am here.', 'So am I.']);
 });
 after(async () => {
@@ -48,6 +48,7 @@ test('a screen whose data is late is busy, and does not say that there is none',
     const listed = await hold(page, '**/v1/sessions?*');
     await page.goto(`${stack.base}/#/states/chats`);
     await left(page).locator('[aria-busy=true]').first().waitFor();
+    await page.waitForFunction(() => getComputedStyle(document.querySelector('.pane.left .loading')!).opacity === '1');
     assert.equal(await page.getByText('No session here').count(), 0);
     listed();
     await left(page).getByText('I am here.').waitFor();

@@ -1,4 +1,5 @@
-// Builds the console into dist: one script and one style with their hash in the name, and the page that loads them.
+// Builds the console into dist: one script and one style with their hash in the name, the page that loads them, and the
+// page for addresses that do not exist.
 // The result depends on the sources and the pinned libraries only. With --out=DIR it goes to another folder.
 import { build } from 'esbuild';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -26,9 +27,9 @@ const result = await build({
 
 const files = Object.keys(result.metafile.outputs).map((name) => path.basename(name));
 const named = (start) => files.find((name) => name.startsWith(start));
-const page = await readFile(path.join(root, 'index.html'), 'utf8');
-await writeFile(
-  path.join(out, 'index.html'),
-  page.replace('{{script}}', `assets/${named('console-')}`).replace('{{style}}', `assets/${named('style-')}`),
-);
+for (const name of ['index.html', '404.html']) {
+  const page = await readFile(path.join(root, name), 'utf8');
+  const filled = page.replace('{{script}}', `assets/${named('console-')}`).replace('{{style}}', `assets/${named('style-')}`);
+  await writeFile(path.join(out, name), filled);
+}
 for (const name of ['config.json', 'icon.svg']) await writeFile(path.join(out, name), await readFile(path.join(root, name)));

@@ -98,6 +98,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.api.ServeHTTP(w, r)
 }
 
+// Has reports whether the gateway has a route for a request.
+func (g *Gateway) Has(r *http.Request) bool {
+	if _, ok := g.urlPaths[r.URL.Path]; ok {
+		return true
+	}
+	_, _, ok := match(g.routes, r.Method, r.URL.Path)
+	return ok
+}
+
 // serveAPI is the HTTP API. It finds the route, checks the token if the route needs one, and calls the function.
 func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 	route, parameters, ok := match(g.routes, r.Method, r.URL.Path)

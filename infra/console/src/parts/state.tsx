@@ -6,8 +6,9 @@ import { beginSignIn, SignedOut } from '../sign-in';
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const help = helpFor(error);
+  const isMissing = error instanceof Unreachable; // as the line at the top of the page says
   return (
-    <div class="failure" role="alert">
+    <div class={isMissing ? 'failure missing' : 'failure'} role="alert">
       <p>
         <strong>{titleOf(error)}</strong> {errorText(error)}
       </p>
@@ -31,14 +32,31 @@ export const SignInButton = () => (
 function titleOf(error: unknown): string {
   if (error instanceof ApiError) return `${error.problem.title}.`;
   if (error instanceof SignedOut) return 'Sign in again.';
-  return error instanceof Unreachable ? 'No answer.' : 'Something went wrong.';
+  return error instanceof Unreachable ? 'Not loaded.' : 'Something went wrong.';
 }
 
 function helpFor(error: unknown): string {
-  if (error instanceof Unreachable) return 'It is asked again every second.';
   if (error instanceof ApiError && error.retryAfter > 0) return `It asks to wait ${error.retryAfter} s.`;
   return '';
 }
+
+/** A whole screen that has nothing to show, under its name. */
+export const EmptyScreen = ({ title, children }: { title: string; children?: ComponentChildren }) => (
+  <main class="page-body">
+    <div class="empty">
+      <h1>{title}</h1>
+      {children && <p>{children}</p>}
+    </div>
+  </main>
+);
+
+/** A screen that is loading, or that could not be loaded. */
+export const WaitingScreen = ({ name, error, retry }: { name: string; error?: unknown; retry(): Promise<void> }) => (
+  <main class="page-body" aria-busy={error === undefined}>
+    <h1 class="hidden">{name}</h1>
+    {error === undefined ? <Loading lines={8} /> : <Failure error={error} retry={() => void retry()} />}
+  </main>
+);
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (

@@ -4,7 +4,7 @@ import * as api from '../api/calls';
 import type { PromptRecord } from '../api/types';
 import { count, fullTime, plural } from '../format';
 import { useLoad } from '../parts/load';
-import { Empty, Failure, Loading } from '../parts/state';
+import { EmptyScreen, WaitingScreen } from '../parts/state';
 import { link, route } from '../route';
 import { Bar, Legend, usage } from './bar';
 import { Blocks } from './block';
@@ -16,26 +16,11 @@ export function PromptScreen() {
   const { id, query } = route.value;
   const prompt = useLoad(() => api.getPrompt(id), [id]);
   const other = useLoad(async () => (query.with ? api.getPrompt(query.with) : undefined), [query.with]);
-  if (prompt.error !== undefined) {
-    return (
-      <main class="page-body">
-        <Failure error={prompt.error} retry={() => void prompt.reload()} />
-      </main>
-    );
-  }
-  if (!('data' in prompt)) {
-    return (
-      <main class="page-body">
-        <Loading lines={8} />
-      </main>
-    );
+  if (prompt.error !== undefined || !('data' in prompt)) {
+    return <WaitingScreen name="Prompt" error={prompt.error} retry={prompt.reload} />;
   }
   if (!prompt.data?.manifest) {
-    return (
-      <main class="page-body">
-        <Empty title="This prompt is no longer kept">Prompts are kept for a week, and go with their session.</Empty>
-      </main>
-    );
+    return <EmptyScreen title="This prompt is no longer kept">Prompts are kept for a week, and go with their session.</EmptyScreen>;
   }
   return (
     <main class="page-body prompt">

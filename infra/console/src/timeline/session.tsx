@@ -10,7 +10,7 @@ import { MessageStore } from '../messages/store';
 import { nameOf } from '../names';
 import { Confirm } from '../parts/confirm';
 import { useLoad } from '../parts/load';
-import { Empty, Failure, Loading } from '../parts/state';
+import { EmptyScreen, WaitingScreen } from '../parts/state';
 import { go, link, route, setQuery } from '../route';
 import { SummaryKind } from './timeline';
 
@@ -24,15 +24,10 @@ export function SessionScreen() {
   const row = (m: Message) => (
     <MessageView key={m.messageId} message={m} marked={m.messageId === query.message} actions={<RowActions store={store} message={m} />} />
   );
-  if (session.error !== undefined) return <Failed error={session.error} retry={session.reload} />;
-  if (!('data' in session)) return <main class="page-body"><Loading lines={8} /></main>;
-  if (!session.data) {
-    return (
-      <main class="page-body">
-        <Empty title="There is no such session">It may belong to another user, or it was deleted.</Empty>
-      </main>
-    );
+  if (session.error !== undefined || !('data' in session)) {
+    return <WaitingScreen name="Session" error={session.error} retry={session.reload} />;
   }
+  if (!session.data) return <EmptyScreen title="There is no such session">It may belong to another user, or it was deleted.</EmptyScreen>;
   return (
     <main class="session">
       <About session={session.data} />
@@ -51,12 +46,6 @@ function RowActions({ store, message }: { store: MessageStore; message: Message 
     </>
   );
 }
-
-const Failed = ({ error, retry }: { error: unknown; retry(): Promise<void> }) => (
-  <main class="page-body">
-    <Failure error={error} retry={() => void retry()} />
-  </main>
-);
 
 function About({ session }: { session: Session }) {
   const remove = () => api.deleteSession(session.sessionId).then(() => go(link('timeline')));
