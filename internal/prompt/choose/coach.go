@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// A prompt has sessions, summaries, todos and spines of its coach alone. It may also have messages of other coaches that
+// A prompt has sessions, summaries, todos and spines of its coach alone. It may have messages of other coaches, which
 // the search finds. Their labels name the coach.
 
 // reasonOtherCoach is the reason of a record that belongs to another coach.
