@@ -194,9 +194,14 @@ func TestReferencePullsTheSession(t *testing.T) {
 		Message: "Keep the taper as we said.",
 	}
 	got := build(t, w.service(now), "u", request)
-	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 1 || items[0].SessionID != "newer" {
-		t.Errorf("without hits, the newest session: %+v", items)
+	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 2 || items[0].SessionID != "far" {
+		t.Errorf("without hits, the session with the word: %+v", items)
 	}
+	request.Message = "Keep the dessert as we said."
+	if items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items; len(items) != 0 {
+		t.Errorf("nothing was said of it: %+v", items)
+	}
+	request.Message = "Keep the taper as we said."
 	p.hits = nil
 	hit := summaryHit(summarize(&p.sessions[0], "taper"), 0.4)
 	p.sessions[0].Summary = nil

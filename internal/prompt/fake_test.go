@@ -105,7 +105,7 @@ func pageOf[T any](all []T, page conversation.Page) ([]T, conversation.Position,
 	return all[from:to], next, nil
 }
 
-func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, _ conversation.Range,
+func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
 	page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
 	p, err := w.call(ctx, "messages", user)
@@ -118,6 +118,9 @@ func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, _ conv
 	}
 	slices.SortStableFunc(all, func(a, b *conversation.Message) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.ID, a.ID))
+	})
+	all = slices.DeleteFunc(all, func(m *conversation.Message) bool {
+		return m.Timestamp.Before(r.From) || !r.To.IsZero() && !m.Timestamp.Before(r.To)
 	})
 	found, next, err := pageOf(all[min(w.timelineLag, len(all)):], page)
 	messages := make([]conversation.Message, len(found))

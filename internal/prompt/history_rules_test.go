@@ -165,8 +165,13 @@ func (h *expected) findThread() {
 // sortIntoTiers fills full and summaries.
 func (h *expected) sortIntoTiers(r prompt.Request) {
 	first := slices.Clone(h.thread)
+	var stale []sitting // the session's own last sitting of an earlier day comes after today's
 	if own := h.ownLast(r); own != nil && !contains(first, *own) {
-		first = append(first, *own)
+		if h.daysAgo(own.last) == 0 {
+			first = append(first, *own)
+		} else {
+			stale = []sitting{*own}
+		}
 	}
 	first = slices.DeleteFunc(first, func(s sitting) bool { return len(s.told()) == 0 })
 	slices.SortStableFunc(first, func(a, b sitting) int { return a.first.Compare(b.first) })
@@ -177,7 +182,8 @@ func (h *expected) sortIntoTiers(r prompt.Request) {
 		}
 	}
 	slices.SortStableFunc(second, func(a, b sitting) int { return b.last.Compare(a.last) })
-	h.full, h.fullThread = slices.Concat(first, second), len(first)
+	stale = slices.DeleteFunc(stale, func(s sitting) bool { return len(s.told()) == 0 })
+	h.full, h.fullThread = slices.Concat(first, second, stale), len(first)
 	for _, s := range h.visible {
 		var newest sitting
 		for _, other := range h.sittings {

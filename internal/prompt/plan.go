@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 )
@@ -29,6 +30,9 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 		Thread: o.recipe.has(block.Now), Transcripts: o.recipe.has(block.Thread),
 		Activity: o.recipe.has(block.Activity), Latest: o.recipe.has(block.SessionSummary),
 		MaxTokens: o.budget.Tokens, MaxChars: o.budget.Chars, MessageChars: o.recipe.capOf(block.Thread).Chars,
+	}
+	if o.recipe.has(block.RelevantMessages) {
+		plan.Reference, _ = query.FindReference(o.Message)
 	}
 	if o.Ahead != nil {
 		plan.Embedding = o.Ahead.Embedding

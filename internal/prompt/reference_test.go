@@ -25,6 +25,11 @@ func TestReferenceNamesADay(t *testing.T) {
 	p.converse("newest", "coach_conversation", "c", now.Add(-time.Hour), says(0, "said newest"))
 	p.converse("here", "coach_conversation", "c", now)
 	for message, want := range map[string]string{
+		"What did you tell me 2 days ago?":                             "said before",
+		"As we agreed seven weeks ago.":                                "",
+		"What did we decide three days ago?":                           "",
+		"Was haben wir vor zwei Tagen besprochen?":                     "said before",
+		"Me dijiste hace dos días que descansara.":                     "said before",
 		"As we said yesterday.":                                        "said yesterday",
 		"What did we say the day before yesterday?":                    "said before",
 		"As we said. Yesterday I slept.":                               "said newest",
@@ -115,6 +120,45 @@ func TestReferenceToTheLastWeek(t *testing.T) {
 		r.Message = "Last week we talked about squats."
 		if pulled := referenced(t, w, build(t, w.service(at), "u", r)); pulled != want {
 			t.Errorf("%d days later: pulls %q, want %q", days, pulled, want)
+		}
+	}
+}
+
+// TestReferenceBeyondTheNewestMessages names a day, or the last talk, that lies before the newest messages which are
+// read: one more read finds it, whatever the length of the history. A workout that a form has saved is no talk. A day
+// on which nothing was said brings nothing.
+func TestReferenceBeyondTheNewestMessages(t *testing.T) {
+	t.Parallel()
+	for _, long := range []int{120, 1200} {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("tuesday", "coach_conversation", "c", now.Add(-9*24*time.Hour), says(0, "said on Tuesday"))
+		p.converse("sunday", "coach_conversation", "c", now.Add(-4*24*time.Hour), says(0, "said on Sunday"))
+		summarize(p.converse("form", "workout_log", "c", now.Add(-3*time.Hour)), "They logged swings.")
+		p.sessions[2].CompletedAt = now.Add(-3 * time.Hour)
+		others, took := numbered(long, "theirs")
+		p.converse("tom", "coach_conversation", "tom", now.Add(-took), others...)
+		p.converse("here", "coach_conversation", "c", now)
+		for message, want := range map[string]string{
+			"What did we decide on Sunday?":                "said on Sunday",
+			"What did we decide on Tuesday?":               "",
+			"What did we decide nine days ago?":            "",
+			"What did we decide last week?":                "said on Sunday",
+			"What did we decide on Monday?":                "",
+			"Let us continue where we left off.":           "said on Sunday",
+			"What is a good warm-up on Sunday?":            "",
+			"What did we decide the day before yesterday?": "",
+		} {
+			r := request(prompt.Unified)
+			r.Message = message
+			w.calls = map[string]int{}
+			got := build(t, w.service(now), "u", r)
+			if pulled := referenced(t, w, got); pulled != want {
+				t.Errorf("%d messages: %q pulls %q, want %q", long, message, pulled, want)
+			}
+			if reads := w.calls["messages"] + w.calls["before"] + w.calls["tail"]; reads > 5 {
+				t.Errorf("%d messages: %q takes %d reads", long, message, reads)
+			}
 		}
 	}
 }

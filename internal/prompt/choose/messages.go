@@ -6,7 +6,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
-	"github.com/throughline/throughline/internal/prompt/query"
 )
 
 // chooseRecent chooses the session's own last messages, as its scoping strategy chooses them, newest first.
@@ -28,7 +27,7 @@ const (
 	// transcriptShare is the share of the best probability that a message needs if a transcript may have it too. About
 	// the seven best messages of a question have it.
 	transcriptShare = 0.1
-	// referencedCount is how many messages of the session that the user refers to are included.
+	// referencedCount is how many messages of the conversation that the user refers to are included.
 	referencedCount = 6
 )
 
@@ -123,100 +122,4 @@ func attribution(c *chooser, e *Candidate) string {
 	}
 	return ContextLabel(e.Context) + c.withCoach(e.CoachID) + " - " +
 		conversation.Age(e.At, c.Now, c.Zone) + ", " + SpeakerName(e.Role)
-}
-
-// referencedMessages returns the last messages of the session that the message refers back to, if it does: of the day
-// that it names, if it names one.
-func referencedMessages(c *chooser, slot *Slot) []*Candidate {
-	ref, refers := query.FindReference(c.Message)
-	if !refers {
-		return nil
-	}
-	related, ok := referencedSession(c, ref)
-	if !ok {
-		return nil
-	}
-	messages := c.BySession[related]
-	if len(messages) == 0 {
-		messages = messagesOfHits(c, related)
-	}
-	if ofDay := messagesOfDay(c, ref, messages); len(ofDay) > 0 {
-		messages = ofDay
-	}
-	var candidates []*Candidate
-	for _, m := range slices.Backward(messages[max(len(messages)-referencedCount, 0):]) {
-		e := claimHit(c, messageCandidate(m), slot.Block)
-		e.Why = "the message refers back to this conversation"
-		candidates = append(candidates, e)
-	}
-	return candidates
-}
-
-// referencedSession returns the newest other session among those that the search finds close to the message. If the
-// search finds none, or the message has no words beside the reference, it returns the newest session of all. If the
-// message names a day that had sessions, it returns one of them. Sessions that the store lists are newer than those it
-// does not list.
-func referencedSession(c *chooser, ref query.Reference) (string, bool) {
-	sessions := sessionsOfNamedDay(c, ref)
-	named := len(sessions) > 0
-	if !named {
-		sessions = c.Sessions
-	}
-	if len(sessions) > 0 && !ref.HasTopic {
-		return sessions[0].ID, true
-	}
-	best, top := sessionScores(c)
-	for _, s := range sessions {
-		if score, found := best[s.ID]; found && score >= top/2 {
-			return s.ID, true
-		}
-	}
-	if id := unlistedSession(c, best, top/2); id != "" && !named {
-		return id, true
-	}
-	if len(sessions) > 0 {
-		return sessions[0].ID, true
-	}
-	return "", false
-}
-
-// sessionsOfNamedDay returns the sessions with messages of the day or week that a reference names, latest first. The
-// current session, which may have begun before, is the last of them.
-func sessionsOfNamedDay(c *chooser, ref query.Reference) []conversation.Session {
-	return slices.DeleteFunc(append(slices.Clone(c.Sessions), c.Session), func(s conversation.Session) bool {
-		return len(messagesOfDay(c, ref, c.BySession[s.ID])) == 0 &&
-			(s.ID == c.Session.ID || !ref.Covers(s.LastMessageAt, c.Now, c.Zone))
-	})
-}
-
-// messagesOfDay returns the messages of the day or week that a reference names.
-func messagesOfDay(c *chooser, ref query.Reference, messages []*conversation.Message) []*conversation.Message {
-	return slices.DeleteFunc(slices.Clone(messages), func(m *conversation.Message) bool {
-		return !ref.Covers(m.Timestamp, c.Now, c.Zone)
-	})
-}
-
-// unlistedSession returns this coach's session of the newest hit with at least that score, for a session older than
-// those that the store lists.
-func unlistedSession(c *chooser, best map[string]float64, least float64) string {
-	var newest conversation.Message
-	for _, h := range c.Hits {
-		if m := h.Message; m != nil && m.CoachID == c.CoachID && m.SessionID != c.Session.ID &&
-			best[m.SessionID] >= least && m.Timestamp.After(newest.Timestamp) {
-			newest = *m
-		}
-	}
-	return newest.SessionID
-}
-
-// messagesOfHits returns the messages of a session that the search found, oldest first.
-func messagesOfHits(c *chooser, sessionID string) []*conversation.Message {
-	var messages []*conversation.Message
-	for _, h := range c.Hits {
-		if h.Message != nil && h.Message.SessionID == sessionID {
-			messages = append(messages, h.Message)
-		}
-	}
-	slices.SortFunc(messages, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
-	return messages
 }

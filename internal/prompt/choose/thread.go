@@ -12,10 +12,10 @@ import (
 )
 
 // chooseThread chooses what tiers 1 and 2 have in full: the messages of the active thread and of this session's last
-// sitting, and those of today's other sittings (conversation-context-engine). In value, the first tier comes before the
-// second, a later sitting of today before an earlier one, and a newer message before an older one. The first tier is
-// written chronologically, today's other sittings newest first. A prompt with a stable
-// prefix has all in the order of time.
+// sitting, and those of today's other sittings (conversation-context-engine). A last sitting of an earlier day comes
+// after today's. In value, the first tier comes before the second, a later sitting of today before an earlier one,
+// and a newer message before an older one. The first tier is written chronologically, today's other sittings newest
+// first. A prompt with a stable prefix has all in the order of time.
 func chooseThread(c *chooser, slot *Slot) []*Candidate {
 	var candidates []*Candidate
 	thread := c.History.SittingsIn(history.ThreadTier)
@@ -25,7 +25,7 @@ func chooseThread(c *chooser, slot *Slot) []*Candidate {
 	slices.SortStableFunc(candidates, func(a, b *Candidate) int { return b.At.Compare(a.At) })
 	today := c.History.SittingsIn(history.TodayTier)
 	slices.SortStableFunc(today, func(a, b *history.Sitting) int { return b.Last.Compare(a.Last) })
-	for i, s := range today {
+	for i, s := range append(today, c.History.SittingsIn(history.StaleTier)...) {
 		place := i
 		if c.StablePrefix { // the oldest first, and all in front of the thread
 			place = -len(thread) - 1 - i

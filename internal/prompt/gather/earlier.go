@@ -67,8 +67,11 @@ func (r *reader) missing(src *Sources, wave int) (reads []func(context.Context) 
 	if tail {
 		reads = append(reads, r.readTail)
 	}
+	if wave == 0 {
+		reads = append(reads, referencedReads(r, src)...)
+	}
 	h := src.History
-	if !r.Thread || r.isFilled(h) {
+	if !r.Thread || r.isFilled(h, history.TodayTier) {
 		return reads
 	}
 	if r.needsSessions(src) {
@@ -78,12 +81,12 @@ func (r *reader) missing(src *Sources, wave int) (reads []func(context.Context) 
 	if wave == 0 {
 		n = firstMessages
 	}
-	since := h.Since(r.Transcripts)
+	since, full := h.Since(r.Transcripts), r.isFilled(h, history.StaleTier)
 	for i := range h.Sessions {
 		s := &h.Sessions[i]
 		own := i == 0
 		switch {
-		case own && tail:
+		case own && (tail || full):
 		case h.LacksMessages(s, since, r.Transcripts):
 			r.got.unread[s.ID] = fmt.Sprintf("the read ended after %d pages", maxWaves)
 			reads = append(reads, r.readBefore(h, s, n))
@@ -201,11 +204,12 @@ func (got *read) withinSessions(n int) bool {
 	return false
 }
 
-// isFilled reports whether what the prompt has in full takes the whole budget, so that nothing before it has room.
-func (p *Plan) isFilled(h *history.History) bool {
+// isFilled reports whether what the prompt has in full, through a tier, takes the whole budget, so that nothing
+// before it has room.
+func (p *Plan) isFilled(h *history.History, through history.Tier) bool {
 	tokens, chars := 0, 0
 	for _, s := range h.Sittings() {
-		if !s.Tier.IsFull() {
+		if s.Tier > through {
 			continue
 		}
 		for _, m := range s.Messages {

@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -137,6 +138,8 @@ type Plan struct {
 	// Thread is set if the prompt says how the thread goes on. Transcripts, Activity and Latest are set if it has the
 	// messages of the thread and of today, what the user did in other contexts, and the latest summary.
 	Thread, Transcripts, Activity, Latest bool
+	// Reference is what the message refers back to, if the prompt has messages from elsewhere. It is zero if it does not.
+	Reference query.Reference
 	// MaxTokens and MaxChars limit the prompt, MessageChars each message of a transcript. 0 does not limit.
 	MaxTokens, MaxChars, MessageChars int
 }
@@ -152,6 +155,7 @@ const (
 	sourceMessages = "messages"
 	sourceCurrent  = "current_message"
 	sourceHistory  = "history"
+	sourceNamed    = "referenced_messages"
 	sourceMemories = "memory_origins"
 	sourceLongTerm = "long_term"
 	sourceSessions = "sessions"
@@ -188,6 +192,8 @@ type read struct {
 	hits         []recall.Hit
 	// unread says why not all messages of a session were read that the prompt should have, by session.
 	unread map[string]string
+	// referenced are messages that the message refers back to and that the timeline may not have.
+	referenced []*conversation.Message
 	// exhausted are the sessions that have no messages before those that were read.
 	exhausted map[string]bool
 	// origins are the sessions of the messages behind extracted memories. They are read only for a user who separates

@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/history"
+	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -30,6 +31,9 @@ type Sources struct {
 	// Own are the session's own messages that were read, Timeline those of all contexts. Both are oldest first, without
 	// the current message and without system messages.
 	Own, Timeline []*conversation.Message
+	// Referenced are messages that the message refers back to and that Timeline may not have, oldest first.
+	Referenced []*conversation.Message
+	Reference  query.Reference
 	// BySession has the timeline's messages by session. ReadCounts counts all messages that were read of each session,
 	// excluded ones too.
 	BySession  map[string][]*conversation.Message
@@ -61,7 +65,7 @@ func newSources(plan *Plan, got *read) *Sources {
 	src := &Sources{
 		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context, CoachID: plan.CoachID,
 		surface: plan.Surface, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
-		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
+		Reference: plan.Reference, BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
 	}
 	if src.Zone == nil {
 		src.Zone = time.UTC
@@ -114,8 +118,13 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 	src.Timeline = make([]*conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
 		src.ReadCounts[m.SessionID]++
-		if IsConversational(m.Role) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context) {
+		if src.mayTell(m) {
 			src.Timeline = append(src.Timeline, m)
+		}
+	}
+	for _, m := range got.referenced {
+		if src.mayTell(m) {
+			src.Referenced = append(src.Referenced, m)
 		}
 	}
 	src.groupBySession()
@@ -127,6 +136,11 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 	}
 	slices.SortFunc(src.Own, func(a, b *conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	return currentAt
+}
+
+// mayTell reports whether a stored message may be told.
+func (src *Sources) mayTell(m *conversation.Message) bool {
+	return IsConversational(m.Role) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
 }
 
 // divide divides the messages of this coach's sessions into sittings. Messages of every role count.

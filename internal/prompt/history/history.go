@@ -22,15 +22,17 @@ type Tier int
 
 // The tiers: the active thread and today's other sittings in full, earlier ones by their sessions' summaries. The
 // specification has a tier for yesterday and one for the days before it. Both are written alike, newest first.
+// StaleTier is this session's own last sitting of an earlier day, in full as far as today's leave room for it.
 const (
 	ThreadTier Tier = iota + 1
 	TodayTier
+	StaleTier
 	EarlierTier
 	NoTier
 )
 
 // IsFull reports whether the messages of a tier are written in full.
-func (t Tier) IsFull() bool { return t == ThreadTier || t == TodayTier }
+func (t Tier) IsFull() bool { return t == ThreadTier || t == TodayTier || t == StaleTier }
 
 // Sitting is a run of one session's messages in which no pause is longer than ThreadGap. A chat that goes on for weeks
 // is one session of many sittings.
@@ -129,8 +131,8 @@ func (h *History) Sittings() []*Sitting {
 	return all
 }
 
-// sort puts the sittings beside the thread into their tiers: the session's own last one into the first, those of today
-// into the second.
+// sort puts the sittings beside the thread into their tiers: those of today into the second, and the session's own last
+// one into the first if it is of today, too.
 func (h *History) sort() {
 	for _, s := range h.Sittings() {
 		if s.Tier == NoTier && h.DayTier(s.Last) == TodayTier {
@@ -140,7 +142,9 @@ func (h *History) sort() {
 	own := h.bySession[h.Own().ID]
 	for _, s := range slices.Backward(own) {
 		if len(s.Messages) > 0 {
-			s.Tier = ThreadTier
+			if s.Tier = ThreadTier; h.DayTier(s.Last) != TodayTier && !s.InThread {
+				s.Tier = StaleTier
+			}
 			return
 		}
 	}

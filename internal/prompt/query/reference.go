@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-
-	"github.com/throughline/throughline/internal/conversation"
 )
 
 // Explicit references (unified-conversation-context, Phase 3) are found by likeness to the examples in reference.txt.
@@ -40,10 +38,12 @@ var referenceText string
 
 // Reference is an explicit reference to an earlier conversation.
 type Reference struct {
+	// Refers is set if there is one.
+	Refers bool
 	// ago is when its sentence says that this was, as dayName has it, or "".
 	ago string
-	// HasTopic reports whether the message has keywords beside the reference.
-	HasTopic bool
+	// HasTopic reports whether the message has keywords beside the reference, IsTopical whether its sentence has.
+	HasTopic, IsTopical bool
 }
 
 // phrase is a line of reference.txt.
@@ -280,7 +280,7 @@ func FindReference(message string) (Reference, bool) {
 		for from := 0; from == 0 || from+overlapWords < len(words); from += windowWords - overlapWords {
 			part := words[from:min(from+windowWords, len(words))]
 			if l := readExamples().referringLanguage(part); l != nil {
-				r := Reference{HasTopic: hasTopic(message)}
+				r := Reference{Refers: true, HasTopic: hasTopic(message), IsTopical: hasTopic(sentence)}
 				r.ago = l.dayIn(words)
 				return r, true
 			}
@@ -306,12 +306,20 @@ func (ex *examples) referringLanguage(words []string) *language {
 	return best.language
 }
 
-// hasTopic reports whether a message has keywords that are not among the words with which people refer.
-func hasTopic(message string) bool {
-	return slices.ContainsFunc(foldedWords(message), func(word string) bool {
-		return len(word) >= minKeywordBytes && !readExamples().positive[word] && !slices.Contains(commonWords, word)
+// Topic returns a message's keywords that are not among the words with which people refer.
+func Topic(message string) []string {
+	return slices.DeleteFunc(foldedWords(message), func(word string) bool {
+		return len(word) < minKeywordBytes || readExamples().positive[word] || slices.Contains(commonWords, word)
 	})
 }
+
+// Shares reports whether a text has one of a topic's words.
+func Shares(topic []string, text string) bool {
+	words := foldedWords(text)
+	return slices.ContainsFunc(topic, func(word string) bool { return slices.Contains(words, word) })
+}
+
+func hasTopic(message string) bool { return len(Topic(message)) > 0 }
 
 // quoted matches what a message quotes. Nobody refers back in somebody else's words.
 var quoted = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?m:^\\s*>.*$)")
@@ -345,9 +353,17 @@ func (l *language) dayIn(words []string) string {
 
 // Covers reports whether a reference names the day or week of a time.
 func (r Reference) Covers(at, now time.Time, zone *time.Location) bool {
-	least, most, named := r.daysAgo(now.In(zone).Weekday())
-	days := conversation.CalendarDays(at, now, zone)
-	return named && least <= days && days <= most
+	from, to, named := r.Days(now, zone)
+	return named && !at.Before(from) && at.Before(to)
+}
+
+// Days returns the beginning of the day or week that a reference names and its end, if it names one.
+func (r Reference) Days(now time.Time, zone *time.Location) (from, to time.Time, named bool) {
+	local := now.In(zone)
+	least, most, named := r.daysAgo(local.Weekday())
+	year, month, day := local.Date()
+	from = time.Date(year, month, day-most, 0, 0, 0, 0, zone)
+	return from, time.Date(year, month, day-least+1, 0, 0, 0, 0, zone), named
 }
 
 // daysAgo returns the least and the most days ago that a reference names, if it names any.
@@ -355,8 +371,11 @@ func (r Reference) daysAgo(today time.Weekday) (least, most int, named bool) {
 	switch r.ago {
 	case "":
 		return 0, 0, false
-	case "week":
+	case "week", "2_weeks", "3_weeks":
 		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
+		if n := int(r.ago[0] - '0'); n < 4 {
+			sunday += 7 * (n - 1)
+		}
 		return sunday, sunday + 6, true
 	}
 	for day := time.Sunday; day <= time.Saturday; day++ {
