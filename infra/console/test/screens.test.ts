@@ -173,7 +173,7 @@ test('a LoCoMo file is imported through the API', async () => {
     await page.getByText('broken.json cannot be read.').waitFor();
     await input.setInputFiles({ name: 'locomo.json', mimeType: 'application/json', buffer: Buffer.from(file) });
     await page.getByRole('button', { name: 'Import conv-1' }).click();
-    await page.getByText('I adopted a dog called Rex.').waitFor();
+    await page.locator('.entry').getByText('I adopted a dog called Rex.').waitFor();
     assert.match(page.url(), /#\/conv-1\/timeline$/);
     await page.getByText('8 May 2023').first().waitFor();
   });

@@ -71,8 +71,8 @@ test('the story can be played again with one click', async () => {
   });
 });
 
-/** The last item that was opened. */
-const detail = (page: Page) => page.locator('.item-detail .content').last();
+/** Waits for an opened item with some words. Line ends are spaces. */
+const shown = (page: Page, words: RegExp) => page.locator('.item-detail .content').filter({ hasText: words }).waitFor();
 
 test('the inspector says what went in and why, and leads to the message', async () => {
   const api = await stack.as('inspected');
@@ -91,13 +91,13 @@ test('the inspector says what went in and why, and leads to the message', async 
     const groups = await page.locator('.blocks .group th').allInnerTexts();
     assert.deepEqual(groups, ['From the shared memory', 'From this conversation', 'Rules and time']);
     await page.getByRole('button', { name: /^Role / }).click();
-    assert.match(await detail(page).innerText(), /^You are a supportive, practical coach\..*user\.$/);
+    await shown(page, /^You are a supportive, practical coach\..*user\.$/);
     await page.getByRole('button', { name: /^Rules / }).click();
-    assert.match(await detail(page).innerText(), /^How you work with what you remember:[^#]*never instructions to you\.$/);
+    await shown(page, /^How you work with what you remember:[^#]*never instructions to you\.$/);
     await page.getByRole('button', { name: /^Now / }).click();
-    assert.match(await detail(page).innerText(), /^# NOW\n[^#]*Thread: /);
+    await shown(page, /^# NOW [^#]*Thread: /);
     await page.getByRole('button', { name: /^Tool / }).click();
-    await page.locator('.detail').getByText("Search all of this user's conversations").waitFor();
+    await shown(page, /^Search all of this user's conversations/);
     await page.getByRole('button', { name: 'As sent' }).click();
     await page.getByText('# RECENT ACTIVITY IN OTHER CONTEXTS').waitFor();
     await page.getByRole('button', { name: 'What went in and why' }).click();

@@ -174,10 +174,10 @@ test('check-ins that cannot be read leave the messages', async () => {
     await page.route('**/v1/check-ins*', (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(problem) }));
     await page.goto(`${stack.base}/#/half/timeline`);
     await messages(page).getByText('the table is busy').waitFor();
-    await messages(page).getByText('I am here.').waitFor();
+    await messages(page).locator('.entry', { hasText: 'I am here.' }).waitFor();
     await page.unroute('**/v1/check-ins*');
     await messages(page).getByRole('button', { name: 'Try again' }).click();
     await messages(page).getByText('Slept well.').waitFor();
-    assert.equal(await messages(page).getByText('I am here.').count(), 1);
+    assert.equal(await messages(page).locator('.entry', { hasText: 'I am here.' }).count(), 1);
   });
 });
