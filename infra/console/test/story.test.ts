@@ -71,7 +71,7 @@ test('the story can be played again with one click', async () => {
   });
 });
 
-/** Waits for an opened item with some words. Line ends are spaces. */
+/** Waits for an opened item with some words. */
 const shown = (page: Page, words: RegExp) => page.locator('.item-detail .content').filter({ hasText: words }).waitFor();
 
 test('the inspector says what went in and why, and leads to the message', async () => {
@@ -95,7 +95,7 @@ test('the inspector says what went in and why, and leads to the message', async 
     await page.getByRole('button', { name: /^Rules / }).click();
     await shown(page, /^How you work with what you remember:[^#]*never instructions to you\.$/);
     await page.getByRole('button', { name: /^Now / }).click();
-    await shown(page, /^# NOW [^#]*Thread: /);
+    await shown(page, /^# NOW\s[^#]*Thread: /);
     await page.getByRole('button', { name: /^Tool / }).click();
     await shown(page, /^Search all of this user's conversations/);
     await page.getByRole('button', { name: 'As sent' }).click();
