@@ -24,8 +24,9 @@ const (
 	// watermark.
 	readMessages    = 100
 	contextMessages = 8
-	// maxBatches limits the batches of one call. The next call goes on.
-	maxBatches = 8
+	// maxBatches limits the batches of one call of Extract, urgentBatches those of ExtractNext. The next call goes on.
+	maxBatches    = 8
+	urgentBatches = 3
 	// saveAttempts is how often a batch is applied to what is known by then.
 	saveAttempts = 5
 	// deadlineReserve is the time before a deadline in which a batch is left to the sweep.
@@ -44,8 +45,16 @@ type worker struct {
 	session conversation.Session
 	prefs   longterm.Preferences
 	lease   Lease
+	effort  effort
 	// released says that the lease is given back.
 	released bool
+}
+
+// effort is how much one call does: how often it tries to get the lease, and how many batches it reads. untilUrgent
+// ends it after the batch with the session's urgent message, or after the first one where there is none.
+type effort struct {
+	leaseAttempts, batches int
+	untilUrgent            bool
 }
 
 // Extract reads the messages of the user that a session has after its watermark, and returns how far it is read then.
@@ -53,7 +62,20 @@ type worker struct {
 // the user's lease: the session stays due. For a user who does not want memories it raises the watermark.
 func (s *Service) Extract(ctx context.Context, user conversation.UserID, context, sessionID string,
 ) (conversation.Watermark, error) {
-	w, err := s.begin(ctx, user, conversation.Session{ID: sessionID, Context: context})
+	return s.extract(ctx, user, context, sessionID, effort{leaseAttempts: leaseAttempts, batches: maxBatches})
+}
+
+// ExtractNext is Extract for one batch, which is one call of the model, or for as many as it takes to read an urgent
+// message, three at most. It tries once to get the lease. So a user whose sessions have much to read does not delay the
+// others of an event.
+func (s *Service) ExtractNext(ctx context.Context, user conversation.UserID, context, sessionID string,
+) (conversation.Watermark, error) {
+	return s.extract(ctx, user, context, sessionID, effort{leaseAttempts: 1, batches: urgentBatches, untilUrgent: true})
+}
+
+func (s *Service) extract(ctx context.Context, user conversation.UserID, context, sessionID string, e effort,
+) (conversation.Watermark, error) {
+	w, err := s.begin(ctx, user, conversation.Session{ID: sessionID, Context: context}, e)
 	if errors.Is(err, errNotRead) {
 		return w.session.Extracted, nil
 	}
@@ -80,10 +102,17 @@ func (w *worker) release(ctx context.Context) {
 }
 
 // begin opens a session and takes the user's lease for it. Its error is errNotRead where there is nothing to read.
-func (s *Service) begin(ctx context.Context, user conversation.UserID, of conversation.Session) (*worker, error) {
-	w := &worker{Service: s, user: user, session: of, lease: Lease{Owner: s.NewOwner()}}
+func (s *Service) begin(ctx context.Context, user conversation.UserID, of conversation.Session, e effort,
+) (*worker, error) {
+	w := &worker{Service: s, user: user, session: of, lease: Lease{Owner: s.NewOwner()}, effort: e}
 	wait := firstLeaseWait
-	for range leaseAttempts {
+	for attempt := range e.leaseAttempts {
+		if attempt > 0 {
+			if err := delay.Sleep(ctx, wait); err != nil {
+				return w, err
+			}
+			wait = min(2*wait, maxLeaseWait)
+		}
 		if err := w.open(ctx); err != nil {
 			return w, err
 		}
@@ -95,10 +124,6 @@ func (s *Service) begin(ctx context.Context, user conversation.UserID, of conver
 		if held || err != nil && !fault.Is(err, fault.Conflict) {
 			return w, err
 		}
-		if err := delay.Sleep(ctx, wait); err != nil {
-			return w, err
-		}
-		wait = min(2*wait, maxLeaseWait)
 	}
 	return w, errNotRead
 }
@@ -139,13 +164,14 @@ func (w *worker) open(ctx context.Context) error {
 // run reads batches until the session is read, or until a limit is reached.
 func (w *worker) run(ctx context.Context) error {
 	messages, err := w.readMessages(ctx)
-	for batch := 0; batch < maxBatches && err == nil && !w.released; batch++ {
+	for batch := 0; batch < w.effort.batches && err == nil && !w.released; batch++ {
 		if batch > 0 && !hasTime(ctx) {
 			return nil
 		}
 		end := w.endOf(messages)
 		next := nextWindow(messages, w.session.Extracted.Seq, end)
-		isLast := next.through.Seq >= w.session.LastSeq || batch == maxBatches-1
+		isLast := next.through.Seq >= w.session.LastSeq || batch == w.effort.batches-1 ||
+			w.effort.untilUrgent && next.through.Seq >= w.session.UrgentSeq
 		if err = w.batch(ctx, next, isLast); err == nil && next.through.Seq == end.Seq && !isLast {
 			messages, err = w.readMessages(ctx)
 		}

@@ -23,6 +23,7 @@ func TestEveryRecordTwice(t *testing.T) {
 	t.Parallel()
 	ordered := newPipeline(t)
 	ordered.play(t, ordered.deliverInOrder)
+	ordered.finish(t)
 	want := ordered.model.paid()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -30,6 +31,7 @@ func TestEveryRecordTwice(t *testing.T) {
 			p := newPipeline(t)
 			random := rand.New(rand.NewPCG(seed, 1))
 			p.play(t, func(t *testing.T, records []record) { p.deliverTwice(t, records, random, 1) })
+			p.finish(t)
 			p.compare(t, ordered)
 			for input, n := range p.model.paid() {
 				if n != want[input] && (!isRecord(input) || n > 2*want[input]) {
@@ -49,6 +51,8 @@ func TestEveryRecordTwiceAtOnce(t *testing.T) {
 	ordered.play(t, ordered.deliverInOrder)
 	random := rand.New(rand.NewPCG(7, 1))
 	p.play(t, func(t *testing.T, records []record) { p.deliverTwice(t, records, random, atOnce) })
+	ordered.finish(t)
+	p.finish(t)
 	p.compare(t, ordered)
 	want := ordered.model.paid()
 	for input, n := range p.model.paid() {

@@ -22,6 +22,10 @@ type noMemories struct{}
 
 func (noMemories) IsOverdue(conversation.Session) bool { return false }
 
+func (noMemories) ExtractNext(context.Context, conversation.UserID, string, string) (conversation.Watermark, error) {
+	return conversation.Watermark{Seq: 1 << 20}, nil
+}
+
 func (noMemories) Extract(context.Context, conversation.UserID, string, string) (conversation.Watermark, error) {
 	return conversation.Watermark{Seq: 1 << 20}, nil
 }

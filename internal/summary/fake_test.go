@@ -358,6 +358,11 @@ func (f *fake) Repair(_ context.Context, _ conversation.UserID, s conversation.S
 // IsOverdue is true for a session with an urgent message.
 func (f *fake) IsOverdue(s conversation.Session) bool { return s.Extracted.Seq < s.UrgentSeq }
 
+func (f *fake) ExtractNext(ctx context.Context, user conversation.UserID, in, id string,
+) (conversation.Watermark, error) {
+	return f.Extract(ctx, user, in, id)
+}
+
 // Extract reads a session to its end.
 func (f *fake) Extract(_ context.Context, _ conversation.UserID, _, id string) (conversation.Watermark, error) {
 	f.mu.Lock()

@@ -84,6 +84,9 @@ type Extractor interface {
 	// Extract reads the messages after the watermark, and returns how far the session is read then. There may be
 	// messages left: the session stays due.
 	Extract(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Watermark, error)
+	// ExtractNext is Extract with at most one call of the model, or a few where there is an urgent message, and without
+	// waiting for another worker of the user's.
+	ExtractNext(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Watermark, error)
 }
 
 // Deps are the dependencies of a Service. All are needed.

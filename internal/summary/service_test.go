@@ -251,7 +251,8 @@ func TestCompletingAfterTheSummaryKeepsItsText(t *testing.T) {
 	}
 }
 
-// TestALongBacklog summarises an imported session in steps, each with one call.
+// TestALongBacklog summarises an imported session in steps, each with one call. An event takes one, the sweep the
+// others.
 func TestALongBacklog(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -259,7 +260,12 @@ func TestALongBacklog(t *testing.T) {
 	for i := range texts {
 		texts[i] = fmt.Sprint("message ", i)
 	}
-	consume(t, f.service(), f.say("s", texts...))
+	s := f.service()
+	consume(t, s, f.say("s", texts...))
+	if got := f.sessions["s"]; got.Summarized.Seq != 200 || f.calls != 1 {
+		t.Errorf("the event covered %d of 450 in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
+	}
+	sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 	if got := f.sessions["s"]; got.Summarized.Seq != 450 || f.calls != 3 {
 		t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
 	}

@@ -13,7 +13,7 @@ import (
 const (
 	// stepReserve is the time before a deadline in which a backlog's next summary is left to the sweep.
 	stepReserve = 25 * time.Second
-	// revisitAfter is when the sweep visits a session again that changed during its visit.
+	// revisitAfter is when the sweep visits a session that changed during a visit, or that an event has left to it.
 	revisitAfter = time.Minute
 	// quotaSpread is the time after the reset of the quotas in which the sessions that waited for it are due, so that not
 	// all of them are due together.
@@ -44,14 +44,17 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 	if fault.Is(err, fault.NotFound) {
 		return sweep.Removed, nil
 	}
-	return sweep.Kept, errors.Join(err, s.end(ctx, c, outcome{session, after, err, true}, revisitAfter))
+	o := outcome{before: session, after: after, failure: err, extracted: true}
+	return sweep.Kept, errors.Join(err, s.end(ctx, c, o, revisitAfter))
 }
 
-// outcome is what the work on a claimed session came to. extracted says that the session was to be read for memories.
+// outcome is what the work on a claimed session came to. extracted says that the session was to be read for memories,
+// and waits that only this is left, and that another worker may just be reading for the user.
 type outcome struct {
 	before, after conversation.Session
 	failure       error
 	extracted     bool
+	waits         bool
 }
 
 // isStuck reports whether something is left of which nothing was done, so that another visit at once would do no more.
@@ -78,6 +81,8 @@ func (s *Service) end(ctx context.Context, c sweep.Claim, o outcome, again time.
 	switch {
 	case o.isEnough():
 		at = at.Add(again)
+	case o.waits:
+		at = at.Add(revisitAfter)
 	case o.failure != nil || o.isStuck():
 		if reset := s.quotaReset(ctx, c.User, o.failure); !reset.IsZero() {
 			at = reset.Add(time.Duration(s.Random() * float64(quotaSpread)))
@@ -131,7 +136,7 @@ func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
 func (s *Service) cover(
 	ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (conversation.Session, error) {
-	after, err := s.advance(ctx, user, session, s.missedTrigger(session))
+	after, err := s.advance(ctx, user, session, s.missedTrigger(session), maxSteps)
 	if err != nil {
 		return after, err
 	}

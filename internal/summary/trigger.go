@@ -197,7 +197,7 @@ const claimAttempts = 3
 // worker summarises. A session that is only read for memories is not claimed: its user has a lease.
 func (s *Service) work(ctx context.Context, j job) error {
 	if j.reason == "" {
-		s.extract(ctx, j.target)
+		_, _ = s.extract(ctx, j.target)
 		return nil
 	}
 	for range claimAttempts {
@@ -207,7 +207,7 @@ func (s *Service) work(ctx context.Context, j job) error {
 		}
 		if !staleThrough(session, j.through) || isClaimed(session, j.reason, s.Now()) {
 			if j.extracts && session.NeedsExtraction() {
-				s.extract(ctx, j.target)
+				_, _ = s.extract(ctx, j.target)
 			}
 			return nil
 		}
@@ -222,26 +222,31 @@ func (s *Service) work(ctx context.Context, j job) error {
 	return fault.New(fault.Conflict, "other workers claim the session")
 }
 
-// extract reads a session for memories, and returns how far it is read. A failure is reported and left to the sweep.
-func (s *Service) extract(ctx context.Context, of target) conversation.Watermark {
-	through, err := s.Memories.Extract(ctx, of.user, of.context, of.id)
+// extract reads the next messages of a session for memories, and returns how far it is read. What is left, and a
+// failure, which is reported, is the sweep's.
+func (s *Service) extract(ctx context.Context, of target) (conversation.Watermark, error) {
+	through, err := s.Memories.ExtractNext(ctx, of.user, of.context, of.id)
 	if err = ignoreNotFound(err); err != nil {
 		s.Report(ctx, "extract memories", err)
 	}
-	return through
+	return through, err
 }
 
-// summarizeClaimed summarises a session, and then reads it for memories where the job asks for it. When the model
-// fails, a fallback summary is stored, the failure is reported, and the sweep tries again. A failure of the index is
-// reported and left to the sweep, too.
+// summarizeClaimed summarises a session in one step, and then reads it for memories where the job asks for it. What is
+// left is the sweep's, so that no session delays the others of its batch by more than a call of each kind. When the
+// model fails, a fallback summary is stored, the failure is reported, and the sweep tries again. A failure of the index
+// is reported and left to the sweep, too.
 func (s *Service) summarizeClaimed(ctx context.Context, c sweep.Claim, session conversation.Session, j job) error {
-	after, err := s.advance(ctx, c.User, session, j.reason)
+	after, err := s.advance(ctx, c.User, session, j.reason, 1)
+	o := outcome{before: session, after: after, failure: err, extracted: j.extracts}
 	if j.extracts && after.NeedsExtraction() && (err == nil || isIndexError(err)) {
-		if through := s.extract(ctx, j.target); through.Seq > after.Extracted.Seq {
-			after.Extracted = through
+		through, failure := s.extract(ctx, j.target)
+		if through.Seq > after.Extracted.Seq {
+			o.after.Extracted = through
 		}
+		o.waits = failure == nil && isSummarized(after)
 	}
-	endErr := s.end(ctx, c, outcome{session, after, err, j.extracts}, s.Idle)
+	endErr := s.end(ctx, c, o, s.Idle)
 	if isIndexError(err) {
 		s.Report(ctx, "index summary", err)
 		err = nil

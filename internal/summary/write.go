@@ -14,7 +14,7 @@ const (
 	// inputMessages and inputChars limit the input of one model call; a longer backlog takes several summaries.
 	inputMessages = 200
 	inputChars    = 24_000
-	// maxSteps limits the summaries that one call writes for a backlog; the sweep goes on.
+	// maxSteps limits the summaries that a visit of the sweep writes for a backlog; the next one goes on.
 	maxSteps = 5
 	// answerTimeout limits a model call that goes on after a fallback summary.
 	answerTimeout = 20 * time.Second
@@ -22,14 +22,15 @@ const (
 	maxChars = 800
 )
 
-// advance brings a session's summary up to date. A backlog takes a few steps, each with at most one model call. It
-// returns the session with the last summary that was stored. Its error is an indexError when that summary is not
-// indexed. When the model fails, a fallback summary is stored and the failure is reported.
+// advance brings a session's summary up to date, or as far as so many steps do. A backlog takes several, each with at
+// most one model call. It returns the session with the last summary that was stored. Its error is an indexError when
+// that summary is not indexed. When the model fails, a fallback summary is stored and the failure is reported.
 func (s *Service) advance(
 	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
+	steps int,
 ) (after conversation.Session, failed error) {
-	for steps := 0; !upToDate(session) && steps < maxSteps; steps++ {
-		if end, ok := ctx.Deadline(); steps > 0 && ok && time.Until(end) < stepReserve {
+	for step := 0; !upToDate(session) && step < steps; step++ {
+		if end, ok := ctx.Deadline(); step > 0 && ok && time.Until(end) < stepReserve {
 			return session, failed
 		}
 		next, err := s.step(ctx, user, session, reason)
