@@ -77,8 +77,10 @@ func NewSpines(d SpineDeps) *Spines { return &Spines{d} }
 var _ sweep.Visitor = (*Spines)(nil)
 
 const (
-	// spineSessions is how many sessions one spine is brought up to date with, and how many it is written from anew.
+	// spineSessions is how many sessions a spine is brought up to date with by one call of the model, and how many are
+	// read at a time, maxSpinePages how often at most.
 	spineSessions = 50
+	maxSpinePages = 40
 	// spineMargin is how old a session's summary has to be before a spine covers its time: an earlier summary may be
 	// under way to the table, or to the index of sessions.
 	spineMargin = time.Minute
@@ -143,35 +145,68 @@ func (d DueSpine) base(at time.Time) longterm.Spine {
 	return base
 }
 
-// rested returns the sessions that came to rest since the spine was written, by the time of their summaries. It stops
-// at the first session that is not at rest, because the spine covers everything before a time. next is when that one
-// may be, zero where there is none.
+// rested returns the sessions that came to rest since the spine was written, by the time of their summaries, and at
+// most spineSessions, unless more were summarized at one time. It stops at the first session that is not at rest,
+// because the spine covers everything before a time. next is when there may be more, zero where there is nothing
+// left.
 func (s *Spines) rested(ctx context.Context, user conversation.UserID, base longterm.Spine,
 ) (rested []conversation.Session, next time.Time, err error) {
-	isShared := func(_ context.Context, context string) (bool, error) {
-		return !slices.Contains(base.Unshared, context), nil
-	}
-	of := conversation.CoachSessions{CoachID: base.CoachID, Allows: isShared}
-	sessions, _, err := s.Store.CoachSessions(ctx, user, of, conversation.Page{Limit: spineSessions})
+	sessions, err := s.newSessions(ctx, user, base)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	sessions = slices.DeleteFunc(sessions, func(x conversation.Session) bool {
-		return x.Summary == nil || hasFallback(x) || !x.Summary.UpdatedAt.After(base.CoveredTo)
-	})
 	slices.SortFunc(sessions, func(a, b conversation.Session) int {
 		return cmp.Or(a.Summary.UpdatedAt.Compare(b.Summary.UpdatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	for i, x := range sessions {
 		if at := s.restsAt(x); at.After(s.Now()) {
-			isBefore := func(y conversation.Session) bool { return y.Summary.UpdatedAt.Before(x.Summary.UpdatedAt) }
-			for i > 0 && !isBefore(sessions[i-1]) {
-				i--
-			}
-			return sessions[:i], at, nil
+			sessions, next = sessions[:startOfTime(sessions, i)], at
+			break
 		}
 	}
-	return sessions, time.Time{}, nil
+	if len(sessions) > spineSessions {
+		if end := startOfTime(sessions, spineSessions); end > 0 { // unless all are of one time
+			return sessions[:end], s.Now(), nil
+		}
+	}
+	return sessions, next, nil
+}
+
+// startOfTime returns the place of the first of the sessions whose summaries are of the same time as that at a place. A
+// spine covers all of them or none.
+func startOfTime(sessions []conversation.Session, at int) int {
+	for at > 0 && sessions[at-1].Summary.UpdatedAt.Equal(sessions[at].Summary.UpdatedAt) {
+		at--
+	}
+	return at
+}
+
+// newSessions returns the sessions with a summary of the model that the spine does not have. Sessions are listed by
+// their activity, and an old one may be summarized late, as imported ones are. So it reads on while a page has any that
+// is new, and to the end for a first spine.
+func (s *Spines) newSessions(ctx context.Context, user conversation.UserID, base longterm.Spine,
+) (found []conversation.Session, err error) {
+	isShared := func(_ context.Context, context string) (bool, error) {
+		return !slices.Contains(base.Unshared, context), nil
+	}
+	of := conversation.CoachSessions{CoachID: base.CoachID, Allows: isShared}
+	page := conversation.Page{Limit: spineSessions}
+	for range maxSpinePages {
+		sessions, next, err := s.Store.CoachSessions(ctx, user, of, page)
+		if err != nil {
+			return nil, err
+		}
+		isKnown := func(x conversation.Session) bool {
+			return x.Summary == nil || hasFallback(x) || !x.Summary.UpdatedAt.After(base.CoveredTo)
+		}
+		fresh := slices.DeleteFunc(sessions, isKnown)
+		found = append(found, fresh...)
+		if next == "" || len(fresh) == 0 && !base.CoveredTo.IsZero() {
+			break
+		}
+		page.After = next
+	}
+	return found, nil
 }
 
 // restsAt is when a session is at rest, if nothing happens to it until then: its summary agrees with it, and it is

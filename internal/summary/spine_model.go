@@ -19,7 +19,7 @@ import (
 )
 
 // spinePromptVersion names the prompt of spine_rules.txt. It is stored with each spine.
-const spinePromptVersion = "spine/2"
+const spinePromptVersion = "spine/3"
 
 //go:embed spine_rules.txt
 var spineRules string
@@ -101,14 +101,33 @@ func renderSpine(base longterm.Spine, rested []conversation.Session, zone *time.
 		}
 		b.WriteString("\n")
 	}
-	for _, x := range rested {
+	for _, x := range slices.SortedStableFunc(slices.Values(rested), byOccurrence) {
 		record, _ := Of(x)
-		day := x.LastActiveAt().In(zone).Format("2006-01-02 Monday")
+		day := spineDays(x, record.OccurredAt, zone)
 		text := truncate.Bytes(untrusted.OneLine(record.Text+" "+record.Details(zone)), spineLineBytes)
 		fmt.Fprintf(&b, "Session summary:\n%s, %s: %s\n\n", day, conversation.LabelOf(x.Context, "Another screen"),
 			untrusted.BreakTokens(text))
 	}
 	return b.String()
+}
+
+// byOccurrence compares sessions by when they happened, in whatever order they were summarized.
+func byOccurrence(a, b conversation.Session) int {
+	first, _ := Of(a)
+	second, _ := Of(b)
+	return first.OccurredAt.Compare(second.OccurredAt)
+}
+
+// spineDays writes the day on which a session last happened, and that on which it began if that is another one.
+func spineDays(x conversation.Session, at time.Time, zone *time.Location) string {
+	day := at.In(zone).Format("2006-01-02 Monday")
+	if x.StartedAt.IsZero() || x.StartedAt.After(at) {
+		return day
+	}
+	if began := x.StartedAt.In(zone).Format(time.DateOnly); began != day[:len(began)] {
+		return day + " (since " + began + ")"
+	}
+	return day
 }
 
 func spineLine(text string) string { return untrusted.BreakTokens(untrusted.OneLine(text)) }

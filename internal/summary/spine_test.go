@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,13 +55,17 @@ func (f *spineFixture) SpineDue(context.Context, sweep.Due) (summary.DueSpine, e
 
 func (f *spineFixture) CoachSessions(ctx context.Context, _ conversation.UserID, of conversation.CoachSessions,
 	page conversation.Page,
-) (out []conversation.Session, _ conversation.Position, err error) {
-	for _, s := range f.sessions {
+) (out []conversation.Session, next conversation.Position, err error) {
+	from, _ := strconv.Atoi(string(page.After))
+	for i, s := range f.sessions[from:] {
+		if len(out) == page.Limit {
+			return out, conversation.Position(strconv.Itoa(from + i)), nil
+		}
 		ok, err := of.Allows(ctx, s.Context)
 		if err != nil {
 			return nil, "", err
 		}
-		if ok && s.CoachID == of.CoachID && len(out) < page.Limit {
+		if ok && s.CoachID == of.CoachID {
 			out = append(out, s)
 		}
 	}
@@ -148,7 +153,7 @@ func TestSpineOfSeveralSessions(t *testing.T) {
 	want := longterm.Spine{
 		CoachID: "mia", Text: "spine 1", Tokens: 2, Patterns: []string{"pattern 1"}, Struggles: []string{"s 1"},
 		Contexts:  []string{"coach_conversation", "program_designer"},
-		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/2", Version: 1,
+		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/3", Version: 1,
 	}
 	if diff := cmp.Diff(want, f.due.Spine); diff != "" {
 		t.Errorf("spine (-want +got):\n%s", diff)
@@ -169,6 +174,64 @@ func TestSpineOfSeveralSessions(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{2, 1}, f.written); diff != "" || len(f.quota.spent) != 2 {
 		t.Errorf("%v, written (-want +got):\n%s", f.quota.spent, diff)
+	}
+}
+
+// TestSpineOfAnImport has 170 imported sessions, listed the latest first and summarized in another order. All of them
+// reach the spine, 50 by one call of the model, each call in the order in which they happened.
+func TestSpineOfAnImport(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	const n = 170
+	for i := range n {
+		s := f.session(fmt.Sprint(i), "coach_conversation", fmt.Sprintf("came to %d.", i), 20*time.Minute)
+		s.LastMessageAt = f.now.AddDate(0, 0, -i-1)
+		s.StartedAt = s.LastMessageAt.Add(-time.Hour)
+		s.Summary.UpdatedAt = s.Summary.UpdatedAt.Add(-time.Duration(i*37%n) * time.Minute)
+		f.sessions = append(f.sessions, s)
+	}
+	for calls := 1; calls <= 3; calls++ {
+		f.check(t, sweep.Again(f.now), calls)
+	}
+	f.check(t, sweep.Removed, 4)
+	input := strings.Join(f.inputs, "")
+	for i := range n {
+		if !strings.Contains(input, fmt.Sprintf(" came to %d.\n", i)) {
+			t.Errorf("session %d is in no spine", i)
+		}
+	}
+	for i, input := range f.inputs {
+		day := ""
+		for line := range strings.Lines(input) {
+			if next, _, found := strings.Cut(line, ", Coach: "); found && next < day {
+				t.Errorf("call %d: %s stands after %s", i, next, day)
+			} else if found {
+				day = next
+			}
+		}
+	}
+	f.check(t, sweep.Removed, 4) // a redelivery finds nothing new
+}
+
+// TestDaysOfTheSpine writes when a session happened: a workout when it was completed, and not when its form was sent,
+// and a long session with the day since which it went on.
+func TestDaysOfTheSpine(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	workout := f.session("w", "workout_log", "Swings.", 20*time.Minute)
+	workout.StartedAt, workout.LastMessageAt, workout.CompletedAt = time.Time{}, time.Time{}, f.now.Add(-time.Hour)
+	workout.LastSeq, workout.MessageCount, workout.Status = 0, 0, conversation.Completed
+	workout.Summary.CoveredThrough, workout.Summarized.Seq, workout.Summary.InProgress = 0, 0, false
+	workout.Attributes = map[string]any{"completedAt": "2026-01-13T10:00:00.000Z"}
+	workout.Summary.Digest = summary.AttributesDigestOf(workout)
+	long := f.session("l", "coach_conversation", "Chats.", 30*time.Minute)
+	long.StartedAt = f.now.AddDate(0, 0, -17)
+	f.sessions = []conversation.Session{workout, long}
+	f.check(t, sweep.Removed, 1)
+	for _, want := range []string{"2026-01-13 Tuesday, Workout Log: Swings.", "2026-02-05 Thursday (since 2026-01-19), Coach: "} {
+		if !strings.Contains(f.inputs[0], want) {
+			t.Errorf("the model reads no %q in\n%s", want, f.inputs[0])
+		}
 	}
 }
 
