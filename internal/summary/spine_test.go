@@ -228,7 +228,9 @@ func TestDaysOfTheSpine(t *testing.T) {
 	long.StartedAt = f.now.AddDate(0, 0, -17)
 	f.sessions = []conversation.Session{workout, long}
 	f.check(t, sweep.Removed, 1)
-	for _, want := range []string{"2026-01-13 Tuesday, Workout Log: Swings.", "2026-02-05 Thursday (since 2026-01-19), Coach: "} {
+	for _, want := range []string{
+		"2026-01-13 Tuesday, Workout Log: Swings.", "2026-02-05 Thursday (since 2026-01-19), Coach: ",
+	} {
 		if !strings.Contains(f.inputs[0], want) {
 			t.Errorf("the model reads no %q in\n%s", want, f.inputs[0])
 		}
