@@ -48,6 +48,8 @@ test('no screen has a fault of accessibility, at any width and in both themes', 
       await page.goto(stack.base + address);
       await checkScreen(page, address);
     }
+    const answer = await fetch(`${stack.base}/no/such/page`);
+    assert.equal(answer.headers.get('Content-Type'), 'application/problem+json', 'a program gets a problem and no page');
   });
 });
 
