@@ -467,8 +467,31 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a message */
+        /**
+         * Delete a message
+         * @description Its vectors, the summary that covers it, and the facts drawn only from it are deleted, too. Messages that quote it stay, an answer that repeats it for example. With quotes=list the answer is 200 and names them; with quotes=delete they are deleted, too. What says it in other words is not found.
+         */
         delete: operations["deleteMessage"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/quotes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the messages that quote a message
+         * @description Finds the messages of all contexts that repeat words of it: a number of four digits or more, five words in a row, or half of its longer words. They stay when it is deleted. At most 2,000 messages after it are read.
+         */
+        get: operations["listQuotes"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -818,6 +841,14 @@ export interface components {
              * @description In the function's dead-letter queue, approximately.
              */
             messages: number;
+        };
+        Deletion: {
+            /** @description False if the user has more newer messages than were read. */
+            complete: boolean;
+            /** @description The ids of the deleted messages. */
+            deleted: string[];
+            /** @description The messages that repeat words of it, the oldest first. */
+            quotedBy: components["schemas"]["Message"][];
         };
         Erasing: {
             /** @description Always true: the erasure goes on. */
@@ -1636,6 +1667,12 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             since?: string;
+        };
+        Quotes: {
+            /** @description False if the user has more newer messages than were read. */
+            complete: boolean;
+            /** @description The messages that repeat words of the message, the oldest first. */
+            items: components["schemas"]["Message"][];
         };
         RecallAnswer: {
             /** @description The sources that did not answer. */
@@ -5913,7 +5950,10 @@ export interface operations {
     };
     deleteMessage: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What to do about the messages that quote it. */
+                quotes?: "list" | "delete";
+            };
             header?: never;
             path: {
                 /** @description The session's id. */
@@ -5925,12 +5965,112 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deletion"];
+                };
+            };
             /** @description No Content */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listQuotes: {
+        parameters: {
+            query: {
+                /** @description The id of the message. */
+                messageId: string;
+            };
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Quotes"];
+                };
             };
             /** @description Unauthorized */
             401: {
