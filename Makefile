@@ -161,7 +161,7 @@ bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, star
 	@go run ./infra/bench/prompt -docs docs -json docs/benchmarks/prompt.json
 
 .PHONY: bench-fair
-bench-fair: ## Measure what a user at the limit costs another user, into docs/benchmarks.md
+bench-fair: ## Measure what one user can take from others, into docs/benchmarks.md and docs/security.md
 	@tools/need go java npm
 	@go run ./infra/bench/fair -docs docs
 

@@ -32,6 +32,11 @@ type Drawing interface {
 	Plot() (path string, svg []byte, err error)
 }
 
+// Excerpted is a Result of which a part is in another document, too, in a section of the command's name.
+type Excerpted interface {
+	Excerpt() (document, markdown string)
+}
+
 // Command is a benchmark as a program.
 type Command struct {
 	// Name is the section of docs/benchmarks.md that the results go to.
@@ -105,6 +110,12 @@ func (c Command) document(docs string, result Result) error {
 			return err
 		}
 		if err := report.WriteFile(filepath.Join(docs, filepath.FromSlash(path)), svg); err != nil {
+			return err
+		}
+	}
+	if e, ok := result.(Excerpted); ok {
+		document, markdown := e.Excerpt()
+		if err := report.WriteSection(filepath.Join(docs, document), "", c.Name, markdown); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
-// Command fair measures what a user who writes as much as the limit allows costs another user. It starts a local stack
-// with the limit of the template. One user appends at a steady pace, alone and beside the other, in turn, and the times
-// of the appends are compared. It prints a table, writes a section of a document, and fails when the bar is not met.
+// Command fair measures what one user can take from another on a local stack: the time of an append beside a user who
+// writes as much as the limit allows, the time until a summary beside one who leaves a session each second, the answers
+// that one user holds at once, and the tokens beyond the quota. It prints tables, writes sections of two documents, and
+// fails when a bar is not met.
 //
 //	go run ./infra/bench/fair [-rounds 8] [-slice 10s] [-docs folder]
 package main
@@ -64,13 +65,17 @@ type row struct {
 }
 
 type result struct {
-	Rows []*row `json:"rows"`
+	Rows      []*row        `json:"rows"`
+	Summaries []*summaryRow `json:"summaries"`
+	Answers   *answers      `json:"answers"`
 }
 
 func measure(
 	ctx context.Context, endpoint string, rounds int, slice time.Duration, progress func(string),
 ) (bench.Result, error) {
-	out := result{}
+	out := result{Answers: &answers{}, Summaries: []*summaryRow{
+		{Load: "who is not remembered"}, {Load: "who is remembered", memory: true},
+	}}
 	for _, l := range loads {
 		out.Rows = append(out.Rows, &row{Load: l.name})
 	}
@@ -87,12 +92,48 @@ func measure(
 				}
 			}
 		}
-		return nil
+		return out.measureSummaries(ctx, stack.Base, rounds, slice, progress)
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range out.Rows {
 		r.Appends, r.Median, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
 	}
+	for _, r := range out.Summaries {
+		r.Median, r.Worst = report.Median(r.times), report.Quantile(r.times, 1)
+	}
+	environment = append(environment,
+		fmt.Sprint("ANSWERS_AT_ONCE=", answersAtOnce), fmt.Sprint("DAILY_TOKENS=", dailyTokens))
+	err = launch.With(ctx, environment, func(stack *launch.Stack) error {
+		progress("answers")
+		return errors.Join(slowModel(ctx, stack.Base), out.Answers.hold(ctx, stack.Base), out.Answers.spend(ctx, stack.Base))
+	})
 	return out, err
+}
+
+// measureSummaries plays the loads of summaries in turn, in slices twice as long, because a summary takes seconds.
+func (r result) measureSummaries(
+	ctx context.Context, base string, rounds int, slice time.Duration, progress func(string),
+) error {
+	if err := slowModel(ctx, base); err != nil {
+		return err
+	}
+	for round := range (rounds + 1) / 2 {
+		for i, row := range r.Summaries {
+			progress(fmt.Sprintf("summaries, round %d: beside a user %s", round+1, row.Load))
+			if err := row.play(ctx, base, fmt.Sprint(round, "-", i), 2*slice); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slowModel makes the models of a stack as slow as hosted ones.
+func slowModel(ctx context.Context, base string) error {
+	faults := map[string]any{"openai": map[string]any{"latencyMs": modelTime.Milliseconds()}}
+	return client.New(base).Do(ctx, http.MethodPost, "/dev/faults", faults, nil)
 }
 
 // play measures one slice.
@@ -181,8 +222,41 @@ func milliseconds(d time.Duration) string {
 
 func (r result) ratio(row *row) float64 { return float64(row.P99) / float64(r.Rows[0].P99) }
 
+// shares is what a user tried to take from others, the limit and what was measured.
+func (r result) shares() *report.Table {
+	t := &report.Table{Header: []string{"one user", "limit", "measured"}}
+	beside, control := r.Summaries[1], r.Summaries[0]
+	t.Add(fmt.Sprintf("writes %d requests a minute", limit),
+		fmt.Sprintf("another's append takes at most %.1f times as long (p99)", maxRatio),
+		fmt.Sprintf("%.2f", r.ratio(r.Rows[1])))
+	t.Add(fmt.Sprintf("creates, fills with %d messages and leaves a session each second", busyMessages),
+		fmt.Sprintf("another's summary takes at most %.1f times as long as with that user's memory off (median)",
+			maxSummaryRatio),
+		fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", r.summaryRatio(), seconds(beside.Median), seconds(control.Median),
+			seconds(beside.Worst), seconds(control.Worst)))
+	t.Add(fmt.Sprintf("asks for %d answers in %d rounds, and is erased after each", r.Answers.Asked, erasures),
+		fmt.Sprintf("%d under way at once", answersAtOnce), fmt.Sprint(r.Answers.Held))
+	t.Add(fmt.Sprintf("asks for %d answers at once until the %d tokens of the day are spent", chatsAtOnce, dailyTokens),
+		fmt.Sprintf("one answer more: %d tokens", r.Answers.Largest), fmt.Sprintf("%d tokens more", r.Answers.Past))
+	return t
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+func (r result) summaryRatio() float64 {
+	return float64(r.Summaries[1].Median) / float64(r.Summaries[0].Median)
+}
+
 // Text renders the result for a terminal.
-func (r result) Text() string { return r.table().Text() + "\n" + report.BarTable(r.Bars()).Text() }
+func (r result) Text() string {
+	return r.table().Text() + "\n" + r.shares().Text() + "\n" + report.BarTable(r.Bars()).Text()
+}
+
+// Excerpt is the section of docs/security.md.
+func (r result) Excerpt() (document, markdown string) {
+	return "security.md", fmt.Sprintf("Measured on a local stack whose model takes %s, on %s:\n\n", modelTime,
+		report.ThisMachine()) + r.shares().Markdown()
+}
 
 // Markdown renders the section of the document.
 func (r result) Markdown() string {
@@ -198,5 +272,9 @@ requests a minute allow. The two loads take turns, so that both meet the same ma
 func (r result) Bars() []report.Bar {
 	return []report.Bar{
 		report.AtMost("p99 of an append beside a user at the limit, to that alone", r.ratio(r.Rows[1]), maxRatio),
+		report.AtMost("a summary beside a user who is remembered, to that beside one who is not", r.summaryRatio(),
+			maxSummaryRatio),
+		report.AtMost("answers of one user at once", float64(r.Answers.Held), answersAtOnce),
+		report.AtMost("tokens beyond the quota, in answers", float64(r.Answers.Past)/float64(max(r.Answers.Largest, 1)), 1),
 	}
 }

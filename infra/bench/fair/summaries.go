@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+const (
+	// modelTime is how long the model takes for an answer, as a hosted one does.
+	modelTime = 800 * time.Millisecond
+	// busyMessages is what the other user says in each session, one a second.
+	busyMessages = 20
+	// summaryPace is the time between two sessions of the user who is measured, summaryWait how long a summary may take.
+	summaryPace, summaryWait = 2 * time.Second, time.Minute
+	// maxSummaryRatio is how much longer the median may take beside sessions that are read for memories.
+	maxSummaryRatio = 1.5
+)
+
+// summaryRow is how long a user's summaries take beside another user who creates, fills and leaves a session a second.
+type summaryRow struct {
+	Load   string          `json:"load"`
+	Median time.Duration   `json:"median"`
+	Worst  time.Duration   `json:"worst"`
+	memory bool            // of the other user
+	times  []time.Duration // from leaving a session to its summary
+}
+
+// play measures one slice. The other user wants to be remembered, or not: then nothing is read for memories, and the
+// summaries of the user who is measured take what they take for other reasons.
+func (r *summaryRow) play(ctx context.Context, base, name string, slice time.Duration) error {
+	api, other := client.New(base), client.New(base)
+	measured, err := api.As(ctx, "waits-"+name)
+	if err != nil {
+		return err
+	}
+	if other, err = other.As(ctx, "busy-"+name); err != nil {
+		return err
+	}
+	if err := other.Do(ctx, http.MethodPut, "/v1/preferences", map[string]any{"memory": r.memory}, nil); err != nil {
+		return err
+	}
+	busy, stop := context.WithTimeout(ctx, slice)
+	defer stop()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	every(busy, time.Second, &all, func(n int) {
+		if err := leaveSession(ctx, other, n, busyMessages); err != nil {
+			mu.Lock()
+			errs = append(errs, err)
+			mu.Unlock()
+		}
+	})
+	every(busy, summaryPace, &all, func(n int) {
+		took, err := timeSummary(ctx, measured, n)
+		mu.Lock()
+		defer mu.Unlock()
+		r.times, errs = append(r.times, took), append(errs, err)
+	})
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// every calls do at each tick until the context ends, and does not wait for it.
+func every(ctx context.Context, pace time.Duration, all *sync.WaitGroup, do func(n int)) {
+	all.Go(func() {
+		ticks := time.NewTicker(pace)
+		defer ticks.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+				all.Go(func() { do(n) })
+			}
+		}
+	})
+}
+
+// leaveSession creates a session, appends messages to it in one call and leaves it.
+func leaveSession(ctx context.Context, api *client.Client, n, messages int) error {
+	id := fmt.Sprint("session", n)
+	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
+	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
+		return err
+	}
+	said := make([]any, messages)
+	for i := range said {
+		text := fmt.Sprintf("Set %d of session %d went well, at %d kg.", i, n, 60+i)
+		said[i] = map[string]any{"role": "user", "content": text}
+	}
+	path := "/v1/sessions/" + id
+	if err := api.Do(ctx, http.MethodPost, path+"/messages", map[string]any{"messages": said}, nil); err != nil {
+		return err
+	}
+	return api.Do(ctx, http.MethodPost, path+"/leave", nil, nil)
+}
+
+// timeSummary leaves a session and waits for its summary.
+func timeSummary(ctx context.Context, api *client.Client, n int) (time.Duration, error) {
+	if err := leaveSession(ctx, api, n, 4); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	for time.Since(began) < summaryWait {
+		var session struct{ Summary *struct{} }
+		if err := api.Do(ctx, http.MethodGet, fmt.Sprint("/v1/sessions/session", n), nil, &session); err != nil {
+			return 0, err
+		}
+		if session.Summary != nil {
+			return time.Since(began), nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return summaryWait, nil
+}
