@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -161,7 +162,7 @@ func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
 	var newest conversation.Session
 	for _, s := range c.visible {
 		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.ID })
-		if s.Summary == nil || isOther {
+		if s.Summary == nil || isOther || !c.isNeeded(s) {
 			continue
 		}
 		if s.ID == c.request.SessionID {
@@ -208,10 +209,21 @@ func (c historyCase) allTold(s conversation.Session) bool {
 	return true
 }
 
+// isNeeded reports whether the prompt may have a session's summary by the registry of contexts.
+func (c historyCase) isNeeded(s conversation.Session) bool {
+	from, err := conversation.SurfaceOf(s.Context)
+	here, hereErr := conversation.SurfaceOf(c.request.Context)
+	return !c.recipe.NeededOnly || s.Context == c.request.Context ||
+		errors.Join(err, hereErr) == nil && slices.Contains(here.Reads, from.Writes)
+}
+
 // checkEarlier compares the earlier sessions with tiers 3 and 4, less what other blocks tell.
 func (c historyCase) checkEarlier(t *testing.T, got, others []toldSummary) {
 	want, told := []string{}, []string{}
 	for _, s := range c.summaries {
+		if !c.isNeeded(s.session) {
+			continue
+		}
 		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.session.ID })
 		if s.session.Summary != nil && !isOther && !c.allTold(s.session) {
 			want = append(want, s.session.ID)

@@ -45,7 +45,7 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 	plan := choose.Plan{
 		Recipe: o.recipe.Name, SystemRole: o.SystemRole, Role: o.recipe.Role, Rules: o.recipe.Rules,
-		Instruction: o.recipe.Instruction, IncludeEmail: o.recipe.IncludeEmail,
+		Instruction: o.recipe.Instruction, IncludeEmail: o.recipe.IncludeEmail, NeededOnly: o.recipe.NeededOnly,
 		Strategy: o.strategy(), Scoping: o.scopingConfig(), ScopedByRequest: o.Scoping != nil,
 		StablePrefix: o.recipe.StablePrefix, Continues: previous.Continues,
 		Slots: make([]choose.Slot, len(o.recipe.Slots)),

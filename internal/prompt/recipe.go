@@ -35,6 +35,9 @@ type Recipe struct {
 	Rules, Instruction string
 	// IncludeEmail adds the e-mail address to the profile.
 	IncludeEmail bool
+	// NeededOnly leaves out summaries of contexts that the request's context does not read, as the registry of contexts
+	// says (unified-conversation-context, "Gaps to Consider for Phase 1", Relevance vs. noise).
+	NeededOnly bool
 	// Format writes the prompt.
 	Format *render.Format
 	// Scoping names the strategy that selects recent_messages (package scoping); empty means scoping.LastN.

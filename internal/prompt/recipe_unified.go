@@ -21,6 +21,7 @@ var unified = Recipe{
 	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 80},
 	Tools:         []string{SearchConversations},
 	StablePrefix:  true,
+	NeededOnly:    true,
 	Order: []string{
 		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
 		block.Engagement, block.UserSummary, block.Spine, block.SessionSummary, block.SessionSummaries, block.Thread,
