@@ -19,25 +19,25 @@ func TestTodayBeforeAnOldSitting(t *testing.T) {
 		p := w.user("u")
 		var old []line
 		for i := range 560 {
-			old = append(old, says(time.Duration(i)*minute, fmt.Sprintf("OLD %d %s", i, strings.Repeat("words ", 60))))
+			old = append(old, says(time.Duration(i)*minute, fmt.Sprintf("OLD %d %s", i, strings.Repeat("words ", 600))))
 		}
 		p.converse("here", "coach_conversation", "c", now.Add(-40*24*time.Hour), old...)
 		var talk []line
-		for i := range 20 {
+		for i := range 110 {
 			talk = append(talk, says(time.Duration(i)*minute, fmt.Sprintf("TODAY %d.", i)))
 		}
 		p.converse("talk", "program_designer", "c", now.Add(-2*time.Hour), talk...)
 		theirs, took := numbered(others, "theirs")
 		p.converse("tom", "coach_conversation", "tom", now.Add(-took), theirs...)
 		got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-		if n := strings.Count(got.System, "TODAY"); n != 20 {
-			t.Errorf("%s: %d of 20 messages of today are told", name, n)
+		if n := strings.Count(got.System, "TODAY"); n != 110 {
+			t.Errorf("%s: %d of 110 messages of today are told", name, n)
 		}
 		last, first := strings.LastIndex(got.System, "TODAY"), strings.Index(got.System, "OLD")
 		if first < last || !strings.Contains(got.System, "OLD 559 ") {
 			t.Errorf("%s: the old sitting is at %d, today's at %d", name, first, last)
 		}
-		if !strings.Contains(got.System, `date="2025-12-27"`) {
+		if !strings.Contains(got.System, `date="2025-12-28"`) {
 			t.Errorf("%s: the old sitting is not of its own day", name)
 		}
 	}
