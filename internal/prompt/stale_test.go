@@ -27,8 +27,11 @@ func TestTodayBeforeAnOldSitting(t *testing.T) {
 			talk = append(talk, says(time.Duration(i)*minute, fmt.Sprintf("TODAY %d.", i)))
 		}
 		p.converse("talk", "program_designer", "c", now.Add(-2*time.Hour), talk...)
-		theirs, took := numbered(others, "theirs")
-		p.converse("tom", "coach_conversation", "tom", now.Add(-took), theirs...)
+		var theirs []line
+		for i := range others { // ten minutes of them
+			theirs = append(theirs, says(time.Duration(i)*time.Second, "theirs"))
+		}
+		p.converse("tom", "coach_conversation", "tom", now.Add(-20*minute), theirs...)
 		got := build(t, w.service(now), "u", request(prompt.TieredHistory))
 		if n := strings.Count(got.System, "TODAY"); n != 110 {
 			t.Errorf("%s: %d of 110 messages of today are told", name, n)
