@@ -34,12 +34,8 @@ type summaryRow struct {
 // play measures one slice. The other user wants to be remembered, or not: then nothing is read for memories, and the
 // summaries of the user who is measured take what they take for other reasons.
 func (r *summaryRow) play(ctx context.Context, base, name string, slice time.Duration) error {
-	api, other := client.New(base), client.New(base)
-	measured, err := api.As(ctx, "waits-"+name)
+	other, err := client.New(base).As(ctx, "busy-"+name)
 	if err != nil {
-		return err
-	}
-	if other, err = other.As(ctx, "busy-"+name); err != nil {
 		return err
 	}
 	if err := other.Do(ctx, http.MethodPut, "/v1/preferences", map[string]any{"memory": r.memory}, nil); err != nil {
@@ -58,7 +54,7 @@ func (r *summaryRow) play(ctx context.Context, base, name string, slice time.Dur
 		}
 	})
 	every(busy, summaryPace, &all, func(n int) {
-		took, err := timeSummary(ctx, measured, n)
+		took, err := timeSummary(ctx, base, fmt.Sprint("waits-", name, "-", n))
 		mu.Lock()
 		defer mu.Unlock()
 		r.times, errs = append(r.times, took), append(errs, err)
@@ -102,21 +98,25 @@ func leaveSession(ctx context.Context, api *client.Client, n, messages int) erro
 	return api.Do(ctx, http.MethodPost, path+"/leave", nil, nil)
 }
 
-// timeSummary leaves a session and waits for its summary.
-func timeSummary(ctx context.Context, api *client.Client, n int) (time.Duration, error) {
-	if err := leaveSession(ctx, api, n, 4); err != nil {
+// timeSummary leaves a session of a new user and waits for its summary.
+func timeSummary(ctx context.Context, base, user string) (time.Duration, error) {
+	api, err := client.New(base).As(ctx, user)
+	if err != nil {
+		return 0, err
+	}
+	if err := leaveSession(ctx, api, 0, 4); err != nil {
 		return 0, err
 	}
 	began := time.Now()
 	for time.Since(began) < summaryWait {
 		var session struct{ Summary *struct{} }
-		if err := api.Do(ctx, http.MethodGet, fmt.Sprint("/v1/sessions/session", n), nil, &session); err != nil {
+		if err := api.Do(ctx, http.MethodGet, "/v1/sessions/session0", nil, &session); err != nil {
 			return 0, err
 		}
 		if session.Summary != nil {
 			return time.Since(began), nil
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 	}
 	return summaryWait, nil
 }

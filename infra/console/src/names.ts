@@ -28,6 +28,14 @@ function forget(of: string): void {
   said.value = new Map();
 }
 
+/** Forgets the first words of a session, because a message of it was deleted. They are read again when they are shown. */
+export function forgetWords(id: string): void {
+  asked.delete(id);
+  const left = new Map(said.value);
+  left.delete(id);
+  said.value = left;
+}
+
 /** Reads the first words of a session, after those that were asked for before. */
 function ask(id: string): void {
   if (asked.has(id) || asked.size >= most) return;

@@ -79,3 +79,32 @@ test('the timeline has the newest turn first, and the question before its answer
   const ids = inTurns([...asc].reverse()).map((e) => ('message' in e ? e.message.messageId : e.checkIn.id));
   assert.deepEqual(ids, ['late', 'q2', 'a2', 'more', 'c', 'other', 'q1', 'a1']);
 });
+
+test('after a deletion the session names the messages that repeat the words, and deletes them on request', async () => {
+  const api = await stack.as('quotes');
+  await api.open('told', 'coach_conversation');
+  await api.open('later', 'workout_log');
+  const told = 'My daughter Mia has a severe peanut allergy.';
+  const say = (session: string, ...contents: string[]) =>
+    api.call('POST', `/v1/sessions/${session}/messages`, {
+      messages: contents.map((content, i) => ({ role: i % 2 ? 'assistant' : 'user', content })),
+    });
+  await say('told', told, 'Noted: your daughter Mia has a severe peanut allergy.', 'What shall we cook?');
+  await say('later', 'No nuts: daughter Mia has a severe peanut allergy.');
+  await withPage(browser, `${stack.base}/#/quotes/session/told`, {}, async (page) => {
+    const row = page.locator('.messages .message', { hasText: told });
+    await row.hover();
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await row.getByRole('button', { name: 'Really?' }).click();
+    const notice = page.getByRole('region', { name: 'Messages that quote it' });
+    await notice.getByText('2 messages that you have not deleted repeat words of what you deleted').waitFor();
+    await notice.getByRole('link', { name: 'No nuts' }).waitFor();
+    await notice.getByRole('button', { name: 'Delete them too' }).click();
+    await notice.getByRole('button', { name: 'Really?' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'What shall we cook?' }).waitFor();
+    assert.deepEqual(await page.getByText('peanut').allInnerTexts(), []);
+  });
+  const left = (await api.call('GET', '/v1/messages')) as { items: { content: string }[] };
+  assert.deepEqual(left.items.map((m) => m.content), ['What shall we cook?']);
+});

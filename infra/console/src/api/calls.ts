@@ -39,7 +39,7 @@ export const appendMessages = (session: string, messages: t.NewMessage[], key?: 
     key,
   });
 export const deleteMessage = (session: string, id: string) =>
-  send(`/v1/sessions/${part(session)}/messages/${part(id)}`, { method: 'DELETE' });
+  json<t.Deletion>(`/v1/sessions/${part(session)}/messages/${part(id)}?quotes=list`, { method: 'DELETE' });
 export const listTimeline = (values: Values) =>
   json<t.Page<t.Message> & { degraded?: t.Degradation[] }>(withQuery('/v1/messages', values));
 

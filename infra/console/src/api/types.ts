@@ -7,6 +7,7 @@ export type Session = Schemas['Session'];
 export type NewSession = Schemas['NewSession'];
 export type ChangedSession = Schemas['ChangedSession'];
 export type Message = Schemas['Message'];
+export type Deletion = Schemas['Deletion'];
 export type NewMessage = Schemas['NewMessage'];
 export type Memory = Schemas['Memory'];
 export type NewMemory = Schemas['NewMemory'];

@@ -1,4 +1,5 @@
 // One session of any length, with its summary. An address with a message opens it there.
+import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Message, Session } from '../api/types';
@@ -12,6 +13,7 @@ import { Confirm } from '../parts/confirm';
 import { useLoad } from '../parts/load';
 import { EmptyScreen, WaitingScreen } from '../parts/state';
 import { go, link, route, setQuery } from '../route';
+import { deleteMessage, Quotes } from './quotes';
 import { SummaryKind } from './timeline';
 
 export function SessionScreen() {
@@ -21,8 +23,14 @@ export function SessionScreen() {
   useEffect(() => {
     void (query.message ? store.loadTo((m) => m.messageId === query.message) : store.load());
   }, [store, query.message]);
+  const quoting = useMemo(() => signal<Message[]>([]), [user]);
   const row = (m: Message) => (
-    <MessageView key={m.messageId} message={m} marked={m.messageId === query.message} actions={<RowActions store={store} message={m} />} />
+    <MessageView
+      key={m.messageId}
+      message={m}
+      marked={m.messageId === query.message}
+      actions={<RowActions message={m} remove={() => deleteMessage(store, m, quoting).then(session.reload)} />}
+    />
   );
   if (session.error !== undefined || !('data' in session)) {
     return <WaitingScreen name="Session" error={session.error} retry={session.reload} />;
@@ -32,17 +40,17 @@ export function SessionScreen() {
     <main class="session">
       <About session={session.data} />
       <Finder store={store} session={session.data} at={query.message} show={(message) => setQuery({ message })} />
+      <Quotes store={store} quoting={quoting} changed={session.reload} />
       <MessageList store={store} label="Messages" render={row} target={query.message} />
     </main>
   );
 }
 
-function RowActions({ store, message }: { store: MessageStore; message: Message }) {
-  const { messageId, metadata } = message;
+function RowActions({ message: { metadata }, remove }: { message: Message; remove(): Promise<void> }) {
   return (
     <>
       {typeof metadata?.promptId === 'string' && <a href={link('prompt', metadata.promptId)}>Why this answer</a>}
-      <Confirm label="Delete" act={() => api.deleteMessage(store.session, messageId).then(() => store.remove(messageId))} />
+      <Confirm label="Delete" act={remove} />
     </>
   );
 }
