@@ -38,7 +38,7 @@ type system struct {
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	tokens, issuerURL := serveIssuer(t)
-	token, err := tokens.Mint(issuer.Claims{UserID: user})
+	token, _, err := tokens.Mint(issuer.Claims{UserID: user})
 	if err != nil {
 		t.Fatal(err)
 	}

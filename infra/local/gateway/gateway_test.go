@@ -245,7 +245,7 @@ func TestAuthorizer(t *testing.T) {
 		{Method: "GET", Path: "/own", Authorized: true},
 	})
 	mint := func(c issuer.Claims) string {
-		token, err := h.issuer.Mint(c)
+		token, _, err := h.issuer.Mint(c)
 		if err != nil {
 			t.Fatal(err)
 		}

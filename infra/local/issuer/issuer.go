@@ -85,8 +85,8 @@ func New(url, keyFile string, now func() time.Time) (*Issuer, error) {
 // URL is the iss claim of its tokens.
 func (i *Issuer) URL() string { return i.url }
 
-// Mint returns a signed token.
-func (i *Issuer) Mint(c Claims) (string, error) {
+// Mint returns a signed token and when it expires.
+func (i *Issuer) Mint(c Claims) (token string, expiresAt time.Time, err error) {
 	now := i.now()
 	if c.Scopes == nil {
 		c.Scopes = defaultScopes
@@ -94,29 +94,47 @@ func (i *Issuer) Mint(c Claims) (string, error) {
 	if c.Expiry == 0 {
 		c.Expiry = defaultExpiry
 	}
+	expiresAt = now.Add(c.Expiry).Truncate(time.Second).UTC()
 	claims := jwt.MapClaims{
 		"iss": i.url, "sub": c.UserID, "scope": strings.Join(c.Scopes, " "),
-		"iat": now.Add(min(c.Expiry, 0)).Unix(), "exp": now.Add(c.Expiry).Unix(), "jti": rand.Text(),
+		"iat": now.Add(min(c.Expiry, 0)).Unix(), "exp": expiresAt.Unix(), "jti": rand.Text(),
 	}
 	if c.AudienceClaim == inClientID {
 		claims[inClientID], claims["token_use"] = Audience, "access"
 	} else {
 		claims[inAudience] = Audience
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
-	token.Header["kid"] = i.keyID
-	signed, err := token.SignedString(i.key)
-	if err != nil {
-		return "", fmt.Errorf("sign token: %w", err)
+	unsigned := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
+	unsigned.Header["kid"] = i.keyID
+	if token, err = unsigned.SignedString(i.key); err != nil {
+		return "", time.Time{}, fmt.Errorf("sign token: %w", err)
 	}
-	return signed, nil
+	return token, expiresAt, nil
 }
 
-// Register adds the issuer's routes: its key set, its description, and POST /dev/tokens.
+// Register adds the issuer's routes: its key set, its description, POST /dev/tokens, and
+// POST /dev/tokens/{user}.
 func (i *Issuer) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /.well-known/jwks.json", i.serveKeys)
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.serveConfiguration)
 	mux.HandleFunc("POST /dev/tokens", i.serveToken)
+	mux.HandleFunc("POST /dev/tokens/{user}", i.serveText)
+}
+
+// serveText answers with the token of a user alone, for a shell.
+func (i *Issuer) serveText(w http.ResponseWriter, r *http.Request) {
+	user := r.PathValue("user")
+	err := validate(user, nil, "")
+	var token string
+	if err == nil {
+		token, _, err = i.Mint(Claims{UserID: user})
+	}
+	if err != nil {
+		httpapi.WriteProblem(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(token))
 }
 
 func (i *Issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
@@ -166,14 +184,14 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	token, err := i.Mint(Claims{
+	token, expiresAt, err := i.Mint(Claims{
 		UserID: in.UserID, Scopes: in.Scopes, AudienceClaim: in.Audience, Expiry: time.Duration(in.ExpiresIn) * time.Second,
 	})
 	if err != nil {
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	devapi.Write(w, map[string]string{"token": token})
+	devapi.Write(w, map[string]any{"token": token, "expiresAt": expiresAt})
 }
 
 func validate(userID string, scopes []string, audience string) error {

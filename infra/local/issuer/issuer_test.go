@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/issuer"
@@ -43,6 +44,48 @@ func TestTokensPassTheRealCheck(t *testing.T) {
 				t.Errorf("user %q scopes %q, want %q %q", user, scopes, c.user, c.scopes)
 			}
 		})
+	}
+}
+
+// TestTokenAsText mints a token for a shell.
+func TestTokenAsText(t *testing.T) {
+	t.Parallel()
+	url, verifier := serve(t, "")
+	resp := post(t, url+"/dev/tokens/ann%20b", "")
+	token, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.StatusCode, err)
+	}
+	user, scopes, err := verifier.Verify(t.Context(), string(token))
+	if user != "ann b" || len(scopes) != 2 || err != nil {
+		t.Errorf("user %q, scopes %q, %v", user, scopes, err)
+	}
+	long := post(t, url+"/dev/tokens/"+strings.Repeat("x", 129), "")
+	if long.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a name that is too long: %d", long.StatusCode)
+	}
+}
+
+// TestTokensSayWhenTheyExpire compares the answer with the claim.
+func TestTokensSayWhenTheyExpire(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, "")
+	var out struct {
+		Token     string
+		ExpiresAt time.Time
+	}
+	began := time.Now()
+	body := post(t, url+"/dev/tokens", `{"userId":"ann","expiresIn":90}`).Body
+	if err := json.NewDecoder(body).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	claims := jwt.MapClaims{}
+	if _, _, err := jwt.NewParser().ParseUnverified(out.Token, claims); err != nil {
+		t.Fatal(err)
+	}
+	exp, err := claims.GetExpirationTime()
+	if err != nil || !exp.Equal(out.ExpiresAt) || out.ExpiresAt.Sub(began).Round(time.Minute/2) != 90*time.Second {
+		t.Errorf("expires %v, the claim is %v, %v", out.ExpiresAt, exp, err)
 	}
 }
 
