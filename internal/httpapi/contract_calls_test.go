@@ -167,6 +167,10 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 		},
 	)
 	do(409, "POST", "/v1/sessions", object{"context": "workout_log", "coachId": "c1", "sessionId": "s1"})
+	do(201, "PUT", "/v1/sessions/s2", object{"context": "workout_log", "coachId": "c1", "title": "first"})
+	do(200, "PUT", "/v1/sessions/s2", object{"context": "workout_log", "coachId": "c1", "title": "second"})
+	do(409, "PUT", "/v1/sessions/s2", object{"context": "coach_conversation", "coachId": "c1"})
+	do(422, "PUT", "/v1/sessions/s2", object{"context": "workout_log"})
 	do(400, "POST", "/v1/sessions", "{")
 	do(413, "POST", "/v1/sessions", strings.Repeat(" ", 3<<20+1))
 	do(422, "POST", "/v1/sessions", object{})
@@ -226,6 +230,10 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 		do(204, "DELETE", location, nil)
 		do(404, "DELETE", location, nil)
 	}
+	do(200, "GET", "/v1/todos?status=PENDING&limit=1", nil)
+	do(422, "GET", "/v1/todos?status=DONE", nil)
+	do(200, "GET", "/v1/memories?type=PEOPLE&valid=false", nil)
+	do(422, "GET", "/v1/memories?valid=maybe", nil)
 	do(201, "POST", "/v1/check-ins", object{"note": "x"})
 	do(200, "GET", "/v1/check-ins", nil)
 	do(200, "POST", "/v1/context/query", object{"context": "workout_log"})

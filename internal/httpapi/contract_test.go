@@ -187,6 +187,7 @@ var wantOperations = map[string]string{
 	"GET /v1/sessions":                              "user",
 	"GET /v1/sessions/{id}":                         "user",
 	"PATCH /v1/sessions/{id}":                       "user",
+	"PUT /v1/sessions/{id}":                         "user",
 	"DELETE /v1/sessions/{id}":                      "user",
 	"GET /v1/sessions/{id}/quotes":                  "user",
 	"POST /v1/sessions/{id}/messages":               "user",

@@ -34,8 +34,8 @@ func (l LongTerm) register(s *server, tokens llm.Counter) {
 	coaches{s, l.Coaches}.register()
 	goals(s, l.Goals).register()
 	checkIns(s, l.CheckIns, tokens).registerWithoutPaths()
-	memories(s, l.Memories, tokens).register()
-	todos(s, l.Todos, tokens).register()
+	registerFiltered(memories(s, l.Memories, tokens), s.filterMemories)
+	registerFiltered(todos(s, l.Todos, tokens), filterTodos)
 }
 
 // singleton serves a kind of which each user has one record. T is the domain's type, In the body of a PUT, and Doc the
@@ -118,6 +118,11 @@ type (
 
 func (k collection[T, New, Patch, View]) register() {
 	k.registerList()
+	k.registerRecords()
+}
+
+// registerRecords adds the operations but the list.
+func (k collection[T, New, Patch, View]) registerRecords() {
 	register(k.server, k.creation(), k.create)
 	register(k.server, operation{
 		method: http.MethodGet, path: "/v1/" + k.path + "/{id}", id: "get" + k.id, tag: longTermTag,
@@ -140,10 +145,28 @@ func (k collection[T, New, Patch, View]) registerWithoutPaths() {
 }
 
 func (k collection[T, New, Patch, View]) registerList() {
-	register(k.server, operation{
+	register(k.server, k.listing(), k.list)
+}
+
+func (k collection[T, New, Patch, View]) listing() operation {
+	return operation{
 		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + plural(k.id), tag: longTermTag,
 		summary: "List " + k.path, detail: "The newest first, current and past records alike.",
-	}, k.list)
+	}
+}
+
+// registerFiltered adds the operations of a kind whose list has filters. filter returns the page of an input, and which
+// records to keep.
+func registerFiltered[T, New, Patch, View, In any](
+	k collection[T, New, Patch, View], filter func(*In) (ListInput, func(T) bool),
+) {
+	op := k.listing()
+	op.detail += " A page of a filtered list may have fewer items than the limit, or none, and still a nextCursor."
+	register(k.server, op, func(ctx context.Context, c Caller, in *In) (*listOutput[View], error) {
+		list, keep := filter(in)
+		return k.listWhere(ctx, c, list, keep)
+	})
+	k.registerRecords()
 }
 
 // plural returns the plural of a noun of the API.
@@ -164,15 +187,38 @@ func (k collection[T, New, Patch, View]) creation() operation {
 func (k collection[T, New, Patch, View]) list(
 	ctx context.Context, c Caller, in *ListInput,
 ) (*listOutput[View], error) {
-	page, scope, err := k.page(c, *in, true)
+	return k.listWhere(ctx, c, *in, func(T) bool { return true })
+}
+
+// maxFilterReads is how many pages of the store are read for one page of a filtered list.
+const maxFilterReads = 10
+
+// listWhere returns a page of the records to keep. It asks the store for no more than the page has room for, so that
+// the store's position is that of the next page.
+func (k collection[T, New, Patch, View]) listWhere(
+	ctx context.Context, c Caller, in ListInput, keep func(T) bool,
+) (*listOutput[View], error) {
+	page, scope, err := k.page(c, in, true)
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := k.store.List(ctx, c.User, page)
-	if err != nil {
-		return nil, err
+	var kept []T
+	for range maxFilterReads {
+		found, next, err := k.store.List(ctx, c.User, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range found {
+			if keep(record) {
+				kept = append(kept, record)
+			}
+		}
+		page.After, page.Limit = next, in.Limit-len(kept)
+		if next == "" || page.Limit == 0 {
+			break
+		}
 	}
-	return newList(k.server, scope, found, next, k.toView), nil
+	return newList(k.server, scope, kept, page.After, k.toView), nil
 }
 
 func (k collection[T, New, Patch, View]) create(

@@ -398,3 +398,57 @@ func TestErase(t *testing.T) {
 		t.Errorf("an erasing has %v", left)
 	}
 }
+
+// TestFilteredLists lists records by their filters, page by page: no record twice, and none that the filter excludes.
+func TestFilteredLists(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	for i := range 30 {
+		body := object{"content": fmt.Sprint("todo ", i), "coachId": "c"}
+		if i%3 == 0 {
+			body["status"] = "COMPLETED"
+		}
+		expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: body})
+		fact := object{"content": fmt.Sprint("fact ", i), "type": "PEOPLE"}
+		if i%2 == 0 {
+			fact["type"], fact["validUntil"] = "PROJECT", "2020-01-01T00:00:00Z"
+		}
+		expect(t, h, 201, call{method: "POST", path: "/v1/memories", user: "ann", body: fact})
+	}
+	for query, want := range map[string]int{
+		"todos": 30, "todos?status=COMPLETED": 10, "todos?status=PENDING": 20, "memories?type=PEOPLE": 15,
+		"memories?valid=false": 15, "memories?valid=true": 15, "memories?type=PEOPLE&valid=false": 0,
+	} {
+		seen, cursor := map[string]bool{}, ""
+		for range 40 {
+			join := "?"
+			if strings.Contains(query, "?") {
+				join = "&"
+			}
+			var list struct {
+				Items      []struct{ ID string }
+				NextCursor string
+			}
+			path := "/v1/" + query + join + "limit=4"
+			if cursor != "" {
+				path += "&cursor=" + cursor
+			}
+			expect(t, h, 200, call{method: "GET", path: path, user: "ann"}).decode(t, &list)
+			for _, item := range list.Items {
+				if seen[item.ID] {
+					t.Errorf("%s: %s is on two pages", query, item.ID)
+				}
+				seen[item.ID] = true
+			}
+			if len(list.Items) > 4 {
+				t.Errorf("%s: a page of %d", query, len(list.Items))
+			}
+			if cursor = list.NextCursor; cursor == "" {
+				break
+			}
+		}
+		if len(seen) != want || cursor != "" {
+			t.Errorf("%s: %d records, want %d; the last cursor is %q", query, len(seen), want, cursor)
+		}
+	}
+}

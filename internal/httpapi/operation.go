@@ -184,6 +184,12 @@ func retryAfterHeader(doc string) map[string]*huma.Param {
 	}
 }
 
+func locationHeader() map[string]*huma.Param {
+	return map[string]*huma.Param{
+		"Location": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The path of the new record."}},
+	}
+}
+
 func jsonResponse(registry huma.Registry, r statusResponse) *huma.Response {
 	if r.body == nil {
 		return &huma.Response{Description: http.StatusText(r.status), Headers: r.headers}

@@ -144,6 +144,22 @@ func memories(
 	}
 }
 
+// filterMemories returns the page of an input, and which memories to keep.
+func (s *server) filterMemories(in *memoriesInput) (ListInput, func(longterm.Memory) bool) {
+	now := s.storedNow()
+	return in.ListInput, func(m longterm.Memory) bool {
+		hasType := in.Type == "" || in.Type == string(m.Type)
+		return hasType && (in.Valid == "" || m.Valid(now) == (in.Valid == "true"))
+	}
+}
+
+// memoriesInput is the input of the list of memories.
+type memoriesInput struct {
+	ListInput
+	Type  string `query:"type" enum:"PROFILE,PEOPLE,PROJECT" doc:"Only memories of this type."`
+	Valid string `query:"valid" enum:"true,false" doc:"Only memories that are valid now, or only the others."`
+}
+
 func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens llm.Counter) error {
 	wrong := p.ValidUntil.value.check("validUntil")
 	if p.MessageIDs != nil {
@@ -241,6 +257,12 @@ type changedTodo struct {
 	CompletedAt optional[timestamp] `json:"completedAt,omitzero" doc:"Only for a completed todo."`
 }
 
+// todosInput is the input of the list of todos.
+type todosInput struct {
+	ListInput
+	Status string `query:"status" enum:"PENDING,COMPLETED" doc:"Only todos of this status."`
+}
+
 func todos(
 	s *server, store longterm.Collection[longterm.Todo], tokens llm.Counter,
 ) collection[longterm.Todo, newTodo, changedTodo, todo] {
@@ -262,6 +284,10 @@ func todos(
 		},
 		recordID: func(t longterm.Todo) string { return t.ID },
 	}
+}
+
+func filterTodos(in *todosInput) (ListInput, func(longterm.Todo) bool) {
+	return in.ListInput, func(t longterm.Todo) bool { return in.Status == "" || in.Status == string(t.Status) }
 }
 
 func (s *server) patchTodo(p changedTodo, t *longterm.Todo, tokens llm.Counter) error {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -64,6 +65,15 @@ type newSession struct {
 	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB. No name may be messages."`
 }
 
+// namedSession is a session whose id is in the path.
+type namedSession struct {
+	Context    contextName `json:"context"`
+	CoachID    id          `json:"coachId" doc:"The persona that the user talks to."`
+	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the context's mode."`
+	Title      string      `json:"title,omitempty" maxLength:"1024"`
+	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB. No name may be messages."`
+}
+
 type changedSession struct {
 	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed is summarised."`
 	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
@@ -86,6 +96,15 @@ type (
 	newSessionInput struct {
 		Idempotent
 		Body newSession
+	}
+	namedSessionInput struct {
+		SessionPath
+		Body namedSession
+	}
+	namedSessionOutput struct {
+		Status   int
+		Location string `header:"Location" hidden:"true"`
+		Body     session
 	}
 	changedSessionInput struct {
 		SessionPath
@@ -114,6 +133,16 @@ func (s sessions) register() {
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}", id: "getSession", tag: tag, summary: "Get a session",
 	}, s.get)
+	register(s.server, operation{
+		method: http.MethodPut, path: "/v1/sessions/{id}", id: "getOrCreateSession", tag: tag,
+		summary: "Get a session, or create it", errors: []int{http.StatusConflict},
+		detail: "Creates the session, 201, or returns the one that has the id, 200, as it is: its mode, title and " +
+			"attributes stay. A session of another context or coach is a conflict. The call may be repeated without a key.",
+		responses: []statusResponse{
+			{status: http.StatusOK, body: reflect.TypeFor[session]()},
+			{status: http.StatusCreated, body: reflect.TypeFor[session](), headers: locationHeader()},
+		},
+	}, s.getOrCreate)
 	register(s.server, operation{
 		method: http.MethodPatch, path: "/v1/sessions/{id}", id: "changeSession", tag: tag,
 		summary: "Change a session", errors: []int{http.StatusConflict},
@@ -144,6 +173,42 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 		return nil, err
 	}
 	return newCreated(toSession(made.Session), pathOf("sessions", made.Session.ID), made.Replayed), nil
+}
+
+// getOrCreate makes two attempts, because the session that was there may be deleted before it is read.
+func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*namedSessionOutput, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	b := in.Body
+	wanted := conversation.NewSession{
+		ID: in.ID, Context: string(b.Context), CoachID: string(b.CoachID), Mode: b.Mode, Title: b.Title,
+		Attributes: b.Attributes,
+	}
+	var err error
+	for range 2 {
+		var made conversation.Created
+		made, err = s.store.CreateSession(ctx, c.User, wanted, conversation.Idempotency{})
+		if err == nil {
+			location := pathOf("sessions", in.ID)
+			return &namedSessionOutput{http.StatusCreated, location, toSession(made.Session)}, nil
+		}
+		if !fault.Is(err, fault.Conflict) {
+			return nil, err
+		}
+		there, readErr := s.store.Session(ctx, c.User, in.ID)
+		switch {
+		case fault.Is(readErr, fault.NotFound):
+			continue
+		case readErr != nil:
+			return nil, readErr
+		case there.Context != wanted.Context || there.CoachID != wanted.CoachID:
+			return nil, fault.Newf(fault.Conflict, "the session has the context %s and the coach %s", there.Context,
+				there.CoachID)
+		}
+		return &namedSessionOutput{Status: http.StatusOK, Body: toSession(there)}, nil
+	}
+	return nil, err
 }
 
 func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listOutput[session], error) {

@@ -31,8 +31,8 @@ func TestNoRoute(t *testing.T) {
 	} {
 		expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: path, user: "ann"})
 	}
-	r := expect(t, h, 405, call{method: "PUT", path: "/v1/sessions/s1", user: "ann"})
-	if allow := r.header.Get("Allow"); allow != "DELETE, GET, HEAD, PATCH" {
+	r := expect(t, h, 405, call{method: "POST", path: "/v1/sessions/s1", user: "ann"})
+	if allow := r.header.Get("Allow"); allow != "DELETE, GET, HEAD, PATCH, PUT" {
 		t.Errorf("Allow %q", allow)
 	}
 	expectProblem(t, h, 405, "method_not_allowed", "", call{method: "DELETE", path: "/v1/sessions", user: "ann"})

@@ -192,7 +192,7 @@ export interface paths {
         };
         /**
          * List memories
-         * @description The newest first, current and past records alike.
+         * @description The newest first, current and past records alike. A page of a filtered list may have fewer items than the limit, or none, and still a nextCursor.
          */
         get: operations["listMemories"];
         put?: never;
@@ -400,7 +400,11 @@ export interface paths {
         };
         /** Get a session */
         get: operations["getSession"];
-        put?: never;
+        /**
+         * Get a session, or create it
+         * @description Creates the session, 201, or returns the one that has the id, 200, as it is: its mode, title and attributes stay. A session of another context or coach is a conflict. The call may be repeated without a key.
+         */
+        put: operations["getOrCreateSession"];
         post?: never;
         /**
          * Delete a session
@@ -526,7 +530,7 @@ export interface paths {
         };
         /**
          * List todos
-         * @description The newest first, current and past records alike.
+         * @description The newest first, current and past records alike. A page of a filtered list may have fewer items than the limit, or none, and still a nextCursor.
          */
         get: operations["listTodos"];
         put?: never;
@@ -1094,6 +1098,24 @@ export interface components {
             stage: "embedded" | "dual" | "shared-read" | "shared";
             /** @description When the last verify began that found no difference. */
             verifiedAt?: string;
+        };
+        NamedSession: {
+            /** @description The app's own data, at most 64 KiB. No name may be messages. */
+            attributes?: {
+                [key: string]: components["schemas"]["Value"];
+            } | null;
+            /** @description The persona that the user talks to. */
+            coachId: string;
+            /**
+             * @description The context of the session.
+             * @example coach_conversation
+             * @enum {string}
+             */
+            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
+            /** @description Default: the context's mode. */
+            mode?: string | null;
+            /** @description The title, for people. */
+            title?: string | null;
         };
         NewCheckIn: {
             /** @description Indexed and recalled as messages are. */
@@ -3556,6 +3578,10 @@ export interface operations {
                 limit?: number;
                 /** @description The nextCursor of the page before, with the same query. */
                 cursor?: string;
+                /** @description Only memories of this type. */
+                type?: "PROFILE" | "PEOPLE" | "PROJECT";
+                /** @description Only memories that are valid now, or only the others. */
+                valid?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -5418,6 +5444,145 @@ export interface operations {
             };
         };
     };
+    getOrCreateSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NamedSession"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     deleteSession: {
         parameters: {
             query?: never;
@@ -6222,6 +6387,8 @@ export interface operations {
                 limit?: number;
                 /** @description The nextCursor of the page before, with the same query. */
                 cursor?: string;
+                /** @description Only todos of this status. */
+                status?: "PENDING" | "COMPLETED";
             };
             header?: never;
             path?: never;
