@@ -79,7 +79,7 @@ func TestUnifiedTable(t *testing.T) {
 		want := map[string]int{
 			"role": 2, "current_message": 1, "recent_messages": messages, "safety": 40, "now": 1, "foundation_memories": 12,
 			"recent_activity": 5,
-			"open_loops":      5, "goals": 10, "relevant_memories": 8, "relevant_messages": 40, "engagement": 1, "wins": 3,
+			"open_loops":      5, "goals": 10, "relevant_memories": 8, "relevant_messages": 40, "wins": 3,
 			"spine":           1,
 			"session_summary": 1, "seed": 1, "thread_history": 20 - messages,
 			"session_summaries": 6 + 7, // of the coach from two to seven days ago, and of the log what activity leaves

@@ -30,6 +30,7 @@ import (
 const (
 	functionGrace = 2500 * time.Millisecond
 	answerGrace   = 500 * time.Millisecond
+	serviceGrace  = 2 * time.Second
 )
 
 // Stack is a running local stack. Its methods may be called concurrently.
@@ -238,7 +239,9 @@ func (s *Stack) shutDown() error {
 	answers, cancel := context.WithTimeout(context.Background(), answerGrace)
 	defer cancel()
 	s.supervisor.closeServers(answers)
-	err := s.services.stop(answers)
+	services, cancel := context.WithTimeout(context.Background(), serviceGrace)
+	defer cancel()
+	err := s.services.stop(services)
 	s.supervisor.running.Wait()
 	if s.unlock != nil {
 		err = errors.Join(err, s.unlock())

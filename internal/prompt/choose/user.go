@@ -198,13 +198,13 @@ func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
 // buildContextInjection).
 const newUser = "new user (first conversation)"
 
-// chooseEngagement chooses the user's engagement. A user who has talked before without a check-in is not called new,
-// because other blocks would contradict it.
-func chooseEngagement(c *chooser, _ *Slot) []*Candidate {
-	if len(c.Own) > 0 || len(c.Sessions) > 0 {
-		return engagementCandidates(c, "no check-ins yet")
+// chooseEngagement chooses the user's engagement. Of a user who has talked before without a check-in there is nothing to
+// say: an app may have no check-ins, and "new" would contradict other blocks.
+func chooseEngagement(c *chooser, slot *Slot) []*Candidate {
+	if c.Snapshot.LatestCheckIn == nil && (len(c.Own) > 0 || len(c.Sessions) > 0) {
+		return nil
 	}
-	return engagementCandidates(c, newUser)
+	return SpecifiedEngagement(c, slot)
 }
 
 // SpecifiedEngagement is chooseEngagement in the specification's own words.
