@@ -26,7 +26,7 @@ import (
 	"github.com/throughline/throughline/internal/auth"
 )
 
-// A stop gives the functions time to end, and then the answers under way: together well under 5 seconds.
+// A stop gives the functions time to end, then the answers under way, then the services: together 5 seconds.
 const (
 	functionGrace = 2500 * time.Millisecond
 	answerGrace   = 500 * time.Millisecond
