@@ -198,8 +198,8 @@ func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
 // buildContextInjection).
 const newUser = "new user (first conversation)"
 
-// chooseEngagement chooses the user's engagement. Of a user who has talked before without a check-in there is nothing to
-// say: an app may have no check-ins, and "new" would contradict other blocks.
+// chooseEngagement chooses the user's engagement. Of a user who has talked before without a check-in there is nothing
+// to say: an app may have no check-ins, and "new" would contradict other blocks.
 func chooseEngagement(c *chooser, slot *Slot) []*Candidate {
 	if c.Snapshot.LatestCheckIn == nil && (len(c.Own) > 0 || len(c.Sessions) > 0) {
 		return nil
