@@ -115,7 +115,7 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	w := newFixture()
 	r, p := today(w, "program_designer", 3*time.Hour, 20)
 	p.sessions[0].Summary.CoveredThrough = 10
-	r.Budget = &prompt.Budget{Tokens: 547}
+	r.Budget = &prompt.Budget{Tokens: 535}
 	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "earlier")
 	if got.Decision != pack.Trimmed || !strings.HasPrefix(got.Reason, "6 of its 20 messages; the others: ") {
 		t.Errorf("transcript %+v", got)

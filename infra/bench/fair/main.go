@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,52 +69,74 @@ type result struct {
 	Rows      []*row        `json:"rows"`
 	Summaries []*summaryRow `json:"summaries"`
 	Answers   *answers      `json:"answers"`
+	Swept     *swept        `json:"swept"`
+	// Accepted is how many requests of a burst in one minute were not refused.
+	Accepted int `json:"accepted"`
 }
 
 func measure(
 	ctx context.Context, endpoint string, rounds int, slice time.Duration, progress func(string),
 ) (bench.Result, error) {
-	out := result{Answers: &answers{}, Summaries: []*summaryRow{
+	out := &result{Answers: &answers{}, Swept: &swept{}, Summaries: []*summaryRow{
 		{Load: "who is not remembered"}, {Load: "who is remembered", memory: true},
 	}}
 	for _, l := range loads {
 		out.Rows = append(out.Rows, &row{Load: l.name})
 	}
-	environment := []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, fmt.Sprint("REQUESTS_PER_MINUTE=", limit), "LOG_LEVEL=ERROR",
-	}
-	err := launch.With(ctx, environment, func(stack *launch.Stack) error {
-		for round := range rounds {
-			// Each slice has users of its own, so that no session grows and no minute of one counts for the next.
-			for i, l := range loads {
-				progress(fmt.Sprintf("round %d of %d: %s", round+1, rounds, l.name))
-				if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint(round, "-", i), l, slice); err != nil {
-					return err
-				}
-			}
-		}
-		return out.measureSummaries(ctx, stack.Base, rounds, slice, progress)
+	base := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "LOG_LEVEL=ERROR"}
+	limited := append(slices.Clone(base), fmt.Sprint("REQUESTS_PER_MINUTE=", limit))
+	err := launch.With(ctx, limited, func(stack *launch.Stack) error {
+		return errors.Join(
+			out.measureAppends(ctx, stack.Base, rounds, slice, progress),
+			out.measureSummaries(ctx, stack.Base, rounds, slice, progress), out.measureRequests(ctx, stack.Base, progress))
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range out.Rows {
-		r.Appends, r.Median, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
-	}
-	for _, r := range out.Summaries {
-		r.Median, r.Worst = report.Median(r.times), report.Quantile(r.times, 1)
-	}
-	environment = append(environment,
-		fmt.Sprint("ANSWERS_AT_ONCE=", answersAtOnce), fmt.Sprint("DAILY_TOKENS=", dailyTokens))
-	err = launch.With(ctx, environment, func(stack *launch.Stack) error {
+	few := append(limited, fmt.Sprint("ANSWERS_AT_ONCE=", answersAtOnce), fmt.Sprint("DAILY_TOKENS=", dailyTokens))
+	err = launch.With(ctx, few, func(stack *launch.Stack) error {
 		progress("answers")
 		return errors.Join(slowModel(ctx, stack.Base), out.Answers.hold(ctx, stack.Base), out.Answers.spend(ctx, stack.Base))
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	resting := append(base, "TRIGGERS=messages=50,idle=3s,sweep=1s")
+	err = launch.With(ctx, resting, func(stack *launch.Stack) error {
+		progress("the sweep")
+		return errors.Join(slowModel(ctx, stack.Base), out.Swept.measure(ctx, stack.Base))
+	})
+	return *out, err
+}
+
+// measureAppends plays the loads of appends in turn.
+func (r *result) measureAppends(
+	ctx context.Context, base string, rounds int, slice time.Duration, progress func(string),
+) error {
+	for round := range rounds {
+		// Each slice has users of its own, so that no session grows and no minute of one counts for the next.
+		for i, l := range loads {
+			progress(fmt.Sprintf("round %d of %d: %s", round+1, rounds, l.name))
+			if err := r.Rows[i].play(ctx, base, fmt.Sprint(round, "-", i), l, slice); err != nil {
+				return err
+			}
+		}
+	}
+	for _, row := range r.Rows {
+		row.Appends, row.Median, row.P99 = len(row.times), report.Median(row.times), report.Quantile(row.times, 0.99)
+	}
+	return nil
+}
+
+// measureRequests counts the requests of one user in a minute.
+func (r *result) measureRequests(ctx context.Context, base string, progress func(string)) (err error) {
+	progress("requests")
+	r.Accepted, err = accepted(ctx, base)
+	return err
 }
 
 // measureSummaries plays the loads of summaries in turn, in slices twice as long, because a summary takes seconds.
-func (r result) measureSummaries(
+func (r *result) measureSummaries(
 	ctx context.Context, base string, rounds int, slice time.Duration, progress func(string),
 ) error {
 	if err := slowModel(ctx, base); err != nil {
@@ -126,6 +149,9 @@ func (r result) measureSummaries(
 				return err
 			}
 		}
+	}
+	for _, row := range r.Summaries {
+		row.Median, row.Worst = report.Median(row.times), report.Quantile(row.times, 1)
 	}
 	return nil
 }
@@ -226,6 +252,8 @@ func (r result) ratio(row *row) float64 { return float64(row.P99) / float64(r.Ro
 func (r result) shares() *report.Table {
 	t := &report.Table{Header: []string{"one user", "limit", "measured"}}
 	beside, control := r.Summaries[1], r.Summaries[0]
+	t.Add(fmt.Sprintf("makes %d requests in a minute", burst), fmt.Sprintf("%d answered", limit),
+		fmt.Sprint(r.Accepted))
 	t.Add(fmt.Sprintf("writes %d requests a minute", limit),
 		fmt.Sprintf("another's append takes at most %.1f times as long (p99)", maxRatio),
 		fmt.Sprintf("%.2f", r.ratio(r.Rows[1])))
@@ -234,6 +262,9 @@ func (r result) shares() *report.Table {
 			maxSummaryRatio),
 		fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", r.summaryRatio(), seconds(beside.Median), seconds(control.Median),
 			seconds(beside.Worst), seconds(control.Worst)))
+	t.Add(fmt.Sprintf("lets %d sessions rest at once", restingSessions),
+		fmt.Sprintf("the sweep's summary of another's takes at most %.1f times as long", maxSweepRatio),
+		fmt.Sprintf("%.2f: %s, %s alone", r.Swept.ratio(), seconds(r.Swept.Beside), seconds(r.Swept.Alone)))
 	t.Add(fmt.Sprintf("asks for %d answers in %d rounds, and is erased after each", r.Answers.Asked, erasures),
 		fmt.Sprintf("%d under way at once", answersAtOnce), fmt.Sprint(r.Answers.Held))
 	t.Add(fmt.Sprintf("asks for %d answers at once until the %d tokens of the day are spent", chatsAtOnce, dailyTokens),
@@ -274,6 +305,9 @@ func (r result) Bars() []report.Bar {
 		report.AtMost("p99 of an append beside a user at the limit, to that alone", r.ratio(r.Rows[1]), maxRatio),
 		report.AtMost("a summary beside a user who is remembered, to that beside one who is not", r.summaryRatio(),
 			maxSummaryRatio),
+		report.AtMost("the sweep's summary beside resting sessions of another, to that alone", r.Swept.ratio(),
+			maxSweepRatio),
+		report.AtMost("requests of one user in a minute", float64(r.Accepted), limit*1.05),
 		report.AtMost("answers of one user at once", float64(r.Answers.Held), answersAtOnce),
 		report.AtMost("tokens beyond the quota, in answers", float64(r.Answers.Past)/float64(max(r.Answers.Largest, 1)), 1),
 	}

@@ -79,8 +79,16 @@ func every(ctx context.Context, pace time.Duration, all *sync.WaitGroup, do func
 	})
 }
 
-// leaveSession creates a session, appends messages to it in one call and leaves it.
+// leaveSession fills a session and leaves it.
 func leaveSession(ctx context.Context, api *client.Client, n, messages int) error {
+	if err := fillSession(ctx, api, n, messages); err != nil {
+		return err
+	}
+	return api.Do(ctx, http.MethodPost, fmt.Sprint("/v1/sessions/session", n, "/leave"), nil, nil)
+}
+
+// fillSession creates a session and appends messages to it in one call.
+func fillSession(ctx context.Context, api *client.Client, n, messages int) error {
 	id := fmt.Sprint("session", n)
 	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
 	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
@@ -91,11 +99,7 @@ func leaveSession(ctx context.Context, api *client.Client, n, messages int) erro
 		text := fmt.Sprintf("Set %d of session %d went well, at %d kg.", i, n, 60+i)
 		said[i] = map[string]any{"role": "user", "content": text}
 	}
-	path := "/v1/sessions/" + id
-	if err := api.Do(ctx, http.MethodPost, path+"/messages", map[string]any{"messages": said}, nil); err != nil {
-		return err
-	}
-	return api.Do(ctx, http.MethodPost, path+"/leave", nil, nil)
+	return api.Do(ctx, http.MethodPost, "/v1/sessions/"+id+"/messages", map[string]any{"messages": said}, nil)
 }
 
 // timeSummary leaves a session of a new user and waits for its summary.
@@ -107,6 +111,11 @@ func timeSummary(ctx context.Context, base, user string) (time.Duration, error) 
 	if err := leaveSession(ctx, api, 0, 4); err != nil {
 		return 0, err
 	}
+	return awaitSummary(ctx, api)
+}
+
+// awaitSummary waits for the summary of a user's first session.
+func awaitSummary(ctx context.Context, api *client.Client) (time.Duration, error) {
 	began := time.Now()
 	for time.Since(began) < summaryWait {
 		var session struct{ Summary *struct{} }
