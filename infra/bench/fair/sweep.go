@@ -14,8 +14,6 @@ import (
 const (
 	// restingSessions is how many sessions of one user come to rest at once, createdAtOnce how many are created at a time.
 	restingSessions, createdAtOnce = 64, 8
-	// maxSweepRatio is how much longer another user's summary by the sweep may take then.
-	maxSweepRatio = 2.0
 	// burst is how many requests a user makes, in a minute of the clock.
 	burst = 1500
 )
