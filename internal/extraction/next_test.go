@@ -1,0 +1,59 @@
+package extraction_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/extraction"
+)
+
+// leaseCounter counts the attempts to get the lease.
+type leaseCounter struct {
+	extraction.Store
+	attempts int
+}
+
+func (c *leaseCounter) LeaseExtraction(ctx context.Context, user conversation.UserID, s conversation.Session,
+	l extraction.Lease,
+) (bool, error) {
+	c.attempts++
+	return c.Store.LeaseExtraction(ctx, user, s, l)
+}
+
+// TestExtractNext reads one batch, or as many as it takes to read an urgent message, and does not wait for a worker of
+// the same user.
+func TestExtractNext(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	texts := make([]string, 20)
+	for i := range texts {
+		texts[i] = fmt.Sprint("fact ", i)
+	}
+	e.say(t, "a", texts...)
+	e.say(t, "b", "fact of b")
+	next := func(want, calls int) {
+		t.Helper()
+		through, err := e.service().ExtractNext(t.Context(), e.user, surface, "a")
+		if through.Seq != want || err != nil {
+			t.Errorf("read through %d, %v; want %d", through.Seq, err, want)
+		}
+		e.wantCalls(t, calls)
+	}
+	next(4, 1)
+	e.while = func() {
+		e.while = nil
+		store := &leaseCounter{Store: e.stores.Extraction}
+		through, err := extraction.New(e.deps(store)).ExtractNext(t.Context(), e.user, surface, "b")
+		if through.Seq != 0 || err != nil || store.attempts != 1 {
+			t.Errorf("beside another worker: read through %d, %v, %d attempts", through.Seq, err, store.attempts)
+		}
+	}
+	next(8, 2)
+	e.more(t, "a", "my knee hurts, fact 20")
+	next(20, 5) // the urgent message is the sweep's
+	e.more(t, "a", "fact 21")
+	next(22, 6)
+	e.extract(t, "b")
+}
