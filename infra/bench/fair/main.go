@@ -104,7 +104,7 @@ func measure(
 	resting := append(base, "TRIGGERS=messages=50,idle=3s,sweep=1s")
 	err = launch.With(ctx, resting, func(stack *launch.Stack) error {
 		progress("the sweep")
-		return errors.Join(slowModel(ctx, stack.Base), out.Swept.measure(ctx, stack.Base))
+		return errors.Join(slowModel(ctx, stack.Base), out.Swept.measure(ctx, stack.Base, (rounds+1)/2))
 	})
 	return *out, err
 }
@@ -263,8 +263,9 @@ func (r result) shares() *report.Table {
 		fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", r.summaryRatio(), seconds(beside.Median), seconds(control.Median),
 			seconds(beside.Worst), seconds(control.Worst)))
 	t.Add(fmt.Sprintf("lets %d sessions rest at once", restingSessions),
-		"the sweep's summary of another's: no bound is held yet",
-		fmt.Sprintf("%.2f: %s, %s alone", r.Swept.ratio(), seconds(r.Swept.Beside), seconds(r.Swept.Alone)))
+		fmt.Sprintf("the sweep's summary of another's takes at most %.1f times as long as alone (median)", maxSweepRatio),
+		fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", r.Swept.ratio(), seconds(r.Swept.Beside), seconds(r.Swept.Alone),
+			seconds(r.Swept.WorstBeside), seconds(r.Swept.WorstAlone)))
 	t.Add(fmt.Sprintf("asks for %d answers in %d rounds, and is erased after each", r.Answers.Asked, erasures),
 		fmt.Sprintf("%d under way at once", answersAtOnce), fmt.Sprint(r.Answers.Held))
 	t.Add(fmt.Sprintf("asks for %d answers at once until the %d tokens of the day are spent", chatsAtOnce, dailyTokens),
@@ -305,6 +306,8 @@ func (r result) Bars() []report.Bar {
 		report.AtMost("p99 of an append beside a user at the limit, to that alone", r.ratio(r.Rows[1]), maxRatio),
 		report.AtMost("a summary beside a user who is remembered, to that beside one who is not", r.summaryRatio(),
 			maxSummaryRatio),
+		report.AtMost("the sweep's summary beside a user whose sessions rest at once, to that alone", r.Swept.ratio(),
+			maxSweepRatio),
 		report.AtMost("requests of one user in a minute", float64(r.Accepted), limit*1.05),
 		report.AtMost("answers of one user at once", float64(r.Answers.Held), answersAtOnce),
 		report.AtMost("tokens beyond the quota, in answers", float64(r.Answers.Past)/float64(max(r.Answers.Largest, 1)), 1),

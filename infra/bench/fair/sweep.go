@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
+	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/parallel"
 )
 
 const (
 	// restingSessions is how many sessions of one user come to rest at once, createdAtOnce how many are created at a time.
 	restingSessions, createdAtOnce = 64, 8
+	// settleTime is how long the sweep may take to all of them.
+	settleTime = 2 * time.Minute
+	// maxSweepRatio is how much longer the median may take beside them.
+	maxSweepRatio = 1.5
 	// burst is how many requests a user makes, in a minute of the clock.
 	burst = 1500
 )
@@ -22,34 +27,58 @@ const (
 type swept struct {
 	Alone  time.Duration `json:"alone"`
 	Beside time.Duration `json:"beside"`
+	// WorstAlone and WorstBeside are the longest.
+	WorstAlone  time.Duration `json:"worstAlone"`
+	WorstBeside time.Duration `json:"worstBeside"`
+
+	alone, beside []time.Duration // one of each a round
 }
 
 func (s *swept) ratio() float64 { return float64(s.Beside) / float64(s.Alone) }
 
-// measure leaves nothing: the sessions are summarised because they rest.
-func (s *swept) measure(ctx context.Context, base string) (err error) {
-	if s.Alone, err = timeResting(ctx, base, "rests-alone"); err != nil {
-		return err
+// measure plays the rounds, each with users of its own. Nobody leaves a session: all are summarised because they rest.
+func (s *swept) measure(ctx context.Context, base string, rounds int) error {
+	for round := range rounds {
+		if err := s.play(ctx, base, fmt.Sprint(round)); err != nil {
+			return err
+		}
 	}
-	other, err := client.New(base).As(ctx, "rests-often")
+	s.Alone, s.WorstAlone = report.Median(s.alone), report.Quantile(s.alone, 1)
+	s.Beside, s.WorstBeside = report.Median(s.beside), report.Quantile(s.beside, 1)
+	return nil
+}
+
+// play measures one round, and waits until the sweep has nothing left of it.
+func (s *swept) play(ctx context.Context, base, round string) error {
+	alone, err := timeResting(ctx, base, "rests-alone-"+round)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, createdAtOnce)
-	var all sync.WaitGroup
-	for i := range createdAtOnce {
-		all.Go(func() {
-			for n := i; n < restingSessions && errs[i] == nil; n += createdAtOnce {
-				errs[i] = fillSession(ctx, other, n, 4)
-			}
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	other, err := client.New(base).As(ctx, "rests-often-"+round)
+	if err != nil {
 		return err
 	}
-	s.Beside, err = timeResting(ctx, base, "rests-beside")
-	return err
+	if err := fillSessions(ctx, other, restingSessions); err != nil {
+		return err
+	}
+	beside, err := timeResting(ctx, base, "rests-beside-"+round)
+	if err != nil {
+		return err
+	}
+	s.alone, s.beside = append(s.alone, alone), append(s.beside, beside)
+	limit := map[string]any{"timeoutMs": settleTime.Milliseconds()}
+	return client.New(base).Do(ctx, http.MethodPost, "/dev/settle", limit, nil)
+}
+
+// fillSessions fills sessions, some at a time.
+func fillSessions(ctx context.Context, api *client.Client, sessions int) error {
+	errs := make([]error, createdAtOnce)
+	parallel.Each(createdAtOnce, createdAtOnce, func(i int) {
+		for n := i; n < sessions && errs[i] == nil; n += createdAtOnce {
+			errs[i] = fillSession(ctx, api, n, 4)
+		}
+	})
+	return errors.Join(errs...)
 }
 
 // timeResting fills a session of a new user and waits for its summary.

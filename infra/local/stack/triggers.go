@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
@@ -88,11 +87,11 @@ func (t *triggers) startPoller(f template.Function, mapping template.Stream, che
 	return nil
 }
 
-// schedule invokes a function at a fixed rate.
+// schedule invokes a function at a fixed rate. As the service's schedules do, it does not wait for an invocation: the
+// next one may run beside it.
 type schedule struct {
 	name, function string
 	event          []byte
-	running        atomic.Bool
 }
 
 func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
@@ -111,7 +110,10 @@ func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
 		for {
 			select {
 			case <-tick.C:
-				t.fire(ctx, s)
+				t.supervisor.run(func(ctx context.Context) error {
+					t.fire(ctx, s)
+					return nil
+				})
 			case <-ctx.Done():
 				return nil
 			}
@@ -122,17 +124,15 @@ func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
 
 // fire invokes a scheduled function once and waits for it. The runtime logs the function's own errors.
 func (t *triggers) fire(ctx context.Context, s *schedule) {
-	s.running.Store(true)
-	defer s.running.Store(false)
 	if _, err := t.runtime.Invoke(ctx, s.function, s.event); err != nil && ctx.Err() == nil {
 		t.logger.WarnContext(ctx, "schedule", "name", s.name, "function", s.function, "error", err)
 	}
 }
 
-// sweep runs the sweep now, unless it is running.
+// sweep runs the sweep now.
 func (t *triggers) sweep(ctx context.Context) {
 	for _, s := range t.schedules {
-		if strings.EqualFold(s.name, sweepName) && !s.running.Load() {
+		if strings.EqualFold(s.name, sweepName) {
 			t.fire(ctx, s)
 		}
 	}
