@@ -91,7 +91,7 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
-docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp ## Run the commands of README and docs, and compare what they print
+docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Run the commands of README and docs, and compare what they print
 	@tools/need go java npm curl
 	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 

@@ -80,7 +80,8 @@ func runPage(t *testing.T, stack *launch.Stack, path string, list []step) {
 // sdk has the libraries of the pages' programs.
 const sdk = ".cache/sdk"
 
-// saveProgram saves a program beside the libraries and returns the command that runs it.
+// saveProgram saves a program beside the libraries and returns the command that runs it, from the root as the working
+// directory.
 func saveProgram(t *testing.T, b block, text string) string {
 	t.Helper()
 	command := map[string]string{"go": "go run", "js": "node", "python": sdk + "/bin/python"}[b.info[0]]
@@ -96,7 +97,7 @@ func saveProgram(t *testing.T, b block, text string) string {
 	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s %s/%s/%s\n", command, sdk, filepath.Base(folder), name)
+	return fmt.Sprintf("(cd %s && %s %s/%s/%s)\n", absolute(t, root), command, sdk, filepath.Base(folder), name)
 }
 
 // TestForms checks the forms of prompts against the types of the providers' libraries.
@@ -114,6 +115,26 @@ func TestForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// generators returns the folders of the generators of clients that the pages name, and of what checks their output, as
+// they stand before the others in PATH.
+func generators(t *testing.T) string {
+	t.Helper()
+	list := ""
+	for _, folder := range []string{".cache/generators/bin", "infra/console/node_modules/.bin"} {
+		list += absolute(t, filepath.Join(root, folder)) + string(os.PathListSeparator)
+	}
+	return list
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	result, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
 }
 
 // separator begins the output of a block.
@@ -142,7 +163,7 @@ func runShell(t *testing.T, stack *launch.Stack, list []step) ([]string, error) 
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
 	shell.Dir = root
-	shell.Env = append(os.Environ(), "CURL_HOME="+home, "BASE="+stack.Base)
+	shell.Env = append(os.Environ(), "CURL_HOME="+home, "BASE="+stack.Base, "PATH="+generators(t)+os.Getenv("PATH"))
 	printed, err := shell.CombinedOutput()
 	if ctx.Err() != nil {
 		err = errors.Join(err, ctx.Err())

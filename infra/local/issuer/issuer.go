@@ -133,6 +133,10 @@ func (i *Issuer) serveText(w http.ResponseWriter, r *http.Request) {
 		httpapi.WriteProblem(w, err)
 		return
 	}
+	writeText(w, token)
+}
+
+func writeText(w http.ResponseWriter, token string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte(token))
 }
@@ -153,6 +157,7 @@ func (i *Issuer) serveConfiguration(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
+// serveToken answers with the token that a body describes, in JSON, or alone where the caller accepts text/plain.
 func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		UserID string   `json:"userId"`
@@ -189,6 +194,10 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	})
 	if err != nil {
 		httpapi.WriteProblem(w, err)
+		return
+	}
+	if r.Header.Get("Accept") == "text/plain" {
+		writeText(w, token)
 		return
 	}
 	devapi.Write(w, map[string]any{"token": token, "expiresAt": expiresAt})

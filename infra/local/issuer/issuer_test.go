@@ -60,6 +60,14 @@ func TestTokenAsText(t *testing.T) {
 	if user != "ann b" || len(scopes) != 2 || err != nil {
 		t.Errorf("user %q, scopes %q, %v", user, scopes, err)
 	}
+	server := post(t, url+"/dev/tokens", `{"server":true}`, "Accept", "text/plain")
+	token, err = io.ReadAll(server.Body)
+	if err != nil || server.StatusCode != http.StatusOK {
+		t.Fatal(server.StatusCode, err)
+	}
+	if _, scopes, err = verifier.Verify(t.Context(), string(token)); len(scopes) != 3 || err != nil {
+		t.Errorf("a server's token: scopes %q, %v", scopes, err)
+	}
 	long := post(t, url+"/dev/tokens/"+strings.Repeat("x", 129), "")
 	if long.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a name that is too long: %d", long.StatusCode)
@@ -228,11 +236,15 @@ type response struct {
 	Body       io.Reader
 }
 
-func post(t *testing.T, url, body string) response {
+// post sends a body, with headers as names and values in turn.
+func post(t *testing.T, url, body string, headers ...string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
