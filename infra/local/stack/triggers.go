@@ -88,11 +88,16 @@ func (t *triggers) startPoller(f template.Function, mapping template.Stream, che
 }
 
 // schedule invokes a function at a fixed rate. As the service's schedules do, it does not wait for an invocation: the
-// next one may run beside it.
+// next one may run beside it, invocationsAtOnce at most.
 type schedule struct {
 	name, function string
 	event          []byte
+	running        chan struct{} // has room for the invocations under way
 }
+
+// invocationsAtOnce bounds the invocations of a schedule, as a function's reserved concurrency does. Without a bound, a
+// machine that is slower than the rate would have more and more of them.
+const invocationsAtOnce = 4
 
 func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
 	every := timer.Every
@@ -100,6 +105,7 @@ func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
 		every = t.cfg.Triggers.Sweep
 	}
 	s := &schedule{name: timer.Name, function: f.PhysicalName, event: []byte(timer.Input)}
+	s.running = make(chan struct{}, invocationsAtOnce)
 	if timer.Input == "" {
 		s.event = []byte("{}")
 	}
@@ -122,8 +128,15 @@ func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
 	t.printer.print("schedule", "", fmt.Sprintf("%s -> %s, every %s", timer.Name, f.Name, every))
 }
 
-// fire invokes a scheduled function once and waits for it. The runtime logs the function's own errors.
+// fire invokes a scheduled function once and waits for it, unless enough of its invocations are under way. The runtime
+// logs the function's own errors.
 func (t *triggers) fire(ctx context.Context, s *schedule) {
+	select {
+	case s.running <- struct{}{}:
+		defer func() { <-s.running }()
+	default:
+		return
+	}
 	if _, err := t.runtime.Invoke(ctx, s.function, s.event); err != nil && ctx.Err() == nil {
 		t.logger.WarnContext(ctx, "schedule", "name", s.name, "function", s.function, "error", err)
 	}
