@@ -156,6 +156,11 @@ const (
 	attrMessageIDs   = "messageIds"
 	attrValidUntil   = "validUntil"
 	attrSupersededBy = "supersededBy"
+	attrEndedReason  = "endedReason"
+	attrUntil        = "until"
+	attrSaidAt       = "saidAt"
+	attrDueOn        = "dueOn" // of a todo: the name dueAt is that of the due index
+	attrBy           = "by"
 	attrCompletedAt  = "completedAt"
 	attrCrossContext = "crossContext"
 	attrMemory       = "memory"

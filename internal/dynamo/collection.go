@@ -109,7 +109,7 @@ var memories = kind[longterm.Memory]{
 	id:      func(m *longterm.Memory) *string { return &m.ID },
 	created: longterm.Memory.Created,
 	at:      func(m longterm.Memory) time.Time { return m.CreatedAt },
-	live:    longterm.Memory.Valid,
+	live:    func(m longterm.Memory, now time.Time) bool { return m.Valid(longterm.InLastZone(now)) },
 	limit:   maxMemories, maxBytes: maxMemoryBytes,
 	// Extracted memories become past before seeded ones, and older ones first.
 	before: func(a, b longterm.Memory) int {
@@ -132,7 +132,8 @@ var todos = kind[longterm.Todo]{
 	created: longterm.Todo.Created,
 	at:      func(t longterm.Todo) time.Time { return t.CreatedAt },
 	live: func(t longterm.Todo, now time.Time) bool {
-		return t.Status == longterm.Pending || now.Sub(t.CompletedAt) < longterm.WinWindow
+		isWin := t.Status == longterm.TodoCompleted && now.Sub(t.CompletedAt) < longterm.WinWindow
+		return t.Status == longterm.Pending || isWin
 	},
 	limit: maxTodos, maxBytes: maxTodoBytes, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
 	keep:    func(longterm.Todo) bool { return false },

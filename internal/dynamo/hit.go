@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -285,7 +286,7 @@ func (s *HitStore) decodeHit(it item) (recall.Hit, bool) {
 	}
 	if _, _, ok := parseRecordSK(sk, memoryKind); ok {
 		m := memories.decode(it)
-		return recall.Hit{Memory: &m}, m.Valid(s.db.now())
+		return recall.Hit{Memory: &m}, m.Valid(longterm.InLastZone(s.db.now()))
 	}
 	if _, _, ok := parseRecordSK(sk, checkInKind); ok {
 		c := checkIns.decode(it)

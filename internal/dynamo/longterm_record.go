@@ -151,6 +151,11 @@ func encodeMemory(m longterm.Memory) item {
 	it.setStrings(attrMessageIDs, m.MessageIDs)
 	it.setTime(attrValidUntil, m.ValidUntil)
 	it.setString(attrSupersededBy, m.SupersededBy)
+	it.setString(attrEndedReason, string(m.EndedReason))
+	it.setString(attrStatus, string(m.Status))
+	it.setString(attrAbout, m.About)
+	it.setString(attrUntil, m.Until.String())
+	it.setTime(attrSaidAt, m.SaidAt)
 	it.setTime(attrCreatedAt, m.CreatedAt)
 	it.setTime(attrUpdatedAt, m.UpdatedAt)
 	it.setString(attrModel, m.Model)
@@ -163,15 +168,26 @@ func decodeMemory(it item) longterm.Memory {
 		ID: recordID(it), Type: longterm.MemoryType(it.string(attrType)), Content: it.string(attrContent),
 		Pinned: it.bool(attrPinned), Source: longterm.MemorySource(it.string(attrSource)),
 		Confidence: it.float64(attrConfidence), Rated: it.has(attrConfidence), MessageIDs: it.strings(attrMessageIDs),
+		Status: longterm.MemoryStatus(it.string(attrStatus)), About: it.string(attrAbout),
+		Until: it.moment(attrUntil), SaidAt: it.time(attrSaidAt),
 		ValidUntil: it.time(attrValidUntil), SupersededBy: it.string(attrSupersededBy),
-		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
+		EndedReason: longterm.EndedReason(it.string(attrEndedReason)),
+		CreatedAt:   it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
 		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
 	}
+}
+
+// moment returns the day or the time of an attribute, none where there is no attribute.
+func (it item) moment(name string) longterm.Moment {
+	m, _ := longterm.ParseMoment(it.string(name)) // no other text is written
+	return m
 }
 
 func encodeTodo(t longterm.Todo) item {
 	it := item{attrContent: stringAttr(t.Content), attrStatus: stringAttr(string(t.Status)), attrTokens: intAttr(t.Tokens)}
 	it.setString(attrCoachID, t.CoachID)
+	it.setString(attrBy, string(t.By))
+	it.setString(attrDueOn, t.Due.String())
 	it.setTime(attrCreatedAt, t.CreatedAt)
 	it.setTime(attrUpdatedAt, t.UpdatedAt)
 	it.setTime(attrCompletedAt, t.CompletedAt)
@@ -184,7 +200,8 @@ func encodeTodo(t longterm.Todo) item {
 func decodeTodo(it item) longterm.Todo {
 	return longterm.Todo{
 		ID: recordID(it), CoachID: it.string(attrCoachID), Content: it.string(attrContent),
-		Status: longterm.TodoStatus(it.string(attrStatus)), CreatedAt: it.time(attrCreatedAt),
+		Status: longterm.TodoStatus(it.string(attrStatus)), By: longterm.TodoOwner(it.string(attrBy)),
+		Due: it.moment(attrDueOn), CreatedAt: it.time(attrCreatedAt),
 		UpdatedAt: it.time(attrUpdatedAt), CompletedAt: it.time(attrCompletedAt), Tokens: int(it.int64(attrTokens)),
 		MessageIDs: it.strings(attrMessageIDs), Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
 	}

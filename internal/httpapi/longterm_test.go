@@ -144,8 +144,8 @@ func TestCollections(t *testing.T) {
 			},
 			made: object{
 				"type": "PROFILE", "content": "bad knee", "pinned": true, "source": "seeded", "confidence": number("0.75"),
-				"messageIds": []any{"m"},
-				"createdAt":  now, "updatedAt": now,
+				"messageIds": []any{"m"}, "status": "stated", "saidAt": now,
+				"createdAt": now, "updatedAt": now,
 			},
 			patch:   object{"validUntil": "2026-02-04T00:00:00Z", "supersededBy": "x", "confidence": nil, "pinned": false},
 			changed: object{"validUntil": "2026-02-04T00:00:00.000Z", "supersededBy": "x", "confidence": nil, "pinned": false},
@@ -153,7 +153,9 @@ func TestCollections(t *testing.T) {
 		},
 		"todos": {
 			create: object{"content": "stretch", "coachId": "c1"},
-			made:   object{"content": "stretch", "coachId": "c1", "status": "PENDING", "createdAt": now, "updatedAt": now},
+			made: object{
+				"content": "stretch", "coachId": "c1", "status": "PENDING", "by": "user", "createdAt": now, "updatedAt": now,
+			},
 			patch:  object{"status": "COMPLETED"}, changed: object{"status": "COMPLETED", "completedAt": now},
 			bad: object{"coachId": "a b", "status": "DONE"}, fields: "coachId content status",
 		},

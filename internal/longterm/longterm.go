@@ -2,15 +2,7 @@
 // coaches, goals, check-ins, memories, todos and preferences.
 package longterm
 
-import (
-	"cmp"
-	"io"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/throughline/throughline/internal/conversation"
-)
+import "time"
 
 // Profile is the user's profile.
 type Profile struct {
@@ -96,119 +88,6 @@ func (c CheckIn) Created(at time.Time) CheckIn {
 	return c
 }
 
-// MemoryType is the kind of a memory (prompt-assembly-map, "Block Map Table").
-type MemoryType string
-
-// MemorySource is where a memory comes from.
-type MemorySource string
-
-// The types and sources of a memory.
-const (
-	ProfileMemory MemoryType = "PROFILE"
-	PeopleMemory  MemoryType = "PEOPLE"
-	ProjectMemory MemoryType = "PROJECT"
-
-	Seeded    MemorySource = "seeded"
-	Extracted MemorySource = "extracted"
-)
-
-// Memory is a lasting fact about the user. After its ValidUntil it is still stored, but no prompt includes it.
-type Memory struct {
-	ID      string
-	Type    MemoryType
-	Content string
-	Pinned  bool
-	Source  MemorySource
-	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is
-	// not one of confidence 0.
-	Confidence   float64
-	Rated        bool
-	MessageIDs   []string
-	ValidUntil   time.Time
-	SupersededBy string
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Tokens       int
-	// Model and PromptVersion name the model and the prompt that an extracted memory is from.
-	Model         string
-	PromptVersion string
-}
-
-// NewMemoryID returns the id of a memory that is created at a time.
-func NewMemoryID(at time.Time, random io.Reader) string {
-	return conversation.NewID("memory", at, random)
-}
-
-// NewTodoID returns the id of a todo that is created at a time.
-func NewTodoID(at time.Time, random io.Reader) string { return conversation.NewID("todo", at, random) }
-
-// Created returns the memory as created at a time. Its own times stay if they are set.
-func (m Memory) Created(at time.Time) Memory {
-	m.CreatedAt, m.UpdatedAt = timeOr(m.CreatedAt, at), timeOr(m.UpdatedAt, at)
-	return m
-}
-
-// Valid reports whether a prompt may include the memory at that time.
-func (m Memory) Valid(now time.Time) bool {
-	return m.SupersededBy == "" && (m.ValidUntil.IsZero() || now.Before(m.ValidUntil))
-}
-
-// NewestFirst returns memories sorted by when they were created, the newest first.
-func NewestFirst(memories []Memory) []Memory {
-	sorted := slices.Clone(memories)
-	slices.SortFunc(sorted, func(a, b Memory) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
-	return sorted
-}
-
-// TodoStatus is the status of a todo. A pending todo is an open loop.
-type TodoStatus string
-
-// The statuses of a todo.
-const (
-	Pending       TodoStatus = "PENDING"
-	TodoCompleted TodoStatus = "COMPLETED"
-)
-
-// WinWindow is how long a completed todo counts as a win (prompt-assembly-map).
-const WinWindow = 48 * time.Hour
-
-// Todo is a task of the user. It is an open loop while it is pending, and a win for 48 hours after its completion.
-type Todo struct {
-	ID          string
-	CoachID     string
-	Content     string
-	Status      TodoStatus
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	CompletedAt time.Time
-	Tokens      int
-	// MessageIDs are the messages that the todo was extracted from, none where the app or the user has made it. Model and
-	// PromptVersion name the model and the prompt.
-	MessageIDs    []string
-	Model         string
-	PromptVersion string
-}
-
-// Created returns the todo as created at a time, and as completed then if its status says so. Its own times stay if
-// they are set.
-func (t Todo) Created(at time.Time) Todo {
-	t.CreatedAt, t.UpdatedAt = timeOr(t.CreatedAt, at), timeOr(t.UpdatedAt, at)
-	return t.WithCompletion(at)
-}
-
-// WithCompletion returns the todo with a CompletedAt that fits its status. A completed todo without one gets at. A
-// pending todo has none.
-func (t Todo) WithCompletion(at time.Time) Todo {
-	if t.Status == TodoCompleted {
-		t.CompletedAt = timeOr(t.CompletedAt, at)
-	} else {
-		t.CompletedAt = time.Time{}
-	}
-	return t
-}
-
 // Preferences are what the user allows. The zero value is not the default: use DefaultPreferences.
 type Preferences struct {
 	CrossContext bool
@@ -260,14 +139,4 @@ type Snapshot struct {
 	LatestCheckIn *CheckIn
 	Memories      []Memory
 	Todos         []Todo
-}
-
-// Normalize returns the form by which contents are compared for deduplication: lower case, with single spaces and
-// without punctuation at the end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
-func Normalize(content string) string {
-	folded := strings.ToLower(strings.Join(strings.Fields(content), " "))
-	if bare := strings.TrimRight(folded, " .,;:!?…。、，！？"); bare != "" {
-		return bare
-	}
-	return folded
 }

@@ -192,7 +192,7 @@ func (s *Service) readText(q Search) func() searchText {
 func (q Search) seen(access longterm.Access, text searchText, now time.Time) visibility {
 	return visibility{
 		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index,
-		notMigrated: access.NotMigrated, now: now, sparse: text.sparse, asked: text.asked,
+		notMigrated: access.NotMigrated, now: now.In(access.Preferences.Location()), sparse: text.sparse, asked: text.asked,
 	}
 }
 

@@ -25,9 +25,13 @@ func testCollections(t *testing.T, s *fixture) {
 		longterm.Memory{
 			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted,
 			Confidence: 0.75, Rated: true, MessageIDs: []string{"a", "b"}, ValidUntil: Now.Add(time.Hour),
+			Status: longterm.Reported, About: "Mia", Until: longterm.Moment{Day: "2030-11-20"}, SaidAt: Now.Add(-time.Hour),
 			CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
 		},
-		func(m *longterm.Memory) { m.SupersededBy, m.ValidUntil = "another", Now })
+		func(m *longterm.Memory) {
+			m.SupersededBy, m.ValidUntil, m.EndedReason = "another", Now, longterm.EndedReplaced
+			m.Until, m.About = longterm.Moment{Time: Now}, ""
+		})
 	checkCollection(t, "unrated memory", s.Memories, func(m *longterm.Memory) *string { return &m.ID },
 		longterm.Memory{
 			Type: longterm.ProjectMemory, Content: "may move", Source: longterm.Seeded, Rated: true,
@@ -37,6 +41,12 @@ func testCollections(t *testing.T, s *fixture) {
 	checkCollection(t, "todo", s.Todos, func(t *longterm.Todo) *string { return &t.ID },
 		longterm.Todo{Content: "call", CoachID: "c", Status: longterm.Pending, CreatedAt: Now, UpdatedAt: Now, Tokens: 1},
 		func(t *longterm.Todo) { t.Status, t.CompletedAt = longterm.TodoCompleted, Now })
+	checkCollection(t, "promise", s.Todos, func(t *longterm.Todo) *string { return &t.ID },
+		longterm.Todo{
+			Content: "send the plan", CoachID: "c", Status: longterm.Pending, By: longterm.ByAssistant,
+			Due: longterm.Moment{Day: "2026-11-20"}, CreatedAt: Now, UpdatedAt: Now,
+		},
+		func(t *longterm.Todo) { t.Status, t.Due = longterm.TodoCancelled, longterm.Moment{Time: Now} })
 }
 
 // checkCollection creates, reads, updates and deletes one record.

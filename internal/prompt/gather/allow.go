@@ -30,7 +30,7 @@ func (src *Sources) isBefore(m *conversation.Message) bool {
 // are not known, it is used only if the user has pinned it.
 func (src *Sources) allowsMemory(m longterm.Memory) bool {
 	switch {
-	case !m.Valid(src.Now):
+	case !m.Valid(src.Now.In(src.Zone)):
 		return false
 	case m.Source != longterm.Extracted:
 		return true

@@ -1,0 +1,73 @@
+package httpapi_test
+
+import "testing"
+
+// A memory says how it is known, of whom, since when and until when, and why it ended.
+func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	create := call{method: "POST", path: "/v1/memories", user: "ann", body: object{
+		"type": "PEOPLE", "content": "Mia visits.", "status": "planned", "about": "Mia", "until": "2026-11-20",
+		"saidAt": "2026-01-30T10:00:00Z",
+	}}
+	made := decodeObject(t, expect(t, h, 201, create))
+	at := "/v1/memories/" + made["id"].(string)
+	for name, want := range map[string]string{
+		"status": "planned", "about": "Mia", "until": "2026-11-20", "saidAt": "2026-01-30T10:00:00.000Z",
+	} {
+		if made[name] != want {
+			t.Errorf("%s is %v, want %s", name, made[name], want)
+		}
+	}
+	patch := func(body object) object {
+		return decodeObject(t, expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: body}))
+	}
+	over := patch(object{"until": "2026-02-04T08:00:00+01:00", "endedReason": "over", "status": "stated", "about": nil})
+	if over["until"] != "2026-02-04T07:00:00.000Z" || over["endedReason"] != "over" || over["status"] != "stated" {
+		t.Errorf("changed to %v", over)
+	}
+	valid := func() string { return walk(t, h, "ann", "/v1/memories?valid=true") }
+	if _, has := over["about"]; has || valid() != "" {
+		t.Errorf("%v, valid: %s", over, valid())
+	}
+	again := patch(object{"until": nil, "endedReason": nil, "saidAt": nil})
+	if again["saidAt"] != again["createdAt"] || again["until"] != nil || again["endedReason"] != nil || valid() == "" {
+		t.Errorf("changed to %v", again)
+	}
+	for _, wrong := range []string{"2026-02-30", "2026-02-03T25:00:00Z"} {
+		expectProblem(t, h, 422, "invalid", "until", call{
+			method: "PATCH", path: at, user: "ann", body: object{"until": wrong},
+		})
+	}
+	expectProblem(t, h, 422, "invalid", "endedReason", call{
+		method: "PATCH", path: at, user: "ann", body: object{"endedReason": "bored"},
+	})
+}
+
+// A todo has an owner and a day, and one that was given up is neither open nor done.
+func TestTodosAreDueAndCancelled(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
+		"coachId": "c", "content": "Send the plan", "by": "assistant", "dueAt": "2026-11-20",
+	}}))
+	if made["by"] != "assistant" || made["dueAt"] != "2026-11-20" {
+		t.Errorf("made %v", made)
+	}
+	at := "/v1/todos/" + made["id"].(string)
+	moved := decodeObject(t, expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: object{
+		"status": "CANCELLED", "by": "user", "dueAt": nil,
+	}}))
+	if moved["status"] != "CANCELLED" || moved["by"] != "user" || moved["dueAt"] != nil || moved["completedAt"] != nil {
+		t.Errorf("changed to %v", moved)
+	}
+	if open := walk(t, h, "ann", "/v1/todos?status=PENDING"); open != "" {
+		t.Errorf("open: %s", open)
+	}
+	expectProblem(t, h, 422, "invalid", "completedAt", call{
+		method: "PATCH", path: at, user: "ann", body: object{"completedAt": "2026-02-05T12:00:00Z"},
+	})
+	expectProblem(t, h, 422, "invalid", "dueAt", call{
+		method: "PATCH", path: at, user: "ann", body: object{"dueAt": "2026-13-01"},
+	})
+}

@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// moment is a day or a time in JSON.
+type moment longterm.Moment
+
+// UnmarshalJSON reads what is neither as the zero value. Later, check reports it with the name of its field.
+func (m *moment) UnmarshalJSON(text []byte) error {
+	var value string
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	parsed, _ := longterm.ParseMoment(strings.ToUpper(value))
+	*m = moment(parsed)
+	return nil
+}
+
+// Schema describes both forms.
+func (moment) Schema(huma.Registry) *huma.Schema {
+	longest := 40
+	return &huma.Schema{
+		Type: huma.TypeString, MaxLength: &longest, Description: "A day, such as 2026-11-20, or an RFC 3339 time.",
+		PatternDescription: "a day such as 2026-11-20, or an RFC 3339 time",
+		Pattern:            `^\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?$`,
+		Examples:           []any{"2026-11-20"},
+	}
+}
+
+// stored returns the moment, the zero value for nil.
+func (m *moment) stored() longterm.Moment {
+	if m == nil {
+		return longterm.Moment{}
+	}
+	return longterm.Moment(*m)
+}
+
+// check reports a text that is neither a day nor a time.
+func (m *moment) check(field string) []fault.Field {
+	if m == nil || !m.stored().IsZero() {
+		return nil
+	}
+	return []fault.Field{{Field: field, Message: longterm.ErrMoment.Error()}}
+}

@@ -1,0 +1,126 @@
+package longterm
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// MemoryType is the kind of a memory (prompt-assembly-map, "Block Map Table").
+type MemoryType string
+
+// MemorySource is where a memory comes from.
+type MemorySource string
+
+// The types and sources of a memory.
+const (
+	ProfileMemory MemoryType = "PROFILE"
+	PeopleMemory  MemoryType = "PEOPLE"
+	ProjectMemory MemoryType = "PROJECT"
+
+	Seeded    MemorySource = "seeded"
+	Extracted MemorySource = "extracted"
+)
+
+// MemoryStatus is how a fact is known. EndedReason is why a memory is not valid any more.
+type (
+	MemoryStatus string
+	EndedReason  string
+)
+
+// A fact was stated by the user, is planned by the user, or was reported by others. A memory ended because it was
+// false, because what it says is over, because the user asked to forget it, or because a newer one replaces it.
+const (
+	Stated   MemoryStatus = "stated"
+	Planned  MemoryStatus = "planned"
+	Reported MemoryStatus = "reported"
+
+	EndedFalse     EndedReason = "false"
+	EndedOver      EndedReason = "over"
+	EndedForgotten EndedReason = "forgotten"
+	EndedReplaced  EndedReason = "replaced"
+)
+
+// Memory is a lasting fact about the user, or about somebody in the user's life. After its end it is still stored, but
+// no prompt includes it.
+type Memory struct {
+	ID      string
+	Type    MemoryType
+	Content string
+	Pinned  bool
+	Source  MemorySource
+	// Status is how the fact is known. Empty is Stated.
+	Status MemoryStatus
+	// About names whom the fact concerns. It is empty for the user.
+	About string
+	// Until is when the fact ends to be true, as it was said: "until 1 December".
+	Until Moment
+	// SaidAt is when it was last said, zero where it was not said in a conversation.
+	SaidAt time.Time
+	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is
+	// not one of confidence 0.
+	Confidence float64
+	Rated      bool
+	MessageIDs []string
+	// ValidUntil is when the memory was ended, SupersededBy the one that replaces it, and EndedReason why.
+	ValidUntil   time.Time
+	SupersededBy string
+	EndedReason  EndedReason
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Tokens       int
+	// Model and PromptVersion name the model and the prompt that an extracted memory is from.
+	Model         string
+	PromptVersion string
+}
+
+// NewMemoryID returns the id of a memory that is created at a time.
+func NewMemoryID(at time.Time, random io.Reader) string {
+	return conversation.NewID("memory", at, random)
+}
+
+// Created returns the memory as created at a time. Its own times stay if they are set.
+func (m Memory) Created(at time.Time) Memory {
+	m.CreatedAt, m.UpdatedAt = timeOr(m.CreatedAt, at), timeOr(m.UpdatedAt, at)
+	return m
+}
+
+// Valid reports whether a prompt may include the memory at that time. A day until which it holds ends in the zone of
+// the time.
+func (m Memory) Valid(now time.Time) bool {
+	return m.SupersededBy == "" && (m.ValidUntil.IsZero() || now.Before(m.ValidUntil)) && !m.Until.IsOver(now)
+}
+
+// Said is when a memory was last said: its SaidAt, or when it was last written where that is not known.
+func (m Memory) Said() time.Time {
+	switch {
+	case !m.SaidAt.IsZero():
+		return m.SaidAt
+	case m.UpdatedAt.After(m.CreatedAt):
+		return m.UpdatedAt
+	}
+	return m.CreatedAt
+}
+
+// NewestFirst returns memories sorted by when they were created, the newest first.
+func NewestFirst(memories []Memory) []Memory {
+	sorted := slices.Clone(memories)
+	slices.SortFunc(sorted, func(a, b Memory) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return sorted
+}
+
+// Normalize returns the form by which contents are compared for deduplication: lower case, with single spaces and
+// without punctuation at the end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
+func Normalize(content string) string {
+	folded := strings.ToLower(strings.Join(strings.Fields(content), " "))
+	if bare := strings.TrimRight(folded, " .,;:!?…。、，！？"); bare != "" {
+		return bare
+	}
+	return folded
+}

@@ -1,0 +1,64 @@
+package longterm
+
+import (
+	"errors"
+	"time"
+)
+
+// Moment is a day or a time: when a memory ends to be true, or when a todo is due. The zero value is none.
+type Moment struct {
+	// Day is a calendar day, such as 2026-11-20, in the user's zone. It is empty where a time is meant.
+	Day string
+	// Time is the time where no day is meant.
+	Time time.Time
+}
+
+// ErrMoment is the error for a text that is neither a day nor a time.
+var ErrMoment = errors.New("must be a day such as 2026-11-20, or an RFC 3339 time")
+
+// ParseMoment returns the moment of a text: a day, or an RFC 3339 time. An empty text is the zero value.
+func ParseMoment(text string) (Moment, error) {
+	if text == "" {
+		return Moment{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		if day.Year() < 1 {
+			return Moment{}, ErrMoment
+		}
+		return Moment{Day: text}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UTC().Year() < 1 || at.UTC().Year() > 9998 {
+		return Moment{}, ErrMoment
+	}
+	return Moment{Time: at.UTC().Truncate(time.Millisecond)}, nil
+}
+
+// String is the text of which ParseMoment makes the moment.
+func (m Moment) String() string {
+	switch {
+	case m.Day != "":
+		return m.Day
+	case m.Time.IsZero():
+		return ""
+	}
+	return m.Time.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// IsZero reports whether there is no moment.
+func (m Moment) IsZero() bool { return m.Day == "" && m.Time.IsZero() }
+
+// IsOver reports whether a moment is over at a time. A day is over when it is a later day in the zone of that time.
+func (m Moment) IsOver(now time.Time) bool {
+	if m.Day != "" {
+		return now.Format(time.DateOnly) > m.Day
+	}
+	return !m.Time.IsZero() && !now.Before(m.Time)
+}
+
+// lastZone is the zone where a day ends last.
+var lastZone = time.FixedZone("UTC-12", -12*60*60)
+
+// InLastZone returns a time in the zone where a day ends last. Who does not know the user's zone asks with it: no day
+// is over too early.
+func InLastZone(now time.Time) time.Time { return now.In(lastZone) }

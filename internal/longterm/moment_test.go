@@ -1,0 +1,43 @@
+package longterm_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+func TestMoments(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "2026-11-20", "2026-11-20T10:30:00.000Z"} {
+		m, err := longterm.ParseMoment(text)
+		if err != nil || m.String() != text || m.IsZero() != (text == "") {
+			t.Errorf("%q: %q, %v", text, m.String(), err)
+		}
+	}
+	for _, text := range []string{
+		"tomorrow", "2026-02-30", "2026-1-2", "20.11.2026", "2026-11-20T25:00:00Z", "0000-01-01",
+	} {
+		if m, err := longterm.ParseMoment(text); err == nil {
+			t.Errorf("%q is %v", text, m)
+		}
+	}
+}
+
+// A day ends with the user's midnight. Who does not know the user's zone waits for the last midnight.
+func TestDaysEndInAZone(t *testing.T) {
+	t.Parallel()
+	day := longterm.Moment{Day: "2026-11-20"}
+	tokyo, losAngeles := time.FixedZone("", 9*3600), time.FixedZone("", -8*3600)
+	now := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
+	if !day.IsOver(now.In(tokyo)) || day.IsOver(now) || day.IsOver(now.In(losAngeles)) {
+		t.Error("the 20th is over in Tokyo only")
+	}
+	if midnight := now.Add(8 * time.Hour); !day.IsOver(midnight) || day.IsOver(longterm.InLastZone(midnight)) {
+		t.Error("at midnight in UTC the 20th is not over everywhere")
+	}
+	at := longterm.Moment{Time: now}
+	if at.IsOver(now.Add(-time.Millisecond)) || !at.IsOver(now) || (longterm.Moment{}).IsOver(now) {
+		t.Error("a time is over from itself on, and no moment never")
+	}
+}

@@ -1,0 +1,76 @@
+package longterm
+
+import (
+	"io"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// TodoStatus is the status of a todo. A pending todo is an open loop.
+type TodoStatus string
+
+// The statuses of a todo. A cancelled one was given up, or moved to another day.
+const (
+	Pending       TodoStatus = "PENDING"
+	TodoCompleted TodoStatus = "COMPLETED"
+	TodoCancelled TodoStatus = "CANCELLED"
+)
+
+// TodoOwner is who does a todo.
+type TodoOwner string
+
+// A todo is the user's, or what the assistant has promised.
+const (
+	ByUser      TodoOwner = "user"
+	ByAssistant TodoOwner = "assistant"
+)
+
+// WinWindow is how long a completed todo counts as a win (prompt-assembly-map).
+const WinWindow = 48 * time.Hour
+
+// Todo is a task of the user, or one that the assistant has promised to the user. It is an open loop while it is
+// pending, and a win for 48 hours after its completion.
+type Todo struct {
+	ID      string
+	CoachID string
+	Content string
+	Status  TodoStatus
+	// By is who does it. Empty is ByUser.
+	By TodoOwner
+	// Due is when it is to be done, the zero value where nothing was said.
+	Due         Moment
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	CompletedAt time.Time
+	Tokens      int
+	// MessageIDs are the messages that the todo was extracted from, none where the app or the user has made it. Model and
+	// PromptVersion name the model and the prompt.
+	MessageIDs    []string
+	Model         string
+	PromptVersion string
+}
+
+// IsOverdue reports whether a pending todo was to be done before that time. A day ends in the zone of the time.
+func (t Todo) IsOverdue(now time.Time) bool { return t.Status == Pending && t.Due.IsOver(now) }
+
+// Created returns the todo as created at a time, and as completed then if its status says so. Its own times stay if
+// they are set.
+func (t Todo) Created(at time.Time) Todo {
+	t.CreatedAt, t.UpdatedAt = timeOr(t.CreatedAt, at), timeOr(t.UpdatedAt, at)
+	return t.WithCompletion(at)
+}
+
+// WithCompletion returns the todo with a CompletedAt that fits its status. A completed todo without one gets at. A
+// pending or cancelled todo has none.
+func (t Todo) WithCompletion(at time.Time) Todo {
+	if t.Status == TodoCompleted {
+		t.CompletedAt = timeOr(t.CompletedAt, at)
+	} else {
+		t.CompletedAt = time.Time{}
+	}
+	return t
+}
+
+// NewTodoID returns the id of a todo that is created at a time.
+func NewTodoID(at time.Time, random io.Reader) string { return conversation.NewID("todo", at, random) }
