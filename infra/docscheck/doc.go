@@ -13,5 +13,8 @@
 // members of an object, an element "…" for the other elements of an array. Ids, times, tokens of access and durations
 // match any others; numbers of tokens and scores match others that are near.
 //
+// TestHour plays the first hour of a newcomer: it starts the stack as README says, runs the pages that a newcomer
+// follows, and kills and restarts the stack under an open console. TestCommands runs the blocks of all other pages.
+//
 // The tests also check that links and make targets of all pages exist, and that docs/README.md names every page.
 package docscheck

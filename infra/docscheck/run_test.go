@@ -19,14 +19,15 @@ import (
 // timeout is how long a page's commands may take together.
 const timeout = 2 * time.Minute
 
-// TestCommands runs the commands of all pages and compares what they print with what the pages show.
+// TestCommands runs the commands of all pages but those of the hour, and compares what they print with what the pages
+// show.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	err := launch.With(t.Context(), nil, func(stack *launch.Stack) error {
 		t.Run("pages", func(t *testing.T) {
 			for _, path := range pages(t) {
 				list := steps(t, path)
-				if len(list) == 0 {
+				if _, played := hour[path]; played || len(list) == 0 {
 					continue
 				}
 				t.Run(path, func(t *testing.T) {
@@ -97,7 +98,7 @@ func saveProgram(t *testing.T, b block, text string) string {
 	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("(cd %s && %s %s/%s/%s)\n", absolute(t, root), command, sdk, filepath.Base(folder), name)
+	return fmt.Sprintf("(cd %s && %s %s/%s/%s)\n", absolute(t, ""), command, sdk, filepath.Base(folder), name)
 }
 
 // TestForms checks the forms of prompts against the types of the providers' libraries.
@@ -123,18 +124,9 @@ func generators(t *testing.T) string {
 	t.Helper()
 	list := ""
 	for _, folder := range []string{".cache/generators/bin", "infra/console/node_modules/.bin"} {
-		list += absolute(t, filepath.Join(root, folder)) + string(os.PathListSeparator)
+		list += absolute(t, folder) + string(os.PathListSeparator)
 	}
 	return list
-}
-
-func absolute(t *testing.T, path string) string {
-	t.Helper()
-	result, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
 }
 
 // separator begins the output of a block.
