@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -250,6 +251,19 @@ func (s Session) withStatus(status Status, at time.Time) Session {
 		s.CompletedAt = Milliseconds(at)
 	}
 	s.Status = status
+	return s
+}
+
+// Reopen returns the session after an append. A completed one is active again when the user says something after its
+// completion. A message with a time before the completion is history, and what an app or a model adds is an afterword:
+// neither reopens it. An archived session stays archived.
+func (s Session) Reopen(messages []NewMessage) Session {
+	isNew := func(m NewMessage) bool {
+		return m.Role == RoleUser && (m.Timestamp.IsZero() || !m.Timestamp.Before(s.CompletedAt))
+	}
+	if s.Status == Completed && slices.ContainsFunc(messages, isNew) {
+		return s.withStatus(Active, time.Time{})
+	}
 	return s
 }
 

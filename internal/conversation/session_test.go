@@ -59,6 +59,32 @@ func TestCompletedAt(t *testing.T) {
 	}
 }
 
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	message := func(role conversation.Role, at time.Time) []conversation.NewMessage {
+		return []conversation.NewMessage{{Role: conversation.RoleSystem}, {Role: role, Timestamp: at}}
+	}
+	for name, c := range map[string]struct {
+		status   conversation.Status
+		messages []conversation.NewMessage
+		want     conversation.Status
+	}{
+		"now":                 {conversation.Completed, message("user", time.Time{}), conversation.Active},
+		"after it":            {conversation.Completed, message("user", now.Add(time.Second)), conversation.Active},
+		"at the same time":    {conversation.Completed, message("user", now), conversation.Active},
+		"history":             {conversation.Completed, message("user", now.Add(-time.Second)), conversation.Completed},
+		"an answer":           {conversation.Completed, message("assistant", time.Time{}), conversation.Completed},
+		"a note of the app":   {conversation.Completed, message("system", now.Add(time.Second)), conversation.Completed},
+		"an archived session": {conversation.Archived, message("user", time.Time{}), conversation.Archived},
+		"an active session":   {conversation.Active, message("user", time.Time{}), conversation.Active},
+	} {
+		got := conversation.Session{Status: c.status, CompletedAt: now}.Reopen(c.messages)
+		if got.Status != c.want || got.CompletedAt.IsZero() != (got.Status != c.status) {
+			t.Errorf("%s: %s, completed at %v, want %s", name, got.Status, got.CompletedAt, c.want)
+		}
+	}
+}
+
 func TestInvalidEdits(t *testing.T) {
 	t.Parallel()
 	long, bad, large := strings.Repeat("x", 2000), conversation.Status("x"), strings.Repeat("x", 70<<10)

@@ -158,7 +158,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 		return appendAttempt{}, err
 	}
 	messages, after := r.session.Extend(a.messages, a.now)
-	after = r.extended(after, len(messages))
+	after = r.extended(after, a.messages)
 	for i := range messages {
 		at := messages[i].Timestamp
 		messages[i].ID = messageID(a.user, at, newShortID(at, newRandomDigits(a.db.random)))

@@ -121,7 +121,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k key, tombstone
 		return messageDeletion{}, err
 	}
 	d := messageDeletion{tx: s.db.transaction(), after: before.Without(m, first, last), tombstone: tombstone}
-	u := setOwn(before, d.after, attrVersion, attrDeletedSeqs)
+	u := setOwn(expression.UpdateBuilder{}, before, d.after, attrVersion, attrDeletedSeqs)
 	if before.Placement != conversation.Embedded {
 		u = setCounters(user, d.after).Set(field(attrDeletedSeqs), value(stringAttr(d.after.Deleted.String())))
 		if d.after.Summarized.Seq < d.after.LastSeq { // the sweep summarises what is left

@@ -15,7 +15,8 @@ import (
 
 // setOwn sets those of ownAttributes that have changed. With the first one of its own, an app's record becomes one that
 // Throughline has changed, and gets them all.
-func setOwn(before, after conversation.Session, names ...string) (u expression.UpdateBuilder) {
+func setOwn(u expression.UpdateBuilder, before, after conversation.Session, names ...string,
+) expression.UpdateBuilder {
 	own, path := ownAttributes(after), pathIn(before)
 	if isAppsOwn(before) {
 		return u.Set(field(attrOwn), value(own.attribute())).

@@ -90,14 +90,17 @@ func (a *appender) move(ctx context.Context, to conversation.Placement, outgrown
 	return a.sessions.Session(ctx, a.user, a.sessionID)
 }
 
-// extended returns the session after the append, where Extend has counted its messages.
-func (r route) extended(after conversation.Session, messages int) conversation.Session {
+// extended returns the session after the append, where Extend has counted its messages. The status of an app's own
+// record is the app's.
+func (r route) extended(after conversation.Session, messages []conversation.NewMessage) conversation.Session {
 	after.Summary, after.Placement = nil, r.to
 	if r.to != conversation.Shared {
-		after.Entries = max(0, r.session.Entries) + messages
+		after.Entries = max(0, r.session.Entries) + len(messages)
 	}
 	if isAppsOwn(r.session) && r.to == conversation.Embedded {
 		after.Version = 0
+	} else {
+		after = after.Reopen(messages)
 	}
 	if r.record != nil {
 		after.EmbeddedSeq = r.session.LastSeq
@@ -123,6 +126,9 @@ func (r route) update(user conversation.UserID, k key, after conversation.Sessio
 		u = u.Set(field(ownPath(attrVersion)), value(intAttr(after.Version)))
 	case r.to != conversation.Embedded:
 		u = setDueIfNone(setCounters(user, after), k, due)
+	}
+	if r.record == nil && after.Status != r.session.Status {
+		u = setOwn(u, r.session, after, attrStatus, attrSessionCompletedAt)
 	}
 	if r.to == conversation.Shared {
 		return u, isAsRead, nil

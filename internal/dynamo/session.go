@@ -308,7 +308,8 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 		return nil, errInvalidKey
 	}
 	k := key{partition(user), sk}
-	u := setOwn(before, after, attrVersion, attrStatus, attrMode, attrTitle, attrSessionCompletedAt)
+	u := setOwn(expression.UpdateBuilder{}, before, after, attrVersion, attrStatus, attrMode, attrTitle,
+		attrSessionCompletedAt)
 	u, err := setAttributes(u, before, after, change.Attributes)
 	if err != nil {
 		return nil, err

@@ -176,6 +176,27 @@ func TestAppShapesAreServed(t *testing.T) {
 	}
 }
 
+// TestTheStatusOfAnAppsRecordIsTheApps appends to an app's own record of a completed conversation, before the session
+// moves and after it.
+func TestTheStatusOfAnAppsRecordIsTheApps(t *testing.T) {
+	t.Parallel()
+	for stage, want := range map[migration.Stage]string{
+		migration.Embedded: "completed", migration.Dual: "active", migration.Shared: "active",
+	} {
+		api := newAppAPI(t, stage)
+		record := map[string]any{"status": "completed", "attributes": map[string]any{"messages": []any{}}}
+		api.put(t, "conversation#a", record)
+		var answer struct{ Session struct{ Status string } }
+		expect(t, api, 201, call{
+			method: "POST", path: "/v1/sessions/a/messages", user: "ann",
+			body: `{"messages":[{"role":"user","content":"more"}]}`,
+		}).decode(t, &answer)
+		if got := api.get(t, "/v1/sessions/a")["status"]; got != want || answer.Session.Status != want {
+			t.Errorf("%s: the session is %v, answered as %s, want %s", stage, got, answer.Session.Status, want)
+		}
+	}
+}
+
 func withoutKey[M ~map[string]V, V any](it M) M {
 	delete(it, "pk")
 	delete(it, "sk")

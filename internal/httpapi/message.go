@@ -120,7 +120,7 @@ func (m messages) register() {
 		status: http.StatusCreated, summary: "Append messages", errors: []int{http.StatusConflict},
 		detail: "Stores all messages or none. A time that is not after the session's last time is raised to the next " +
 			"millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB " +
-			"together.",
+			"together. A completed session is active again when a message of the user follows its completion.",
 	}, m.append)
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}/messages", id: "listMessages", tag: tag,

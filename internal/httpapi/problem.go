@@ -170,7 +170,7 @@ func WriteProblem(w http.ResponseWriter, err error) {
 const maxProblems = 100
 
 // fromHuma is a huma transformer. It turns the framework's own errors into problems.
-func fromHuma(_ huma.Context, _ string, v any) (any, error) {
+func fromHuma(ctx huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
@@ -179,6 +179,9 @@ func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	seen := map[string]bool{}
 	for _, d := range model.Errors {
 		f := fieldProblemOf(d)
+		if f.Message == unknownParameter {
+			f.Message = "is an unknown query parameter; " + queryParameters(ctx.Operation())
+		}
 		if !seen[f.Field] && len(p.Errors) < maxProblems {
 			p.Errors = append(p.Errors, f)
 		}
@@ -242,7 +245,7 @@ func setValidationMessages() {
 	validation.MsgExpectedString = "must be a string"
 	validation.MsgExpectedArray = "must be a list"
 	validation.MsgExpectedObject = "must be an object"
-	validation.MsgExpectedOneOf = "must be one of \"%s\""
+	validation.MsgExpectedOneOf = "must be one of %s"
 	validation.MsgExpectedMinimumNumber = "must be at least %.10g"
 	validation.MsgExpectedMaximumNumber = "must be at most %.10g"
 	validation.MsgExpectedMinLength = "must have %d or more characters"
@@ -257,6 +260,24 @@ func setValidationMessages() {
 var parameterMessages = map[string]string{
 	"invalid integer": "must be a whole number", "invalid boolean": "must be true or false",
 	"invalid float": "must be a number",
+}
+
+// unknownParameter is the framework's text about a query parameter that an operation does not take.
+const unknownParameter = "unknown query parameter"
+
+// queryParameters says which query parameters an operation takes.
+func queryParameters(op *huma.Operation) string {
+	var names []string
+	for _, p := range op.Parameters {
+		if p.In == "query" {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "this operation takes none"
+	}
+	slices.Sort(names)
+	return "this operation takes " + strings.Join(names, ", ")
 }
 
 // fieldProblemOf names a field as the client wrote it: "messages[3].role is required" and not "body.messages[3]:

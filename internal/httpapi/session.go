@@ -146,6 +146,8 @@ func (s sessions) register() {
 	register(s.server, operation{
 		method: http.MethodPatch, path: "/v1/sessions/{id}", id: "changeSession", tag: tag,
 		summary: "Change a session", errors: []int{http.StatusConflict},
+		detail: "A completed session is summarised, and is active again when the user says something after that. An " +
+			"archived session stays archived.",
 	}, s.change)
 	register(s.server, operation{
 		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag, status: http.StatusNoContent,

@@ -149,6 +149,7 @@ var conversationTests = []string{
 	"Create", "CreateReplays", "CreateConflicts", "UpdateSession", "Append", "AppendTimes",
 	"InvalidAppends", "AppendReplays", "AppendReplaysAfterEdits", "AppendReplaysAfterDeletion", "KeysExpire",
 	"ConcurrentAppendsWithOneKey", "ContentRoundTrip", "Turn", "TurnWithoutKey", "MessageByID",
+	"Reopen", "ReopenAtOnce",
 }
 
 func run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject,
@@ -212,6 +213,8 @@ var (
 		"PagingDuringWrites":          testPagingDuringWrites,
 		"ListsDuringWrites":           testListsDuringWrites,
 		"Timeline":                    testTimeline,
+		"Reopen":                      testReopen,
+		"ReopenAtOnce":                testReopenAtOnce,
 	}
 	turnTests = map[string]func(*testing.T, *fixture){
 		"Turn":           testTurn,

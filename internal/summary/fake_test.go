@@ -83,6 +83,7 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 			}
 		}
 		s.MessageCount++
+		s = s.Reopen([]conversation.NewMessage{{Role: role}})
 		s.LastMessageAt = time.Now()
 		f.messages[id] = append(f.messages[id], conversation.Message{
 			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, SessionID: id, Context: s.Context, Role: role, Content: text,

@@ -251,6 +251,28 @@ func TestCompletingAfterTheSummaryKeepsItsText(t *testing.T) {
 	}
 }
 
+// TestReopenedSessionsAreSummarisedAgain lets the user go on in a completed session. Its summary is in progress again,
+// and is made anew when the session rests.
+func TestReopenedSessionsAreSummarisedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		consume(t, s, f.say("s", "a", "b", "c", "d"))
+		consume(t, s, f.complete("s"))
+		consume(t, s, f.say("s", "one more thing"))
+		reopened := f.sessions["s"]
+		if record, ok := summary.Of(reopened); !ok || !record.InProgress || record.CoveredThrough != 4 || f.calls != 1 {
+			t.Errorf("before it rests the summary is %+v after %d calls", record, f.calls)
+		}
+		time.Sleep(15 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+		if got := f.sessions["s"].Summary; !got.InProgress || got.CoveredThrough != 5 || f.calls != 2 {
+			t.Errorf("when it rests the summary is %+v after %d calls", got, f.calls)
+		}
+	})
+}
+
 // TestALongBacklog summarises an imported session in steps, each with one call. An event takes one, the sweep the
 // others.
 func TestALongBacklog(t *testing.T) {

@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -213,6 +214,31 @@ func TestSettleSaysWhenItCannot(t *testing.T) {
 	var p struct{ Code string }
 	if status := f.call(t, "POST", "/dev/settle", `{"timeoutMs":-1}`, &p); status != 422 || p.Code != "invalid" {
 		t.Errorf("a negative time: %d %+v", status, p)
+	}
+}
+
+// TestSettleNamesDeadLetters lets a function fail on a record until its mapping gives up.
+func TestSettleNamesDeadLetters(t *testing.T) {
+	t.Parallel()
+	f := start(t, nil)
+	f.mu.Lock()
+	f.stuck = true
+	f.mu.Unlock()
+	f.post(t, "/v1/sessions", f.token(t, "ann"), "one")
+	got := f.settle(t, 60_000)
+	var letters struct {
+		Items []struct {
+			Function string
+			Records  []any
+		}
+	}
+	f.get(t, "/dev/dead-letters", &letters)
+	want := map[string]int{}
+	for _, letter := range letters.Items {
+		want[letter.Function] += len(letter.Records)
+	}
+	if !got.Settled || len(want) == 0 || !maps.Equal(got.DeadLetters, want) {
+		t.Errorf("settled %+v, want the dead letters %v", got, want)
 	}
 }
 

@@ -159,6 +159,9 @@ type Settled struct {
 	// counts the records of the stream and the due records that are still to be done.
 	Records int64 `json:"records"`
 	Pending int64 `json:"pending"`
+	// DeadLetters counts, by function, the records that were set aside since the stack started, because a function failed
+	// on them too often. Nothing is pending of them: without them settled would say more than was done.
+	DeadLetters map[string]int `json:"deadLetters,omitempty"`
 }
 
 // settle waits until the stream's consumers have handled every write, their own included, no function runs, and
@@ -179,6 +182,12 @@ func (t *triggers) settle(ctx context.Context) Settled {
 		stats := p.Stats()
 		out.Records += stats.Handled
 		out.Pending += stats.Pending
+	}
+	for _, letter := range t.deadLetters() {
+		if out.DeadLetters == nil {
+			out.DeadLetters = map[string]int{}
+		}
+		out.DeadLetters[letter.Function] += len(letter.Records)
 	}
 	return out
 }
