@@ -303,10 +303,21 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 		_, conflict := conditionFailed(err)
 		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
 	}
-	now := s.db.now()
 	t := s.db.transaction()
-	place := t.delete(from.key, isVersion(from.version))
+	place := s.addDelete(t, user, from, generation)
 	t.check(generationKey(user), isGeneration(generation))
+	failures, err := s.db.commit(ctx, op, t, b)
+	if err != nil || failures == nil {
+		return err == nil, err
+	}
+	existing, _ := failures.existing(place)
+	return failures.ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
+}
+
+// addDelete adds the deletion of a record that was read, and what it leaves. It returns the place of its condition.
+func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID, from stored[T], generation int64) int {
+	now := s.db.now()
+	place := t.delete(from.key, isVersion(from.version))
 	if s.kind.indexed {
 		id := *s.kind.id(&from.value)
 		t.replace(encodeTombstone(erasure.Tombstone{
@@ -319,12 +330,7 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 			attrGeneration: intAttr(generation), attrDeletedAt: timeAttr(now),
 		}))
 	}
-	failures, err := s.db.commit(ctx, op, t, b)
-	if err != nil || failures == nil {
-		return err == nil, err
-	}
-	existing, _ := failures.existing(place)
-	return failures.ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
+	return place
 }
 
 // isVersion is the condition that nobody has written a record since it was read.

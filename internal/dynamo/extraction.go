@@ -181,14 +181,21 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 		w.leasePlace = w.tx.update(extractionKey(user), u, isLeasedBy(b.Lease))
 	}
 	w.tx.check(generationKey(user), isGeneration(session.Generation))
-	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed) == 0 {
+	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed)+len(b.Forgotten) == 0 {
 		return w, nil
 	}
 	allowsMemory := expression.AttributeNotExists(field(attrMemory)).Or(
 		field(attrMemory).Equal(value(boolAttr(true))), field(attrGeneration).LessThan(value(intAttr(session.Generation))))
 	w.tx.check(preferencesKey(user), allowsMemory)
 	at := recordsAt{user, session.Generation}
-	addRecords(s.memories, &w, at, b.Known.Memories, b.Known.Versions, b.Memories)
+	known := slices.Clone(b.Known.Memories)
+	for _, m := range b.Forgotten {
+		it := s.memories.encode(user, m, true, b.Known.Versions[m.ID], session.Generation)
+		from := stored[longterm.Memory]{value: m, key: keyOf(it), live: true, version: b.Known.Versions[m.ID]}
+		s.memories.addDelete(w.tx, user, from, session.Generation)
+		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
+	}
+	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
 	return w, nil
 }
@@ -237,7 +244,7 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 			if c.live {
 				continue
 			}
-			if moved++; moved > maxExtractionMoves {
+			if moved++; moved > len(changes.New)+spareMoves {
 				continue // a later write makes it past
 			}
 		}
@@ -245,9 +252,9 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	}
 }
 
-// maxExtractionMoves bounds the other records of one kind that a batch makes past. It leaves room in the transaction,
-// of at most 100 writes, for all that a batch may change.
-const maxExtractionMoves = 8
+// spareMoves is how many more records of one kind a batch makes past than it creates, so that what earlier batches left
+// is made past, too. It leaves room in the transaction, of at most 100 writes, for all that a batch may change.
+const spareMoves = 2
 
 // makeRoom says which records are live: those that a prompt may need, as many as may be live at once. Those that must
 // be kept stay live in any case.

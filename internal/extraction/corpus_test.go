@@ -86,6 +86,9 @@ func runCase(t *testing.T, c *corpusCase) {
 func (c *corpusCase) run(t *testing.T) {
 	t.Helper()
 	messages := c.messages(t)
+	if last := messages[len(messages)-1].Timestamp.Add(time.Minute); last.After(c.now) {
+		c.now = last
+	}
 	before := messages[0].Timestamp.Add(-24 * time.Hour)
 	c.storeKnown(t, before)
 	c.storeLoops(t, before)
@@ -235,6 +238,11 @@ func (c *corpusCase) storeLoops(t *testing.T, at time.Time) {
 		todo := longterm.Todo{
 			Content: e.text, CoachID: coach, Status: longterm.Pending, CreatedAt: e.at, UpdatedAt: e.at,
 		}
+		for _, word := range e.words {
+			if other, ok := strings.CutPrefix(word, "coach="); ok {
+				todo.CoachID = other
+			}
+		}
 		stored, _, err := c.stores.Todos.Create(t.Context(), c.user, todo, noKey)
 		if err == nil && slices.Contains(e.words, "deleted") {
 			err = c.stores.Todos.Delete(t.Context(), c.user, stored.ID)
@@ -246,7 +254,7 @@ func (c *corpusCase) storeLoops(t *testing.T, at time.Time) {
 }
 
 // shortLine is a line of the prompt that names a record or a message by a short id.
-var shortLine = regexp.MustCompile(`(?m)^(?:- )?\[([klm]\d+)(?: [^\]]*)?\] (?:[A-Z]+: |user: )?(.*)$`)
+var shortLine = regexp.MustCompile(`(?m)^(?:- )?\[([klm]\d+)(?:[ ,][^\]]*)?\] (?:[A-Z]+: |user: )?(.*)$`)
 
 // Complete answers as the file says, with the short ids of the prompt in the place of the file's names.
 func (c *corpusCase) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
@@ -290,12 +298,10 @@ func (c *corpusCase) records(t *testing.T) []string {
 			words = append(words, fmt.Sprint(m.Confidence))
 		}
 		words = append(words, c.evidence(m.MessageIDs)...)
-		if (m.SupersededBy == "") != m.ValidUntil.IsZero() {
-			c.problems = append(c.problems, "a memory has only one of validUntil and supersededBy")
+		if (m.EndedReason == "") != m.ValidUntil.IsZero() || m.SupersededBy != "" && m.ValidUntil.IsZero() {
+			c.problems = append(c.problems, "a memory has only one of validUntil, endedReason and supersededBy")
 		}
-		if !m.ValidUntil.IsZero() {
-			words = append(words, "until="+m.ValidUntil.Format(time.RFC3339))
-		}
+		words = append(words, c.belief(m)...)
 		lines = append(lines, strings.Join(words, " ")+" | "+m.Content)
 	}
 	for _, todo := range c.todos(t) {
@@ -303,12 +309,38 @@ func (c *corpusCase) records(t *testing.T) []string {
 		if !todo.CompletedAt.IsZero() {
 			words = append(words, "at="+todo.CompletedAt.Format(time.RFC3339))
 		}
+		if !todo.Due.IsZero() {
+			words = append(words, "due="+todo.Due.String())
+		}
+		if todo.By != "" {
+			words = append(words, "by="+string(todo.By))
+		}
 		lines = append(lines, strings.Join(words, " ")+" | "+todo.Content)
 	}
 	if c.failures > 0 {
 		lines = append(lines, fmt.Sprint("failures ", c.failures))
 	}
 	return append(lines, fmt.Sprint("calls ", c.calls))
+}
+
+// belief returns the words for how a memory is known, whom it is about, and when and why it ends or ended.
+func (c *corpusCase) belief(m longterm.Memory) (words []string) {
+	if m.Status != "" {
+		words = append(words, string(m.Status))
+	}
+	if m.About != "" {
+		words = append(words, "about="+strings.ReplaceAll(m.About, " ", "_"))
+	}
+	if !m.Until.IsZero() {
+		words = append(words, "to="+m.Until.String())
+	}
+	if !m.ValidUntil.IsZero() {
+		words = append(words, "until="+m.ValidUntil.Format(time.RFC3339))
+	}
+	if m.EndedReason != "" && m.EndedReason != longterm.EndedReplaced {
+		words = append(words, string(m.EndedReason))
+	}
+	return words
 }
 
 func (c *corpusCase) evidence(ids []string) []string {

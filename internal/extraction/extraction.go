@@ -1,12 +1,14 @@
 // Package extraction reads what users say for lasting facts, promises and promises kept, and stores them as memories
 // and todos.
 //
-// It reads messages of role user only. What the assistant says, stored system messages and recalled memories are never
-// read, so that no memory is made of a memory. A session's watermark Extracted says how far it is read.
+// It notes what messages of role user say. The model sees the assistant's lines between them, shortened and without
+// ids: they are context, and no fact can name one as its evidence. System messages, those of tools and recalled
+// memories are never read, so that no memory is made of a memory. A session's watermark Extracted says how far it is
+// read.
 //
-// The messages are read in batches of at most four different ones within an hour (prompt-assembly-map,
-// "shadowJudge.ts"), with one call of the model for each batch. What follows from a batch is stored with the watermark
-// in one transaction. A lease for each user lets one worker at a time read what is known, ask the model and store.
+// The messages are read in batches of at most twelve different ones within a day, with one call of the model for each
+// batch. What follows from a batch is stored with the watermark in one transaction. A lease for each user lets one
+// worker at a time read what is known, ask the model and store.
 package extraction
 
 import (
@@ -101,13 +103,17 @@ type Batch struct {
 	Known    Known
 	Memories Changes[longterm.Memory]
 	Todos    Changes[longterm.Todo]
+	// Forgotten are memories of Known that the user asked to forget. They are deleted, as if the user had done it.
+	Forgotten []longterm.Memory
 }
 
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.
 type Changes[T any] struct{ New, Changed []T }
 
-// Counts is what one batch came to.
-type Counts struct{ Calls, NewMemories, Superseded, OpenedLoops, ClosedLoops int }
+// Counts is what one batch came to. BadItems are items of the answer that are not as the schema says.
+type Counts struct {
+	Calls, NewMemories, Superseded, Ended, Forgotten, OpenedLoops, ClosedLoops, BadItems int
+}
 
 // Deps are the dependencies of a Service. All are needed.
 type Deps struct {

@@ -20,7 +20,7 @@ import (
 const (
 	coach       = "c1"
 	surface     = "coach_conversation"
-	emptyAnswer = `{"facts":[],"openLoops":[],"closedLoops":[]}`
+	emptyAnswer = `{"facts":[],"ended":[],"openLoops":[],"closedLoops":[]}`
 )
 
 var noKey conversation.Idempotency
@@ -92,6 +92,9 @@ func (f *fixture) deps(store extraction.Store) extraction.Deps {
 			f.counts.Calls += c.Calls
 			f.counts.NewMemories += c.NewMemories
 			f.counts.Superseded += c.Superseded
+			f.counts.Ended += c.Ended
+			f.counts.Forgotten += c.Forgotten
+			f.counts.BadItems += c.BadItems
 			f.counts.OpenedLoops += c.OpenedLoops
 			f.counts.ClosedLoops += c.ClosedLoops
 		},

@@ -3,6 +3,7 @@ package extraction_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ func TestKilledAtAnyCall(t *testing.T) {
 	for n := range 18 {
 		e := &echo{fixture: newFixture(t, table, conversation.UserID(fmt.Sprint("u", n))), supersedes: "fact 1"}
 		e.model = e
-		e.say(t, "a", "fact 1", "two", "three", "four", "fact 5", "six")
+		e.say(t, "a", slices.Concat([]string{"fact 1"}, small(11), []string{"fact 5", "six"})...)
 		d := &dyingStore{Store: e.stores.Extraction, left: n/2 + 1, after: n%2 == 1}
 		_, err := extraction.New(e.deps(d)).Extract(t.Context(), e.user, surface, "a")
 		e.advance(2 * time.Minute)

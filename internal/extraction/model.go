@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,64 +21,112 @@ import (
 
 // promptVersion names the rules. It is stored with what follows from them, so that it can be told which prompt a memory
 // is from.
-const promptVersion = "extraction/1"
+const promptVersion = "extraction/2"
 
-//go:embed prompts/extraction-1.md
+//go:embed prompts/extraction-2.md
 var rules string
 
-// schema is the form of the answer.
-var schema = llm.Schema{Name: "memory_extraction", JSON: json.RawMessage(
-	`{"type":"object","properties":{` +
-		`"facts":{"type":"array","items":{"type":"object","properties":{` +
-		`"type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT"]},"content":{"type":"string"},` +
-		`"confidence":{"type":"number"},"messageIds":{"type":"array","items":{"type":"string"}},` +
-		`"safety":{"type":"boolean"},"repeats":{"type":"string"},"supersedes":{"type":"string"}},` +
-		`"required":["type","content","confidence","messageIds","safety","repeats","supersedes"],` +
-		`"additionalProperties":false}},` +
-		`"openLoops":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},` +
-		`"confidence":{"type":"number"},"messageIds":{"type":"array","items":{"type":"string"}}},` +
-		`"required":["content","confidence","messageIds"],"additionalProperties":false}},` +
-		`"closedLoops":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},` +
-		`"messageIds":{"type":"array","items":{"type":"string"}}},` +
-		`"required":["id","messageIds"],"additionalProperties":false}}},` +
-		`"required":["facts","openLoops","closedLoops"],"additionalProperties":false}`,
-)}
+//go:embed prompts/extraction-2.schema.json
+var schemaJSON []byte
 
-// answer is what the model makes of a batch.
+// schema is the form of the answer.
+var schema = llm.Schema{Name: "memory_extraction", JSON: schemaJSON}
+
+// answer is what the model makes of a batch. An item that is not as the schema says is left out and counted.
 type answer struct {
-	Facts       []fact       `json:"facts"`
-	OpenLoops   []openLoop   `json:"openLoops"`
-	ClosedLoops []closedLoop `json:"closedLoops"`
-	model       string
+	facts  []fact
+	ended  []ending
+	opened []openLoop
+	closed []closedLoop
+	bad    int
+	model  string
 }
 
 type fact struct {
-	Type       longterm.MemoryType `json:"type"`
-	Content    string              `json:"content"`
-	Confidence float64             `json:"confidence"`
-	MessageIDs []string            `json:"messageIds"`
-	Safety     bool                `json:"safety"`
-	Repeats    string              `json:"repeats"`
-	Supersedes string              `json:"supersedes"`
+	Type       longterm.MemoryType   `json:"type"`
+	Content    string                `json:"content"`
+	About      string                `json:"about"`
+	Status     longterm.MemoryStatus `json:"status"`
+	Until      string                `json:"until"`
+	Confidence float64               `json:"confidence"`
+	MessageIDs []string              `json:"messageIds"`
+	Safety     string                `json:"safety"`
+	Repeats    string                `json:"repeats"`
+	Supersedes []string              `json:"supersedes"`
+}
+
+// isSafety reports whether a fact is about what can hurt somebody if it is forgotten.
+func (f fact) isSafety() bool { return f.Safety == "health" || f.Safety == "danger" }
+
+// ending is the end of a known memory that no fact takes the place of.
+type ending struct {
+	ID         string               `json:"id"`
+	Reason     longterm.EndedReason `json:"reason"`
+	MessageIDs []string             `json:"messageIds"`
 }
 
 type openLoop struct {
-	Content    string   `json:"content"`
-	Confidence float64  `json:"confidence"`
-	MessageIDs []string `json:"messageIds"`
+	Content    string             `json:"content"`
+	By         longterm.TodoOwner `json:"by"`
+	Due        string             `json:"due"`
+	Confidence float64            `json:"confidence"`
+	MessageIDs []string           `json:"messageIds"`
 }
 
 type closedLoop struct {
 	ID         string   `json:"id"`
+	Outcome    string   `json:"outcome"`
 	MessageIDs []string `json:"messageIds"`
 }
 
+// outcomeDone is the outcome of a promise that was kept. Others were dropped, or moved to another day.
+const outcomeDone = "done"
+
+// rawAnswer is an answer whose items are not read yet. A list that is missing is nil.
+type rawAnswer struct {
+	Facts       *[]json.RawMessage `json:"facts"`
+	Ended       *[]json.RawMessage `json:"ended"`
+	OpenLoops   *[]json.RawMessage `json:"openLoops"`
+	ClosedLoops *[]json.RawMessage `json:"closedLoops"`
+}
+
+// errMissingList says that an answer lacks a list, which is a failure and not an empty list.
+var errMissingList = errors.New("extraction: a list is missing in the model's answer")
+
+// read reads the items one by one.
+func (r rawAnswer) read() (answer, error) {
+	if r.Facts == nil || r.Ended == nil || r.OpenLoops == nil || r.ClosedLoops == nil {
+		return answer{}, errMissingList
+	}
+	var a answer
+	a.facts = readItems[fact](*r.Facts, &a.bad)
+	a.ended = readItems[ending](*r.Ended, &a.bad)
+	a.opened = readItems[openLoop](*r.OpenLoops, &a.bad)
+	a.closed = readItems[closedLoop](*r.ClosedLoops, &a.bad)
+	return a, nil
+}
+
+func readItems[T any](raw []json.RawMessage, bad *int) []T {
+	var items []T
+	for _, text := range raw {
+		var item T
+		if json.Unmarshal(text, &item) != nil {
+			*bad++
+			continue
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
 const (
-	// lineBytes limits how much of one message the model reads, knownBytes how much of what is known.
-	lineBytes  = 6_000
+	// lineRunes limits how much of one message of the user the model reads, contextRunes how much of a line that is
+	// context. Both its beginning and its end are read.
+	lineRunes, contextRunes = 6_000, 600
+	// knownBytes limits how much of what is known the model reads.
 	knownBytes = 16_000
 	// answerTokens limits the answer, answerTimeout how long the model may take for it.
-	answerTokens  = 1_200
+	answerTokens  = 4_000
 	answerTimeout = 20 * time.Second
 )
 
@@ -90,7 +139,7 @@ type question struct {
 
 // newQuestion writes the input: one line for each record and message. A message has the user's local time and the day
 // of the week, because words such as "on Friday" need a date.
-func newQuestion(w window, memories []longterm.Memory, loops []longterm.Todo, zone *time.Location) question {
+func (p *planner) newQuestion(w window) question {
 	q := question{ids: map[string]string{}}
 	var b strings.Builder
 	section := func(heading string, n int, line func(i int) string) {
@@ -109,20 +158,56 @@ func newQuestion(w window, memories []longterm.Memory, loops []longterm.Todo, zo
 		q.ids[name] = id
 		return name
 	}
-	memories, loops = newestKnown(memories), loops[max(0, len(loops)-windowLoops):]
+	memories, loops := newestKnown(p.validMemories()), p.pendingLoops()
+	loops = loops[max(0, len(loops)-windowLoops):]
 	section("Known memories", len(memories), func(i int) string {
-		m := memories[i]
-		return fmt.Sprintf("- [%s] %s: %s", short("k", i, m.ID), m.Type, safeLine(m.Content, maxContentBytes))
+		return p.memoryLine(short("k", i, memories[i].ID), memories[i])
 	})
-	section("Open loops", len(loops), func(i int) string {
-		return fmt.Sprintf("- [%s] %s", short("l", i, loops[i].ID), safeLine(loops[i].Content, maxContentBytes))
-	})
-	section("Earlier messages", len(w.earlier), func(i int) string { return messageLine("", w.earlier[i], zone) })
-	section("New messages", len(w.messages), func(i int) string {
-		return messageLine(short("m", i, w.messages[i].ID)+" ", w.messages[i], zone)
+	section("Open loops", len(loops), func(i int) string { return p.loopLine(short("l", i, loops[i].ID), loops[i]) })
+	section("Earlier lines", len(w.earlier), func(i int) string { return p.contextLine(w.earlier[i]) })
+	named := 0
+	section("New lines", len(w.lines), func(i int) string {
+		if !w.isNew(w.lines[i]) {
+			return p.contextLine(w.lines[i])
+		}
+		named++
+		return p.messageLine(short("m", named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
 	})
 	q.text = b.String()
 	return q
+}
+
+// memoryLine is a known memory, with what is known of it besides its content.
+func (p *planner) memoryLine(name string, m longterm.Memory) string {
+	words := []string{name, "said " + m.Said().In(p.zone).Format(time.DateOnly)}
+	if m.Status != "" && m.Status != longterm.Stated {
+		words = append(words, string(m.Status))
+	}
+	if !m.Until.IsZero() {
+		words = append(words, "until "+m.Until.String())
+	}
+	return fmt.Sprintf("- [%s] %s: %s", strings.Join(words, ", "), m.Type, safeLine(m.Content, maxContentRunes))
+}
+
+func (p *planner) loopLine(name string, t longterm.Todo) string {
+	words := []string{name}
+	if !t.Due.IsZero() {
+		words = append(words, "due "+t.Due.String())
+	}
+	if t.CoachID != p.coachID {
+		words = append(words, "with another coach")
+	}
+	return fmt.Sprintf("- [%s] %s", strings.Join(words, ", "), safeLine(t.Content, maxContentRunes))
+}
+
+// contextLine is a line without an id, which the model cannot name as evidence.
+func (p *planner) contextLine(m conversation.Message) string {
+	return p.messageLine("", m, contextRunes)
+}
+
+func (p *planner) messageLine(id string, m conversation.Message, limit int) string {
+	at := m.Timestamp.In(p.zone).Format("2006-01-02 15:04 Monday")
+	return fmt.Sprintf("[%s%s] %s: %s", id, at, m.Role, safeLine(m.Content, limit))
 }
 
 // windowLoops is how many open loops the model sees.
@@ -137,7 +222,7 @@ func newestKnown(memories []longterm.Memory) []longterm.Memory {
 	})
 	size := 0
 	for i, m := range ranked {
-		if size += min(len(m.Content), maxContentBytes); size > knownBytes {
+		if size += min(len(m.Content), 4*maxContentRunes); size > knownBytes {
 			ranked = ranked[:i]
 			break
 		}
@@ -156,25 +241,25 @@ func compareBools(a, b bool) int {
 	return -1
 }
 
-func messageLine(id string, m conversation.Message, zone *time.Location) string {
-	at := m.Timestamp.In(zone).Format("2006-01-02 15:04 Monday")
-	return fmt.Sprintf("[%s%s] %s: %s", id, at, m.Role, safeLine(m.Content, lineBytes))
-}
-
 // safeLine returns a stored text as a part of one line, without what a reader would not see and without control tokens.
+// Of a long text it has the beginning and the end, with a mark between them.
 func safeLine(text string, limit int) string {
-	return untrusted.BreakTokens(truncate.Bytes(untrusted.OneLine(text), limit))
+	return untrusted.BreakTokens(truncate.Middle(untrusted.OneLine(text), limit))
 }
 
 // ask asks the model once.
 func (w *worker) ask(ctx context.Context, q question) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	var a answer
+	var raw rawAnswer
 	model, err := metered.Model{Completer: w.Model, Quota: w.Quota, Report: w.Report}.Ask(ctx, metered.Question{
 		User: w.user, Generation: w.session.Generation, Rules: rules, Material: q.text, Schema: &schema,
 		MaxTokens: answerTokens,
-	}, &a)
+	}, &raw)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := raw.read()
 	a.model = model
 	return a, err
 }

@@ -27,11 +27,12 @@ func (c *leaseCounter) LeaseExtraction(ctx context.Context, user conversation.Us
 func TestExtractNext(t *testing.T) {
 	t.Parallel()
 	e := newEcho(t)
-	texts := make([]string, 20)
+	texts := make([]string, 60)
 	for i := range texts {
 		texts[i] = fmt.Sprint("fact ", i)
 	}
-	e.say(t, "a", texts...)
+	e.say(t, "a", texts[:30]...)
+	e.more(t, "a", texts[30:]...)
 	e.say(t, "b", "fact of b")
 	next := func(want, calls int) {
 		t.Helper()
@@ -41,7 +42,7 @@ func TestExtractNext(t *testing.T) {
 		}
 		e.wantCalls(t, calls)
 	}
-	next(4, 1)
+	next(12, 1)
 	e.while = func() {
 		e.while = nil
 		store := &leaseCounter{Store: e.stores.Extraction}
@@ -50,10 +51,10 @@ func TestExtractNext(t *testing.T) {
 			t.Errorf("beside another worker: read through %d, %v, %d attempts", through.Seq, err, store.attempts)
 		}
 	}
-	next(8, 2)
-	e.more(t, "a", "my knee hurts, fact 20")
-	next(20, 5) // the urgent message is the sweep's
-	e.more(t, "a", "fact 21")
-	next(22, 6)
+	next(24, 2)
+	e.more(t, "a", "my knee hurts, fact 60")
+	next(60, 5) // the urgent message is the sweep's
+	e.more(t, "a", "fact 61")
+	next(62, 6)
 	e.extract(t, "b")
 }

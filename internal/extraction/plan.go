@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// minConfidence is the least confidence of what is kept.
-	minConfidence = 0.6
-	// maxFacts, maxOpened and maxClosed limit what one batch changes, so that it fits one transaction.
-	maxFacts, maxOpened, maxClosed = 8, 6, 6
-	// maxContentBytes limits the content of a memory or todo.
-	maxContentBytes = 400
+	// minConfidence is the least confidence of what is kept, minPinned that of what every prompt has.
+	minConfidence, minPinned = 0.6, 0.75
+	// maxFacts, maxEnded, maxOpened and maxClosed limit what one batch changes, so that it fits one transaction. maxEnded
+	// counts the memories that facts supersede, too. The rules tell the model the same limits.
+	maxFacts, maxEnded, maxOpened, maxClosed = 12, 5, 4, 4
+	// maxContentRunes limits the content of a memory or todo, maxAboutRunes whom a memory is about, in characters.
+	maxContentRunes, maxAboutRunes = 400, 100
 	// maxEvidence is how many messages a memory names: the first one and the newest.
 	maxEvidence = 8
 	// maxPinned is how many pinned memories there may be for an extracted one to be pinned, too. Pinned memories never
@@ -40,42 +41,50 @@ type planner struct {
 	visible map[string]bool
 	// forgotten has the contents that the user has deleted, as forgottenKey has them.
 	forgotten map[string]bool
-	now       time.Time
+	now       time.Time // in the user's zone
+	zone      *time.Location
 	tokens    llm.Counter
 	random    io.Reader
+	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
+	isApart bool
 
 	memories, newMemories []*longterm.Memory
 	todos, newTodos       []*longterm.Todo
 	changed               map[string]bool
+	forget                []longterm.Memory
+	endings               int
 }
 
-// plan returns the changes that follow from an answer.
+// plan returns the changes that follow from an answer. What it cannot store of too long an answer are the last facts,
+// those about safety last of all.
 func (p *planner) plan(a answer) (Changes[longterm.Memory], Changes[longterm.Todo]) {
 	p.changed, p.model = map[string]bool{}, a.model
 	p.memories, p.todos = pointers(p.known.Memories), pointers(p.known.Todos)
-	p.newMemories, p.newTodos = nil, nil
-	for _, f := range a.Facts[:min(len(a.Facts), maxFacts)] {
+	p.newMemories, p.newTodos, p.forget, p.endings = nil, nil, nil, 0
+	facts := slices.Clone(a.facts)
+	slices.SortStableFunc(facts, func(a, b fact) int { return compareBools(b.isSafety(), a.isSafety()) })
+	for _, f := range facts[:min(len(facts), maxFacts)] {
 		p.addFact(f)
 	}
-	for _, l := range a.ClosedLoops[:min(len(a.ClosedLoops), maxClosed)] {
+	for _, e := range a.ended {
+		p.endMemory(e)
+	}
+	for _, l := range a.closed[:min(len(a.closed), maxClosed)] {
 		p.closeLoop(l)
 	}
-	for _, l := range a.OpenLoops[:min(len(a.OpenLoops), maxOpened)] {
+	for _, l := range a.opened[:min(len(a.opened), maxOpened)] {
 		p.openLoop(l)
 	}
-	memories := Changes[longterm.Memory]{New: values(p.newMemories)}
-	for _, m := range p.memories {
-		if p.changed[m.ID] {
-			memories.Changed = append(memories.Changed, *m)
-		}
-	}
-	todos := Changes[longterm.Todo]{New: values(p.newTodos)}
-	for _, t := range p.todos {
-		if p.changed[t.ID] {
-			todos.Changed = append(todos.Changed, *t)
-		}
-	}
-	return memories, todos
+	return Changes[longterm.Memory]{values(p.newMemories), p.changedMemories()},
+		Changes[longterm.Todo]{values(p.newTodos), p.changedTodos()}
+}
+
+func (p *planner) changedMemories() []longterm.Memory {
+	return values(slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.changed[m.ID] }))
+}
+
+func (p *planner) changedTodos() []longterm.Todo {
+	return values(slices.DeleteFunc(slices.Clone(p.todos), func(t *longterm.Todo) bool { return !p.changed[t.ID] }))
 }
 
 // pointers returns pointers to copies of the values.
@@ -111,13 +120,15 @@ func (p *planner) evidence(short []string) (ids []string, at time.Time) {
 	return ids, at
 }
 
-// addFact stores a fact as a new memory, or as evidence of one that says the same, and ends the one that it supersedes.
-// A fact without a message of the batch is left out: nothing shows that the user has said it.
+// addFact stores a fact as a new memory, or as evidence of one that says the same, and ends those that it takes the
+// place of. A fact without a message of the batch is left out: nothing shows that the user has said it.
 func (p *planner) addFact(f fact) {
 	ids, at := p.evidence(f.MessageIDs)
-	content := truncate.Bytes(untrusted.OneLine(f.Content), maxContentBytes)
+	f.Content = truncate.Ellipsis(untrusted.OneLine(f.Content), maxContentRunes)
+	until, _ := longterm.ParseMoment(f.Until) // a text that is no day says nothing
 	isType := f.Type == longterm.ProfileMemory || f.Type == longterm.PeopleMemory || f.Type == longterm.ProjectMemory
-	if f.Confidence < minConfidence || content == "" || len(ids) == 0 || !isType {
+	if f.Confidence < minConfidence || f.Content == "" || len(ids) == 0 || !isType || until.IsOver(p.now) ||
+		hasSecret(f.Content) {
 		return
 	}
 	same, exists := p.memoryOf(f.Repeats)
@@ -125,24 +136,40 @@ func (p *planner) addFact(f fact) {
 		return // the user has deleted what the fact repeats while the model worked
 	}
 	if !exists {
-		same = p.equalMemory(content)
+		same = p.equalMemory(f.Content)
 	}
-	old, _ := p.memoryOf(f.Supersedes)
-	if same != nil {
-		p.repeat(same, f, ids, at)
-		p.supersede(old, same)
+	switch {
+	case same != nil:
+		p.repeat(same, f, until, ids, at)
+	case p.forgotten[forgottenKey(memoryKey, f.Content)]:
 		return
+	default:
+		same = p.newMemory(f, until, ids, at)
+		p.newMemories = append(p.newMemories, same)
 	}
-	if p.forgotten[forgottenKey(memoryKey, content)] {
-		return
+	for _, name := range f.Supersedes {
+		if old, ok := p.memoryOf(name); ok {
+			p.supersede(old, same, at)
+		}
 	}
+}
+
+func (p *planner) newMemory(f fact, until longterm.Moment, ids []string, at time.Time) *longterm.Memory {
 	m := &longterm.Memory{
-		ID: longterm.NewMemoryID(at, p.random), Type: f.Type, Content: content, Pinned: f.Safety && p.mayPin(),
-		Source: longterm.Extracted, Confidence: min(f.Confidence, 1), Rated: true, MessageIDs: ids, CreatedAt: at,
-		UpdatedAt: at, Tokens: p.tokens.Count(content), Model: p.model, PromptVersion: promptVersion,
+		ID: longterm.NewMemoryID(at, p.random), Type: f.Type, Content: f.Content, Pinned: p.pins(f),
+		Source: longterm.Extracted, About: truncate.Ellipsis(untrusted.OneLine(f.About), maxAboutRunes), Until: until,
+		Confidence: min(f.Confidence, 1), Rated: true, MessageIDs: ids, SaidAt: at, CreatedAt: at, UpdatedAt: at,
+		Tokens: p.tokens.Count(f.Content), Model: p.model, PromptVersion: promptVersion,
 	}
-	p.newMemories = append(p.newMemories, m)
-	p.supersede(old, m)
+	if f.Status == longterm.Planned || f.Status == longterm.Reported {
+		m.Status = f.Status
+	}
+	return m
+}
+
+// pins reports whether every prompt has a fact: it is about safety, no plan, and sure enough.
+func (p *planner) pins(f fact) bool {
+	return f.isSafety() && f.Status != longterm.Planned && f.Confidence >= minPinned && p.mayPin()
 }
 
 func (p *planner) mayPin() bool {
@@ -163,7 +190,7 @@ func (p *planner) validMemories() []longterm.Memory {
 	return slices.DeleteFunc(slices.Clone(p.known.Memories), func(m longterm.Memory) bool { return !p.isComparable(&m) })
 }
 
-// pendingLoops returns the open loops of the session's coach.
+// pendingLoops returns the open loops that the session may speak of.
 func (p *planner) pendingLoops() []longterm.Todo {
 	return slices.DeleteFunc(slices.Clone(p.known.Todos), func(t longterm.Todo) bool { return !p.isOpen(&t) })
 }
@@ -194,8 +221,8 @@ func (p *planner) equalMemory(content string) *longterm.Memory {
 	return nil
 }
 
-// repeat adds evidence to a memory. The app's own memories stay as they are.
-func (p *planner) repeat(m *longterm.Memory, f fact, ids []string, at time.Time) {
+// repeat adds evidence to a memory, and the end that was said last. The app's own memories stay as they are.
+func (p *planner) repeat(m *longterm.Memory, f fact, until longterm.Moment, ids []string, at time.Time) {
 	if m.Source != longterm.Extracted {
 		return
 	}
@@ -211,43 +238,74 @@ func (p *planner) repeat(m *longterm.Memory, f fact, ids []string, at time.Time)
 	if m.Rated && f.Confidence > m.Confidence {
 		m.Confidence, p.changed[m.ID] = min(f.Confidence, 1), true
 	}
-	if f.Safety && !m.Pinned && p.mayPin() {
+	if !m.Pinned && p.pins(f) {
 		m.Pinned, p.changed[m.ID] = true, true
 	}
-	if at.After(m.UpdatedAt) {
-		m.UpdatedAt = at
+	if !at.After(m.Said()) {
+		return
+	}
+	m.SaidAt, m.UpdatedAt, p.changed[m.ID] = at, at, true
+	if !until.IsZero() {
+		m.Until = until
 	}
 }
 
-// supersede ends an old memory in favour of a newer one. Sessions may be read in another order than that in which the
-// user spoke: of the two the one that was said last stays. What the app has pinned stays beside the other.
-func (p *planner) supersede(old, by *longterm.Memory) {
-	if old == nil || old == by {
+// supersede ends an old memory in favour of another, which was said at that time. Sessions may be read in another order
+// than that in which the user spoke: of the two the one that was said last stays. What the app has pinned stays beside
+// the other.
+func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
+	if old == by || p.endings == maxEnded {
 		return
 	}
-	if saidAt(*old).After(saidAt(*by)) {
-		old, by = by, old
+	said, replaced := old.Said(), later(by.Said(), at)
+	if said.After(replaced) {
+		old, by, replaced = by, old, said
 	}
 	if old.Pinned && old.Source != longterm.Extracted {
 		return
 	}
-	old.ValidUntil, old.SupersededBy = saidAt(*by), by.ID
-	p.changed[old.ID] = true
+	p.end(old, longterm.EndedReplaced, replaced)
+	old.SupersededBy = by.ID
 }
 
-// saidAt is when a memory was last said.
-func saidAt(m longterm.Memory) time.Time {
-	if m.UpdatedAt.After(m.CreatedAt) {
-		return m.UpdatedAt
+// endMemory ends a memory that no fact takes the place of, where a message that is newer than the memory says so. What
+// the user asks to forget is deleted, also what the app has pinned.
+func (p *planner) endMemory(e ending) {
+	ids, at := p.evidence(e.MessageIDs)
+	m, ok := p.memoryOf(e.ID)
+	if !ok || len(ids) == 0 || m.Said().After(at) || p.endings == maxEnded {
+		return
 	}
-	return m.CreatedAt
+	switch e.Reason {
+	case longterm.EndedForgotten:
+		p.forget = append(p.forget, *m)
+		p.end(m, e.Reason, at)
+		delete(p.changed, m.ID)
+	case longterm.EndedOver, longterm.EndedFalse:
+		if !m.Pinned || m.Source == longterm.Extracted {
+			p.end(m, e.Reason, at)
+		}
+	}
+}
+
+func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time) {
+	m.ValidUntil, m.EndedReason, p.changed[m.ID] = at, reason, true
+	p.endings++
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // openLoop stores a promise as a todo of the session's coach, unless there is one with the same content.
 func (p *planner) openLoop(l openLoop) {
 	ids, at := p.evidence(l.MessageIDs)
-	content := truncate.Bytes(untrusted.OneLine(l.Content), maxContentBytes)
-	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || p.forgotten[forgottenKey(todoKey, content)] {
+	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
+	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || hasSecret(content) ||
+		p.forgotten[forgottenKey(todoKey, content)] {
 		return
 	}
 	for _, t := range slices.Concat(p.todos, p.newTodos) {
@@ -255,27 +313,38 @@ func (p *planner) openLoop(l openLoop) {
 			return
 		}
 	}
-	p.newTodos = append(p.newTodos, &longterm.Todo{
-		ID: longterm.NewTodoID(at, p.random), CoachID: p.coachID, Content: content, Status: longterm.Pending,
+	due, _ := longterm.ParseMoment(l.Due) // a text that is no day says nothing
+	todo := &longterm.Todo{
+		ID: longterm.NewTodoID(at, p.random), CoachID: p.coachID, Content: content, Status: longterm.Pending, Due: due,
 		CreatedAt: at, UpdatedAt: at, Tokens: p.tokens.Count(content), MessageIDs: ids,
 		Model: p.model, PromptVersion: promptVersion,
-	})
+	}
+	if l.By == longterm.ByAssistant {
+		todo.By = l.By
+	}
+	p.newTodos = append(p.newTodos, todo)
 }
 
-// closeLoop completes a todo at the time of the message that says so. A message from before the todo closes nothing.
+// closeLoop ends a todo at the time of the message that says so: it is done, or it was dropped or moved and is no win.
+// A message from before the todo ends nothing.
 func (p *planner) closeLoop(l closedLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	for _, t := range p.todos {
-		if t.ID == p.ids[l.ID] && p.isOpen(t) && len(ids) > 0 && !at.Before(t.CreatedAt) {
-			t.Status, t.CompletedAt, t.UpdatedAt = longterm.TodoCompleted, at, at
-			p.changed[t.ID] = true
+		if t.ID != p.ids[l.ID] || !p.isOpen(t) || len(ids) == 0 || at.Before(t.CreatedAt) {
+			continue
 		}
+		t.Status, t.UpdatedAt = longterm.TodoCancelled, at
+		if l.Outcome == outcomeDone {
+			t.Status, t.CompletedAt = longterm.TodoCompleted, at
+		}
+		p.changed[t.ID] = true
 	}
 }
 
-// isOpen reports whether a todo is an open loop of the session's coach.
+// isOpen reports whether a todo is an open loop that the session may speak of: one of its coach, or of another one
+// unless the user keeps contexts apart.
 func (p *planner) isOpen(t *longterm.Todo) bool {
-	return t.Status == longterm.Pending && t.CoachID == p.coachID
+	return t.Status == longterm.Pending && (t.CoachID == p.coachID || !p.isApart)
 }
 
 // The kinds of records that a user can delete for good.

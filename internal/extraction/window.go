@@ -1,68 +1,73 @@
 package extraction
 
 import (
-	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// A batch has at most windowMessages different messages of the user, which lie within windowSpan before the newest of
-// them (prompt-assembly-map, "shadowJudge.ts").
+// A batch has at most windowMessages different messages of the user, of windowBytes together, which lie within
+// windowSpan after the first of them. The specification (prompt-assembly-map, "shadowJudge.ts") has four messages
+// within an hour: docs/adr/0028-the-extractor-reads-the-conversation.md says why there are more here.
 const (
-	windowMessages = 4
-	windowSpan     = time.Hour
+	windowMessages = 12
+	windowBytes    = 16_000
+	windowSpan     = 24 * time.Hour
 )
+
+// earlierLines is how many lines before a batch the model sees, and repliesBetween how many lines of the assistant
+// between two messages of the user.
+const earlierLines, repliesBetween = 6, 2
 
 // window is one batch of a session's messages.
 type window struct {
-	// messages are what is read: messages of the user that differ, oldest first. earlier are those of the user before
-	// them, which fill the window. They were read before and are context.
-	messages, earlier []conversation.Message
-	through           conversation.Watermark
+	// messages are what is read: messages of the user that differ, oldest first. lines are these with the assistant's
+	// lines between them, and earlier the lines before them. They are context.
+	messages, lines, earlier []conversation.Message
+	through                  conversation.Watermark
 }
+
+// isNew reports whether a line is a message that is read.
+func (w *window) isNew(m conversation.Message) bool { return m.Role == conversation.RoleUser }
 
 // nextWindow cuts the next batch from a session's messages: it begins after the watermark. end is the watermark of all
 // messages. There may be no message of the user up to there.
 func nextWindow(all []conversation.Message, after int, end conversation.Watermark) window {
 	w := window{through: end}
-	seen := map[string]bool{}
+	var replies []conversation.Message // since the last message of the user
+	seen, size := map[string]bool{}, 0
 	for i, m := range all {
-		if m.Seq <= after || m.Role != conversation.RoleUser {
+		switch {
+		case m.Seq <= after || m.Role != conversation.RoleUser && len(w.messages) == 0:
+			w.earlier = addContext(w.earlier, m, earlierLines)
+			continue
+		case m.Role != conversation.RoleUser:
+			replies = addContext(replies, m, repliesBetween)
 			continue
 		}
 		text := longterm.Normalize(m.Content)
-		isFull := len(w.messages) == windowMessages && !seen[text]
-		if isFull || len(w.messages) > 0 && m.Timestamp.Sub(w.messages[0].Timestamp) > windowSpan {
+		isFull := len(w.messages) == windowMessages || size+len(m.Content) > windowBytes
+		if len(w.messages) > 0 && (isFull && !seen[text] || m.Timestamp.Sub(w.messages[0].Timestamp) > windowSpan) {
 			w.through = conversation.Watermark{Seq: all[i-1].Seq, At: all[i-1].Timestamp}
 			break
 		}
 		if !seen[text] {
 			seen[text] = true
-			w.messages = append(w.messages, m)
+			size += len(m.Content)
+			w.messages, w.lines = append(w.messages, m), append(append(w.lines, replies...), m)
+			replies = nil
 		}
 	}
-	w.addEarlier(all, after, seen)
+	w.lines = append(w.lines, replies...)
 	return w
 }
 
-// addEarlier fills the window with the last messages before the batch.
-func (w *window) addEarlier(all []conversation.Message, after int, seen map[string]bool) {
-	if len(w.messages) == 0 {
-		return
+// addContext adds a line to the last ones, of which there are at most limit. What the app or a tool says is no line.
+func addContext(lines []conversation.Message, m conversation.Message, limit int) []conversation.Message {
+	if m.Role != conversation.RoleUser && m.Role != conversation.RoleAssistant {
+		return lines
 	}
-	newest := w.messages[len(w.messages)-1].Timestamp
-	for _, m := range slices.Backward(all) {
-		if len(w.messages)+len(w.earlier) == windowMessages {
-			break
-		}
-		text := longterm.Normalize(m.Content)
-		isEarlier := m.Seq <= after && m.Role == conversation.RoleUser && newest.Sub(m.Timestamp) <= windowSpan
-		if isEarlier && !seen[text] {
-			seen[text] = true
-			w.earlier = append(w.earlier, m)
-		}
-	}
-	slices.Reverse(w.earlier)
+	lines = append(lines, m)
+	return lines[max(0, len(lines)-limit):]
 }

@@ -21,9 +21,10 @@ const (
 	firstLeaseWait = 100 * time.Millisecond
 	maxLeaseWait   = 2 * time.Second
 	// readMessages is how many messages are read at once, and contextMessages how many of them may lie before the
-	// watermark.
+	// watermark, within contextSpan.
 	readMessages    = 100
-	contextMessages = 8
+	contextMessages = 12
+	contextSpan     = time.Hour
 	// maxBatches limits the batches of one call of Extract, urgentBatches those of ExtractNext. The next call goes on.
 	maxBatches    = 8
 	urgentBatches = 3
@@ -188,11 +189,12 @@ func (w *worker) endOf(messages []conversation.Message) conversation.Watermark {
 	return conversation.Watermark{Seq: messages[n-1].Seq, At: messages[n-1].Timestamp}
 }
 
-// readMessages reads the messages after the watermark, and a few before it, where all of them fit one read.
+// readMessages reads the messages after the watermark, and a few before it, which are context. Where many messages are
+// left, those before it are read by their time.
 func (w *worker) readMessages(ctx context.Context) ([]conversation.Message, error) {
-	after := w.session.Extracted
-	if back := max(0, after.Seq-contextMessages); w.session.LastSeq-back < readMessages {
-		after = conversation.Watermark{Seq: back}
+	after := conversation.Watermark{Seq: max(0, w.session.Extracted.Seq-contextMessages)}
+	if w.session.LastSeq-after.Seq >= readMessages && !w.session.Extracted.At.IsZero() {
+		after.At = w.session.Extracted.At.Add(-contextSpan)
 	}
 	return w.Store.MessagesAfter(ctx, w.user, w.session, after, readMessages)
 }
@@ -200,13 +202,13 @@ func (w *worker) readMessages(ctx context.Context) ([]conversation.Message, erro
 // batch asks the model about one window and stores what follows. A window without messages of the user only raises the
 // watermark.
 func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
-	p := &planner{tokens: w.Tokens, random: w.Random, forgotten: map[string]bool{}}
+	p := &planner{tokens: w.Tokens, random: w.Random, zone: w.prefs.Location(), forgotten: map[string]bool{}}
 	var a answer
 	if len(of.messages) > 0 {
 		if err := w.refresh(ctx, p, of); err != nil {
 			return err
 		}
-		q := newQuestion(of, p.validMemories(), p.pendingLoops(), w.prefs.Location())
+		q := p.newQuestion(of)
 		p.ids = q.ids
 		var err error
 		if a, err = w.ask(ctx, q); err != nil {
@@ -216,6 +218,7 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 	}
 	stored, err := w.save(ctx, p, a, of, isLast)
 	counts := stored.counts()
+	counts.BadItems = a.bad
 	if len(of.messages) > 0 {
 		counts.Calls = 1
 	}
@@ -228,7 +231,8 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation); err != nil {
 		return err
 	}
-	p.now, p.coachID, p.messages = w.Now(), w.session.CoachID, map[string]conversation.Message{}
+	p.now, p.coachID, p.messages = w.Now().In(p.zone), w.session.CoachID, map[string]conversation.Message{}
+	p.isApart = w.prefs.SeparatesContexts()
 	for _, m := range of.messages {
 		if !w.session.Deleted.Contains(m.Seq) {
 			p.messages[m.ID] = m
@@ -245,6 +249,7 @@ func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLa
 		w.lease.Until = w.Now().Add(leaseTime)
 		b := Batch{Lease: w.lease, Last: isLast, Through: of.through, Known: p.known}
 		b.Memories, b.Todos = p.plan(a)
+		b.Forgotten = p.forget
 		deleted, err := w.Store.SaveExtraction(ctx, w.user, w.session, b)
 		switch {
 		case err == nil && len(deleted) == 0:
@@ -274,7 +279,7 @@ func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLa
 // sessions apart: then a memory counts only where a prompt of the session may tell it.
 func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, error) {
 	visible := map[string]bool{}
-	isApart := !w.prefs.CrossContext || len(w.prefs.Unshared) > 0
+	isApart := w.prefs.SeparatesContexts()
 	from := map[string]conversation.Message{}
 	if isApart {
 		var ids []string
@@ -318,10 +323,16 @@ func (b Batch) addForgotten(forgotten map[string]bool, ids []string) {
 
 // counts returns what a batch has stored.
 func (b Batch) counts() Counts {
-	c := Counts{NewMemories: len(b.Memories.New), OpenedLoops: len(b.Todos.New), ClosedLoops: len(b.Todos.Changed)}
+	c := Counts{
+		NewMemories: len(b.Memories.New), OpenedLoops: len(b.Todos.New), ClosedLoops: len(b.Todos.Changed),
+		Forgotten: len(b.Forgotten),
+	}
 	for _, m := range b.Memories.Changed {
-		if m.SupersededBy != "" {
+		switch {
+		case m.SupersededBy != "":
 			c.Superseded++
+		case m.EndedReason != "":
+			c.Ended++
 		}
 	}
 	return c

@@ -156,7 +156,7 @@ func TestCollections(t *testing.T) {
 			made: object{
 				"content": "stretch", "coachId": "c1", "status": "PENDING", "by": "user", "createdAt": now, "updatedAt": now,
 			},
-			patch:  object{"status": "COMPLETED"}, changed: object{"status": "COMPLETED", "completedAt": now},
+			patch: object{"status": "COMPLETED"}, changed: object{"status": "COMPLETED", "completedAt": now},
 			bad: object{"coachId": "a b", "status": "DONE"}, fields: "coachId content status",
 		},
 	} {

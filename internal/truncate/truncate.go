@@ -51,3 +51,26 @@ func Ellipsis(text string, n int) string {
 	}
 	return strings.TrimRight(Runes(text, n-1), " \t\r\n") + ellipsis
 }
+
+// middleMark stands where the middle of a text was cut out.
+const middleMark = " […] "
+
+// Middle cuts the middle out of a text that has more than n characters: it returns its beginning and its end, of at
+// most n characters with the mark between them. The beginning is twice as long as the end.
+func Middle(text string, n int) string {
+	if len(Runes(text, n)) == len(text) {
+		return text
+	}
+	rest := max(0, n-utf8.RuneCountInString(middleMark))
+	tail := rest / 3
+	return strings.TrimRight(Runes(text, rest-tail), " ") + middleMark + strings.TrimLeft(lastRunes(text, tail), " ")
+}
+
+func lastRunes(text string, n int) string {
+	from := len(text)
+	for range n {
+		_, size := utf8.DecodeLastRuneInString(text[:from])
+		from -= size
+	}
+	return text[from:]
+}

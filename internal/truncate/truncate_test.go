@@ -10,6 +10,33 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
+// The end of a long text stays, too: "I am on warfarin now" may stand there.
+func TestMiddle(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"plain", 5, "plain"},
+		{"one two three four five", 16, "one two […] ive"},
+		{"日本語の長い文章です。薬を飲んでいます。", 17, "日本語の長い文章 […] います。"},
+		{"🏋🏽🏋🏽🏋🏽🏋🏽", 6, "🏋 […] "},
+		{"abcdefgh", 2, " […] "},
+	} {
+		if got := truncate.Middle(tt.text, tt.n); got != tt.want {
+			t.Errorf("Middle(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, n := rapid.String().Draw(t, "text"), rapid.IntRange(8, 40).Draw(t, "n")
+		got := truncate.Middle(text, n)
+		if utf8.RuneCountInString(got) > n || utf8.RuneCountInString(text) <= n && got != text {
+			t.Fatalf("Middle(%q, %d) = %q", text, n, got)
+		}
+	})
+}
+
 func TestTruncate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -33,6 +33,7 @@ type extraction struct {
 type finding struct {
 	form
 	id, repeats, supersedes string
+	outcome                 string // of an open loop that ends
 	messages                []any
 	stems                   map[string]bool
 }
@@ -55,17 +56,36 @@ func (m *model) extract(t transcript) map[string]any {
 	facts, opened, closed := []any{}, []any{}, []any{}
 	for _, f := range e.facts {
 		facts = append(facts, map[string]any{
-			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages,
-			"safety": f.safety, "repeats": orNull(f.repeats), "supersedes": orNull(f.supersedes),
+			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages, "about": "",
+			"status": "stated", "until": "", "safety": safetyKind(f.safety), "repeats": orNull(f.repeats),
+			"supersedes": idList(f.supersedes),
 		})
 	}
 	for _, o := range e.opened {
-		opened = append(opened, map[string]any{"content": o.content, "confidence": 0.8, "messageIds": o.messages})
+		opened = append(opened, map[string]any{
+			"content": o.content, "by": "user", "due": "", "confidence": 0.8, "messageIds": o.messages,
+		})
 	}
 	for _, c := range e.closed {
-		closed = append(closed, map[string]any{"id": c.id, "messageIds": c.messages})
+		closed = append(closed, map[string]any{"id": c.id, "outcome": c.outcome, "messageIds": c.messages})
 	}
-	return map[string]any{"facts": facts, "openLoops": opened, "closedLoops": closed}
+	return map[string]any{"facts": facts, "ended": []any{}, "openLoops": opened, "closedLoops": closed}
+}
+
+// safetyKind is the kind of a fact about safety. The forms know those about health.
+func safetyKind(isSafety bool) string {
+	if isSafety {
+		return "health"
+	}
+	return ""
+}
+
+// idList is a list of one id, or of none.
+func idList(id string) []any {
+	if id == "" {
+		return []any{}
+	}
+	return []any{id}
 }
 
 // orNull is null for no id. A schema that does not allow null gets an empty text.
@@ -128,8 +148,10 @@ func (e *extraction) clause(statement string, from turn) {
 		return
 	case strings.HasSuffix(statement, "?"):
 		return
+	case e.forms.has("dropped", statement):
+		e.close(statement, "dropped", from)
 	case e.forms.has("done", statement):
-		e.close(statement, from)
+		e.close(statement, "done", from)
 	}
 	ended := e.forms.has("end", statement)
 	if old := e.nearest(e.from.memories, statement, sameEnd); ended && old != nil {
@@ -264,13 +286,13 @@ func (m *model) isTask(todo string) bool {
 
 // close adds the end of the open loop that a statement is about, if there is one. What was promised earlier in the
 // batch is then no open loop.
-func (e *extraction) close(statement string, from turn) {
+func (e *extraction) close(statement, outcome string, from turn) {
 	stems := e.matter(statement)
 	e.opened = slices.DeleteFunc(e.opened, func(o *finding) bool { return e.sameTask(o.content, o.stems, stems) })
 	loop := e.nearest(e.from.loops, statement, sameMatter)
 	if loop != nil && e.sameTask(loop.text, loop.stems, stems) &&
 		!slices.ContainsFunc(e.closed, func(c *finding) bool { return c.id == loop.id }) {
-		e.closed = append(e.closed, &finding{id: loop.id, messages: from.ids()})
+		e.closed = append(e.closed, &finding{id: loop.id, outcome: outcome, messages: from.ids()})
 	}
 }
 

@@ -155,7 +155,7 @@ const extractionSchema = `{"type":"object","properties":{
 "facts":{"type":"array","items":{"type":"object","properties":{
 "type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT"]},"content":{"type":"string"},
 "confidence":{"type":"number"},"messageIds":{"type":"array","items":{"type":"string"}},
-"supersedes":{"type":["string","null"]},"repeats":{"type":["string","null"]}},
+"supersedes":{"type":"array","items":{"type":"string"}},"repeats":{"type":["string","null"]}},
 "required":["type","content","confidence","messageIds","supersedes","repeats"],"additionalProperties":false}},
 "openLoops":{"type":"array","items":{"type":"object","properties":{
 "content":{"type":"string"},"messageIds":{"type":"array","items":{"type":"string"}}},
@@ -169,7 +169,8 @@ type extracted struct {
 		Type, Content       string
 		Confidence          float64
 		MessageIDs          []string
-		Supersedes, Repeats *string
+		Repeats    *string
+		Supersedes []string
 	}
 	OpenLoops   []struct{ Content string }
 	ClosedLoops []struct{ ID string }
@@ -266,7 +267,7 @@ func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
 			t.Errorf("%q: %d facts, want 1", says, len(got.Facts))
 			continue
 		}
-		if have := [2]string{text(got.Facts[0].Supersedes), text(got.Facts[0].Repeats)}; have != want {
+		if have := [2]string{strings.Join(got.Facts[0].Supersedes, " "), text(got.Facts[0].Repeats)}; have != want {
 			t.Errorf("%q: supersedes and repeats %q, want %q", says, have, want)
 		}
 	}

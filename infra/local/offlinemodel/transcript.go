@@ -59,7 +59,8 @@ func readTranscript(text string) transcript {
 func (t *transcript) readLine(raw, part string) string {
 	listed := func() known {
 		if m := knownLine.FindStringSubmatch(raw); m != nil {
-			return known{id: m[1], kind: m[2], text: m[3]}
+			id, _, _ := strings.Cut(m[1], ",") // more words about the record may follow
+			return known{id: id, kind: m[2], text: m[3]}
 		}
 		return known{text: strings.TrimPrefix(raw, "- ")}
 	}

@@ -83,6 +83,9 @@ func countExtraction(ctx context.Context, c extraction.Counts) {
 	metric.Add(ctx, "ExtractionCalls", float64(c.Calls), metric.Count)
 	metric.Add(ctx, "MemoriesExtracted", float64(c.NewMemories), metric.Count)
 	metric.Add(ctx, "MemoriesSuperseded", float64(c.Superseded), metric.Count)
+	metric.Add(ctx, "MemoriesEnded", float64(c.Ended), metric.Count)
+	metric.Add(ctx, "MemoriesForgotten", float64(c.Forgotten), metric.Count)
+	metric.Add(ctx, "ExtractionBadItems", float64(c.BadItems), metric.Count)
 	metric.Add(ctx, "LoopsOpened", float64(c.OpenedLoops), metric.Count)
 	metric.Add(ctx, "LoopsClosed", float64(c.ClosedLoops), metric.Count)
 }

@@ -1,0 +1,72 @@
+package extraction
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+)
+
+// The numbers of payment cards (ISO/IEC 7812-1: up to 19 digits, the last one by Luhn's formula) and of bank accounts
+// (ISO 13616: two letters, two digits, up to 30 letters and digits, with a remainder of 1 by 97), with spaces or
+// hyphens in them.
+var (
+	cardNumber = regexp.MustCompile(`\d(?:[ -]?\d){12,18}`)
+	iban       = regexp.MustCompile(`\b[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}\b`)
+	// password is a word for a secret with what it is.
+	password = regexp.MustCompile(`(?i)(?:pass(?:word|code|wort|wd)|contraseña|mot de passe|senha|пароль|密码|密碼|パスワード|` +
+		`비밀번호|\bpin|api key|secret key)\b?(?: is| ist| es| est|:|=|是|は)+\s*\S{3,}`)
+)
+
+// hasSecret reports whether a text has the number of a card or an account, or a password. Nobody needs them in a
+// prompt.
+func hasSecret(text string) bool {
+	for _, number := range cardNumber.FindAllString(text, -1) {
+		if isCard(digitsOf(number)) {
+			return true
+		}
+	}
+	for _, number := range iban.FindAllString(text, -1) {
+		if isIBAN(strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(number))) {
+			return true
+		}
+	}
+	return password.MatchString(text)
+}
+
+func digitsOf(text string) (digits []int) {
+	for _, r := range text {
+		if r >= '0' && r <= '9' {
+			digits = append(digits, int(r-'0'))
+		}
+	}
+	return digits
+}
+
+// isCard checks a number by Luhn's formula.
+func isCard(digits []int) bool {
+	sum := 0
+	for i := range digits {
+		d := digits[len(digits)-1-i]
+		if i%2 == 1 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+	}
+	return sum > 0 && sum%10 == 0
+}
+
+// isIBAN checks an account number: its first four characters at the end, letters as numbers from 10, modulo 97.
+func isIBAN(number string) bool {
+	var b strings.Builder
+	for _, r := range number[4:] + number[:4] {
+		if r >= 'A' {
+			b.WriteString(big.NewInt(int64(r-'A') + 10).String())
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	n, ok := new(big.Int).SetString(b.String(), 10)
+	return ok && new(big.Int).Mod(n, big.NewInt(97)).Int64() == 1
+}
