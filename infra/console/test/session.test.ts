@@ -66,6 +66,62 @@ test('a session without a title has its first words in lists and on a telephone,
   });
 });
 
+test('the prompts of a session without a title have its first words', async () => {
+  const api = await stack.as('named');
+  await api.open('9f2c', 'coach_conversation');
+  for (const text of ['Shall I run on Friday?', 'And on Sunday?']) await api.say('9f2c', text);
+  const { items } = await api.call<{ items: { promptId: string }[] }>('GET', '/v1/prompts?sessionId=9f2c');
+  // The inspector comes first, because a session with a summary is shown by that.
+  for (const screen of [`prompt/${items[0]!.promptId}`, 'prompts?session=9f2c']) {
+    await withPage(browser, `${stack.base}/#/named/${screen}`, {}, async (page) => {
+      await page.getByRole('main').getByRole('link', { name: 'Coach · Shall I run on Friday?' }).waitFor();
+      if (screen.startsWith('prompt/')) await page.getByRole('button', { name: /^Conversation \S/ }).first().waitFor();
+      assert.doesNotMatch(await page.getByRole('main').innerText(), /9f2c/);
+    });
+  }
+});
+
+test('what is deleted is in no storage of the tab, in no event and in no open chat', async () => {
+  const api = await stack.as('forgets');
+  await api.open('a', 'coach_conversation');
+  await api.append('a', ['I like rowing.']);
+  await withPage(browser, `${stack.base}/#/forgets/chats?left=a`, {}, async (page) => {
+    const left = page.getByRole('region', { name: 'Left chat' });
+    const events = page.getByRole('complementary', { name: 'What happens to the memory' });
+    const kept = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
+    await left.getByText('I like rowing.', { exact: true }).waitFor();
+    await page.getByRole('textbox', { name: 'Message in the left chat' }).fill('I am allergic to latex.');
+    await page.keyboard.press('Enter');
+    await left.getByText('Why this answer').waitFor();
+    await events.locator('.remembered', { hasText: 'latex' }).waitFor();
+    assert.match(await kept(), /latex/);
+
+    await page.evaluate(() => (location.hash = '#/forgets/session/a'));
+    const row = page.locator('.messages .message', { hasText: 'I am allergic to latex.' }).first();
+    await row.hover();
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await row.getByRole('button', { name: 'Really?' }).click();
+    const quoting = page.getByRole('region', { name: 'Messages that quote it' });
+    await quoting.getByRole('button', { name: 'Delete them too' }).click();
+    await quoting.getByRole('button', { name: 'Really?' }).click();
+    await quoting.waitFor({ state: 'detached' });
+    assert.doesNotMatch(await kept(), /latex/);
+
+    await page.evaluate(() => (location.hash = '#/forgets/chats?left=a'));
+    await left.getByText('I like rowing.', { exact: true }).waitFor();
+    assert.doesNotMatch(await page.getByRole('main').innerText(), /latex/);
+    await page.getByRole('textbox', { name: 'Message in the left chat' }).fill('I like swimming.');
+    await page.keyboard.press('Enter');
+    await left.getByText('Why this answer').waitFor();
+    assert.match(await kept(), /swimming/);
+    await page.evaluate(() => (location.hash = '#/forgets/session/a'));
+    await page.getByRole('button', { name: 'Delete the session' }).click();
+    await page.getByRole('button', { name: 'Delete it with all' }).click();
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    assert.doesNotMatch(await kept(), /swimming/);
+  });
+});
+
 test('the timeline has the newest turn first, and the question before its answer', () => {
   const at = (minute: number) => new Date(start + minute * 60_000).toISOString();
   const said = (id: string, minute: number, role: string, sessionId: string) =>

@@ -413,7 +413,10 @@ export interface paths {
         delete: operations["deleteSession"];
         options?: never;
         head?: never;
-        /** Change a session */
+        /**
+         * Change a session
+         * @description A completed session is summarised, and is active again when the user says something after that. An archived session stays archived.
+         */
         patch: operations["changeSession"];
         trace?: never;
     };
@@ -452,7 +455,7 @@ export interface paths {
         put?: never;
         /**
          * Append messages
-         * @description Stores all messages or none. A time that is not after the session's last time is raised to the next millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB together.
+         * @description Stores all messages or none. A time that is not after the session's last time is raised to the next millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB together. A completed session is active again when a message of the user follows its completion.
          */
         post: operations["appendMessages"];
         delete?: never;
@@ -669,19 +672,37 @@ export interface components {
             title?: string | null;
         };
         ChangedMemory: {
+            /** @description null is the user. */
+            about?: string | null;
             /** @description null removes it. */
             confidence?: ((number | unknown | unknown) | null) | unknown | unknown;
             /** @description The text, as it was stored. */
             content?: string | null;
+            /**
+             * @description Why it ended; null removes it.
+             * @enum {string|null}
+             */
+            endedReason?: "false" | "over" | "forgotten" | "replaced" | null;
             /** @description At most 16 KiB. */
             messageIds?: string[] | null;
             /** @description Whether it is a safety fact, which no prompt drops. */
             pinned?: boolean | null;
             /**
+             * Format: date-time
+             * @description null is when it was created.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            saidAt?: string | null;
+            /**
              * @description Whether the app stored it (seeded) or it was read from messages (extracted).
              * @enum {string|null}
              */
             source?: "seeded" | "extracted" | null;
+            /**
+             * @description The state of the record.
+             * @enum {string|null}
+             */
+            status?: "stated" | "planned" | "reported" | null;
             /** @description null removes it. */
             supersededBy?: string | null;
             /**
@@ -689,6 +710,11 @@ export interface components {
              * @enum {string|null}
              */
             type?: "PROFILE" | "PEOPLE" | "PROJECT" | null;
+            /**
+             * @description null removes it.
+             * @example 2026-11-20
+             */
+            until?: string | null;
             /**
              * Format: date-time
              * @description null makes it valid again.
@@ -712,6 +738,11 @@ export interface components {
             title?: string | null;
         };
         ChangedTodo: {
+            /**
+             * @description Who does it.
+             * @enum {string|null}
+             */
+            by?: "user" | "assistant" | null;
             /** @description The id of the coach. */
             coachId?: string | null;
             /**
@@ -723,10 +754,15 @@ export interface components {
             /** @description The text, as it was stored. */
             content?: string | null;
             /**
-             * @description Completing sets completedAt.
+             * @description null removes it.
+             * @example 2026-11-20
+             */
+            dueAt?: string | null;
+            /**
+             * @description The state of the record.
              * @enum {string|null}
              */
-            status?: "PENDING" | "COMPLETED" | null;
+            status?: "PENDING" | "COMPLETED" | "CANCELLED" | null;
         };
         ChatBody: {
             /**
@@ -996,6 +1032,8 @@ export interface components {
             totalTokens: number;
         };
         Memory: {
+            /** @description Whom it concerns. Absent for the user. */
+            about?: string;
             /**
              * Format: double
              * @description Absent if not known.
@@ -1009,17 +1047,33 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /**
+             * @description Why it ended.
+             * @enum {string}
+             */
+            endedReason?: "false" | "over" | "forgotten" | "replaced";
             /** @description The id of the record. */
             id: string;
             /** @description The messages that it was drawn from. */
             messageIds?: string[];
-            /** @description Whether it is in every prompt, as injuries and allergies are. */
+            /** @description Whether every prompt has it, as injuries and allergies. */
             pinned: boolean;
+            /**
+             * Format: date-time
+             * @description When it was last said.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            saidAt?: string;
             /**
              * @description Whether the app stored it (seeded) or it was read from messages (extracted).
              * @enum {string}
              */
             source: "seeded" | "extracted";
+            /**
+             * @description How it is known.
+             * @enum {string}
+             */
+            status: "stated" | "planned" | "reported";
             /** @description The id of the memory that replaces it. */
             supersededBy?: string;
             /**
@@ -1027,6 +1081,8 @@ export interface components {
              * @enum {string}
              */
             type: "PROFILE" | "PEOPLE" | "PROJECT";
+            /** @description The last day on which it holds, or the time of its end. */
+            until?: string;
             /**
              * Format: date-time
              * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
@@ -1143,20 +1199,39 @@ export interface components {
             title: string;
         };
         NewMemory: {
+            /** @description Whom it concerns. Default: the user. */
+            about?: string | null;
             /** @description How certain it is. */
             confidence?: ((number | unknown | unknown) | null) | unknown | unknown;
             /** @description The text, as it was stored. */
             content: string;
+            /**
+             * @description Why it ended.
+             * @enum {string|null}
+             */
+            endedReason?: "false" | "over" | "forgotten" | "replaced" | null;
             /** @description What it was drawn from, at most 16 KiB. */
             messageIds?: string[] | null;
-            /** @description Whether it is in every prompt, as injuries and allergies are. */
+            /** @description Whether every prompt has it, as injuries and allergies. */
             pinned?: boolean | null;
+            /**
+             * Format: date-time
+             * @description When it was said. Default: when it is created.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            saidAt?: string | null;
             /**
              * @description Whether the app stored it (seeded) or it was read from messages (extracted).
              * @default seeded
              * @enum {string|null}
              */
             source?: "seeded" | "extracted" | null;
+            /**
+             * @description The state of the record.
+             * @default stated
+             * @enum {string|null}
+             */
+            status?: "stated" | "planned" | "reported" | null;
             /** @description The id of the memory that replaced this one. */
             supersededBy?: string | null;
             /**
@@ -1164,6 +1239,11 @@ export interface components {
              * @enum {string}
              */
             type: "PROFILE" | "PEOPLE" | "PROJECT";
+            /**
+             * @description The last day on which it holds, or the time of its end.
+             * @example 2026-11-20
+             */
+            until?: string | null;
             /**
              * Format: date-time
              * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
@@ -1219,6 +1299,12 @@ export interface components {
             title?: string | null;
         };
         NewTodo: {
+            /**
+             * @description Who does it.
+             * @default user
+             * @enum {string|null}
+             */
+            by?: "user" | "assistant" | null;
             /** @description The id of the coach. */
             coachId: string;
             /**
@@ -1230,11 +1316,16 @@ export interface components {
             /** @description The text, as it was stored. */
             content: string;
             /**
+             * @description The day or the time by which it is to be done.
+             * @example 2026-11-20
+             */
+            dueAt?: string | null;
+            /**
              * @description The state of the record.
              * @default PENDING
              * @enum {string|null}
              */
-            status?: "PENDING" | "COMPLETED" | null;
+            status?: "PENDING" | "COMPLETED" | "CANCELLED" | null;
         } | {
             /** @enum {unknown} */
             status: "COMPLETED";
@@ -1971,6 +2062,11 @@ export interface components {
             nextCursor?: string;
         };
         Todo: {
+            /**
+             * @description Who does it.
+             * @enum {string}
+             */
+            by: "user" | "assistant";
             /** @description The id of the coach. */
             coachId: string;
             /**
@@ -1987,13 +2083,15 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /** @description The day or the time by which it is to be done. */
+            dueAt?: string;
             /** @description The id of the record. */
             id: string;
             /**
              * @description The state of the record.
              * @enum {string}
              */
-            status: "PENDING" | "COMPLETED";
+            status: "PENDING" | "COMPLETED" | "CANCELLED";
             /**
              * Format: date-time
              * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
@@ -6388,7 +6486,7 @@ export interface operations {
                 /** @description The nextCursor of the page before, with the same query. */
                 cursor?: string;
                 /** @description Only todos of this status. */
-                status?: "PENDING" | "COMPLETED";
+                status?: "PENDING" | "COMPLETED" | "CANCELLED";
             };
             header?: never;
             path?: never;

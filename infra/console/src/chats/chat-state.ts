@@ -153,10 +153,11 @@ export class Chat {
 }
 
 const open = new Map<string, Chat>();
+const keyOf = (user: string, id: string) => `${user}/${id}`;
 
 /** The chat of a session. It stays while the user looks at other screens, so that an answer goes on. */
 export function chatOf(id: string, tide: Tide): Chat {
-  const key = `${tide.user}/${id}`;
+  const key = keyOf(tide.user, id);
   let found = open.get(key);
   if (!found) {
     found = new Chat(id, tide);
@@ -164,4 +165,9 @@ export function chatOf(id: string, tide: Tide): Chat {
     void found.open();
   }
   return found;
+}
+
+/** Forgets the chat of a session, of which something was deleted. It is read again when it is shown. */
+export function forgetChat(user: string, id: string): void {
+  open.delete(keyOf(user, id));
 }

@@ -23,6 +23,8 @@ export interface PaneProps {
   onCreated(session: Session): void;
 }
 
+const label = (session: Session) => `${contextLabel(session.context)} · ${nameOf(session, route.value.user)}`;
+
 export function Pane(props: PaneProps) {
   const { side, chat, traced } = props;
   const sessions = props.sessions.data ?? [];
@@ -36,10 +38,10 @@ export function Pane(props: PaneProps) {
           <span class="hidden">Session of the {side} chat</span>
           <select value={chat?.id ?? ''} onChange={(e) => props.onPick(e.currentTarget.value)}>
             <option value="">Choose a session</option>
-            {chat && !sessions.some((s) => s.sessionId === chat.id) && <option value={chat.id}>{chat.id}</option>}
+            {chat && !sessions.some((s) => s.sessionId === chat.id) && <option value={chat.id}>{session ? label(session) : chat.id}</option>}
             {sessions.map((s) => (
               <option key={s.sessionId} value={s.sessionId}>
-                {contextLabel(s.context)} · {nameOf(session?.sessionId === s.sessionId ? session : s, route.value.user)}
+                {label(session?.sessionId === s.sessionId ? session : s)}
               </option>
             ))}
           </select>

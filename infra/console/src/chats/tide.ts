@@ -55,6 +55,12 @@ export class Tide {
     this.#keep();
   }
 
+  /** Forgets events, in the page and in what the tab keeps. */
+  forget(isGone: (event: TideEvent) => boolean): void {
+    this.events.value = this.events.value.filter((event) => !isGone(event));
+    this.#keep();
+  }
+
   #learn(): Promise<boolean> {
     return this.#read(false).then(
       () => true,

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Memory, NewMemory } from '../api/types';
+import { forgetRecord } from '../chats/forget';
 import { age, fullTime } from '../format';
 import { MessageLink } from '../messages/link';
 import { Confirm } from '../parts/confirm';
@@ -61,6 +62,11 @@ function Fact({ memory, memories, remembers, changed, marked }: FactProps) {
   }, [marked]);
   const past = Boolean(memory.supersededBy ?? memory.validUntil);
   const seeded = memory.source === 'seeded';
+  const remove = async () => {
+    await api.deleteMemory(memory.id);
+    forgetRecord(memory.content);
+    await changed();
+  };
   return (
     <li ref={element} class={`${marked ? 'marked' : ''}${past ? ' past' : ''}`}>
       {editing.value ? <EditFact memory={memory} done={() => (editing.value = false)} changed={changed} /> : <p>{memory.content}</p>}
@@ -84,7 +90,7 @@ function Fact({ memory, memories, remembers, changed, marked }: FactProps) {
               Edit
             </button>
           )}
-          <Confirm label="Delete" act={() => api.deleteMemory(memory.id).then(changed)} />
+          <Confirm label="Delete" act={remove} />
         </span>
       </footer>
     </li>

@@ -1,6 +1,7 @@
 // What the user meant to do.
 import * as api from '../api/calls';
 import type { Todo } from '../api/types';
+import { forgetRecord } from '../chats/forget';
 import { age } from '../format';
 import { Confirm } from '../parts/confirm';
 import { Empty } from '../parts/state';
@@ -27,6 +28,11 @@ function Row({ todo, changed }: { todo: Todo; changed: Changed }) {
   const done = todo.status === 'COMPLETED';
   const toggle = () => api.changeTodo(todo.id, { status: done ? 'PENDING' : 'COMPLETED' }).then(changed, changed);
   const since = todo.completedAt ?? todo.createdAt;
+  const remove = async () => {
+    await api.deleteTodo(todo.id);
+    forgetRecord(todo.content);
+    await changed();
+  };
   return (
     <li class={done ? 'past' : ''}>
       <label class="check">
@@ -36,7 +42,7 @@ function Row({ todo, changed }: { todo: Todo; changed: Changed }) {
         <span>to {todo.coachId}</span>
         {since && <time>{done ? `done ${age(since)}` : age(since)}</time>}
         <span class="grow" />
-        <Confirm label="Delete" act={() => api.deleteTodo(todo.id).then(changed)} />
+        <Confirm label="Delete" act={remove} />
       </footer>
     </li>
   );

@@ -1,7 +1,8 @@
 // The records of the items of a prompt: what they say, and where one finds them.
 import * as api from '../api/calls';
 import type { Item, PromptRecord } from '../api/types';
-import { link } from '../route';
+import { nameOf } from '../names';
+import { link, route } from '../route';
 
 export interface Behind {
   text: string;
@@ -15,13 +16,20 @@ export async function recordsOf(prompt: PromptRecord): Promise<Records> {
   const [messages, memories, todos, goals, sessions] = await Promise.all([
     messagesOf(prompt), api.listMemories(), api.listTodos(), api.listGoals(), api.listSessions(),
   ]);
+  const { user } = route.value;
   const found = new Map<string, Behind>();
   for (const m of messages) found.set(m.messageId, { text: m.content, href: link('session', m.sessionId, { message: m.messageId }) });
   for (const m of memories) found.set(m.id, { text: m.content, href: link('memory', '', { fact: m.id }) });
   for (const t of todos) found.set(t.id, { text: t.content, href: link('memory') });
   for (const g of goals) found.set(g.id, { text: g.title, href: link('memory') });
   for (const s of sessions) {
-    found.set(s.sessionId, { text: s.summary?.text ?? s.title ?? s.sessionId, href: link('session', s.sessionId) });
+    found.set(s.sessionId, {
+      // The name of a session may be known later than its record.
+      get text() {
+        return s.summary?.text ?? nameOf(s, user);
+      },
+      href: link('session', s.sessionId),
+    });
   }
   return found;
 }

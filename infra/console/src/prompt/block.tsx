@@ -7,6 +7,7 @@ import { link } from '../route';
 import { recordsOf, type Behind, type Records } from './behind';
 import { ItemDetail } from './item-detail';
 import { sourceOf, type Source } from './parts';
+import { SessionName } from './session-name';
 import { wordsOfItem } from './words';
 
 /** What the blocks are read for, the most interesting first: what the model was told of the user, and why. */
@@ -106,8 +107,7 @@ function wordsBehind(prompt: PromptRecord, block: Block, item: Item): Behind | u
   return text === undefined ? undefined : { text };
 }
 
-const SessionLink = ({ item }: { item: Item }) => (
-  <a href={link('session', item.sessionId!, item.kind === 'message' ? { message: item.id } : {})}>
-    {item.context ? contextLabel(item.context) : item.sessionId}
-  </a>
-);
+function SessionLink({ item }: { item: Item }) {
+  if (!item.context) return <SessionName id={item.sessionId!} />;
+  return <a href={link('session', item.sessionId!, item.kind === 'message' ? { message: item.id } : {})}>{contextLabel(item.context)}</a>;
+}

@@ -11,6 +11,7 @@ import { Blocks } from './block';
 import { Compare } from './compare';
 import { Rebuild } from './rebuild';
 import { Sent } from './sent';
+import { SessionName } from './session-name';
 
 export function PromptScreen() {
   const { id, query } = route.value;
@@ -40,7 +41,7 @@ function Head({ prompt }: { prompt: PromptRecord }) {
         {usage(prompt)} <small>{prompt.recipe}</small>
       </h1>
       <p class="soft">
-        {fullTime(prompt.createdAt)}, in <a href={link('session', prompt.sessionId)}>{prompt.sessionId}</a>.{' '}
+        {fullTime(prompt.createdAt)}, in <SessionName id={prompt.sessionId} /> ·{' '}
         <a href={link('prompts', '', { session: prompt.sessionId })}>All prompts of this session</a>
       </p>
       <figure>

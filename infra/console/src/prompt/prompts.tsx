@@ -5,6 +5,7 @@ import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
 import { link, route } from '../route';
 import { Level, usage } from './bar';
+import { SessionName } from './session-name';
 
 export function Prompts() {
   const session = route.value.query.session ?? '';
@@ -14,7 +15,7 @@ export function Prompts() {
       <h1>Prompts</h1>
       {session && (
         <p>
-          of <a href={link('session', session)}>{session}</a>
+          of <SessionName id={session} />
         </p>
       )}
       {error !== undefined && <Failure error={error} retry={() => void reload()} />}

@@ -2,9 +2,9 @@
 import type { Signal } from '@preact/signals';
 import * as api from '../api/calls';
 import type { Message } from '../api/types';
+import { forgetSaid } from '../chats/forget';
 import { age, contextLabel, plural } from '../format';
 import type { MessageStore } from '../messages/store';
-import { forgetWords } from '../names';
 import { Confirm } from '../parts/confirm';
 import { link } from '../route';
 
@@ -12,7 +12,7 @@ import { link } from '../route';
 export async function deleteMessage(store: MessageStore, { sessionId, messageId }: Message, quoting: Signal<Message[]>): Promise<void> {
   const { quotedBy } = await api.deleteMessage(sessionId, messageId);
   store.remove(messageId);
-  forgetWords(sessionId);
+  forgetSaid(sessionId);
   const known = quoting.value.filter((m) => m.messageId !== messageId);
   quoting.value = [...known, ...quotedBy.filter((m) => !known.some((k) => k.messageId === m.messageId))];
 }

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import * as api from '../api/calls';
 import type { Message, Session } from '../api/types';
+import { forgetSaid } from '../chats/forget';
 import { age, contextLabel, plural } from '../format';
 import { Finder } from '../messages/finder';
 import { MessageList } from '../messages/list';
@@ -56,7 +57,11 @@ function RowActions({ message: { metadata }, remove }: { message: Message; remov
 }
 
 function About({ session }: { session: Session }) {
-  const remove = () => api.deleteSession(session.sessionId).then(() => go(link('timeline')));
+  const remove = async () => {
+    await api.deleteSession(session.sessionId);
+    forgetSaid(session.sessionId);
+    go(link('timeline'));
+  };
   return (
     <header class="about">
       <h1>{nameOf(session, route.value.user)}</h1>
