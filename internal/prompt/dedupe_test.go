@@ -147,7 +147,7 @@ func TestBusyDay(t *testing.T) {
 		}
 	}
 	if item := itemOf(t, got, "session_summaries", "unsummed"); item.Decision != pack.Dropped ||
-		item.Reason != "it has no summary yet" {
+		item.Reason != "it had no summary then" {
 		t.Errorf("line %+v", item)
 	}
 }

@@ -118,7 +118,7 @@ func TestUnreadSessionIsNamedByItsBeginning(t *testing.T) {
 	got := block.Items[0]
 	want := prompt.Item{
 		Kind: "summary", ID: "runs", SessionID: "runs", Context: "workout_log", Decision: pack.Dropped,
-		Reason: "it has no summary yet", OccurredAt: conversation.FormatTime(began), Tokens: got.Tokens,
+		Reason: "it had no summary then", OccurredAt: conversation.FormatTime(began), Tokens: got.Tokens,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(block.Items) != 1 {
 		t.Errorf("%d items, (-want +got):\n%s", len(block.Items), diff)

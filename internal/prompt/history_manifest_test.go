@@ -15,7 +15,7 @@ import (
 func (c historyCase) checkNoSummary(t *testing.T, session string) {
 	for _, i := range blockOf(t, c.prompt, "session_summaries").Items {
 		if i.SessionID == session {
-			if i.Decision != pack.Dropped || i.Reason != "it has no summary yet" {
+			if i.Decision != pack.Dropped || i.Reason != "it had no summary then" {
 				t.Errorf("item %+v", i)
 			}
 			return

@@ -90,7 +90,7 @@ func (o checkedRequest) newManifest(src *gather.Sources, packing pack.Packing, c
 // degraded returns what the sources lack for this prompt, never nil.
 func (o checkedRequest) degraded(src *gather.Sources) []recall.Degradation {
 	out := append([]recall.Degradation{}, src.Degraded...)
-	if src.HasLongTerm && src.Snapshot.Profile == nil && o.recipe.has(block.Profile) {
+	if src.HasLongTerm && src.Snapshot.Profile == nil && o.recipe.NeedsProfile {
 		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
 	}
 	if src.Access.NotMigrated || src.Session.Placement == conversation.Embedded {

@@ -33,6 +33,9 @@ type Recipe struct {
 	// Rules follow the role. They say that stored text is information, in neverInstructions' words. Instruction is the
 	// recipe's last text.
 	Rules, Instruction string
+	// NeedsProfile makes a prompt for a user without a profile degraded. The other recipes have one line of the manifest
+	// for it.
+	NeedsProfile bool
 	// IncludeEmail adds the e-mail address to the profile.
 	IncludeEmail bool
 	// NeededOnly leaves out summaries of contexts that the request's context does not read, as the registry of contexts

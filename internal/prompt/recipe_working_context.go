@@ -18,6 +18,7 @@ var workingContext = Recipe{
 	Format:        render.Markdown,
 	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 50},
+	NeedsProfile:  true, // finding F7
 	IncludeEmail:  true,
 	Order: []string{
 		block.Role, block.Profile, block.Goals, block.UserSummary, block.Engagement, block.SessionSummary, block.Expertise,

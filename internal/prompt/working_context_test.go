@@ -115,7 +115,8 @@ func TestNoGoalsIsNotUnknownGoals(t *testing.T) {
 	}
 }
 
-// F7: no profile is invented; the manifest says that it is missing.
+// F7: no profile is invented; the manifest says that it is missing. Only this recipe's specification takes a profile
+// for granted, so a prompt of another recipe lacks nothing.
 func TestMissingProfileIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -123,6 +124,22 @@ func TestMissingProfileIsNamed(t *testing.T) {
 	if strings.Contains(p.System, "User Context") || len(p.Manifest.Degraded) != 1 ||
 		p.Manifest.Degraded[0].Reason != "profile missing" {
 		t.Errorf("degraded %v, system %s", p.Manifest.Degraded, p.System)
+	}
+	for _, recipe := range prompt.Recipes {
+		if recipe.NeedsProfile {
+			continue
+		}
+		r := talkative(w, 1, "coach")
+		r.Recipe = recipe.Name
+		p := build(t, w.service(now), "u", r)
+		if len(p.Manifest.Degraded) > 0 || strings.Contains(everything(p), "PROFILE") {
+			t.Errorf("%s: degraded %v, %s", recipe.Name, p.Manifest.Degraded, everything(p))
+		}
+		for _, b := range p.Manifest.Blocks {
+			if b.Name == "profile" && (len(b.Items) != 1 || b.Items[0].Reason != "the user has none" || b.Tokens != 0) {
+				t.Errorf("%s: the manifest says %+v", recipe.Name, b)
+			}
+		}
 	}
 }
 

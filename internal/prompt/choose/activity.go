@@ -8,8 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/prompt/query"
 )
 
 const (
@@ -59,7 +61,7 @@ func reasonWithout(c *chooser, other *conversation.Session) string {
 	if c.isSuperseded(other) {
 		return reasonSuperseded
 	}
-	return "it has neither a summary nor messages near enough to tell"
+	return "it has neither a summary nor messages near enough that say more than " + block.Safety + " does"
 }
 
 // activityScore weighs how close a session is to the message and how recent it is, both from 0 to 1.
@@ -96,13 +98,19 @@ func sessionScores(c *chooser) (scores map[string]float64, top float64) {
 func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 	covered, tokens := 0, 0
 	var parts []string
-	without := "for it has no summary yet"
+	without, summary := "for it had no summary then", reasonSummary
 	if gather.HasSummary(other) {
 		covered, tokens = other.Summary.CoveredThrough, other.Summary.Tokens
 		if c.isSuperseded(other) {
 			without = reasonSuperseded
 		} else {
-			parts = append(parts, other.Summary.Text)
+			rest := c.withoutSafety(other.Summary.Text, true)
+			if rest != other.Summary.Text {
+				tokens, summary = 0, reasonSummary+" without what "+block.Safety+" has"
+			}
+			if without = "for " + block.Safety + " has its summary"; rest != "" {
+				parts = append(parts, rest)
+			}
 		}
 	}
 	quotes := quotedSince(c, other, covered)
@@ -110,40 +118,45 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 	case len(parts) == 0:
 		e.Why = "its last messages, " + without
 	case len(quotes) == 0:
-		e.Why, e.Tokens = reasonSummary, tokens
+		e.Why, e.Tokens = summary, tokens
 	default:
-		e.Why = "its summary and the messages behind it"
+		e.Why = summary + " and the messages behind it"
 		parts = append(parts, "Since then:")
 	}
-	e.Text = strings.Join(append(parts, quotes...), " ")
+	e.Text = strings.TrimSpace(strings.Join(append(parts, quotes...), " "))
 }
 
 // quotedSince quotes the last messages of another session that its summary does not cover.
 func quotedSince(c *chooser, other *conversation.Session, covered int) []string {
 	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
-		func(m *conversation.Message) bool { return m.Seq <= covered })
+		func(m *conversation.Message) bool {
+			return m.Seq <= covered || m.Role == conversation.RoleUser && c.isToldBySafety(m.Content, true)
+		})
+	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !query.IsReceipt(m.Content) }) {
+		return nil
+	}
 	var quotes []string
 	for _, m := range fresh[max(len(fresh)-maxUncovered, 0):] {
 		speaker := SpeakerName(m.Role)
 		if day := calendar.Label(m.Timestamp, c.Now, c.Zone); day != calendar.Label(other.LastMessageAt, c.Now, c.Zone) {
 			speaker += " (" + day + ")" // the label names another day
 		}
-		quotes = append(quotes, speaker+": "+quote(m.Content))
+		quotes = append(quotes, speaker+": "+inQuotes(m.Content))
 	}
 	return quotes
 }
 
 const reasonSummary = "its summary"
 
-// quote writes a message in one line between quotation marks that its text cannot close.
-func quote(content string) string {
+// inQuotes writes a message in one line between quotation marks that its text cannot close.
+func inQuotes(content string) string {
 	return `"` + strings.ReplaceAll(excerpt(content, quoteChars), `"`, "'") + `"`
 }
 
 // claimQuoted claims the messages that a candidate quotes whole.
 func claimQuoted(c *chooser, e *Candidate, name string) {
 	for _, m := range c.BySession[e.SessionID] {
-		if utf8.RuneCountInString(m.Content) <= quoteChars && strings.Contains(e.Text, quote(m.Content)) {
+		if utf8.RuneCountInString(m.Content) <= quoteChars && strings.Contains(e.Text, inQuotes(m.Content)) {
 			c.claim(messageKey(m.ID), name)
 		}
 	}

@@ -130,6 +130,8 @@ type chooser struct {
 	Plan
 	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
+	// safety are the facts that safety has.
+	safety []*Candidate
 	// newest is the newest summary of each subject.
 	newest map[subject]newestSummary
 	// sittingBegan is when the sitting of the current message began.

@@ -78,12 +78,14 @@ func transcript(c *chooser, s *history.Sitting, rank int, slot *Slot) []*Candida
 			m := spoken[i]
 			e := c.claimCandidate(messageCandidate(m), messageKey(m.ID), slot.Block)
 			e.Group, e.Fresh = g, fresh
+			c.leaveToldBySafety(e)
 			e.Position = rank*positionsPerConversation + i
 			if s.Tier == history.TodayTier && m.Seq <= covered {
 				e.Deferred = block.Activity + " tells its summary"
 			}
 			candidates = append(candidates, capChars(e, slot))
 		}
+		leaveReceipts(candidates[len(candidates)-(to-from):])
 		to = from
 	}
 	return candidates
@@ -132,7 +134,7 @@ func dedupedSummary(c *chooser, u history.Remainder, slot *Slot) *Candidate {
 	if !gather.HasSummary(u.Session) {
 		other := *u.Session
 		other.Summary = &conversation.SessionSummary{}
-		return c.summaryCandidate(&other, u.Last).leave("it has no summary yet")
+		return c.summaryCandidate(&other, u.Last).leave("it had no summary then")
 	}
 	e := c.needed(c.summaryCandidate(u.Session, u.Last))
 	return capChars(c.claimCandidate(e, summaryKey(u.Session.ID), slot.Block), slot)

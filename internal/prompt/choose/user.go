@@ -39,7 +39,10 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 			candidates = append(candidates, e)
 		}
 	}
-	return markFresh(c, capItems(candidates, slot))
+	c.safety = slices.DeleteFunc(markFresh(c, capItems(slices.Clone(candidates), slot)), func(e *Candidate) bool {
+		return e.Left != ""
+	})
+	return candidates
 }
 
 // chooseFoundation chooses lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
@@ -136,9 +139,12 @@ func relevantMemories(c *chooser) []recall.Hit {
 // chooseProfile chooses the user's profile (working-context-builder, finding F1). A user without a profile gets no
 // block.
 func chooseProfile(c *chooser, _ *Slot) []*Candidate {
-	p := c.Snapshot.Profile
-	if p == nil {
+	p, e := c.Snapshot.Profile, &Candidate{Kind: "profile", ID: "profile"}
+	switch {
+	case !c.HasLongTerm:
 		return nil
+	case p == nil:
+		return []*Candidate{e.leave("the user has none")}
 	}
 	var fields []Field
 	fields = addField(fields, "Name", p.Name)
@@ -149,7 +155,7 @@ func chooseProfile(c *chooser, _ *Slot) []*Candidate {
 		fields = addField(fields, "Member since", calendar.Date(p.CreatedAt, c.Zone))
 	}
 	fields = addField(fields, "About", p.About)
-	return fieldsCandidate(&Candidate{Kind: "profile", ID: "profile"}, fields)
+	return fieldsCandidate(e, fields)
 }
 
 func addField(fields []Field, label, value string) []Field {
