@@ -41,7 +41,7 @@ var importRules = map[string]importRule{
 	"internal/delay":        {layer: domain},
 	"internal/strictjson":   {layer: domain},
 	"internal/parallel":     {layer: domain, modules: []string{"golang.org/x/sync"}},
-	"internal/truncate":     {layer: domain},
+	"internal/truncate":     {layer: domain, modules: []string{"github.com/clipperhouse/uax29"}},
 	"internal/untrusted":    {layer: domain},
 	"internal/llm":          {layer: domain},
 	"internal/conversation": {layer: domain},

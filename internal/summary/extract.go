@@ -5,20 +5,23 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
 // Extract makes a fallback summary without a model: the summary so far, followed by the most informative sentences of
-// the new messages in their order, as quotations of who said them, at most limit bytes in all. It is deterministic. It
-// changes no sentence, because it knows no language.
+// the new messages in their order, as quotations of who said them, at most limit characters in all. It is
+// deterministic. It changes no sentence, because it knows no language.
 func Extract(previous string, lines []Line, limit int) string {
 	// The new messages get at least half of the room. The rest is for the summary so far.
-	fresh := pick(sentencesOf(lines), limit-min(len(previous), limit/2)-1)
-	old := fitSentences(previous, limit-len(fresh)-1)
+	fresh := pick(sentencesOf(lines), limit-min(chars(previous), limit/2)-1)
+	old := fitSentences(previous, limit-chars(fresh)-1)
 	return strings.TrimSpace(old + " " + fresh)
 }
+
+func chars(text string) int { return utf8.RuneCountInString(text) }
 
 // sentence is one sentence of a message, with its speaker, its place in the conversation and how informative it is.
 type sentence struct {
@@ -41,7 +44,7 @@ func sentencesOf(lines []Line) []sentence {
 	var out []sentence
 	seen := map[string]bool{}
 	for _, l := range lines {
-		for _, text := range splitSentences(l.Text) {
+		for _, text := range truncate.Sentences(l.Text) {
 			if seen[text] {
 				continue
 			}
@@ -80,31 +83,6 @@ func lead(r conversation.Role) string {
 	return "The coach said: " + opening
 }
 
-// splitSentences splits a line after punctuation that ends a sentence, and after the end of its quotation. Punctuation
-// of ASCII has to be followed by a space.
-func splitSentences(line string) []string {
-	var out []string
-	start := 0
-	for i, r := range line {
-		if !strings.ContainsRune(".!?。！？", r) {
-			continue
-		}
-		end := i + len(string(r))
-		if strings.HasPrefix(line[end:], closing) {
-			end += len(closing)
-		}
-		if r < unicode.MaxASCII && end < len(line) && line[end] != ' ' {
-			continue
-		}
-		out = append(out, strings.TrimSpace(line[start:end]))
-		start = end
-	}
-	if rest := strings.TrimSpace(line[start:]); rest != "" {
-		out = append(out, rest)
-	}
-	return out
-}
-
 // score estimates how informative a sentence is. Long words, numbers and names raise the score. The user's sentences
 // count more than the assistant's, and questions less than statements.
 func score(text string, role conversation.Role) float64 {
@@ -130,7 +108,7 @@ func score(text string, role conversation.Role) float64 {
 	return score
 }
 
-// pick takes the sentences with the highest scores that fit into room bytes, and quotes them.
+// pick takes the sentences with the highest scores that fit into room characters, and quotes them.
 func pick(sentences []sentence, room int) string {
 	slices.SortStableFunc(sentences, func(a, b sentence) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), a.place-b.place)
@@ -141,15 +119,16 @@ func pick(sentences []sentence, room int) string {
 		if i > 0 && s.score == 0 {
 			break // "Hi!"
 		}
-		if i > 0 && len(text)+len(s.text) >= room {
+		if i > 0 && chars(text)+chars(s.text) >= room {
 			continue
 		}
 		more := quote(append(slices.Clone(taken), s))
-		if over := len(more) - room; i == 0 && over > 0 {
-			s.text = truncate.Bytes(s.text, len(s.text)-over)
-			if s.text == "" {
+		if over := chars(more) - room; i == 0 && over > 0 {
+			left := chars(s.text) - over
+			if left < 2 {
 				return ""
 			}
+			s.text = truncate.Ellipsis(s.text, left)
 			return quote([]sentence{s})
 		} else if over > 0 {
 			continue
@@ -159,22 +138,22 @@ func pick(sentences []sentence, room int) string {
 	return text
 }
 
-// fitSentences keeps as many whole sentences from the beginning of a text as fit into room bytes. If not even the first
-// one fits, it is cut. A quotation that is cut is closed.
+// fitSentences keeps as many whole sentences from the beginning of a text as fit into room characters. If not even the
+// first one fits, it is cut. A quotation that is cut is closed.
 func fitSentences(text string, room int) string {
-	if len(text) <= room {
+	if chars(text) <= room {
 		return text
 	}
-	room -= len(closing)
+	room -= chars(closing)
 	kept := ""
-	for _, s := range splitSentences(text) {
-		if len(kept)+len(s)+1 > room {
+	for _, s := range truncate.Sentences(text) {
+		if chars(kept)+chars(s)+1 > room {
 			break
 		}
 		kept = strings.TrimSpace(kept + " " + s)
 	}
 	if kept == "" {
-		kept = truncate.Bytes(text, room)
+		kept = truncate.Ellipsis(text, room)
 	}
 	if strings.LastIndex(kept, opening) > strings.LastIndex(kept, closing) {
 		kept += closing

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -180,10 +181,10 @@ func (s Summary) Details(zone *time.Location) string {
 		return ""
 	}
 	text := strings.Join(details, "; ")
-	return upperFirst(cutProse(text, maxDetails-1)) + "."
+	return upperFirst(truncate.Prose(text, maxDetails-1)) + "."
 }
 
-// maxDetails limits the details of a summary in prompts, in bytes.
+// maxDetails limits the details of a summary in prompts, in characters.
 const maxDetails = 300
 
 // mentions reports whether all words and numbers of a named value, as details write them, are among known ones. A flag

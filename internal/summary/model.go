@@ -59,7 +59,7 @@ var (
 	)}
 )
 
-// lineChars limits how much of one message the model reads.
+// lineChars limits how much of one message the model reads: its beginning and its end.
 const lineChars = 2_000
 
 // Line is one message as input of a summary: one line of text by the user or the assistant.
@@ -102,7 +102,7 @@ func newInput(session conversation.Session, messages []conversation.Message, rea
 		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
 		if m.Role != conversation.RoleSystem {
 			// A copy, because a part would keep the whole message in memory while the model works.
-			line := Line{m.Role, m.Timestamp, strings.Clone(truncate.Bytes(untrusted.OneLine(m.Content), lineChars))}
+			line := Line{m.Role, m.Timestamp, strings.Clone(truncate.Middle(untrusted.OneLine(m.Content), lineChars))}
 			in.lines = append(in.lines, line)
 			size += len(line.Text)
 		}
@@ -135,24 +135,9 @@ func (in input) draft(text string, kind conversation.SummaryKind) draft {
 // fallback is the text of a summary without a model.
 func (in input) fallback() string {
 	if len(in.attributes) > 0 {
-		return upperFirst(cutProse(strings.Join(in.attributes, "; "), maxChars-1)) + "."
+		return upperFirst(truncate.Prose(strings.Join(in.attributes, "; "), maxChars-1)) + "."
 	}
 	return Extract(in.previous, in.lines, maxChars)
-}
-
-// cutProse shortens prose to at most n bytes, at the end of a sentence or a word if there is one in the second half.
-func cutProse(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	text = truncate.Bytes(text, n-len("…"))
-	if end := strings.LastIndexAny(text, ".!?"); end > n/2 {
-		return text[:end+1]
-	}
-	if space := strings.LastIndexByte(text, ' '); space > n/2 {
-		text = text[:space]
-	}
-	return text + "…"
 }
 
 // answer is the model's summary, or its failure.
@@ -191,7 +176,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 	if err != nil {
 		return answer{err: err}
 	}
-	text := cutProse(untrusted.OneLine(parsed.Summary), maxChars)
+	text := truncate.Prose(untrusted.OneLine(parsed.Summary), maxChars)
 	if text == "" {
 		return answer{err: errors.New("the model's summary is empty")}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -375,8 +376,8 @@ func TestExtract(t *testing.T) {
 		previous := rapid.StringN(0, 100, 400).Draw(t, "previous")
 		line := summary.Line{Role: conversation.RoleUser, Text: strings.Join(strings.Fields(text), " ")}
 		out := summary.Extract(previous, []summary.Line{line}, limit)
-		if len(out) > limit {
-			t.Fatalf("%d bytes, want at most %d", len(out), limit)
+		if n := utf8.RuneCountInString(out); n > limit {
+			t.Fatalf("%d characters, want at most %d", n, limit)
 		}
 		if strings.ToValidUTF8(out, "") != out {
 			t.Fatalf("%q is not valid UTF-8", out)

@@ -58,7 +58,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 		return longterm.Spine{}, err
 	}
 	text := untrusted.OneLine(parsed.Spine)
-	text = cutProse(text, len(truncate.Runes(text, maxSpineChars)))
+	text = truncate.Prose(text, maxSpineChars)
 	if text == "" && base.Text != "" { // after small talk alone there may be nothing to say
 		return longterm.Spine{}, errors.New("the model's spine is empty, and the one so far is not")
 	}
@@ -73,7 +73,7 @@ func cleanRemarks(list []string) []string {
 	var remarks []string
 	for _, text := range list {
 		text = untrusted.OneLine(text)
-		text = cutProse(text, len(truncate.Runes(text, maxRemarkChars)))
+		text = truncate.Prose(text, maxRemarkChars)
 		isSame := func(r string) bool { return longterm.Normalize(r) == longterm.Normalize(text) }
 		if text != "" && len(remarks) < longterm.MaxRemarks && !slices.ContainsFunc(remarks, isSame) {
 			remarks = append(remarks, text)
