@@ -61,6 +61,83 @@ func TestIsUrgentInManyLanguages(t *testing.T) {
 	}
 }
 
+// TestSafetyIsUrgentInManyLanguages checks four plain statements in each language: a joint that hurts in an exercise, a
+// hurt back, blood thinners, and a heart attack in the past. Beside them are two of a training day that may wait.
+func TestSafetyIsUrgentInManyLanguages(t *testing.T) {
+	t.Parallel()
+	for language, texts := range map[string][6]string{
+		"English": {
+			"My knee hurts when I squat", "I hurt my back", "I take blood thinners", "I had a heart attack last year",
+			"I want to run a marathon in October", "We moved the barbell work to Friday",
+		},
+		"Mandarin": {
+			"我深蹲的时候膝盖疼", "我的背受伤了", "我在吃抗凝血药", "我去年心脏病发作过", "我想在十月跑马拉松", "我们把杠铃训练改到星期五",
+		},
+		"Hindi": {
+			"स्क्वाट करते समय मेरे घुटने में दर्द होता है", "मेरी पीठ में चोट लगी है", "मैं खून पतला करने की दवा लेता हूँ",
+			"पिछले साल मुझे दिल का दौरा पड़ा था", "मैं अक्टूबर में मैराथन दौड़ना चाहता हूँ",
+			"हमने बारबेल का अभ्यास शुक्रवार को रखा",
+		},
+		"Spanish": {
+			"Me duele la rodilla cuando hago sentadillas", "Me lastimé la espalda", "Tomo anticoagulantes",
+			"Tuve un infarto el año pasado", "Quiero correr un maratón en octubre", "Pasamos la barra al viernes",
+		},
+		"French": {
+			"J'ai mal au genou quand je fais des squats", "Je me suis blessé au dos", "Je prends des anticoagulants",
+			"J'ai eu une crise cardiaque l'an dernier", "Je veux courir un marathon en octobre",
+			"On a déplacé la barre à vendredi",
+		},
+		"Arabic": {
+			"ركبتي تؤلمني عندما أقوم بالقرفصاء", "لقد أصبت في ظهري", "أتناول أدوية سيولة الدم", "أصبت بنوبة قلبية العام الماضي",
+			"أريد أن أركض ماراثون في أكتوبر", "نقلنا تمرين البار إلى يوم الجمعة",
+		},
+		"Bengali": {
+			"স্কোয়াট করার সময় আমার হাঁটুতে ব্যথা হয়", "আমার পিঠে আঘাত লেগেছে", "আমি রক্ত পাতলা করার ওষুধ খাই",
+			"গত বছর আমার হার্ট অ্যাটাক হয়েছিল", "আমি অক্টোবরে ম্যারাথন দৌড়াতে চাই", "আমরা বারবেল শুক্রবারে রেখেছি",
+		},
+		"Portuguese": {
+			"Meu joelho dói quando agacho", "Machuquei as costas", "Tomo anticoagulantes", "Tive um infarto no ano passado",
+			"Quero correr uma maratona em outubro", "Passamos a barra para sexta-feira",
+		},
+		"Russian": {
+			"У меня болит колено, когда я приседаю", "Я повредил спину", "Я принимаю антикоагулянты",
+			"В прошлом году у меня был инфаркт", "Я хочу пробежать марафон в октябре", "Мы перенесли штангу на пятницу",
+		},
+		"Urdu": {
+			"اسکواٹ کرتے وقت میرے گھٹنے میں درد ہوتا ہے", "میری کمر میں چوٹ لگی ہے", "میں خون پتلا کرنے کی دوا لیتا ہوں",
+			"پچھلے سال مجھے دل کا دورہ پڑا تھا", "میں اکتوبر میں میراتھن دوڑنا چاہتا ہوں", "ہم نے باربل جمعہ کو رکھا",
+		},
+		"German": {
+			"Mein Knie schmerzt bei Kniebeugen", "Ich habe mir den Rücken verletzt", "Ich nehme Blutverdünner",
+			"Ich hatte letztes Jahr einen Herzinfarkt", "Ich will im Oktober einen Marathon laufen",
+			"Wir haben die Langhantel auf Freitag gelegt",
+		},
+		"Japanese": {
+			"スクワットをすると膝が痛いです", "腰を痛めました", "血液をサラサラにする薬を飲んでいます", "去年、心臓発作を起こしました",
+			"十月にマラソンを走りたいです", "バーベルは金曜日にしました",
+		},
+		"Indonesian": {
+			"Lutut saya sakit saat squat", "Punggung saya cedera", "Saya minum obat pengencer darah",
+			"Saya kena serangan jantung tahun lalu", "Saya mau lari maraton di bulan Oktober",
+			"Latihan barbel pindah ke hari Jumat",
+		},
+	} {
+		for i, text := range texts {
+			if got := conversation.IsUrgent(text); got != (i < 4) {
+				t.Errorf("%s: %q is urgent: %v", language, text, got)
+			}
+		}
+	}
+	for _, text := range []string{ // which have a word of a phrase in another meaning, or a part of one
+		"That workout was a killer", "a heartfelt thanks", "Ich mag Schmerzgrenzen-Podcasts nicht", "strokes of luck",
+		"The torneo is on Sunday", "Je suis malin", "Das Rezept ist gut", "machucar tomates", "потянулись и пошли",
+	} {
+		if conversation.IsUrgent(text) {
+			t.Errorf("%q is urgent", text)
+		}
+	}
+}
+
 // TestSeqsOfUsers checks that only messages of the user are counted as those that have to be read.
 func TestSeqsOfUsers(t *testing.T) {
 	t.Parallel()

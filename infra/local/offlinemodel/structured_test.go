@@ -166,11 +166,11 @@ const extractionSchema = `{"type":"object","properties":{
 
 type extracted struct {
 	Facts []struct {
-		Type, Content       string
-		Confidence          float64
-		MessageIDs          []string
-		Repeats    *string
-		Supersedes []string
+		Type, Content string
+		Confidence    float64
+		MessageIDs    []string
+		Repeats       *string
+		Supersedes    []string
 	}
 	OpenLoops   []struct{ Content string }
 	ClosedLoops []struct{ ID string }

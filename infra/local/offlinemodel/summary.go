@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The parts of a summary and their lengths in bytes. Together they are at most 600.
@@ -15,6 +16,9 @@ const (
 	openRoom     = 130
 	unitBytes    = 220 // the longest statement
 )
+
+// enough is the weight of a statement. What weighs less is small talk.
+const enough = 0.9
 
 // openLead introduces what the user still has to do.
 const openLead = "Open: "
@@ -78,11 +82,31 @@ func (m writer) summarize(t transcript) string {
 		return text
 	case previous != "":
 		return clip(oneLine(t.previous), sentenceRoom)
-	case slices.ContainsFunc(t.turns, func(t turn) bool { return t.role == "user" }):
-		return "The user made small talk."
 	default:
-		return "Nothing was said yet."
+		return m.said(t.turns)
 	}
+}
+
+// said quotes the newest message of the user that says something, for a conversation without a statement that is
+// understood.
+func (m writer) said(turns []turn) string {
+	summary := "Nothing was said yet."
+	for _, turn := range slices.Backward(turns) {
+		if turn.role != "user" {
+			continue
+		}
+		text := clip(quoteMarks.Replace(oneLine(turn.text)), unitBytes)
+		last, _ := utf8.DecodeLastRuneInString(text)
+		switch {
+		case m.unit(text, 1, 0).weight < enough || strings.Contains(text, ownMark):
+			summary = "The user made small talk."
+		case strings.ContainsRune(questions, last):
+			return "The user asked: “" + text + "”"
+		default:
+			return "The user said: “" + strings.TrimRight(text, ends) + "”."
+		}
+	}
+	return summary
 }
 
 // turnUnits retells the statements of a message. It leaves out what this model said, which only repeats the prompt, and
@@ -102,7 +126,7 @@ func (m writer) turnUnits(turns []turn, i int) (units []unit) {
 		case "user":
 			for _, clause := range splitClauses(sentence) {
 				clause = m.bare(clause)
-				if strings.Count(clause, " ") >= 2 && !strings.HasSuffix(clause, "?") && !m.forms.has("loop", clause) {
+				if isStatement(clause) && !m.forms.has("loop", clause) {
 					u := m.unit(from.at.resolve(m.forms.retell(clause)), 1, i)
 					u.stems = m.topics(clause)
 					units = append(units, u)
@@ -162,7 +186,6 @@ func pick(units, earlier []unit, used, room int) int {
 	worth := func(u unit) float64 { return u.weight / math.Sqrt(float64(len(u.text)+1)) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(worth(units[b]), worth(units[a])) })
 	for _, i := range order {
-		const enough = 0.9 // what weighs less is small talk
 		u := &units[i]
 		same := func(other unit) bool { return other.taken && overlap(other.stems, u.stems) >= repeats }
 		size := len(u.text) + len(". ")

@@ -58,3 +58,31 @@ func TestSummaryReadsWhatWasWrittenBefore(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestWhatIsNotUnderstoodIsQuoted summarises texts without a statement that the forms know. Only everyday words are
+// small talk.
+func TestWhatIsNotUnderstoodIsQuoted(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	for messages, want := range map[string]string{
+		"user: 我住在波尔图。\nuser: 我想跑马拉松。":               "我住在波尔图",
+		"user: 我的膝盖蹲下时很疼":                            "我的膝盖蹲下时很疼",
+		"user: 私はポルトに住んでいます。":                        "私はポルトに住んでいます",
+		"user: ฉันอาศัยอยู่ที่ปอร์โต":                "ฉันอาศัยอยู่ที่ปอร์โต",
+		"user: मैं पोर्टो में रहता हूँ।":             "मैं पोर्टो में रहता हूँ",
+		"user: أعيش في بورتو.":                       "أعيش في بورتو",
+		"user: میں پورٹو میں رہتا ہوں۔":              "میں پورٹو میں رہتا ہوں",
+		"user: আমি পোর্তোতে থাকি।":                   "আমি পোর্তোতে থাকি",
+		"user: Я живу в Порту.":                      "Я живу в Порту",
+		"user: Kniebeugen morgen":                    "The user said: “Kniebeugen morgen”.",
+		"user: 明天练什么？":                               "The user asked: “明天练什么？”",
+		"user: ¿Qué entreno mañana?":                 "The user asked: “¿Qué entreno mañana?”",
+		"user: Kniebeugen!\nassistant: ok\nuser: Ok": "The user said: “Kniebeugen”.",
+		"user: Hi!":        "The user made small talk.",
+		"assistant: Hello": "Nothing was said yet.",
+	} {
+		if got := summarize(t, client, "", messages); !strings.Contains(got, want) {
+			t.Errorf("%q is summarised as %q, want %q", messages, got, want)
+		}
+	}
+}

@@ -39,18 +39,44 @@ func splitSentences(text string) []string {
 		}
 		start = end
 	}
-	for i := range len(text) {
-		switch text[i] {
+	for i, r := range text {
+		switch r {
 		case '\n', '\r':
 			cut(i)
 		case '.', '!', '?':
 			if (i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\t') && !abbreviated(text[start:i+1]) {
 				cut(i + 1)
 			}
+		case '。', '！', '？', '।', '۔', '؟':
+			cut(i + utf8.RuneLen(r))
 		}
 	}
 	cut(len(text))
 	return sentences
+}
+
+// ends are the marks at the end of a sentence that is no question, questions those of one.
+const (
+	ends      = ".!。！।۔ "
+	questions = "?？؟"
+)
+
+// dense are the scripts that are written without spaces between words.
+var dense = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// isStatement reports whether a clause is long enough to say something, and no question.
+func isStatement(clause string) bool {
+	const words, letters = 3, 4
+	last, _ := utf8.DecodeLastRuneInString(clause)
+	n := 0
+	for _, r := range clause {
+		if unicode.In(r, dense...) {
+			n++
+		}
+	}
+	return !strings.ContainsRune(questions, last) && (strings.Count(clause, " ") >= words-1 || n >= letters)
 }
 
 // abbreviated reports whether a text ends with a title, whose full stop ends no sentence.
