@@ -15,8 +15,49 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
-func memoryCandidate(m longterm.Memory) *Candidate {
-	return &Candidate{Kind: "memory", ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens}
+func (c *chooser) memoryCandidate(m longterm.Memory) *Candidate {
+	return &Candidate{
+		Kind: "memory", ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens, Note: c.memoryNote(m),
+	}
+}
+
+// memoryNote says of a memory that was said in a conversation on which day, and of each that is no plain statement how
+// it is known and until when it holds.
+func (c *chooser) memoryNote(m longterm.Memory) string {
+	var words []string
+	if m.Status == longterm.Planned || m.Status == longterm.Reported {
+		words = append(words, string(m.Status))
+	}
+	if !m.Until.IsZero() {
+		words = append(words, "until "+c.momentText(m.Until))
+	}
+	if !m.SaidAt.IsZero() {
+		words = append(words, "said on "+calendar.Date(m.SaidAt, c.Zone))
+	}
+	return strings.Join(words, ", ")
+}
+
+// momentText writes a moment in the user's days.
+func (c *chooser) momentText(m longterm.Moment) string {
+	if day, err := time.Parse(time.DateOnly, m.Day); err == nil {
+		return calendar.Date(day, time.UTC)
+	}
+	return calendar.Date(m.Time, c.Zone) + ", " + calendar.Clock(m.Time, c.Zone)
+}
+
+// todoNote says when an open todo is due, and whose it is where it is not the user's.
+func (c *chooser) todoNote(t longterm.Todo) string {
+	var words []string
+	if t.Status == longterm.Pending && !t.Due.IsZero() {
+		words = append(words, "due "+c.momentText(t.Due))
+	}
+	if t.IsOverdue(c.Now.In(c.Zone)) {
+		words = append(words, "overdue")
+	}
+	if t.By == longterm.ByAssistant {
+		words = append(words, "you promised it")
+	}
+	return strings.Join(words, ", ")
 }
 
 // markFresh marks the candidates that came up today, after the session began.
@@ -34,7 +75,7 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 	var candidates []*Candidate
 	for i, m := range longterm.NewestFirst(c.Snapshot.Memories) {
 		if m.Pinned {
-			e := c.claimCandidate(memoryCandidate(m), factKey(m.Content), slot.Block)
+			e := c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block)
 			e.Position = -i
 			candidates = append(candidates, e)
 		}
@@ -58,10 +99,10 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 			continue
 		}
 		if slot.Items > 0 && countKept(candidates) >= slot.Items {
-			candidates = append(candidates, memoryCandidate(m).leave(reasonItems))
+			candidates = append(candidates, c.memoryCandidate(m).leave(reasonItems))
 			continue
 		}
-		candidates = append(candidates, c.claimCandidate(memoryCandidate(m), factKey(m.Content), slot.Block))
+		candidates = append(candidates, c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block))
 	}
 	return markFresh(c, candidates)
 }
@@ -93,7 +134,7 @@ func chooseRelevantMemories(c *chooser, slot *Slot) []*Candidate {
 		if raw > rawMemories {
 			break
 		}
-		e := memoryCandidate(*h.Memory)
+		e := c.memoryCandidate(*h.Memory)
 		e.Score = h.Score
 		limit, known := memoryCaps[h.Memory.Type]
 		switch {
@@ -308,6 +349,7 @@ func todoCandidates(c *chooser, slot *Slot, status longterm.TodoStatus, at func(
 	for i, t := range all {
 		e := &Candidate{
 			Kind: "todo", ID: t.ID, At: at(t), CoachID: t.CoachID, Text: t.Content, Tokens: t.Tokens, Position: i,
+			Note: c.todoNote(t),
 		}
 		if t.CoachID != c.CoachID {
 			e.leave(reasonOtherCoach)

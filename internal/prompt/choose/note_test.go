@@ -1,0 +1,52 @@
+package choose
+
+import (
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt/gather"
+)
+
+// A line says in the user's days when a fact was said and until when it holds, and when a promise is due.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	tokyo := time.FixedZone("", 9*3600)
+	now := time.Date(2026, 11, 19, 20, 0, 0, 0, time.UTC) // the 20th in Tokyo
+	c := &chooser{Sources: &gather.Sources{Now: now, Zone: tokyo}}
+	for _, tt := range []struct {
+		memory longterm.Memory
+		want   string
+	}{
+		{longterm.Memory{}, ""},
+		{longterm.Memory{Status: longterm.Stated, SaidAt: now}, "said on 20 November 2026"},
+		{
+			longterm.Memory{Status: longterm.Planned, Until: longterm.Moment{Day: "2026-12-01"}, SaidAt: now},
+			"planned, until 1 December 2026, said on 20 November 2026",
+		},
+		{
+			longterm.Memory{Status: longterm.Reported, Until: longterm.Moment{Time: now}},
+			"reported, until 20 November 2026, 05:00",
+		},
+	} {
+		if got := c.memoryNote(tt.memory); got != tt.want {
+			t.Errorf("%+v: %q", tt.memory, got)
+		}
+	}
+	for _, tt := range []struct {
+		todo longterm.Todo
+		want string
+	}{
+		{longterm.Todo{Status: longterm.Pending}, ""},
+		{longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-20"}}, "due 20 November 2026"},
+		{
+			longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-19"}, By: longterm.ByAssistant},
+			"due 19 November 2026, overdue, you promised it",
+		},
+		{longterm.Todo{Status: longterm.TodoCompleted, Due: longterm.Moment{Day: "2026-11-19"}}, ""},
+	} {
+		if got := c.todoNote(tt.todo); got != tt.want {
+			t.Errorf("%+v: %q", tt.todo, got)
+		}
+	}
+}
