@@ -2,7 +2,7 @@
 import { useLayoutEffect } from 'preact/hooks';
 import { down } from './api/reach';
 import { Chats } from './chats/chats';
-import { forgetTide } from './chats/tide';
+import { forgetUser } from './chats/forget';
 import { config, isLocal } from './config';
 import { words } from './format';
 import { Health } from './health/health';
@@ -87,7 +87,7 @@ export function App() {
 }
 
 function leave(): void {
-  forgetTide(route.value.user);
+  forgetUser(route.value.user);
   signOut();
 }
 

@@ -16,13 +16,14 @@ let reading = Promise.resolve();
 /** Returns the name of a user's session. It is the id until its words are read. */
 export function nameOf(session: Session, of: string): string {
   if (session.title) return session.title;
-  if (of !== user) forget(of);
+  if (of !== user) forgetAllWords(of);
   const known = said.value.get(session.sessionId);
   if (known === undefined && session.messageCount > 0) ask(session.sessionId);
   return known ?? session.sessionId;
 }
 
-function forget(of: string): void {
+/** Forgets the first words of all sessions, because the user is another one or was erased. */
+export function forgetAllWords(of = ''): void {
   user = of;
   asked.clear();
   said.value = new Map();

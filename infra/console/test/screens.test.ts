@@ -147,10 +147,18 @@ test('preferences are kept, everything is exported, and an erasure gives its rec
     await page.getByRole('button', { name: 'Export as a file' }).click();
     assert.equal((await download).suggestedFilename(), 'leaver.ndjson');
     await page.getByText(/records exported/).waitFor();
+    const left = page.getByRole('region', { name: 'Left chat' });
+    await page.goto(`${stack.base}/#/leaver/chats?left=only`);
+    await left.locator('.message', { hasText: 'My name is Lee.' }).first().waitFor();
+    await page.goto(`${stack.base}/#/leaver/settings`);
     assert.ok(await page.getByRole('button', { name: 'Erase everything' }).isDisabled());
     await page.getByLabel('Type the user id').fill('leaver');
     await page.getByRole('button', { name: 'Erase everything' }).click();
     await page.getByRole('heading', { name: /^Erased on/ }).waitFor();
+    await page.goto(`${stack.base}/#/leaver/chats?left=only`);
+    await left.getByText('There is no such session').waitFor();
+    assert.doesNotMatch(await page.getByRole('main').innerText(), /Lee\./);
+    await page.goto(`${stack.base}/#/leaver/settings`);
     await page.reload();
     await page.getByRole('heading', { name: /^Erased on/ }).waitFor();
     await page.goto(`${stack.base}/#/leaver/timeline`);

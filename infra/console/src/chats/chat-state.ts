@@ -171,3 +171,8 @@ export function chatOf(id: string, tide: Tide): Chat {
 export function forgetChat(user: string, id: string): void {
   open.delete(keyOf(user, id));
 }
+
+/** Forgets all chats, because their user was erased or has signed out. */
+export function forgetChats(): void {
+  open.clear();
+}

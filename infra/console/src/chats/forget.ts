@@ -1,9 +1,9 @@
 // What the page itself keeps of what was said, and has to forget when it is deleted: the tide's events, which outlive a
 // reload, the chats that are open, and the names of sessions.
-import { forgetWords } from '../names';
+import { forgetAllWords, forgetWords } from '../names';
 import { link, route } from '../route';
-import { forgetChat } from './chat-state';
-import { tideOf } from './tide';
+import { forgetChat, forgetChats } from './chat-state';
+import { forgetTide, tideOf } from './tide';
 
 /** Forgets what was said in a session of the current user, of which something was deleted, and what was drawn from it. */
 export function forgetSaid(session: string): void {
@@ -19,4 +19,11 @@ export function forgetSaid(session: string): void {
 /** Forgets a fact or a todo of the current user that was deleted. */
 export function forgetRecord(text: string): void {
   tideOf(route.value.user).forget((event) => event.text === text);
+}
+
+/** Forgets all that was said, because the user was erased or has signed out. */
+export function forgetUser(user: string): void {
+  forgetTide(user);
+  forgetChats();
+  forgetAllWords();
 }

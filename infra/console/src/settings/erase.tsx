@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import * as api from '../api/calls';
 import type { Erasing, Receipt } from '../api/types';
-import { forgetTide } from '../chats/tide';
+import { forgetUser } from '../chats/forget';
 import { count, fullTime, words } from '../format';
 import { useLoad } from '../parts/load';
 import { Failure } from '../parts/state';
@@ -23,7 +23,7 @@ export function Erase({ user }: { user: string }) {
         await new Promise((resolve) => setTimeout(resolve, 1000));
         answer = await api.eraseUser();
       }
-      forgetTide(user);
+      forgetUser(user);
       last.set(answer);
       typed.value = '';
     } catch (failure) {
