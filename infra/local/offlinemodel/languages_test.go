@@ -155,7 +155,7 @@ func updatePage(t *testing.T, table string) {
 	switch {
 	case want == string(page):
 	case !*update:
-		t.Errorf("%s is not what is measured: write it with go test ./infra/local/offlinemodel -run TestLanguages -update\n%s",
+		t.Errorf("%s is not what is measured; run go test ./infra/local/offlinemodel -run TestLanguages -update\n%s",
 			languagesPage, table)
 	default:
 		if err := os.WriteFile(languagesPage, []byte(want), 0o644); err != nil { //nolint:gosec // a page of the repository
