@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/infra/local/issuer"
 )
 
 // A part is a piece of a page that has to be there: a block of a kind, with some words.
@@ -65,6 +68,46 @@ func TestHour(t *testing.T) {
 		}
 	}
 	t.Run("restart", func(t *testing.T) { restart(t, first, address, data) })
+	t.Run("own issuer", ownIssuer)
+}
+
+// ownIssuer runs the command of docs/issuers.md with an issuer that publishes its keys, and calls the API with its
+// token.
+func ownIssuer(t *testing.T) {
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	own, err := issuer.New(server.URL, "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Register(mux)
+	list := steps(t, "docs/issuers.md")
+	start := slices.IndexFunc(list, func(s step) bool { return strings.Contains(s.commands.text, "JWT_ISSUER=") })
+	if start < 0 {
+		t.Fatal("docs/issuers.md does not say how the stack takes an own issuer's tokens")
+	}
+	command := strings.NewReplacer("https://your-issuer.example", server.URL, "your-audience", issuer.Audience).
+		Replace(list[start].commands.text)
+	stack := startWith(t, command, freeAddress(t), t.TempDir())
+	token, _, err := own.Mint(issuer.Claims{UserID: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/v1/sessions": http.StatusOK, "/v1/preferences": http.StatusOK} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stack.base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Body.Close(); answer.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, answer.StatusCode, want)
+		}
+	}
 }
 
 // checkParts checks that a page has its parts, and that it shows what each program prints.
@@ -103,7 +146,7 @@ func (r *run) asShown(data string) *launch.Stack {
 	return &launch.Stack{Base: r.base, Output: strings.Split(output, "\n")}
 }
 
-// makeRun runs README's command that starts the stack, with the switches of its table, and waits until it is ready.
+// makeRun runs README's command that starts the stack, with the switches of its table.
 func makeRun(t *testing.T, address, data string) *run {
 	t.Helper()
 	readme := steps(t, "README.md")
@@ -111,8 +154,14 @@ func makeRun(t *testing.T, address, data string) *run {
 	if start < 0 {
 		t.Fatal("README.md does not say how the stack is started")
 	}
+	return startWith(t, readme[start].commands.text, address, data)
+}
+
+// startWith runs a command that starts the stack, and waits until it is ready.
+func startWith(t *testing.T, command, address, data string) *run {
+	t.Helper()
 	_, port, _ := net.SplitHostPort(address)
-	shell := exec.Command("bash", "-c", readme[start].commands.text) //nolint:noctx // the end of the test kills it
+	shell := exec.Command("bash", "-c", command) //nolint:noctx // the end of the test kills it
 	shell.Dir, shell.Stderr, shell.SysProcAttr = root, os.Stderr, &syscall.SysProcAttr{Setpgid: true}
 	// A newcomer's shell runs in no make.
 	shell.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "PORT="+port, "DATA_DIR="+data)

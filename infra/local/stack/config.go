@@ -39,6 +39,11 @@ type Config struct {
 	Triggers Triggers `env:"TRIGGERS"`
 	// InitialStage is the migration stage of a table that has no state yet.
 	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
+	// Issuer and Audience, if set, are those of an own issuer, whose tokens the stack takes in the place of its own.
+	// JWKSURL is where its keys are, if its configuration does not say so (OpenID Connect Discovery).
+	Issuer   string `env:"JWT_ISSUER"`
+	Audience string `env:"JWT_AUDIENCE"`
+	JWKSURL  string `env:"JWT_JWKS_URL"`
 	// CORSOrigins are the origins, or "*", whose pages may use the stack.
 	CORSOrigins Origins `env:"CORS_ORIGINS"`
 	// KeepPromptText keeps rendered prompts beside their manifests.
@@ -174,13 +179,23 @@ func (c Config) unusable() (wrong []string) {
 	for variable, address := range map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": c.DynamoDBEndpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": c.StreamsEndpoint,
 		"OPENAI_BASE_URL": c.OpenAIBaseURL, "OPENAI_EMBEDDING_BASE_URL": c.EmbeddingBaseURL,
+		"JWT_ISSUER": c.Issuer, "JWT_JWKS_URL": c.JWKSURL,
 	} {
 		if address != "" && !isURL(address) {
 			refuse(variable, address, "a URL that begins with http:// or https://")
 		}
 	}
+	switch {
+	case c.Issuer != "" && c.Audience == "":
+		wrong = append(wrong, "JWT_AUDIENCE: must be set with JWT_ISSUER, to what the issuer writes into aud")
+	case c.Issuer == "" && c.Audience+c.JWKSURL != "":
+		wrong = append(wrong, "JWT_ISSUER: must be set with JWT_AUDIENCE and JWT_JWKS_URL, to the iss of the tokens")
+	}
 	return wrong
 }
+
+// hasOwnIssuer reports whether the tokens of another issuer are taken.
+func (c Config) hasOwnIssuer() bool { return c.Issuer != "" }
 
 func isURL(address string) bool {
 	u, err := url.Parse(address)

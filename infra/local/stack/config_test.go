@@ -56,6 +56,8 @@ func TestParseRefuses(t *testing.T) {
 		{"TRIGGERS", "idle=0s", `TRIGGERS: idle="0s"` + positive},
 		{"TRIGGERS", "messages=-1", `TRIGGERS: messages="-1"` + positive},
 		{"TRIGGERS", "sweep", `TRIGGERS: sweep=""` + positive},
+		{"JWT_ISSUER", "https://a", "JWT_AUDIENCE: must be set with JWT_ISSUER, to what the issuer writes into aud"},
+		{"JWT_AUDIENCE", "a", "JWT_ISSUER: must be set with JWT_AUDIENCE and JWT_JWKS_URL, to the iss of the tokens"},
 		{"PORT", "x", "PORT=x" + port},
 		{"PORT", "70000", "PORT=70000" + port},
 		{"PORT", "1e99", "PORT=1e99" + port},

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/sqslocal"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
@@ -116,8 +115,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"AWS_ENDPOINT_URL_SQS": s.queueURL, "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
-		"JWT_ISSUER":                s.issuer.URL(), "JWT_AUDIENCE": issuer.Audience, "JWT_JWKS_URL": "",
-		"CURSOR_KEY": cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
+		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
 		"INITIAL_STAGE":    string(s.cfg.InitialStage),
 		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
 		// The local stack has no limits of users unless they are asked for.
@@ -125,6 +123,9 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"ANSWERS_AT_ONCE":     cmp.Or(s.cfg.Environment["ANSWERS_AT_ONCE"], "0"),
 		"RECALL_WEIGHTS":      s.cfg.Environment["RECALL_WEIGHTS"],
 	}
+	accepted := s.acceptedTokens()
+	out["JWT_ISSUER"], out["JWT_JWKS_URL"] = accepted.Issuer, accepted.JWKSURL
+	out["JWT_AUDIENCE"] = strings.Join(accepted.Audiences, ",")
 	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
 		out["PINECONE_API_KEY"] = "local"
 	}

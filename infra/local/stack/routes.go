@@ -34,7 +34,12 @@ type routes struct {
 
 func newRoutes(s *Stack, page *console.Console) *routes {
 	rt := &routes{stack: s, faults: &faultControl{services: s.services}, console: page, mux: http.NewServeMux()}
-	s.issuer.Register(rt.mux)
+	if s.cfg.hasOwnIssuer() {
+		rt.mux.HandleFunc("POST /dev/tokens", rt.serveNoToken)
+		rt.mux.HandleFunc("POST /dev/tokens/{user}", rt.serveNoToken)
+	} else {
+		s.issuer.Register(rt.mux)
+	}
 	rt.mux.HandleFunc("GET /healthz", rt.ready(rt.serveHealth))
 	rt.mux.HandleFunc("GET /dev/info", rt.ready(rt.serveInfo))
 	rt.mux.HandleFunc("POST /dev/settle", rt.ready(rt.serveSettle))
@@ -152,6 +157,12 @@ func reachable(ctx context.Context, address string) bool {
 		return false
 	}
 	return conn.Close() == nil
+}
+
+// serveNoToken refuses to make a token that the API would refuse.
+func (rt *routes) serveNoToken(w http.ResponseWriter, _ *http.Request) {
+	httpapi.WriteProblem(w, fault.Newf(fault.Conflict, "this stack takes the tokens of %s, because JWT_ISSUER is set: "+
+		"sign in there and send its access token, or start the stack without JWT_ISSUER", rt.stack.cfg.Issuer))
 }
 
 func (rt *routes) serveInfo(w http.ResponseWriter, _ *http.Request) {

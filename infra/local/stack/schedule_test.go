@@ -13,7 +13,7 @@ import (
 // A schedule does not wait for an invocation. A sweep that works on one user's shards for long would keep the others'
 // from being looked at.
 func TestScheduleDoesNotWait(t *testing.T) {
-	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	logger := slog.New(slog.DiscardHandler)
 	runtime := lambdaapi.NewRuntime(logger)
 	started, end := make(chan struct{}), make(chan struct{})
 	runtime.Register("slow", func() error {

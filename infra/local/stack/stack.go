@@ -160,9 +160,18 @@ func makePrivate(path string) error {
 	return nil
 }
 
+// acceptedTokens says which tokens are valid: those of an own issuer, or the local ones.
+func (s *Stack) acceptedTokens() auth.Config {
+	if s.cfg.hasOwnIssuer() {
+		audiences := strings.Split(s.cfg.Audience, ",")
+		return auth.Config{Issuer: s.cfg.Issuer, Audiences: audiences, JWKSURL: s.cfg.JWKSURL}
+	}
+	return auth.Config{Issuer: s.issuer.URL(), Audiences: []string{issuer.Audience}}
+}
+
 // openAPI starts the triggers, and then the gateway.
 func (s *Stack) openAPI() error {
-	verifier, err := auth.New(s.supervisor.ctx, auth.Config{Issuer: s.issuer.URL(), Audiences: []string{issuer.Audience}})
+	verifier, err := auth.New(s.supervisor.ctx, s.acceptedTokens())
 	if err != nil {
 		return err
 	}
