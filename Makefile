@@ -255,6 +255,20 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 	@$(MAKE) --no-print-directory build
 	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV)
 
+.PHONY: rollback
+rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod
+	@test -n "$(TO)" || { echo "make rollback: name the commit or tag to deploy again: make rollback TO=v1.2.0 ENV=prod" >&2; exit 2; }
+	@rm -rf .cache/rollback && git worktree prune && git worktree add --quiet --detach .cache/rollback "$(TO)"
+	@$(MAKE) --no-print-directory -C .cache/rollback deploy ENV=$(ENV) CONFIG="$(abspath $(CONFIG))"
+	@git worktree remove --force .cache/rollback
+
+.PHONY: teardown
+teardown: $(VENV)/.stamp ## Delete a stage but for its table and secrets: make teardown ENV=dev STACK=throughline-dev
+	@tools/need go
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -delete "$(STACK)"
+	$(SAM) delete --config-file $(CONFIG) --config-env $(ENV) --stack-name "$(STACK)" --no-prompts
+	@echo "The table and the secrets of $(STACK) are kept: docs/deploying.md says how to use them again, or to delete them."
+
 .PHONY: smoke
 smoke: ## Try every function of a running stage: make smoke URL=… COACH_URL=… TOKEN=… (a test user's)
 	@tools/need go

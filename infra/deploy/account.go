@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
@@ -18,7 +20,8 @@ import (
 )
 
 // account says what the AWS account lacks. Where the caller has no right to look, it says nothing: CloudFormation will.
-func account(ctx context.Context, s deployment.Stage) []string {
+// For a deletion the account has to be the stage's, and no more.
+func account(ctx context.Context, s deployment.Stage, isDeletion bool) []string {
 	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(s.Region))
 	if err == nil {
 		_, err = cfg.Credentials.Retrieve(ctx)
@@ -26,10 +29,11 @@ func account(ctx context.Context, s deployment.Stage) []string {
 	if err != nil {
 		return []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
 	}
-	if problem := owner(ctx, sts.NewFromConfig(cfg), s); problem != "" {
-		return []string{problem}
+	if problem := owner(ctx, sts.NewFromConfig(cfg), s); problem != "" || isDeletion {
+		return slices.DeleteFunc([]string{problem}, func(p string) bool { return p == "" })
 	}
-	return append(secrets(ctx, secretsmanager.NewFromConfig(cfg), s), concurrency(ctx, lambda.NewFromConfig(cfg), s)...)
+	return slices.Concat(secrets(ctx, secretsmanager.NewFromConfig(cfg), s),
+		concurrency(ctx, lambda.NewFromConfig(cfg), s), stack(ctx, cloudformation.NewFromConfig(cfg), s))
 }
 
 // owner says whether the credentials are of another account than the stage.

@@ -1,7 +1,8 @@
 // Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials of the stage's
-// account, secrets, concurrency, an issuer whose tokens can be checked. `make deploy` runs it first.
+// account, secrets, concurrency, a stack that can be updated, an issuer whose tokens can be checked. `make deploy` runs
+// it first. With -delete it says what hinders the deletion of a stage, for `make teardown`.
 //
-//	go run ./infra/deploy [-env dev] [-config samconfig.toml]
+//	go run ./infra/deploy [-env dev] [-config samconfig.toml] [-delete stack]
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/infra/deployment"
@@ -31,6 +33,8 @@ func run(ctx context.Context, client *http.Client, arguments []string, out io.Wr
 	flags.SetOutput(out)
 	stage := flags.String("env", "dev", "stage of the configuration")
 	path := flags.String("config", "samconfig.toml", "the configuration")
+	deletes := flags.String("delete", "", "the stack to delete, repeated")
+	isDeletion := slices.Contains(arguments, "-delete")
 	if flags.Parse(arguments) != nil {
 		return 2
 	}
@@ -39,11 +43,13 @@ func run(ctx context.Context, client *http.Client, arguments []string, out io.Wr
 		fmt.Fprintln(out, "deploy:", err)
 		return 2
 	}
-	problems := s.Problems()
-	if len(problems) == 0 {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		problems = append(account(ctx, s), issuer(ctx, client, s)...)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var problems []string
+	if isDeletion {
+		problems = append(teardown(s, *deletes), account(ctx, s, true)...)
+	} else if problems = s.Problems(); len(problems) == 0 {
+		problems = append(account(ctx, s, false), issuer(ctx, client, s)...)
 	}
 	if len(problems) == 0 {
 		return 0

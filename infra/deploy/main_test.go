@@ -34,9 +34,25 @@ type fakeAccount struct {
 	// unreserved is what the account has left, held what each function of a stack that is there has reserved.
 	unreserved int
 	held       map[string]int
+	// stack is the status of the stage's stack, empty where there is none.
+	stack string
+}
+
+func (a fakeAccount) describeStacks(w http.ResponseWriter) {
+	if a.stack == "" || a.refuses != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `<ErrorResponse><Error><Code>ValidationError</Code><Message>no stack</Message></Error></ErrorResponse>`)
+		return
+	}
+	fmt.Fprintf(w, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>app-dev</StackName>`+
+		`<StackStatus>%s</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`, a.stack)
 }
 
 func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.FormValue("Action") == "DescribeStacks" {
+		a.describeStacks(w)
+		return
+	}
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" { // STS, which needs no right
 		fmt.Fprint(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">`+
 			`<GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
@@ -80,7 +96,7 @@ func newIssuer(t *testing.T) *httptest.Server {
 }
 
 // deploy runs the command with a configuration and an account. The issuer https://tenant.auth0.com/ is a local one.
-func deploy(t *testing.T, config string, a fakeAccount, credentials bool) (int, string) {
+func deploy(t *testing.T, config string, a fakeAccount, credentials bool, more ...string) (int, string) {
 	t.Helper()
 	server := httptest.NewServer(a)
 	defer server.Close()
@@ -103,7 +119,7 @@ func deploy(t *testing.T, config string, a fakeAccount, credentials bool) (int, 
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	code := run(t.Context(), issuer.Client(), []string{"-env", "dev", "-config", path}, &out)
+	code := run(t.Context(), issuer.Client(), append([]string{"-env", "dev", "-config", path}, more...), &out)
 	return code, out.String()
 }
 
@@ -148,6 +164,25 @@ func TestDeploy(t *testing.T) {
 			config: strings.Replace(ready, `"SecretPrefix`, `"CoachConcurrency=-1", "PromptConcurrency=-1",
 				"SummarizeConcurrency=-1", "RememberConcurrency=0", "SecretPrefix`, 1),
 		},
+		{name: "an update", config: ready, account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_COMPLETE"}},
+		{
+			name: "a first deployment that failed", config: ready, code: 1,
+			account: fakeAccount{unreserved: 450, stack: "ROLLBACK_COMPLETE"},
+			says: []string{
+				"  the stack app-dev is ROLLBACK_COMPLETE: its first deployment or its deletion failed",
+				`"make teardown ENV=dev STACK=app-dev"`,
+			},
+		},
+		{
+			name: "a rollback that failed", config: ready, code: 1,
+			account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_FAILED"},
+			says:    []string{`"aws cloudformation continue-update-rollback --stack-name app-dev"`},
+		},
+		{
+			name: "another deployment", config: ready, code: 1,
+			account: fakeAccount{unreserved: 450, stack: "UPDATE_IN_PROGRESS"},
+			says:    []string{"  the stack app-dev is UPDATE_IN_PROGRESS: wait until that has ended"},
+		},
 		{
 			name: "no credentials", config: ready, anonymous: true, code: 1,
 			says: []string{"  there are no AWS credentials: run"},
@@ -183,5 +218,21 @@ func TestDeploy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTeardown deletes nothing without the stack's name, or with the credentials of another account.
+func TestTeardown(t *testing.T) {
+	other := strings.Replace(ready, `"123456789012"`, `"210987654321"`, 1)
+	for _, c := range []struct{ config, named, says string }{
+		{ready, "app-dev", ""},
+		{ready, "", `  the stack of the stage is app-dev: repeat its name, "make teardown ENV=dev STACK=app-dev"`},
+		{ready, "app", `  the stack of the stage is app-dev`},
+		{other, "app-dev", "  the AWS credentials are of the account 123456789012"},
+	} {
+		code, out := deploy(t, c.config, fakeAccount{stack: "ROLLBACK_COMPLETE"}, true, "-delete", c.named)
+		if (code == 0) != (c.says == "") || !strings.Contains(out, c.says) {
+			t.Errorf("%q: exits with %d:\n%s", c.named, code, out)
+		}
 	}
 }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// services are the services whose rights a type of resource needs, as policy.json writes them. Types of SAM become
+// several resources.
+var services = map[string][]string{
+	"AWS::CloudFormation::Stack":    {"cloudformation"},
+	"AWS::CloudWatch::Alarm":        {"cloudwatch"},
+	"AWS::CloudWatch::Dashboard":    {"cloudwatch"},
+	"AWS::DynamoDB::Table":          {"dynamodb"},
+	"AWS::IAM::Policy":              {"iam"},
+	"AWS::IAM::Role":                {"iam"},
+	"AWS::Logs::LogGroup":           {"logs"},
+	"AWS::SQS::Queue":               {"sqs"},
+	"AWS::Serverless::Function":     {"lambda", "iam", "scheduler", "s3"},
+	"AWS::Serverless::HttpApi":      {"apigateway", "logs"},
+	"AWS::Serverless::StateMachine": {"states", "iam", "s3"},
+}
+
+var resourceType = regexp.MustCompile(`(?m)^    Type: (AWS::\w+::\w+)`)
+
+// TestDeployersRights compares policy.json with the templates: each type of resource needs rights, and no service has
+// rights that nothing needs.
+func TestDeployersRights(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	needed := map[string]bool{"sts": true, "secretsmanager": true} // of make deploy and make bootstrap-aws
+	for _, path := range []string{"template.yaml", "infra/alarms/template.yaml", "infra/dashboard/template.yaml"} {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range resourceType.FindAllSubmatch(text, -1) {
+			of, known := services[string(m[1])]
+			if !known {
+				t.Errorf("%s has %s: say which rights its deployment needs, here and in policy.json", path, m[1])
+			}
+			for _, service := range of {
+				needed[service] = true
+			}
+		}
+	}
+	granted := grantedActions(t)
+	for service := range needed {
+		if len(granted[service]) == 0 {
+			t.Errorf("policy.json has no rights to %s", service)
+		}
+	}
+	for service, actions := range granted {
+		if !needed[service] || slices.Contains(actions, "*") {
+			t.Errorf("policy.json has more rights to %s than needed: %v", service, actions)
+		}
+	}
+}
+
+// grantedActions returns the actions that policy.json allows, by service.
+func grantedActions(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile("policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct {
+		Statement []struct {
+			Effect           string
+			Action, Resource []string
+		}
+	}
+	if err := json.Unmarshal(text, &policy); err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 10_240 {
+		t.Errorf("%d bytes: an inline policy of a role has at most 10,240", len(text))
+	}
+	granted := map[string][]string{}
+	for _, s := range policy.Statement {
+		for _, action := range s.Action {
+			service, name, _ := strings.Cut(action, ":")
+			granted[service] = append(granted[service], name)
+		}
+	}
+	return granted
+}
