@@ -2,7 +2,7 @@
 
 SAM adds resources. These decide who may do what: the two permissions of the public function URL, the authorizer of
 every route, the names of schedules, and the roles. The outputs have to name what there is to operate. Of the templates of
-nested stacks, which follow, only names are checked.
+nested stacks, which follow, only names are checked. The deployer's policy has to cover what all but the console need.
 """
 
 import json
@@ -12,6 +12,8 @@ import sys
 from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
+
+import deployer
 
 # The ways in which a name can contain the stack's, as JSON.
 STACK_NAMES = ('"AWS::StackName"', "${AWS::StackName}", "${Prefix}", '{"Ref": "Prefix"}')
@@ -114,13 +116,16 @@ def as_list(value):
 def main():
     # SAM needs a region to write ARNs; any region works.
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
-    problems = []
+    problems, stage = [], []
     for number, path in enumerate(sys.argv[1:]):
         template = transformed(path)
         checks = [name_problems]
+        if "console" not in path:
+            stage.append(template)
         if number == 0:
             checks += [url_problems, route_problems, role_problems, output_problems]
         problems += [f"{path}: {problem}" for check in checks for problem in check(template)]
+    problems += [f"{deployer.POLICY}: {problem}" for problem in deployer.problems(stage)]
     for problem in problems:
         print(problem, file=sys.stderr)
     sys.exit(1 if problems else 0)
