@@ -259,6 +259,7 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod
 	@test -n "$(TO)" || { echo "make rollback: name the commit or tag to deploy again: make rollback TO=v1.2.0 ENV=prod" >&2; exit 2; }
 	@rm -rf .cache/rollback && git worktree prune && git worktree add --quiet --detach .cache/rollback "$(TO)"
+	@ln -sfn "$(abspath .cache)" .cache/rollback/.cache
 	@$(MAKE) --no-print-directory -C .cache/rollback deploy ENV=$(ENV) CONFIG="$(abspath $(CONFIG))"
 	@git worktree remove --force .cache/rollback
 

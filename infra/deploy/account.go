@@ -22,18 +22,27 @@ import (
 // account says what the AWS account lacks. Where the caller has no right to look, it says nothing: CloudFormation will.
 // For a deletion the account has to be the stage's, and no more.
 func account(ctx context.Context, s deployment.Stage, isDeletion bool) []string {
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(s.Region))
-	if err == nil {
-		_, err = cfg.Credentials.Retrieve(ctx)
-	}
-	if err != nil {
-		return []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
+	cfg, missing := credentials(ctx, s)
+	if len(missing) > 0 {
+		return missing
 	}
 	if problem := owner(ctx, sts.NewFromConfig(cfg), s); problem != "" || isDeletion {
 		return slices.DeleteFunc([]string{problem}, func(p string) bool { return p == "" })
 	}
 	return slices.Concat(secrets(ctx, secretsmanager.NewFromConfig(cfg), s),
 		concurrency(ctx, lambda.NewFromConfig(cfg), s), stack(ctx, cloudformation.NewFromConfig(cfg), s))
+}
+
+// credentials returns the client's configuration, and says whether there are no credentials.
+func credentials(ctx context.Context, s deployment.Stage) (aws.Config, []string) {
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(s.Region))
+	if err == nil {
+		_, err = cfg.Credentials.Retrieve(ctx)
+	}
+	if err != nil {
+		return cfg, []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
+	}
+	return cfg, nil
 }
 
 // owner says whether the credentials are of another account than the stage.

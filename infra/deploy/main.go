@@ -50,6 +50,9 @@ func run(ctx context.Context, client *http.Client, arguments []string, out io.Wr
 		problems = append(teardown(s, *deletes), account(ctx, s, true)...)
 	} else if problems = s.Problems(); len(problems) == 0 {
 		problems = append(account(ctx, s, false), issuer(ctx, client, s)...)
+	} else {
+		_, missing := credentials(ctx, s)
+		problems = append(problems, missing...)
 	}
 	if len(problems) == 0 {
 		return 0

@@ -184,6 +184,11 @@ func TestDeploy(t *testing.T) {
 			says:    []string{"  the stack app-dev is UPDATE_IN_PROGRESS: wait until that has ended"},
 		},
 		{
+			name: "no credentials and no issuer", anonymous: true, code: 1,
+			config: strings.Replace(ready, `"JwtIssuer=https://tenant.auth0.com/", `, "", 1),
+			says:   []string{"  JwtIssuer is missing: ", "  there are no AWS credentials: run"},
+		},
+		{
 			name: "no credentials", config: ready, anonymous: true, code: 1,
 			says: []string{"  there are no AWS credentials: run"},
 		},
