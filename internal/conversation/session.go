@@ -94,6 +94,8 @@ type Session struct {
 	Summarized Watermark
 	Indexed    Watermark
 	Extracted  Watermark
+	// Reading is what bad answers of the model have done to the reading for memories.
+	Reading Reading
 
 	Placement Placement
 	// Entries is how many entries the array of an embedded or dual session has. It is negative where there is no array.

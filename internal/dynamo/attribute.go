@@ -50,6 +50,7 @@ const (
 	attrIndexingUntil      = "indexingUntil" // the end of the claim of a worker that indexes the session
 	attrExtractedSeq       = "extractedSeq"
 	attrExtractedAt        = "extractedAt" // the time of the message of extractedSeq
+	attrReading            = "reading"     // conversation.Reading as JSON
 	attrUserSeq            = "userSeq"
 	attrUrgentSeq          = "urgentSeq"
 	attrActiveAt           = "activeAt"

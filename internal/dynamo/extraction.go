@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -103,8 +104,18 @@ func isExtractedAs(session conversation.Session) expression.ConditionBuilder {
 	return field(attrExtractedSeq).Equal(value(intAttr(session.Extracted.Seq)))
 }
 
-func setExtracted(through conversation.Watermark) expression.UpdateBuilder {
-	return setWatermark(expression.UpdateBuilder{}, attrExtractedSeq, attrExtractedAt, through)
+func setExtracted(through conversation.Watermark, r conversation.Reading) expression.UpdateBuilder {
+	u := setWatermark(expression.UpdateBuilder{}, attrExtractedSeq, attrExtractedAt, through)
+	text, _ := json.Marshal(r) // numbers and strings always are JSON
+	return setOrRemove(u, attrReading, stringAttr(string(text)), !r.IsZero())
+}
+
+// decodeReading reads what setExtracted writes. A record without it, or with what is no JSON, had no bad answer.
+func decodeReading(it item) (r conversation.Reading) {
+	if json.Unmarshal([]byte(it.string(attrReading)), &r) != nil {
+		return conversation.Reading{}
+	}
+	return r
 }
 
 // SkipExtraction raises the session's watermark to its end, unless another worker has raised it.
@@ -114,7 +125,8 @@ func (s *ExtractionStore) SkipExtraction(ctx context.Context, user conversation.
 	if !ok {
 		return fault.Missing("session")
 	}
-	u := setExtracted(conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt})
+	end := conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
+	u := setExtracted(end, conversation.Reading{}) // what was skipped is not asked again, either
 	it, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session).And(isExtractedAs(session)))
 	if err == nil {
 		return NewDueStore(s.db).settleCovered(ctx, user, it)
@@ -172,7 +184,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 		return extractionWrite{}, fault.Missing("session")
 	}
 	w := extractionWrite{tx: s.db.transaction(), forgotten: map[string]int{}}
-	w.sessionPlace = w.tx.update(key{partition(user), sk}, setExtracted(b.Through),
+	w.sessionPlace = w.tx.update(key{partition(user), sk}, setExtracted(b.Through, b.Reading),
 		isIncarnation(session).And(isExtractedAs(session), isDeletedSeqs(session)))
 	if b.Last {
 		w.leasePlace = w.tx.delete(extractionKey(user), isLeasedBy(b.Lease))

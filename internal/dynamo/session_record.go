@@ -82,9 +82,9 @@ var (
 	keptAttributes = []string{
 		attrStatus, attrCoachID, attrMode, attrTitle, attrSessionCreatedAt, attrVersion, attrDeletedSeqs,
 		attrSessionCompletedAt, attrLeftAt, attrSummarizedSeq, attrSummarizedAt, attrIndexedSeq, attrIndexedAt,
-		attrExtractedSeq, attrExtractedAt, attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind,
-		attrSummaryInProgress, attrSummaryCoveredSeq, attrSummaryUpdatedAt, attrSummaryModel, attrSummaryFields,
-		attrSummaryDigest, attrSummaryIndexedAt,
+		attrExtractedSeq, attrExtractedAt, attrReading, attrSummary, attrSummaryTokens, attrSummaryTags,
+		attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq, attrSummaryUpdatedAt, attrSummaryModel,
+		attrSummaryFields, attrSummaryDigest, attrSummaryIndexedAt,
 	}
 	derivedAttributes = []string{
 		attrMessageCount, attrLastSeq, attrUserSeq, attrUrgentSeq, attrStartedAt, attrLastMessageAt, attrActiveAt,
@@ -133,6 +133,7 @@ func decodeOwn(it item) conversation.Session {
 		Summarized:  conversation.Watermark{Seq: int(it.int64(attrSummarizedSeq)), At: it.time(attrSummarizedAt)},
 		Indexed:     conversation.Watermark{Seq: int(it.int64(attrIndexedSeq)), At: it.time(attrIndexedAt)},
 		Extracted:   conversation.Watermark{Seq: int(it.int64(attrExtractedSeq)), At: it.time(attrExtractedAt)},
+		Reading:     decodeReading(it),
 		UserSeq:     int(it.int64(attrUserSeq)), UrgentSeq: int(it.int64(attrUrgentSeq)),
 		EmbeddedSeq: int(it.int64(attrEmbeddedSeq)),
 		Version:     it.int64(attrVersion), DueAt: it.time(attrDueAt),

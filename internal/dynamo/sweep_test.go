@@ -85,10 +85,10 @@ func (w *worker) Complete(_ context.Context, r llm.Request) (out llm.Completion,
 func answerOf(input string) string {
 	said := regexp.MustCompile(`\[m1 [^]]*\] user: (\S+ (s(\d)) \S+)`).FindStringSubmatch(input)
 	if said == nil {
-		return `{"facts":[],"openLoops":[],"closedLoops":[]}`
+		return `{"facts":[],"ended":[],"openLoops":[],"closedLoops":[]}`
 	}
 	return fmt.Sprintf(`{"facts":[{"type":"PROFILE","content":"fact %s","confidence":0.9,"messageIds":["m1"],`+
-		`"safety":false,"repeats":"","supersedes":""}],"openLoops":[{"content":"do %s","confidence":0.9,`+
+		`"safety":"","repeats":"","supersedes":[]}],"ended":[],"openLoops":[{"content":"do %s","confidence":0.9,`+
 		`"messageIds":["m1"]}],"closedLoops":[]}`, said[2], said[2])
 }
 

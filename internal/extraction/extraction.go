@@ -99,6 +99,8 @@ type Batch struct {
 	Last  bool
 	// Through is how far the session is read with the batch.
 	Through conversation.Watermark
+	// Reading is what the session says of bad answers from then on.
+	Reading conversation.Reading
 	// Known is what the changes were made of.
 	Known    Known
 	Memories Changes[longterm.Memory]
@@ -110,9 +112,10 @@ type Batch struct {
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.
 type Changes[T any] struct{ New, Changed []T }
 
-// Counts is what one batch came to. BadItems are items of the answer that are not as the schema says.
+// Counts is what one batch came to. BadItems are items of the answer that are not as the schema says, BadAnswers whole
+// answers of no use, and Skipped messages that were skipped after several of these.
 type Counts struct {
-	Calls, NewMemories, Superseded, Ended, Forgotten, OpenedLoops, ClosedLoops, BadItems int
+	Calls, NewMemories, Superseded, Ended, Forgotten, OpenedLoops, ClosedLoops, BadItems, BadAnswers, Skipped int
 }
 
 // Deps are the dependencies of a Service. All are needed.

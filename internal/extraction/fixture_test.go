@@ -95,6 +95,8 @@ func (f *fixture) deps(store extraction.Store) extraction.Deps {
 			f.counts.Ended += c.Ended
 			f.counts.Forgotten += c.Forgotten
 			f.counts.BadItems += c.BadItems
+			f.counts.BadAnswers += c.BadAnswers
+			f.counts.Skipped += c.Skipped
 			f.counts.OpenedLoops += c.OpenedLoops
 			f.counts.ClosedLoops += c.ClosedLoops
 		},

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +54,11 @@ type fact struct {
 	Supersedes []string              `json:"supersedes"`
 }
 
+// isTyped reports whether a fact has a type of the schema.
+func (f fact) isTyped() bool {
+	return f.Type == longterm.ProfileMemory || f.Type == longterm.PeopleMemory || f.Type == longterm.ProjectMemory
+}
+
 // isSafety reports whether a fact is about what can hurt somebody if it is forgotten.
 func (f fact) isSafety() bool { return f.Safety == "health" || f.Safety == "danger" }
 
@@ -91,7 +95,7 @@ type rawAnswer struct {
 }
 
 // errMissingList says that an answer lacks a list, which is a failure and not an empty list.
-var errMissingList = errors.New("extraction: a list is missing in the model's answer")
+var errMissingList = fmt.Errorf("find the lists of an answer: %w", llm.ErrMalformed)
 
 // read reads the items one by one.
 func (r rawAnswer) read() (answer, error) {
@@ -100,6 +104,9 @@ func (r rawAnswer) read() (answer, error) {
 	}
 	var a answer
 	a.facts = readItems[fact](*r.Facts, &a.bad)
+	all := len(a.facts)
+	a.facts = slices.DeleteFunc(a.facts, func(f fact) bool { return !f.isTyped() })
+	a.bad += all - len(a.facts)
 	a.ended = readItems[ending](*r.Ended, &a.bad)
 	a.opened = readItems[openLoop](*r.OpenLoops, &a.bad)
 	a.closed = readItems[closedLoop](*r.ClosedLoops, &a.bad)

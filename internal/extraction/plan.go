@@ -126,9 +126,7 @@ func (p *planner) addFact(f fact) {
 	ids, at := p.evidence(f.MessageIDs)
 	f.Content = truncate.Ellipsis(untrusted.OneLine(f.Content), maxContentRunes)
 	until, _ := longterm.ParseMoment(f.Until) // a text that is no day says nothing
-	isType := f.Type == longterm.ProfileMemory || f.Type == longterm.PeopleMemory || f.Type == longterm.ProjectMemory
-	if f.Confidence < minConfidence || f.Content == "" || len(ids) == 0 || !isType || until.IsOver(p.now) ||
-		hasSecret(f.Content) {
+	if f.Confidence < minConfidence || f.Content == "" || len(ids) == 0 || until.IsOver(p.now) || hasSecret(f.Content) {
 		return
 	}
 	same, exists := p.memoryOf(f.Repeats)

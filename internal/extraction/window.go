@@ -26,19 +26,27 @@ type window struct {
 	// lines between them, and earlier the lines before them. They are context.
 	messages, lines, earlier []conversation.Message
 	through                  conversation.Watermark
+	// retried says that the window is the skipped message of the seq, if it is still there.
+	retried bool
+	seq     int
+	// reading is what the session says of bad answers when the window is stored.
+	reading conversation.Reading
 }
 
 // isNew reports whether a line is a message that is read.
 func (w *window) isNew(m conversation.Message) bool { return m.Role == conversation.RoleUser }
 
 // nextWindow cuts the next batch from a session's messages: it begins after the watermark. end is the watermark of all
-// messages. There may be no message of the user up to there.
-func nextWindow(all []conversation.Message, after int, end conversation.Watermark) window {
-	w := window{through: end}
+// messages. There may be no message of the user up to there. Skipped messages are no context. A window of at most one
+// message has none, because that may be what the model refuses.
+func nextWindow(all []conversation.Message, after int, r conversation.Reading, end conversation.Watermark) window {
+	w, limit := window{through: end}, windowLimit(r)
 	var replies []conversation.Message // since the last message of the user
 	seen, size := map[string]bool{}, 0
 	for i, m := range all {
 		switch {
+		case m.Seq <= after && isSkipped(r, m.Seq):
+			continue
 		case m.Seq <= after || m.Role != conversation.RoleUser && len(w.messages) == 0:
 			w.earlier = addContext(w.earlier, m, earlierLines)
 			continue
@@ -47,7 +55,7 @@ func nextWindow(all []conversation.Message, after int, end conversation.Watermar
 			continue
 		}
 		text := longterm.Normalize(m.Content)
-		isFull := len(w.messages) == windowMessages || size+len(m.Content) > windowBytes
+		isFull := len(w.messages) == limit || size+len(m.Content) > windowBytes
 		if len(w.messages) > 0 && (isFull && !seen[text] || m.Timestamp.Sub(w.messages[0].Timestamp) > windowSpan) {
 			w.through = conversation.Watermark{Seq: all[i-1].Seq, At: all[i-1].Timestamp}
 			break
@@ -59,7 +67,9 @@ func nextWindow(all []conversation.Message, after int, end conversation.Watermar
 			replies = nil
 		}
 	}
-	w.lines = append(w.lines, replies...)
+	if w.lines = append(w.lines, replies...); limit == 1 {
+		w.lines, w.earlier = w.messages, nil
+	}
 	return w
 }
 

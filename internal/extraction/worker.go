@@ -164,13 +164,17 @@ func (w *worker) open(ctx context.Context) error {
 
 // run reads batches until the session is read, or until a limit is reached.
 func (w *worker) run(ctx context.Context) error {
+	retries, err := w.retrySkipped(ctx)
+	if err != nil {
+		return err
+	}
 	messages, err := w.readMessages(ctx)
-	for batch := 0; batch < w.effort.batches && err == nil && !w.released; batch++ {
+	for batch := retries; batch < w.effort.batches && err == nil && !w.released; batch++ {
 		if batch > 0 && !hasTime(ctx) {
 			return nil
 		}
 		end := w.endOf(messages)
-		next := nextWindow(messages, w.session.Extracted.Seq, end)
+		next := nextWindow(messages, w.session.Extracted.Seq, w.session.Reading, end)
 		isLast := next.through.Seq >= w.session.LastSeq || batch == w.effort.batches-1 ||
 			w.effort.untilUrgent && next.through.Seq >= w.session.UrgentSeq
 		if err = w.batch(ctx, next, isLast); err == nil && next.through.Seq == end.Seq && !isLast {
@@ -211,11 +215,14 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 		q := p.newQuestion(of)
 		p.ids = q.ids
 		var err error
-		if a, err = w.ask(ctx, q); err != nil {
+		if a, err = w.ask(ctx, q); isBadAnswer(ctx, err) {
+			return w.recordBad(ctx, p, of, isLast, err)
+		} else if err != nil {
 			w.Count(ctx, Counts{Calls: 1})
 			return err
 		}
 	}
+	of.reading = afterRead(w.session.Reading, of)
 	stored, err := w.save(ctx, p, a, of, isLast)
 	counts := stored.counts()
 	counts.BadItems = a.bad
@@ -247,13 +254,13 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLast bool) (Batch, error) {
 	for range saveAttempts {
 		w.lease.Until = w.Now().Add(leaseTime)
-		b := Batch{Lease: w.lease, Last: isLast, Through: of.through, Known: p.known}
+		b := Batch{Lease: w.lease, Last: isLast, Through: of.through, Reading: of.reading, Known: p.known}
 		b.Memories, b.Todos = p.plan(a)
 		b.Forgotten = p.forget
 		deleted, err := w.Store.SaveExtraction(ctx, w.user, w.session, b)
 		switch {
 		case err == nil && len(deleted) == 0:
-			w.session.Extracted, w.released = of.through, isLast
+			w.session.Extracted, w.session.Reading, w.released = of.through, of.reading, isLast
 			return b, nil
 		case err == nil:
 			b.addForgotten(p.forgotten, deleted)

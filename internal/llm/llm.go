@@ -94,7 +94,9 @@ const (
 // Completion is a model's whole answer.
 type Completion struct {
 	// Text is the answer, or the words in which the model refuses to give one.
-	Text         string
+	Text string
+	// Refused says that the model's words refuse an answer.
+	Refused      bool
 	ToolCalls    []ToolCall
 	Model        string
 	FinishReason string

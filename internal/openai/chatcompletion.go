@@ -84,6 +84,7 @@ func chatCompletion(answer openai.ChatCompletionResponse) (llm.Completion, error
 	choice := answer.Choices[0]
 	out := llm.Completion{
 		Text:         cmp.Or(choice.Message.Content, choice.Message.Refusal),
+		Refused:      choice.Message.Refusal != "",
 		Model:        answer.Model,
 		FinishReason: string(choice.FinishReason),
 		Usage:        chatUsage(answer.Usage),
@@ -117,6 +118,7 @@ func (r *received) addChunk(chunk openai.ChatCompletionStreamResponse) string {
 	for _, call := range choice.Delta.ToolCalls {
 		r.addCall(call)
 	}
+	r.out.Refused = r.out.Refused || choice.Delta.Refusal != ""
 	return choice.Delta.Content + choice.Delta.Refusal
 }
 

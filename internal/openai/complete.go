@@ -8,12 +8,13 @@ import (
 )
 
 // errNoRoom is the failure of a model that spent all its tokens before the answer was there, and then more of them.
-var errNoRoom = fault.New(fault.Unavailable, "the model spent its tokens before it had an answer")
+var errNoRoom = fault.Wrap(fault.Unavailable, "find room for the model's reasoning", llm.ErrTruncated)
 
 // Complete asks for one whole answer. It retries within the context's deadline when the service is overloaded.
 // With a schema the answer's text is JSON of that schema. When the model spends the limit on its reasoning, Complete
 // asks once more with more room, and the usage counts both answers. Its errors are RateLimited, Unavailable or
-// Internal.
+// Internal. One is also llm.ErrRefused where the service refuses what it was asked, and llm.ErrTruncated where that is
+// too long, or the room for the answer too small.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
 	return c.withRoom(r, func(p plan) (llm.Completion, error) { return c.complete(ctx, p, r) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 )
 
 // serviceError is an error that the service answered. The service's own message is left out: it
@@ -23,6 +24,17 @@ type serviceError struct {
 // Error names the status, the service's error type and code, and the parameter that it complains of.
 func (r serviceError) Error() string {
 	return fmt.Sprintf("model service answered %d (type %q, code %q, parameter %q)", r.status, r.kind, r.code, r.param)
+}
+
+// Is reports whether the service refused what it was asked, or found it too long. It implements errors.Is's method.
+func (r serviceError) Is(target error) bool {
+	switch r.code {
+	case "content_filter", "content_policy_violation", "invalid_prompt":
+		return target == llm.ErrRefused
+	case "context_length_exceeded", "string_above_max_length":
+		return target == llm.ErrTruncated
+	}
+	return false
 }
 
 // failure gives an error of the library a fault code. RateLimited and Unavailable may succeed later, and Internal needs

@@ -99,6 +99,7 @@ func responseCompletion(answer openai.CreateResponseResponse) (llm.Completion, e
 		}
 		for _, part := range item.Content {
 			got.text.WriteString(part.Text + part.Refusal)
+			got.out.Refused = got.out.Refused || part.Refusal != ""
 		}
 	}
 	if got.finish(answer); got.out.FinishReason == "" {
@@ -160,6 +161,7 @@ func responseError(e *openai.ResponseError) error {
 func (r *received) addEvent(event openai.ResponseStreamEvent) (delta string, err error) {
 	switch event.Type {
 	case openai.ResponseStreamEventOutputTextDelta, openai.ResponseStreamEventRefusalDelta:
+		r.out.Refused = r.out.Refused || event.Type == openai.ResponseStreamEventRefusalDelta
 		return event.Delta, nil
 	case openai.ResponseStreamEventOutputItemDone:
 		if event.Item != nil && event.Item.Type == "function_call" {

@@ -92,7 +92,7 @@ func TestResponseEndings(t *testing.T) {
 	}{
 		"refusal": {
 			`{"status":"completed","output":[` + message + `{"type":"refusal","refusal":"I can't."}]}]}`,
-			llm.Completion{Text: "I can't.", FinishReason: "stop"},
+			llm.Completion{Text: "I can't.", Refused: true, FinishReason: "stop"},
 		},
 		"cut": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[` + message +
@@ -191,7 +191,7 @@ func TestResponseStream(t *testing.T) {
 		},
 		"refusal": {
 			[]string{createdEvent, `{"type":"response.refusal.delta","delta":"I can't."}`, completedEvent},
-			llm.Completion{Text: "I can't.", Model: "m", FinishReason: "stop", Usage: usage},
+			llm.Completion{Text: "I can't.", Refused: true, Model: "m", FinishReason: "stop", Usage: usage},
 		},
 		"tool call": {
 			[]string{createdEvent, reasoningEvent, callEvent, completedEvent},

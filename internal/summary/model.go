@@ -3,7 +3,6 @@ package summary
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -178,7 +177,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 	}
 	text := truncate.Prose(untrusted.OneLine(parsed.Summary), maxChars)
 	if text == "" {
-		return answer{err: errors.New("the model's summary is empty")}
+		return answer{err: fmt.Errorf("find a text in the summary: %w", llm.ErrMalformed)}
 	}
 	a := answer{text: text, tags: cleanTags(parsed.Tags), model: model}
 	if in.rated {

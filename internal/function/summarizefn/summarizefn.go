@@ -86,6 +86,8 @@ func countExtraction(ctx context.Context, c extraction.Counts) {
 	metric.Add(ctx, "MemoriesEnded", float64(c.Ended), metric.Count)
 	metric.Add(ctx, "MemoriesForgotten", float64(c.Forgotten), metric.Count)
 	metric.Add(ctx, "ExtractionBadItems", float64(c.BadItems), metric.Count)
+	metric.Add(ctx, "ExtractionBadAnswers", float64(c.BadAnswers), metric.Count)
+	metric.Add(ctx, "ExtractionSkipped", float64(c.Skipped), metric.Count)
 	metric.Add(ctx, "LoopsOpened", float64(c.OpenedLoops), metric.Count)
 	metric.Add(ctx, "LoopsClosed", float64(c.ClosedLoops), metric.Count)
 }

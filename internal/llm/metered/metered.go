@@ -43,8 +43,8 @@ type Question struct {
 	MaxTokens int
 }
 
-// Ask asks the model once and reads its answer into a value. It returns the name of the model. No error quotes the
-// answer.
+// Ask asks the model once and reads its answer into a value. It returns the name of the model. An answer of no use is
+// llm.ErrRefused, llm.ErrTruncated or llm.ErrMalformed. No error quotes the answer.
 func (m Model) Ask(ctx context.Context, q Question, into any) (model string, err error) {
 	out, err := m.Completer.Complete(ctx, llm.Request{
 		Messages: []llm.Message{{Role: "system", Content: q.Rules}, {Role: "user", Content: q.Material}},
@@ -58,8 +58,21 @@ func (m Model) Ask(ctx context.Context, q Question, into any) (model string, err
 	if err != nil {
 		return "", fmt.Errorf("ask the model for %s: %w", q.Schema.Name, err)
 	}
-	if json.Unmarshal([]byte(out.Text), into) != nil { // its error may quote the answer
-		return "", fmt.Errorf("parse a model answer of %d bytes as %s", len(out.Text), q.Schema.Name)
+	if err := read(out, into); err != nil {
+		return "", fmt.Errorf("read a model answer of %d bytes as %s: %w", len(out.Text), q.Schema.Name, err)
 	}
 	return out.Model, nil
+}
+
+// read reads an answer into a value. The error of the JSON is left out, because it may quote the answer.
+func read(out llm.Completion, into any) error {
+	switch {
+	case out.Refused || out.FinishReason == llm.FinishFilter:
+		return llm.ErrRefused
+	case json.Unmarshal([]byte(out.Text), into) == nil:
+		return nil
+	case out.FinishReason == llm.FinishLength:
+		return llm.ErrTruncated
+	}
+	return llm.ErrMalformed
 }
