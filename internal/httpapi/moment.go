@@ -30,8 +30,9 @@ func (moment) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, MaxLength: &longest, Description: "A day, such as 2026-11-20, or an RFC 3339 time.",
 		PatternDescription: "a day such as 2026-11-20, or an RFC 3339 time",
-		Pattern:            `^\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?$`,
-		Examples:           []any{"2026-11-20"},
+		Pattern: `^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])` +
+			`([Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?$`,
+		Examples: []any{"2026-11-20"},
 	}
 }
 

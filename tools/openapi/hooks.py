@@ -14,7 +14,10 @@ RULES = [
     ("timezone", "must be an IANA time zone such as Europe/Berlin"),
     # Rules between two fields, or between a field and the stored records or the clock.
     ("to", "lies before from"),
-    ("completedAt", "needs the status COMPLETED, and the todo is PENDING"),
+    ("completedAt", "needs the status COMPLETED, and the todo is "),
+    # No schema has the calendar: the 31st of February.
+    ("until", "must be a day such as 2026-11-20, or an RFC 3339 time"),
+    ("dueAt", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("messageId", "names "),
     ("message", "does not fit: the budget is "),
     ("messages[", "must not lie before the message in front of it"),
