@@ -204,7 +204,7 @@ test('hostile text is text', async () => {
   await api.call('POST', '/v1/memories', { type: 'PROFILE', content: hostile });
   for (const screen of ['chats?left=a', 'session/a', 'timeline', 'memory']) {
     await withPage(browser, `${stack.base}/#/hostile/${screen}`, {}, async (page) => {
-      await page.getByText('<script>window.hacked=1</script>').first().waitFor();
+      await page.getByText('<script>window.hacked=1</script>').filter({ visible: true }).first().waitFor();
       assert.equal(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), undefined);
       assert.equal(await page.locator('img').count(), 0);
     });

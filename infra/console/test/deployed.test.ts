@@ -113,7 +113,7 @@ test('a user of another issuer signs in, reads, and stays signed in when the tok
     await page.goto(`${site}/#/me/timeline`);
     assert.equal(await page.getByRole('button', { name: 'Play the story' }).count(), 0);
     await signIn(page);
-    await page.getByText('Said before the console was deployed.').first().waitFor();
+    await page.getByText('Said before the console was deployed.').filter({ visible: true }).first().waitFor();
     assert.equal(page.url(), `${site}/#/me/timeline`);
 
     refuse = true;

@@ -57,7 +57,7 @@ test('at twice the size, messages can be read, and the field for the next one st
   await withPage(browser, `${stack.base}/#/ann/chats?left=intake&right=designer`, { width: 640 }, async (page) => {
     await page.setViewportSize({ width: 640, height: 360 }); // a window of 1280 by 720
     const pane = page.getByRole('region', { name: 'Left chat' });
-    await pane.getByText('I live in Berlin.').first().waitFor();
+    await pane.getByText('I live in Berlin.').filter({ visible: true }).first().waitFor();
     const inSight = async () => {
       const box = (await page.getByRole('textbox', { name: 'Message in the left chat' }).boundingBox())!;
       return box.y >= 0 && box.y + box.height <= 360;
