@@ -255,11 +255,14 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 	@$(MAKE) --no-print-directory build
 	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV)
 
+# A commit with the same pins uses the tools that are installed here: its files get the times of the files here, so
+# that make does not install the tools again. Another commit installs its own tools in its own folder.
 .PHONY: rollback
 rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod
 	@test -n "$(TO)" || { echo "make rollback: name the commit or tag to deploy again: make rollback TO=v1.2.0 ENV=prod" >&2; exit 2; }
 	@rm -rf .cache/rollback && git worktree prune && git worktree add --quiet --detach .cache/rollback "$(TO)"
-	@ln -sfn "$(abspath .cache)" .cache/rollback/.cache
+	@if cmp -s tools/requirements.txt .cache/rollback/tools/requirements.txt; then \
+	  ln -s "$(CACHE)" .cache/rollback/.cache && touch -r tools/requirements.txt .cache/rollback/tools/requirements.txt; fi
 	@$(MAKE) --no-print-directory -C .cache/rollback deploy ENV=$(ENV) CONFIG="$(abspath $(CONFIG))"
 	@git worktree remove --force .cache/rollback
 

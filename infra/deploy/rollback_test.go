@@ -1,0 +1,45 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRollbackKeepsTools runs make rollback in a clone whose tools are installed. They must not be installed again: the
+// folder in which the earlier commit is built is deleted afterwards, and programs of a virtual environment name it.
+func TestRollbackKeepsTools(t *testing.T) {
+	t.Parallel()
+	clone := t.TempDir()
+	run := func(name string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = clone
+		cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=/dev/null",
+			"AWS_SHARED_CREDENTIALS_FILE=/dev/null", "AWS_ACCESS_KEY_ID=", "AWS_PROFILE=")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run("git", "clone", "--quiet", root, "."); err != nil {
+		t.Fatal(out)
+	}
+	stamp := filepath.Join(clone, ".cache", "venv", ".stamp")
+	if err := os.MkdirAll(filepath.Dir(stamp), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(stamp, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run("make", "rollback", "TO=HEAD")
+	if err == nil || !strings.Contains(out, "there are no AWS credentials") || strings.Contains(out, "installing") {
+		t.Errorf("make rollback did not go straight to the deployment with the installed tools: %s", out)
+	}
+	if _, err := os.Stat(stamp); err != nil {
+		t.Error(err)
+	}
+}
