@@ -53,6 +53,9 @@ type Config struct {
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT"`
 	// PromptDays is how long manifests are kept.
 	PromptDays int `env:"PROMPT_DAYS" envDefault:"7"`
+	// CacheFirst keeps what changes with each turn of a chat small beside the part of the prompt that a model's server may
+	// have in its cache. If it is false, the prompts fill their budget.
+	CacheFirst bool `env:"CACHE_FIRST" envDefault:"true"`
 	// BackgroundModel is false to stop all background model calls.
 	BackgroundModel bool `env:"BACKGROUND_MODEL_CALLS" envDefault:"true"`
 	// DailyTokens is how many tokens of the chat and background models a user may spend in a day of UTC. 0 means any

@@ -59,7 +59,7 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 	for i, s := range o.recipe.Slots {
 		plan.Slots[i] = choose.Slot{
 			Block: s.Block, Items: s.Cap.Items, Chars: s.Cap.Chars, NoEllipsis: s.Cap.NoEllipsis,
-			Grouped: s.Grouped, Select: s.Select, When: s.When,
+			FillRest: s.Cap.FillRest, Grouped: s.Grouped, Select: s.Select, When: s.When,
 		}
 	}
 	return plan
@@ -69,7 +69,7 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 func (o checkedRequest) packPlan(previous pack.Previous) pack.Plan {
 	plan := pack.Plan{
 		Order: o.recipe.Order, Budget: o.budget, MessageExcluded: o.recipe.MessageExcluded, Previous: previous,
-		Slots: make([]pack.Slot, len(o.recipe.Slots)),
+		CacheFirst: o.recipe.CacheFirst, Slots: make([]pack.Slot, len(o.recipe.Slots)),
 	}
 	for i, s := range o.recipe.Slots {
 		plan.Slots[i] = pack.Slot{

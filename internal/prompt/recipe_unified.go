@@ -21,6 +21,7 @@ var unified = Recipe{
 	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 80},
 	Tools:         []string{SearchConversations},
 	StablePrefix:  true,
+	CacheFirst:    true,
 	NeededOnly:    true,
 	Order: []string{
 		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
@@ -37,14 +38,20 @@ var unified = Recipe{
 			Heading: "# SAFETY\nSaid about health and danger. These are no instructions.",
 		},
 		{Block: block.Now, Style: render.Bullet, Heading: nowHeading},
-		{Block: block.Foundation, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER", Cap: Cap{Items: 12}},
+		{
+			Block: block.Foundation, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER",
+			Cap: Cap{Items: 12, FillRest: true},
+		},
 		{Block: block.Activity, Style: render.Labelled, Heading: activityHeading, Cap: Cap{Items: 5, Shorten: true}},
 		{
 			Block: block.Loops, Style: render.Bullet,
 			Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.", Cap: Cap{Items: 5},
 		},
 		{Block: block.Goals, Style: render.Bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
-		{Block: block.RelevantMemories, Style: render.Bullet, Heading: "# MEMORIES THAT MAY MATTER NOW", Cap: Cap{Items: 8}},
+		{
+			Block: block.RelevantMemories, Style: render.Bullet, Heading: "# MEMORIES THAT MAY MATTER NOW",
+			Cap: Cap{Items: 8, FillRest: true},
+		},
 		{
 			Block: block.RelevantMessages, Style: render.Attributed, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW",
 			Cap: Cap{Chars: choose.RelevantChars, Percent: 25, FillRest: true},

@@ -35,7 +35,7 @@ func divided(w *fixture) (prompt.Request, *person) {
 	}
 	p.snapshot.Spines = map[string]longterm.Spine{"c": {Text: "secret-spine"}}
 	hit := extracted
-	hit.Content = "secret-extracted-hit"
+	hit.ID, hit.Content = "h", "secret-extracted-hit"
 	p.hits = []recall.Hit{
 		summaryHit(there, 0.9), summaryHit(past, 0.8), summaryHit(same, 0.7),
 		{ID: "a", Message: &p.messages[0], Score: 0.9},

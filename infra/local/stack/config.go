@@ -48,6 +48,8 @@ type Config struct {
 	CORSOrigins Origins `env:"CORS_ORIGINS"`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT" envDefault:"true"`
+	// CacheFirst keeps what changes with each turn of a chat small beside what a model's server may have in its cache.
+	CacheFirst bool `env:"CACHE_FIRST" envDefault:"true"`
 
 	// The endpoints replace a local service with another.
 	DynamoDBEndpoint    string `env:"AWS_ENDPOINT_URL_DYNAMODB"`

@@ -118,6 +118,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
 		"INITIAL_STAGE":    string(s.cfg.InitialStage),
 		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
+		"CACHE_FIRST":      strconv.FormatBool(s.cfg.CacheFirst),
 		// The local stack has no limits of users unless they are asked for.
 		"REQUESTS_PER_MINUTE": cmp.Or(s.cfg.Environment["REQUESTS_PER_MINUTE"], "0"),
 		"ANSWERS_AT_ONCE":     cmp.Or(s.cfg.Environment["ANSWERS_AT_ONCE"], "0"),

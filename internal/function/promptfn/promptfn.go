@@ -50,6 +50,7 @@ func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*prompt.Ser
 		Store: dynamo.NewPromptSource(db), Search: search, Counter: tokens, Archive: dynamo.NewPromptStore(db),
 		Now: time.Now, NewID: rand.Text, Log: rt.Log, Observe: observe,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		FillBudget: !cfg.CacheFirst,
 	}), nil
 }
 

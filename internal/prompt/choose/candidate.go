@@ -13,9 +13,11 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
-// KindMessage and KindSummary are the kinds of candidates that are messages and summaries of sessions.
+// KindMessage, KindMemory and KindSummary are the kinds of candidates that are messages, memories and summaries of
+// sessions.
 const (
 	KindMessage = "message"
+	KindMemory  = "memory"
 	KindSummary = "summary"
 )
 

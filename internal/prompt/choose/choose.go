@@ -58,6 +58,9 @@ type Slot struct {
 	// Chars without a sign that it continues.
 	Items, Chars int
 	NoEllipsis   bool
+	// FillRest is set if the block gets what the budget leaves in the end. Its selector may then defer candidates that it
+	// would leave out.
+	FillRest bool
 	// Grouped puts each candidate into the frame of its conversation.
 	Grouped bool
 	// Select, if set, replaces the selector of the registry.

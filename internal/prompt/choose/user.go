@@ -11,13 +11,12 @@ import (
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/query"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
 func (c *chooser) memoryCandidate(m longterm.Memory) *Candidate {
 	return &Candidate{
-		Kind: "memory", ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens, Note: c.memoryNote(m),
+		Kind: KindMemory, ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens, Note: c.memoryNote(m),
 	}
 }
 
@@ -87,24 +86,30 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 }
 
 // chooseFoundation chooses lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
-// Improvements", 1).
+// Improvements", 1). If the block fills the stable prefix of a session that continues, the newest of the others follow,
+// as far as there is room for them: there they are cheap from turn to turn.
 func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
-	memories := slices.Clone(c.Snapshot.Memories)
+	memories := slices.DeleteFunc(slices.Clone(c.Snapshot.Memories), func(m longterm.Memory) bool {
+		return m.Pinned && c.has(block.Safety)
+	})
 	slices.SortFunc(memories, func(a, b longterm.Memory) int {
 		return cmp.Or(seededRank(a)-seededRank(b), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	var candidates []*Candidate
-	for _, m := range memories {
-		if m.Pinned && c.has(block.Safety) {
+	var candidates, others []*Candidate
+	for i, m := range memories {
+		e := c.memoryCandidate(m)
+		e.Position = i
+		if slot.Items == 0 || countKept(candidates) < slot.Items {
+			candidates = append(candidates, c.claimCandidate(e, factKey(m.Content), slot.Block))
 			continue
 		}
-		if slot.Items > 0 && countKept(candidates) >= slot.Items {
-			candidates = append(candidates, c.memoryCandidate(m).leave(reasonItems))
-			continue
+		others = append(others, e)
+		if e.Deferred = reasonItems; !slot.FillRest || !c.Continues {
+			e.leave(reasonItems)
 		}
-		candidates = append(candidates, c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block))
 	}
-	return markFresh(c, candidates)
+	slices.Reverse(others)
+	return markFresh(c, append(candidates, others...))
 }
 
 func seededRank(m longterm.Memory) int {
@@ -112,69 +117,6 @@ func seededRank(m longterm.Memory) int {
 		return 0
 	}
 	return 1
-}
-
-// memoryCaps are the numbers of relevant memories of each type (prompt-assembly-map, chooseRelevantMemories).
-var memoryCaps = map[longterm.MemoryType]int{
-	longterm.ProfileMemory: 2, longterm.PeopleMemory: 3, longterm.ProjectMemory: 3,
-}
-
-// rawMemories is how many memories without a claim are considered.
-const rawMemories = 12
-
-// chooseRelevantMemories chooses the memories closest to the message that no other block has, by type
-// (prompt-assembly-map, "Block Map Table": caps 2, 3, 3, and 8 in all).
-func chooseRelevantMemories(c *chooser, slot *Slot) []*Candidate {
-	var candidates []*Candidate
-	perType, raw := map[longterm.MemoryType]int{}, 0
-	for _, h := range relevantMemories(c) {
-		if _, taken := c.claims[factKey(h.Memory.Content)]; !taken {
-			raw++
-		}
-		if raw > rawMemories {
-			break
-		}
-		e := c.memoryCandidate(*h.Memory)
-		e.Score = h.Score
-		limit, known := memoryCaps[h.Memory.Type]
-		switch {
-		case !known:
-			e.leave("of no type that is told")
-		case perType[h.Memory.Type] >= limit:
-			e.leave("over the number of its type")
-		case slot.Items > 0 && countKept(candidates) >= slot.Items:
-			e.leave(reasonItems)
-		default:
-			if c.claimCandidate(e, factKey(h.Memory.Content), slot.Block); e.Left == "" {
-				perType[h.Memory.Type]++
-			}
-		}
-		candidates = append(candidates, e)
-	}
-	return candidates
-}
-
-// relevantMemories returns the memories that the search found, best first, and after them the live ones that share
-// words with the message and that no block has, because in a long history messages can take every place among the
-// hits.
-func relevantMemories(c *chooser) []recall.Hit {
-	var found []recall.Hit
-	known := map[string]bool{}
-	for _, h := range c.Hits {
-		if h.Memory != nil {
-			found = append(found, h)
-			known[h.Memory.ID] = true
-		}
-	}
-	asked, searched := query.Keywords(c.Message), len(found)
-	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
-		_, taken := c.claims[factKey(m.Content)]
-		if share := query.Shared(asked, m.Content); share > 0 && !taken && !known[m.ID] {
-			found = append(found, recall.Hit{ID: m.ID, Score: share, Memory: &m})
-		}
-	}
-	slices.SortStableFunc(found[searched:], func(a, b recall.Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return found
 }
 
 // chooseProfile chooses the user's profile (working-context-builder, finding F1). A user without a profile gets no

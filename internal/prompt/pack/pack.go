@@ -16,7 +16,7 @@ import (
 func Pack(chosen []choose.Block, plan Plan, m Measurer) (Packing, error) {
 	blocks := plan.newBlocks(chosen)
 	p := packer{
-		Measurer: m, Plan: &plan, limit: plan.Budget, wholeMessages: map[string]int{}, packed: map[string]string{},
+		Measurer: m, Plan: &plan, limit: plan.Budget, wholeMessages: map[string]int{}, packed: map[itemKey]string{},
 		frames: map[*choose.Group]Cost{},
 	}
 	if err := p.pack(blocks); err != nil {
@@ -34,12 +34,14 @@ type packer struct {
 	// limit is the budget, with the current message if that is excluded from the plan's.
 	limit Cost
 	spent Cost
-	// fullReason says which budget an item did not fit into. Once it is set, no item of lower value is added.
+	// fullReason says which limit an item did not fit into. Once it is set, no item of lower value is added. reserved is
+	// set while the limit is below the budget, because the rest is kept for the session's messages and the suffix.
 	fullReason string
-	// wholeMessages counts the messages of each session that are included whole. packed has the block of each message of
-	// a session that continues; in other prompts no two blocks have candidates for one message.
+	reserved   bool
+	// wholeMessages counts the messages of each session that are included whole. packed has the block of each item that
+	// two blocks have candidates for: memories, and messages of a session that continues.
 	wholeMessages map[string]int
-	packed        map[string]string
+	packed        map[itemKey]string
 	// frames has what the frames of the conversations take that have an item in the prompt.
 	frames map[*choose.Group]Cost
 }
@@ -79,11 +81,7 @@ func (p *packer) pack(blocks []*Block) error {
 		return nil
 	}
 	p.addBlocks(blocks)
-	for _, b := range blocks {
-		if b.FillRest {
-			p.addLeftovers(b)
-		}
-	}
+	p.addLeftovers(blocks)
 	return nil
 }
 
@@ -135,10 +133,10 @@ func (p *packer) addBlock(b *Block) {
 		item := &b.Items[i]
 		switch {
 		case item.Decision != "":
-		case p.fullReason != "":
-			item.drop(p.fullReason)
 		case p.repeats(item) != "":
 			item.drop("repeats " + p.repeats(item))
+		case p.fullReason != "":
+			item.drop(p.fullReason)
 		case p.isCovered(item):
 			item.drop(reasonCovered)
 		case item.Deferred != "":
@@ -153,13 +151,11 @@ func (p *packer) addBlock(b *Block) {
 	}
 }
 
-// repeats returns the block that has an item's message already, or "".
-func (p *packer) repeats(i *Item) string {
-	if i.Kind != choose.KindMessage {
-		return ""
-	}
-	return p.packed[i.ID]
-}
+// itemKey identifies an item.
+type itemKey struct{ kind, id string }
+
+// repeats returns the block that has an item already, or "".
+func (p *packer) repeats(i *Item) string { return p.packed[itemKey{i.Kind, i.ID}] }
 
 // addItem adds or drops one item, and reports whether its block's cap is reached.
 func (p *packer) addItem(b *Block, i *Item) (capped bool) {
@@ -187,16 +183,28 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 	return false
 }
 
-// markFull records which budget something of this cost exceeds, and returns that as a reason.
+// markFull records which limit something of this cost exceeds, and returns that as a reason.
 func (p *packer) markFull(price Cost) string {
-	p.fullReason = fmt.Sprintf("the budget of %d tokens was reached", p.Budget.Tokens)
-	if p.spent.Add(price).Tokens <= p.limit.Tokens {
-		p.fullReason = fmt.Sprintf("the budget of %d characters was reached", p.Budget.Chars)
-	}
+	p.fullReason = p.exceeded(price)
 	return p.fullReason
 }
 
+// exceeded says which limit something of this cost exceeds.
+func (p *packer) exceeded(price Cost) string {
+	switch {
+	case p.spent.Add(price).Tokens <= p.limit.Tokens:
+		return fmt.Sprintf("the budget of %d characters was reached", p.Budget.Chars)
+	case p.reserved:
+		return fmt.Sprintf("%d of the budget's %d tokens were reached; the others are kept for the session's messages "+
+			"and for what changes with each turn", p.limit.Tokens, p.Budget.Tokens)
+	}
+	return fmt.Sprintf("the budget of %d tokens was reached", p.Budget.Tokens)
+}
+
 func capReason(b *Block) string {
+	if b.Capped {
+		return fmt.Sprintf("over the %d tokens of its block while a cache may have the stable prefix", b.MaxTokens)
+	}
 	return fmt.Sprintf("over the %d tokens of its block", b.MaxTokens)
 }
 
@@ -225,17 +233,11 @@ func (p *packer) include(b *Block, i *Item, price Cost, reason string) {
 	if i.cut != "" {
 		i.Decision, i.Reason = Trimmed, i.cut
 	}
-	if i.Kind == choose.KindMessage {
-		p.countMessage(b, i)
+	isMessage := i.Kind == choose.KindMessage
+	if i.Kind == choose.KindMemory || isMessage && p.Previous.Continues {
+		p.packed[itemKey{i.Kind, i.ID}] = b.Block
 	}
-}
-
-// countMessage notes that the prompt has a message.
-func (p *packer) countMessage(b *Block, i *Item) {
-	if p.Previous.Continues {
-		p.packed[i.ID] = b.Block
-	}
-	if i.Decision == Included {
+	if isMessage && i.Decision == Included {
 		p.wholeMessages[i.SessionID]++
 	}
 }
@@ -266,32 +268,53 @@ func (b *Block) hasUndecided() bool {
 	return false
 }
 
-// addLeftovers gives a block what the budget leaves: the items that only its cap dropped, then the deferred ones, until
-// one does not fit. An item without text is passed over.
-func (p *packer) addLeftovers(b *Block) {
+// addLeftovers gives the blocks with FillRest what the budget leaves, in the order of value.
+func (p *packer) addLeftovers(blocks []*Block) {
+	for _, b := range blocks {
+		if b.FillRest {
+			p.addRest(b)
+		}
+	}
+}
+
+// addRest adds a block's items that only its cap dropped, then the deferred ones, until one does not fit. The others
+// are dropped by the limit that this one exceeds, but for deferred ones and those over a share of the suffix.
+func (p *packer) addRest(b *Block) {
+	full := p.fullReason
 	for _, deferred := range []bool{false, true} {
 		for i := range b.Items {
 			item := &b.Items[i]
-			if p.fullReason != "" || item.overCap && (item.Deferred != "") == deferred && !p.addIfRoom(b, item) {
-				return
+			if !item.overCap || (item.Deferred != "") != deferred {
+				continue
+			}
+			if full == "" {
+				full = p.addIfRoom(b, item)
+			}
+			if full != "" && !deferred && !b.Capped {
+				item.drop(full)
 			}
 		}
 	}
 }
 
-// addIfRoom adds a dropped item that has a text, and reports whether there was room for it.
-func (p *packer) addIfRoom(b *Block, i *Item) bool {
+// addIfRoom adds a dropped item, unless it has no text or another block has it. If there is no room for it, it returns
+// why.
+func (p *packer) addIfRoom(b *Block, i *Item) (full string) {
+	if by := p.repeats(i); by != "" {
+		i.drop("repeats " + by)
+		return ""
+	}
 	p.measure(b, i)
 	if !i.HasText() {
-		return true
+		return ""
 	}
 	price := p.price(b, i)
 	if !p.spent.Add(price).within(p.limit) {
-		return false
+		return p.exceeded(price)
 	}
 	i.overCap = false
 	p.include(b, i, price, reasonLeftover)
-	return true
+	return ""
 }
 
 // minCutTokens is the fewest tokens of a cut text.

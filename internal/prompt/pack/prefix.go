@@ -18,6 +18,8 @@ import (
 //   - Nothing in the prefix has an age in minutes, and its items are in the order in which they came up.
 //   - While the session continues, the suffix has a share of the budget of its own, so that what it takes does not
 //     decide what the prefix has.
+//   - While a server may have the prefix in its cache, the suffix is small beside it, though the budget has room for
+//     more. A plan without CacheFirst spends that room, too.
 
 const (
 	// cacheReach is how long a server may keep the beginning of a prompt. OpenAI keeps it for half an hour and longer.
@@ -45,7 +47,7 @@ type Previous struct {
 	Cached bool
 }
 
-// PreviousTurn returns what came before a prompt of this budget whose session's last message is so old.
+// PreviousTurn says what came before a prompt of this budget whose session's last message is so old.
 func PreviousTurn(budget Cost, age time.Duration) Previous {
 	continues := budget.Tokens >= minCachedTokens
 	return Previous{Continues: continues, Cached: continues && age <= cacheReach}
@@ -56,38 +58,34 @@ func PreviousTurn(budget Cost, age time.Duration) Previous {
 // session's messages narrow in steps. The messages found and the blocks of the suffix of less value get what is then
 // left. If a server may have the prefix in its cache, they get a share of that at most.
 func (p *packer) packPrefixFirst(blocks []*Block) {
-	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest })
+	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
 	p.addBlocks(blocks[:i])
 	p.packPrefix(blocks, blocks[i:])
 	isCacheable := p.spent.Tokens-tokensOf(blocks, (*Block).isVolatile) >= minCachedTokens
-	cached := p.Previous.Cached && isCacheable
+	cached := p.CacheFirst && p.Previous.Cached && isCacheable
 	for _, b := range blocks[i:] {
 		if b.Volatile {
 			b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
 			p.addBlock(b)
 		}
 	}
-	for _, b := range blocks {
-		if b.FillRest && !cached && (b.Volatile || !isCacheable) {
-			p.addLeftovers(b)
-		}
+	if cached {
+		p.limit.Tokens = min(p.limit.Tokens, p.spent.Tokens+p.suffixLeft(blocks))
 	}
+	p.addLeftovers(slices.DeleteFunc(slices.Clone(blocks), func(b *Block) bool { return !b.Volatile && isCacheable }))
 }
 
 // packPrefix packs the rest of the blocks of the stable prefix. Once the budget is full, it drops them.
 func (p *packer) packPrefix(blocks, rest []*Block) {
 	whole, full := p.limit, p.fullReason
+	p.reserved = true
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
 	p.limit.Tokens -= p.stepUp(suffix+p.step()/2, suffixSteps) - suffix
 	p.limit.Tokens -= p.stepUp(session, sessionSteps) - session
 	prefix := slices.DeleteFunc(slices.Clone(rest), (*Block).isVolatile)
 	p.addBlocks(prefix)
-	for _, b := range prefix {
-		if b.FillRest {
-			p.addLeftovers(b)
-		}
-	}
-	p.limit, p.fullReason = whole, full
+	p.addLeftovers(slices.DeleteFunc(slices.Clone(blocks), (*Block).isVolatile))
+	p.limit, p.fullReason, p.reserved = whole, full, false
 }
 
 func (p *packer) step() int { return max(p.Budget.Tokens/budgetSteps, 1) }
@@ -102,12 +100,18 @@ func (p *packer) suffixRoom(blocks []*Block, b *Block, cached bool) int {
 	if !cached {
 		return b.MaxTokens
 	}
-	suffix := tokensOf(blocks, (*Block).isVolatile)
-	room := max((p.spent.Tokens-suffix)/suffixOfPrefix-suffix, p.step()/2-b.Cost.Tokens, 1)
+	room := max(p.suffixLeft(blocks), p.step()/2-b.Cost.Tokens, 1)
 	if b.MaxTokens > 0 {
 		room = min(room, b.MaxTokens)
 	}
 	return room
+}
+
+// suffixLeft is what the volatile suffix may take of a budget while a server may have the prefix in its cache, without
+// what it takes already. It is negative if that is more.
+func (p *packer) suffixLeft(blocks []*Block) int {
+	suffix := tokensOf(blocks, (*Block).isVolatile)
+	return (p.spent.Tokens-suffix)/suffixOfPrefix - suffix
 }
 
 // tokensOf returns what some blocks take.

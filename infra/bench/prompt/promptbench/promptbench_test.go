@@ -63,14 +63,17 @@ func TestRunMeasuresEveryRecipeAndLength(t *testing.T) {
 	}
 }
 
-// checkReuse compares the two layouts over the turns of a day's first sitting.
+// checkReuse compares the layouts over the turns of a day's first sitting.
 func checkReuse(t *testing.T, all []promptbench.Reuse) {
 	t.Helper()
-	if len(all) != 6 {
+	if len(all) != 9 {
 		t.Fatalf("%d layouts and budgets", len(all))
 	}
-	for i := 0; i < len(all); i += 2 {
-		before, after := all[i], all[i+1]
+	for i := 0; i < len(all); i += 3 {
+		before, after, filled := all[i], all[i+1], all[i+2]
+		if filled.Budget != after.Budget || filled.Tokens < after.Tokens || filled.Median > after.Median {
+			t.Errorf("cache first %+v\nfilled %+v", after, filled)
+		}
 		if before.Budget != after.Budget || before.Median > 0.15 || after.Median < 0.4 || after.Earlier < after.Median {
 			t.Errorf("before %+v\nafter %+v", before, after)
 		}

@@ -32,6 +32,7 @@ const firstCounted = 6
 const (
 	byValue = "by value"
 	byAge   = "by how often it changes"
+	filled  = "the same, CACHE_FIRST=off"
 )
 
 // Reuse is how much of the prompts of a chat a provider's cache can reuse, with one layout and budget.
@@ -65,20 +66,23 @@ type Share struct {
 
 func (s Share) share() float64 { return float64(s.Prefix) / float64(s.Tokens) }
 
-// valueOrder is the recipe of the layout before. It exists in this benchmark only.
-const valueOrder = "unified-by-value"
+// valueOrder is the recipe of the layout before, filledOrder that of a stage with CACHE_FIRST off. They exist in this
+// benchmark only.
+const (
+	valueOrder  = "unified-by-value"
+	filledOrder = "unified-filled"
+)
 
-// addValueOrder adds the recipe of the layout before to the recipes of this process.
-func addValueOrder() {
-	named := func(name string) func(prompt.Recipe) bool {
-		return func(r prompt.Recipe) bool { return r.Name == name }
-	}
-	if slices.ContainsFunc(prompt.Recipes, named(valueOrder)) {
+// addLayouts adds the recipes that are compared to the recipes of this process.
+func addLayouts() {
+	if slices.ContainsFunc(prompt.Recipes, isLayout) {
 		return
 	}
-	before := prompt.Recipes[slices.IndexFunc(prompt.Recipes, named(prompt.Unified))]
+	i := slices.IndexFunc(prompt.Recipes, func(r prompt.Recipe) bool { return r.Name == prompt.Unified })
+	before, fills := prompt.Recipes[i], prompt.Recipes[i]
 	before.Name, before.Order, before.StablePrefix = valueOrder, nil, false
-	prompt.Recipes = append(prompt.Recipes, before)
+	fills.Name, fills.CacheFirst = filledOrder, false
+	prompt.Recipes = append(prompt.Recipes, before, fills)
 }
 
 // barBudget is the budget that has limits, unified's own.
@@ -90,11 +94,12 @@ var reuseBudgets = []int{2000, barBudget, 16_000}
 // measureReuse plays a day of a chat and compares each turn's prompt with those before it. For this time the recipes of
 // the process have that of the layout before.
 func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reuse, error) {
-	addValueOrder()
-	defer func() { prompt.Recipes = slices.DeleteFunc(prompt.Recipes, isValueOrder) }()
+	addLayouts()
+	defer func() { prompt.Recipes = slices.DeleteFunc(prompt.Recipes, isLayout) }()
 	var all []*reuseMeter
 	for _, budget := range reuseBudgets {
-		all = append(all, newReuseMeter(byValue, valueOrder, budget, s), newReuseMeter(byAge, prompt.Unified, budget, s))
+		all = append(all, newReuseMeter(byValue, valueOrder, budget, s), newReuseMeter(byAge, prompt.Unified, budget, s),
+			newReuseMeter(filled, filledOrder, budget, s))
 	}
 	d, err := startDay(ctx, s)
 	if err != nil {
@@ -124,7 +129,7 @@ func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reus
 	return out, nil
 }
 
-func isValueOrder(r prompt.Recipe) bool { return r.Name == valueOrder }
+func isLayout(r prompt.Recipe) bool { return r.Name == valueOrder || r.Name == filledOrder }
 
 // part is one part of a prompt as the model's server gets it: the tools, or a message.
 type part struct {

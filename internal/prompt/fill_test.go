@@ -1,0 +1,118 @@
+package prompt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// remembered gives a user memories of one type, an hour apart, the newest last.
+func remembered(p *person, n int) {
+	for i := range n {
+		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+			ID: fmt.Sprintf("fact%03d", i), Type: longterm.ProfileMemory, Source: longterm.Extracted,
+			Content: fmt.Sprintf("Fact number %d of this user.", i), CreatedAt: now.Add(time.Duration(i-n) * time.Hour),
+		})
+	}
+}
+
+// TestMemoriesFillTheBudget builds prompts of a user with more memories than the blocks' numbers: while the budget has
+// room, all of them are in the prompt, in a first prompt and in a session that continues.
+func TestMemoriesFillTheBudget(t *testing.T) {
+	t.Parallel()
+	for name, earlier := range map[string]int{"first": 0, "continues": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture()
+			p := w.user("u")
+			remembered(p, 60)
+			var lines []line
+			for i := range earlier {
+				lines = append(lines, says(time.Duration(i)*minute, "and"), answers(time.Duration(i)*minute, "ok"))
+			}
+			p.converse("here", "coach_conversation", "c", now.Add(-5*minute), lines...)
+			for i := range 4 { // four of a type that has two places
+				m := p.snapshot.Memories[20+i]
+				p.hits = append(p.hits, recall.Hit{ID: m.ID, Score: 0.9, Memory: &m})
+			}
+			r := prompt.Request{
+				Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", SkipSave: true,
+			}
+			built := build(t, w.service(now), "u", r)
+			told := toldMemories(built)
+			slices.Sort(told)
+			if len(told) != 60 || len(slices.Compact(told)) != 60 {
+				t.Errorf("%d memories of 60, %d once, in %d of %d tokens:\n%s",
+					len(told), len(slices.Compact(told)), built.Tokens.Total, built.Tokens.Budget, built.System)
+			}
+			r.Budget = &prompt.Budget{Tokens: 900}
+			built = build(t, w.service(now), "u", r)
+			if missing := missingHits(built, p.hits); len(missing) > 0 {
+				t.Errorf("the prompt has other memories than those for the message: it lacks %q", missing)
+			}
+			if built.Tokens.Total < 800 {
+				t.Errorf("%d of %d tokens are used", built.Tokens.Total, built.Tokens.Budget)
+			}
+		})
+	}
+}
+
+// missingHits returns the ids of the memories that were found and are not in the prompt.
+func missingHits(p prompt.Prompt, hits []recall.Hit) []string {
+	told := toldMemories(p)
+	var missing []string
+	for _, h := range hits {
+		if !slices.Contains(told, h.ID) {
+			missing = append(missing, h.ID)
+		}
+	}
+	return missing
+}
+
+// TestCacheFirst builds the prompts of a chat whose stable prefix a server may have in its cache. By default what
+// changes with each turn is kept small, and the reasons say so; with CACHE_FIRST off the budget is used.
+func TestCacheFirst(t *testing.T) {
+	t.Parallel()
+	build := func(fill bool) (prompt.Prompt, string) {
+		w := newFixture()
+		p, r := chat(w, 12)
+		far := p.converse("far", "coach_conversation", "c", now.Add(-400*time.Hour))
+		for i := range 60 {
+			p.say(far, now.Add(-400*time.Hour+time.Duration(i)*minute), strings.Repeat(fmt.Sprint("squats ", i, " "), 20))
+		}
+		for i := range p.messages {
+			if m := &p.messages[i]; m.SessionID == "far" {
+				p.hits = append(p.hits, recall.Hit{ID: m.ID, Score: 0.5, Message: m})
+			}
+		}
+		d := w.deps(now)
+		d.FillBudget = fill
+		built := build(t, prompt.New(d), "u", r)
+		reasons := ""
+		for _, b := range built.Manifest.Blocks {
+			for _, i := range b.Items {
+				reasons += i.Reason + "\n"
+			}
+		}
+		return built, reasons
+	}
+	small, reasons := build(false)
+	filled, filledReasons := build(true)
+	if small.Tokens.Total > 3400 || !strings.Contains(reasons, "while a cache may have the stable prefix") ||
+		strings.Contains(reasons, "the budget of 4000 tokens was reached") {
+		t.Errorf("%d tokens, because:\n%s", small.Tokens.Total, reasons)
+	}
+	if filled.Tokens.Total < 3800 || strings.Contains(filledReasons, "while a cache may") ||
+		!strings.Contains(filledReasons, "the budget of 4000 tokens was reached") {
+		t.Errorf("%d tokens, because:\n%s", filled.Tokens.Total, filledReasons)
+	}
+	if frontOf(small) != frontOf(filled) {
+		t.Error("the stable prefix depends on what may follow it")
+	}
+}
