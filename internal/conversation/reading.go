@@ -1,5 +1,7 @@
 package conversation
 
+import "slices"
+
 // Reading is what bad answers of the model have done to the reading of a session for memories. It holds no content.
 type Reading struct {
 	// Tries counts the bad answers in a row to the messages after the watermark, through the seq Through.
@@ -20,6 +22,11 @@ type SkippedMessage struct {
 	Seq       int    `json:"seq"`
 	MessageID string `json:"messageId"`
 	Prompt    string `json:"prompt"`
+}
+
+// Skips reports whether the message of a seq was skipped.
+func (r Reading) Skips(seq int) bool {
+	return slices.ContainsFunc(r.Skipped, func(m SkippedMessage) bool { return m.Seq == seq })
 }
 
 // IsZero reports whether no answer was bad.

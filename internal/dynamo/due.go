@@ -58,6 +58,9 @@ func queueOf(sk string) sweep.Queue {
 	if strings.HasPrefix(sk, spineMarkPrefix) {
 		return sweep.Spines
 	}
+	if strings.HasPrefix(sk, skippedPrefix) {
+		return sweep.Skipped
+	}
 	return sweep.Records
 }
 

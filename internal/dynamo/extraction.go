@@ -3,7 +3,10 @@ package dynamo
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // ExtractionStore stores what is extracted from messages. It is safe for concurrent use.
@@ -193,6 +197,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 		w.leasePlace = w.tx.update(extractionKey(user), u, isLeasedBy(b.Lease))
 	}
 	w.tx.check(generationKey(user), isGeneration(session.Generation))
+	s.addSkipped(w.tx, user, session, sk, b.Reading)
 	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed)+len(b.Forgotten) == 0 {
 		return w, nil
 	}
@@ -210,6 +215,44 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
 	return w, nil
+}
+
+// skippedKey is the key of the record by which a skipped message of a session is due again.
+func skippedKey(user conversation.UserID, sessionSK string, seq int) key {
+	return key{partition(user), fmt.Sprintf("%s%010d#%s", skippedPrefix, seq, sessionSK)}
+}
+
+// parseSkippedSK is the inverse of skippedKey for the sort key.
+func parseSkippedSK(sk string) (context, sessionID string, seq int, ok bool) {
+	rest, isSkipped := strings.CutPrefix(sk, skippedPrefix)
+	number, sessionSK, _ := strings.Cut(rest, "#")
+	seq, err := strconv.Atoi(number)
+	context, sessionID, ok = parseSessionSK(sessionSK)
+	return context, sessionID, seq, ok && isSkipped && err == nil
+}
+
+// addSkipped makes the messages due again that a batch skips, and removes the records of those that it has read.
+func (s *ExtractionStore) addSkipped(t *transaction, user conversation.UserID, session conversation.Session, sk string,
+	after conversation.Reading,
+) {
+	for _, m := range after.Skipped {
+		if !session.Reading.Skips(m.Seq) {
+			k := skippedKey(user, sk, m.Seq)
+			u := expression.Set(field(attrGeneration), value(intAttr(session.Generation)))
+			t.update(k, setDue(u, k, s.db.now().Add(extraction.RetryAfter)), isNotLater(session.Generation))
+		}
+	}
+	for _, m := range session.Reading.Skipped {
+		if !after.Skips(m.Seq) {
+			t.remove(skippedKey(user, sk, m.Seq))
+		}
+	}
+}
+
+// SkippedDue names the skipped message of a due record.
+func (s *ExtractionStore) SkippedDue(d sweep.Due) (extraction.SkippedDue, bool) {
+	context, id, seq, ok := parseSkippedSK(d.ID)
+	return extraction.SkippedDue{Context: context, SessionID: id, Seq: seq}, ok
 }
 
 // recordsAt says whose records are written.

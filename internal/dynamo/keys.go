@@ -42,6 +42,8 @@ const (
 	// spineMarkPrefix is that of the records by which spines are due. They are small, so that making a spine due costs
 	// little, and no prompt reads them.
 	spineMarkPrefix = controlPrefix + "spine#"
+	// skippedPrefix is that of the records by which messages that were skipped are due again.
+	skippedPrefix = controlPrefix + "skipped#"
 	// erasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
 	erasingSK = livePrefix + "erasing"
 

@@ -20,10 +20,6 @@ const (
 // windowLimit is how many different messages the next window may have.
 func windowLimit(r conversation.Reading) int { return max(1, windowMessages>>r.Tries) }
 
-func isSkipped(r conversation.Reading, seq int) bool {
-	return slices.ContainsFunc(r.Skipped, func(m conversation.SkippedMessage) bool { return m.Seq == seq })
-}
-
 // afterRead returns what a session says of bad answers when a window has been read.
 func afterRead(r conversation.Reading, of window) conversation.Reading {
 	if of.through.Seq >= r.Through {

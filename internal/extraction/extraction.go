@@ -22,6 +22,7 @@ import (
 	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // Store is what extraction reads and writes.
@@ -30,6 +31,7 @@ type Store interface {
 	RecordReader
 	Leases
 	Writer
+	SkippedReader
 }
 
 // SessionReader reads a session and its messages.
@@ -73,6 +75,18 @@ type Writer interface {
 	) (forgotten []string, err error)
 	// SkipExtraction raises the session's watermark to its end without reading the messages.
 	SkipExtraction(ctx context.Context, user conversation.UserID, session conversation.Session) error
+}
+
+// SkippedReader reads what is due of skipped messages.
+type SkippedReader interface {
+	// SkippedDue names the skipped message of a due record. ok is false where the record is of another kind.
+	SkippedDue(d sweep.Due) (of SkippedDue, ok bool)
+}
+
+// SkippedDue is a skipped message that is due.
+type SkippedDue struct {
+	Context, SessionID string
+	Seq                int
 }
 
 // ErrLeaseLost says that another worker has taken the lease over.

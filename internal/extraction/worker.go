@@ -52,10 +52,11 @@ type worker struct {
 }
 
 // effort is how much one call does: how often it tries to get the lease, and how many batches it reads. untilUrgent
-// ends it after the batch with the session's urgent message, or after the first one where there is none.
+// ends it after the batch with the session's urgent message, or after the first one where there is none. onlySkipped
+// reads skipped messages and no others.
 type effort struct {
-	leaseAttempts, batches int
-	untilUrgent            bool
+	leaseAttempts, batches   int
+	untilUrgent, onlySkipped bool
 }
 
 // Extract reads the messages of the user that a session has after its watermark, and returns how far it is read then.
@@ -144,7 +145,7 @@ func (w *worker) open(ctx context.Context) error {
 	}
 	w.session, w.prefs = session, access.Preferences
 	switch {
-	case !session.NeedsExtraction():
+	case w.effort.onlySkipped && !canRetry(session.Reading), !w.effort.onlySkipped && !session.NeedsExtraction():
 		return errNotRead
 	case !w.prefs.Memory:
 		if err := w.Store.SkipExtraction(ctx, w.user, session); err != nil {
@@ -165,7 +166,7 @@ func (w *worker) open(ctx context.Context) error {
 // run reads batches until the session is read, or until a limit is reached.
 func (w *worker) run(ctx context.Context) error {
 	retries, err := w.retrySkipped(ctx)
-	if err != nil {
+	if err != nil || w.effort.onlySkipped {
 		return err
 	}
 	messages, err := w.readMessages(ctx)

@@ -18,7 +18,11 @@ type Report struct {
 	// DeadLetters is the number of dead letters by the function that could not work on the records.
 	DeadLetters map[string]int
 	Migration   *migration.Answer
-	Unread      []Part
+	// SkippedMessages is how many messages were not read for memories because the model gave no usable answer to them.
+	// OldestUncovered is since when the oldest thing waits that the sweep has to work on, zero where nothing is overdue.
+	SkippedMessages int
+	OldestUncovered time.Time
+	Unread          []Part
 }
 
 // Part is a part of a Report.
@@ -44,6 +48,13 @@ type Queue struct {
 
 // MaxCounted is how many records of a shard are counted.
 const MaxCounted = 100
+
+const (
+	// maxSkipped is how many skipped messages of a shard are counted.
+	maxSkipped = 1000
+	// farAhead is after all that is due.
+	farAhead = 365 * 24 * time.Hour
+)
 
 // Due reads at most limit records of a shard that are due at a time, earliest first.
 type Due interface {
@@ -80,7 +91,7 @@ func (s *Service) Read(ctx context.Context) Report {
 		name Part
 		read func() error
 	}{
-		{QueuesPart, func() (err error) { out.Queues, err = s.queues(ctx); return err }},
+		{QueuesPart, func() error { return s.readQueues(ctx, &out) }},
 		{DeadLettersPart, func() (err error) { out.DeadLetters, err = s.DeadLetters.Count(ctx); return err }},
 		{MigrationPart, func() error {
 			status, err := s.Migration.Status(ctx)
@@ -101,8 +112,30 @@ func (s *Service) Read(ctx context.Context) Report {
 	return out
 }
 
-func (s *Service) queues(ctx context.Context) ([]Queue, error) {
+// readQueues adds what is overdue, and the skipped messages, which are all in the index until they are read.
+func (s *Service) readQueues(ctx context.Context, out *Report) error {
 	now := s.Now()
+	queues, err := s.queues(ctx, now)
+	if err != nil {
+		return err
+	}
+	for _, q := range queues {
+		if !q.Since.IsZero() && (out.OldestUncovered.IsZero() || q.Since.Before(out.OldestUncovered)) {
+			out.OldestUncovered = q.Since
+		}
+	}
+	for _, shard := range sweep.Skipped.Shards() {
+		skipped, err := s.Due.Due(ctx, shard, now.Add(farAhead), nil, maxSkipped)
+		if err != nil {
+			return err
+		}
+		out.SkippedMessages += len(skipped)
+	}
+	out.Queues = queues
+	return nil
+}
+
+func (s *Service) queues(ctx context.Context, now time.Time) ([]Queue, error) {
 	shards := sweep.AllShards()
 	due, failures := make([][]sweep.Due, len(shards)), make([]error, len(shards))
 	parallel.Each(len(shards), parallelShards, func(i int) {

@@ -21,7 +21,9 @@ type dueIndex map[sweep.Shard][]time.Duration
 func (d dueIndex) Due(_ context.Context, s sweep.Shard, at time.Time, _ *sweep.Due, limit int) ([]sweep.Due, error) {
 	var out []sweep.Due
 	for _, age := range d[s][:min(limit, len(d[s]))] {
-		out = append(out, sweep.Due{Shard: s, DueAt: at.Add(-age)})
+		if dueAt := noon().Add(-age); !dueAt.After(at) {
+			out = append(out, sweep.Due{Shard: s, DueAt: dueAt})
+		}
 	}
 	return out, nil
 }
@@ -53,6 +55,7 @@ func service(t *testing.T) *health.Service {
 		Due: dueIndex{
 			sweep.Sessions.First: {time.Minute}, sweep.Sessions.First + 15: {time.Hour, time.Second},
 			sweep.Records.First + 3: many,
+			sweep.Skipped.First:     {-6 * 24 * time.Hour, -time.Hour},
 		},
 		DeadLetters: letters{"summarize": 2, "remember": 0}, Migration: stage(migration.Dual), Now: noon,
 		Failed: func(_ context.Context, part health.Part, err error) { t.Errorf("%s failed: %v", part, err) },
@@ -68,7 +71,9 @@ func TestReport(t *testing.T) {
 			{Name: "deletions"},
 			{Name: "records", Overdue: health.MaxCounted, More: true, Since: noon()},
 			{Name: "spines"},
+			{Name: "skipped"},
 		},
+		OldestUncovered: noon().Add(-time.Hour), SkippedMessages: 2,
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
 		Migration:   &migration.Answer{Stage: migration.Dual, Percent: 25},
 	}
@@ -89,7 +94,7 @@ func TestPartThatFailsHidesNoOther(t *testing.T) {
 		want.Unread = []health.Part{part}
 		switch part {
 		case health.QueuesPart:
-			want.Queues = nil
+			want.Queues, want.OldestUncovered, want.SkippedMessages = nil, time.Time{}, 0
 		case health.DeadLettersPart:
 			want.DeadLetters = nil
 		case health.MigrationPart:

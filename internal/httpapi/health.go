@@ -24,11 +24,13 @@ type healthDoc struct {
 	Queues      []queueDoc           `json:"queues" doc:"What is overdue, which the sweep works on each minute."`
 	DeadLetters []deadLettersDoc     `json:"deadLetters" doc:"Records of the stream that a function could not work on."`
 	Migration   *migrationDoc        `json:"migration,omitempty" doc:"Absent where it could not be read."`
+	Oldest      *timestamp           `json:"oldestUncovered,omitempty" doc:"Since when the oldest overdue record waits."`
+	Skipped     *int                 `json:"skippedMessages,omitempty" doc:"Not read for memories; 1,000 at most."`
 	Degraded    []recall.Degradation `json:"degraded" doc:"The parts that could not be read."`
 }
 
 type queueDoc struct {
-	Name    string     `json:"name" doc:"sessions, deletions, records or spines."`
+	Name    string     `json:"name" doc:"sessions, deletions, records, spines or skipped."`
 	Overdue int        `json:"overdue" doc:"Records that are due and that no worker has yet claimed."`
 	More    bool       `json:"more" doc:"There are more than were counted."`
 	Since   *timestamp `json:"since,omitempty" doc:"When the record fell due that waits longest."`
@@ -63,6 +65,10 @@ type progressDoc struct {
 func toHealth(r health.Report) healthDoc {
 	out := healthDoc{
 		Queues: make([]queueDoc, len(r.Queues)), DeadLetters: []deadLettersDoc{}, Degraded: []recall.Degradation{},
+		Oldest: newTimestamp(r.OldestUncovered),
+	}
+	if !slices.Contains(r.Unread, health.QueuesPart) {
+		out.Skipped = &r.SkippedMessages
 	}
 	for i, q := range r.Queues {
 		out.Queues[i] = queueDoc{q.Name, q.Overdue, q.More, newTimestamp(q.Since)}

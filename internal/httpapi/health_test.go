@@ -22,7 +22,8 @@ func backfilling() stageHealth {
 		Queues: []health.Queue{
 			{Name: "sessions", Overdue: 100, More: true, Since: noon().Add(-time.Minute)}, {Name: "spines"},
 		},
-		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
+		DeadLetters: map[string]int{"summarize": 2, "remember": 0}, SkippedMessages: 3,
+		OldestUncovered: noon().Add(-time.Minute),
 		Migration: &migration.Answer{
 			Stage: migration.Dual, Percent: 25, Backfilled: 10, Progress: migration.Progress{
 				Action: migration.Backfill, Percent: 40, PerSecond: 500, SecondLeft: 60, Sessions: 7, Messages: 70, Problems: 1,
@@ -53,7 +54,7 @@ func TestHealth(t *testing.T) {
 					"secondsLeft": number("60"), "sessions": number("7"), "messages": number("70"), "problems": number("1"),
 				},
 			},
-			"degraded": []any{},
+			"degraded": []any{}, "skippedMessages": number("3"), "oldestUncovered": "2026-02-05T11:59:00.000Z",
 		}},
 		"nothing could be read": {stageHealth{Unread: []health.Part{health.QueuesPart, health.MigrationPart}}, object{
 			"queues": []any{}, "deadLetters": []any{}, "degraded": []any{

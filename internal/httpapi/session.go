@@ -29,6 +29,7 @@ type session struct {
 	StartedAt     *timestamp      `json:"startedAt" nullable:"true" doc:"The time of the first message, or null."`
 	LastMessageAt *timestamp      `json:"lastMessageAt" nullable:"true" doc:"The time of the last message, or null."`
 	Summary       *sessionSummary `json:"summary,omitempty"`
+	Skipped       []string        `json:"skippedMessages,omitempty" doc:"Not read for memories after bad answers."`
 }
 
 // sessionSummary is the summary of a session so far.
@@ -46,6 +47,9 @@ func toSession(s conversation.Session) session {
 		SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: string(s.Status),
 		Title: s.Title, Attributes: s.Attributes, MessageCount: s.MessageCount,
 		StartedAt: newTimestamp(s.StartedAt), LastMessageAt: newTimestamp(s.LastMessageAt),
+	}
+	for _, m := range s.Reading.Skipped {
+		out.Skipped = append(out.Skipped, m.MessageID)
 	}
 	if record, ok := summary.Of(s); ok {
 		out.Summary = &sessionSummary{

@@ -70,6 +70,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 			{Queue: sweep.Deletions, Visitor: erasure.NewSweeper(eraser, messages), FirstWait: deletionWait},
 			{Queue: sweep.Records, Visitor: messages, FirstWait: cfg.Triggers.Idle},
 			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle},
+			{Queue: sweep.Skipped, Visitor: memories, FirstWait: cfg.Triggers.Idle},
 		},
 		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.FunctionName)),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,

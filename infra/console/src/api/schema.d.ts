@@ -950,8 +950,19 @@ export interface components {
             degraded: components["schemas"]["RecallDegradation"][];
             /** @description Absent where it could not be read. */
             migration?: components["schemas"]["MigrationDoc"];
+            /**
+             * Format: date-time
+             * @description Since when the oldest overdue record waits.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            oldestUncovered?: string;
             /** @description What is overdue, which the sweep works on each minute. */
             queues: components["schemas"]["QueueDoc"][];
+            /**
+             * Format: int64
+             * @description Not read for memories; 1,000 at most.
+             */
+            skippedMessages?: number;
         };
         ListCheckIn: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
@@ -1767,7 +1778,7 @@ export interface components {
         QueueDoc: {
             /** @description There are more than were counted. */
             more: boolean;
-            /** @description sessions, deletions, records or spines. */
+            /** @description sessions, deletions, records, spines or skipped. */
             name: string;
             /**
              * Format: int64
@@ -1976,6 +1987,8 @@ export interface components {
             mode: string;
             /** @description The id of the session. */
             sessionId: string;
+            /** @description Not read for memories after bad answers. */
+            skippedMessages?: string[];
             /**
              * Format: date-time
              * @description The time of the first message, or null.
