@@ -78,9 +78,9 @@ var _ sweep.Visitor = (*Spines)(nil)
 
 const (
 	// spineSessions is how many sessions a spine is brought up to date with by one call of the model, and how many are
-	// read at a time, maxSpinePages how often at most.
+	// read at a time, maxSpinePages how often at most: the latest 10,000 sessions with a coach.
 	spineSessions = 50
-	maxSpinePages = 40
+	maxSpinePages = 200
 	// spineMargin is how old a session's summary has to be before a spine covers its time: an earlier summary may be
 	// under way to the table, or to the index of sessions.
 	spineMargin = time.Minute
@@ -181,9 +181,10 @@ func startOfTime(sessions []conversation.Session, at int) int {
 	return at
 }
 
-// newSessions returns the sessions with a summary of the model that the spine does not have. Sessions are listed by
-// their activity, and an old one may be summarized late, as imported ones are. So it reads on while a page has any that
-// is new, and to the end for a first spine.
+// newSessions returns the sessions with a summary of the model that the spine does not have. It reads all pages.
+// Sessions are listed by their activity, and an old one may be summarized late, as imported ones are, so that one which
+// is new may come after any number of pages that are known. A session that is passed over would never be read again,
+// once the spine covers a later time.
 func (s *Spines) newSessions(ctx context.Context, user conversation.UserID, base longterm.Spine,
 ) (found []conversation.Session, err error) {
 	isShared := func(_ context.Context, context string) (bool, error) {
@@ -199,9 +200,8 @@ func (s *Spines) newSessions(ctx context.Context, user conversation.UserID, base
 		isKnown := func(x conversation.Session) bool {
 			return x.Summary == nil || hasFallback(x) || !x.Summary.UpdatedAt.After(base.CoveredTo)
 		}
-		fresh := slices.DeleteFunc(sessions, isKnown)
-		found = append(found, fresh...)
-		if next == "" || len(fresh) == 0 && !base.CoveredTo.IsZero() {
+		found = append(found, slices.DeleteFunc(sessions, isKnown)...)
+		if next == "" {
 			break
 		}
 		page.After = next

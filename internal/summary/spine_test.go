@@ -153,7 +153,7 @@ func TestSpineOfSeveralSessions(t *testing.T) {
 	want := longterm.Spine{
 		CoachID: "mia", Text: "spine 1", Tokens: 2, Patterns: []string{"pattern 1"}, Struggles: []string{"s 1"},
 		Contexts:  []string{"coach_conversation", "program_designer"},
-		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/3", Version: 1,
+		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/4", Version: 1,
 	}
 	if diff := cmp.Diff(want, f.due.Spine); diff != "" {
 		t.Errorf("spine (-want +got):\n%s", diff)
@@ -211,6 +211,34 @@ func TestSpineOfAnImport(t *testing.T) {
 		}
 	}
 	f.check(t, sweep.Removed, 4) // a redelivery finds nothing new
+}
+
+// TestSpineFindsAnOldSession summarizes the oldest of 170 sessions after all others are in the spine, and then one that
+// stands three pages before it. Neither is passed over, because no page in front of it has anything new.
+func TestSpineFindsAnOldSession(t *testing.T) {
+	t.Parallel()
+	f := newSpineFixture()
+	const n = 170
+	for i := range n {
+		s := f.session(fmt.Sprint(i), "coach_conversation", fmt.Sprintf("came to %d.", i), time.Hour)
+		s.LastMessageAt = f.now.AddDate(0, 0, -i-1)
+		f.sessions = append(f.sessions, s)
+	}
+	f.due.CoveredTo, f.due.Text = f.now.Add(-time.Hour), "all so far"
+	f.check(t, sweep.Removed, 0)
+	f.sessions[n-1].Summary.UpdatedAt = f.now.Add(-30 * time.Minute)
+	f.sessions[10].Summary.UpdatedAt = f.now.Add(-20 * time.Minute)
+	f.check(t, sweep.Removed, 1)
+	for _, want := range []string{" came to 169.\n", " came to 10.\n"} {
+		if !strings.Contains(f.inputs[0], want) {
+			t.Errorf("the model reads no %q in\n%s", want, f.inputs[0])
+		}
+	}
+	f.sessions[n-2].Summary.UpdatedAt = f.now.Add(-10 * time.Minute)
+	f.check(t, sweep.Removed, 2)
+	if !strings.Contains(f.inputs[1], " came to 168.\n") {
+		t.Errorf("the model reads\n%s", f.inputs[1])
+	}
 }
 
 // TestDaysOfTheSpine writes when a session happened: a workout when it was completed, and not when its form was sent,
