@@ -155,6 +155,8 @@ const (
 	attrSource       = "source"
 	attrConfidence   = "confidence"
 	attrMessageIDs   = "messageIds"
+	attrMemoryID     = "memoryId"
+	attrLikeness     = "likeness" // of what was deleted, as longterm.Likeness
 	attrValidUntil   = "validUntil"
 	attrSupersededBy = "supersededBy"
 	attrEndedReason  = "endedReason"

@@ -61,8 +61,10 @@ type kind[T any] struct {
 	// group, if set, is whose share of the limit a record takes. Records of the group that has the most become past first,
 	// so that many records of one group leave those of the others live.
 	group func(T) string
-	// content, if set, is what a deleted record leaves a hash of, so that extraction does not bring it back.
+	// content, if set, is what a deleted record leaves a hash of, so that extraction does not bring it back. trace, if
+	// set, is what else it leaves.
 	content func(T) string
+	trace   func(T) item
 	// indexed says that the records have vectors. Such a record is due from each write until its vector is written, and
 	// leaves a tombstone, by which the sweep deletes its vector.
 	indexed bool
@@ -117,6 +119,12 @@ var memories = kind[longterm.Memory]{
 	},
 	keep:    func(m longterm.Memory) bool { return m.Pinned },
 	content: func(m longterm.Memory) string { return m.Content },
+	trace: func(m longterm.Memory) item {
+		it := item{attrMemoryID: stringAttr(m.ID)}
+		it.setBytes(attrLikeness, longterm.NewLikeness(m.Content).Bytes())
+		it.setStrings(attrMessageIDs, m.MessageIDs)
+		return it
+	},
 	indexed: true,
 }
 
@@ -304,7 +312,7 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
 	}
 	t := s.db.transaction()
-	place := s.addDelete(t, user, from, generation)
+	place := s.addDelete(t, user, from, generation, nil)
 	t.check(generationKey(user), isGeneration(generation))
 	failures, err := s.db.commit(ctx, op, t, b)
 	if err != nil || failures == nil {
@@ -314,8 +322,11 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 	return failures.ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
 }
 
-// addDelete adds the deletion of a record that was read, and what it leaves. It returns the place of its condition.
-func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID, from stored[T], generation int64) int {
+// addDelete adds the deletion of a record that was read, and what it leaves, with more attributes of that. It returns
+// the place of its condition.
+func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID, from stored[T], generation int64,
+	more item,
+) int {
 	now := s.db.now()
 	place := t.delete(from.key, isVersion(from.version))
 	if s.kind.indexed {
@@ -326,9 +337,11 @@ func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID,
 		}, now.Add(vectorSweepAfter)))
 	}
 	if s.kind.content != nil {
-		t.replace(s.forgottenKey(user, from.value).attributes().with(item{
-			attrGeneration: intAttr(generation), attrDeletedAt: timeAttr(now),
-		}))
+		trace := s.forgottenKey(user, from.value).attributes()
+		if s.kind.trace != nil {
+			trace = trace.with(s.kind.trace(from.value))
+		}
+		t.replace(trace.with(item{attrGeneration: intAttr(generation), attrDeletedAt: timeAttr(now)}).with(more))
 	}
 	return place
 }

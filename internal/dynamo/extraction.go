@@ -59,7 +59,25 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 			known.Versions[id] = it.int64(attrVersion)
 		}
 	}
-	return known, nil
+	var err error
+	known.Forgotten, err = s.forgotten(ctx, user, generation)
+	return known, err
+}
+
+// forgotten reads the likenesses of the memories that the user has deleted.
+func (s *ExtractionStore) forgotten(ctx context.Context, user conversation.UserID, generation int64,
+) ([]longterm.Likeness, error) {
+	prefix := forgottenPrefix + memoryKind + "#"
+	var out []longterm.Likeness
+	for it, err := range s.db.query(ctx, "read what is forgotten", query{where: between(user, prefix, afterPrefix(prefix))}) {
+		if err != nil {
+			return nil, err
+		}
+		if it.int64(attrGeneration) == generation {
+			out = append(out, longterm.LikenessOf(it.bytes(attrLikeness)))
+		}
+	}
+	return out, nil
 }
 
 // extractionKey is the key of the lease on a user's extraction.
@@ -209,7 +227,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	for _, m := range b.Forgotten {
 		it := s.memories.encode(user, m, true, b.Known.Versions[m.ID], session.Generation)
 		from := stored[longterm.Memory]{value: m, key: keyOf(it), live: true, version: b.Known.Versions[m.ID]}
-		s.memories.addDelete(w.tx, user, from, session.Generation)
+		s.memories.addDelete(w.tx, user, from, session.Generation, nil)
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)

@@ -361,6 +361,9 @@ func kindOf(sk string) (kind string, ok bool) {
 	if _, _, isSession := parseSessionSK(sk); isSession {
 		return "session", true
 	}
+	if strings.HasPrefix(sk, forgottenPrefix) {
+		return "forgotten", true
+	}
 	if rest, found := strings.CutPrefix(sk, livePrefix); found {
 		return longtermKind(rest), true
 	}

@@ -104,6 +104,8 @@ type Known struct {
 	Memories []longterm.Memory
 	Todos    []longterm.Todo
 	Versions map[string]int64
+	// Forgotten are the likenesses of the memories that the user has deleted.
+	Forgotten []longterm.Likeness
 }
 
 // Batch is what follows from one batch of messages.

@@ -139,7 +139,7 @@ func (p *planner) addFact(f fact) {
 	switch {
 	case same != nil:
 		p.repeat(same, f, until, ids, at)
-	case p.forgotten[forgottenKey(memoryKey, f.Content)]:
+	case p.isForgotten(f.Content):
 		return
 	default:
 		same = p.newMemory(f, until, ids, at)
@@ -343,6 +343,12 @@ func (p *planner) closeLoop(l closedLoop) {
 // unless the user keeps contexts apart.
 func (p *planner) isOpen(t *longterm.Todo) bool {
 	return t.Status == longterm.Pending && (t.CoachID == p.coachID || !p.isApart)
+}
+
+// isForgotten reports whether the user has deleted a memory with this content, or with one that resembles it.
+func (p *planner) isForgotten(content string) bool {
+	resembles := func(l longterm.Likeness) bool { return l.Resembles(content) }
+	return p.forgotten[forgottenKey(memoryKey, content)] || slices.ContainsFunc(p.known.Forgotten, resembles)
 }
 
 // The kinds of records that a user can delete for good.

@@ -1,0 +1,124 @@
+package longterm
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+)
+
+// Likeness is what stays of a forgotten text: enough to know the same fact again in other words, and too little to read
+// the text. Each number is the hash of the beginning of one of its words in twelve bits, for which more than a hundred
+// words of a language stand.
+type Likeness []uint16
+
+const (
+	// likenessBits is the length of a word's hash.
+	likenessBits = 12
+	// stemRunes is how much of a word counts, so that "allergic" and "allergy" are one. Words of other scripts than those
+	// with capital letters are compared whole: they are short.
+	stemRunes = 6
+	// shortWord is the length up to which a word of an alphabet says too little.
+	shortWord = 3
+	// likeShare is the share, in percent, of a forgotten text's words that another text has if it says the same.
+	likeShare = 70
+	// maxLikeWords bounds a likeness.
+	maxLikeWords = 64
+)
+
+// subjects are the words by which a memory names the user, in the languages of docs/languages.md, and other words that
+// most memories have. They distinguish nothing.
+var subjects = stemsOf(strings.Fields(`user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
+	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı
+	that with from they their this have does dass sich sein seine ihre eine einen einem einer hat haben nicht auch
+	gegen para como tiene esta avec dans pour elle sont della sono dalla`))
+
+func stemsOf(list []string) map[string]bool {
+	out := map[string]bool{}
+	for _, word := range list {
+		out[stem(word)] = true
+	}
+	return out
+}
+
+// NewLikeness returns the likeness of a text.
+func NewLikeness(content string) Likeness {
+	var out Likeness
+	for _, s := range stems(content) {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(s))
+		if n := uint16(h.Sum32() >> (32 - likenessBits)); !slices.Contains(out, n) && len(out) < maxLikeWords {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Resembles reports whether a text says what the forgotten text said: it has seven tenths of its words. One word alone
+// is enough only where the other text has hardly more.
+func (l Likeness) Resembles(content string) bool {
+	of := NewLikeness(content)
+	same := 0
+	for _, n := range l {
+		if slices.Contains(of, n) {
+			same++
+		}
+	}
+	if len(l) < 2 {
+		return same > 0 && len(of) <= 2
+	}
+	return same >= 2 && same*100 >= len(l)*likeShare
+}
+
+// Bytes returns the likeness as it is stored, LikenessOf reads it.
+func (l Likeness) Bytes() []byte {
+	var out []byte
+	for _, n := range l {
+		out = binary.BigEndian.AppendUint16(out, n)
+	}
+	return out
+}
+
+// LikenessOf is the inverse of Bytes.
+func LikenessOf(b []byte) Likeness {
+	var out Likeness
+	for ; len(b) >= 2; b = b[2:] {
+		out = append(out, binary.BigEndian.Uint16(b))
+	}
+	return out
+}
+
+// stems returns the beginnings of the words of a text that distinguish it (Unicode Standard Annex 29).
+func stems(content string) []string {
+	var out []string
+	for each := words.FromString(strings.ToLower(content)); each.Next(); {
+		word := each.Value()
+		first, _ := utf8.DecodeRuneInString(word)
+		if !unicode.IsLetter(first) && !unicode.IsDigit(first) {
+			continue
+		}
+		s := stem(word)
+		isShort := hasCase(first) && utf8.RuneCountInString(word) <= shortWord
+		if !isShort && !subjects[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// stem returns the beginning of a word.
+func stem(word string) string {
+	runes := []rune(word)
+	if len(runes) > 0 && hasCase(runes[0]) && len(runes) > stemRunes {
+		return string(runes[:stemRunes])
+	}
+	return word
+}
+
+// hasCase reports whether a letter is of a script with capital letters.
+func hasCase(r rune) bool { return unicode.ToUpper(r) != r || unicode.ToLower(r) != r }
