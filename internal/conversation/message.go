@@ -38,7 +38,10 @@ type Message struct {
 	Metadata  map[string]any
 	// AwaitsAnswer marks a question of a chat, whose answer is being generated. It stays when the answer is stored.
 	AwaitsAnswer bool
-	Generation   int64
+	// Forgotten marks what the user asked to forget. It stays in the conversation. No summary, no memory and no other
+	// prompt is made of it, and no search finds it.
+	Forgotten  bool
+	Generation int64
 	// SessionCreatedAt is when the session was created. It tells the session from others of the same id.
 	SessionCreatedAt time.Time
 }

@@ -289,6 +289,14 @@ func merge(old, change map[string]any) map[string]any {
 	return out
 }
 
+// Forgetting returns the session after the message of a seq was forgotten: without a summary that covers it.
+func (s Session) Forgetting(seq int) Session {
+	if s.Summary != nil && seq <= s.Summary.CoveredThrough {
+		s.Summary, s.Summarized = nil, Watermark{}
+	}
+	return s
+}
+
 // Without returns the session after the deletion of one of its messages. first and last are the first and last of the
 // remaining messages, or nil if none remains. The other messages keep their seq. A summary that covers the message is
 // removed and Summarized is reset. If no message after it remains, its seq becomes LastSeq.
@@ -300,9 +308,7 @@ func (s Session) Without(m Message, first, last *Message) Session {
 	if first != nil && last != nil {
 		s.StartedAt, s.LastMessageAt = first.Timestamp, last.Timestamp
 	}
-	if s.Summary != nil && m.Seq <= s.Summary.CoveredThrough {
-		s.Summary, s.Summarized = nil, Watermark{}
-	}
+	s = s.Forgetting(m.Seq)
 	if last == nil || last.Seq <= s.Summarized.Seq {
 		s.Summarized = Watermark{s.LastSeq, s.LastMessageAt}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -119,12 +118,7 @@ var memories = kind[longterm.Memory]{
 	},
 	keep:    func(m longterm.Memory) bool { return m.Pinned },
 	content: func(m longterm.Memory) string { return m.Content },
-	trace: func(m longterm.Memory) item {
-		it := item{attrMemoryID: stringAttr(m.ID)}
-		it.setBytes(attrLikeness, longterm.NewLikeness(m.Content).Bytes())
-		it.setStrings(attrMessageIDs, m.MessageIDs)
-		return it
-	},
+	trace:   traceOf,
 	indexed: true,
 }
 
@@ -320,30 +314,6 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 	}
 	existing, _ := failures.existing(place)
 	return failures.ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
-}
-
-// addDelete adds the deletion of a record that was read, and what it leaves, with more attributes of that. It returns
-// the place of its condition.
-func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID, from stored[T], generation int64,
-	more item,
-) int {
-	now := s.db.now()
-	place := t.delete(from.key, isVersion(from.version))
-	if s.kind.indexed {
-		id := *s.kind.id(&from.value)
-		t.replace(encodeTombstone(erasure.Tombstone{
-			User: user, ID: vectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
-			DeletedAt: now,
-		}, now.Add(vectorSweepAfter)))
-	}
-	if s.kind.content != nil {
-		trace := s.forgottenKey(user, from.value).attributes()
-		if s.kind.trace != nil {
-			trace = trace.with(s.kind.trace(from.value))
-		}
-		t.replace(trace.with(item{attrGeneration: intAttr(generation), attrDeletedAt: timeAttr(now)}).with(more))
-	}
-	return place
 }
 
 // isVersion is the condition that nobody has written a record since it was read.

@@ -52,7 +52,7 @@ func queueOf(sk string) sweep.Queue {
 	if _, _, isSession := parseSessionSK(sk); isSession {
 		return sweep.Sessions
 	}
-	if isTombstone(key{sk: sk}) {
+	if isTombstone(key{sk: sk}) || strings.HasPrefix(sk, forgottenPrefix) {
 		return sweep.Deletions
 	}
 	if strings.HasPrefix(sk, spineMarkPrefix) {

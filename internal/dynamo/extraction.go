@@ -69,7 +69,8 @@ func (s *ExtractionStore) forgotten(ctx context.Context, user conversation.UserI
 ) ([]longterm.Likeness, error) {
 	prefix := forgottenPrefix + memoryKind + "#"
 	var out []longterm.Likeness
-	for it, err := range s.db.query(ctx, "read what is forgotten", query{where: between(user, prefix, afterPrefix(prefix))}) {
+	q := query{where: between(user, prefix, afterPrefix(prefix))}
+	for it, err := range s.db.query(ctx, "read what is forgotten", q) {
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +228,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	for _, m := range b.Forgotten {
 		it := s.memories.encode(user, m, true, b.Known.Versions[m.ID], session.Generation)
 		from := stored[longterm.Memory]{value: m, key: keyOf(it), live: true, version: b.Known.Versions[m.ID]}
-		s.memories.addDelete(w.tx, user, from, session.Generation, nil)
+		s.memories.addDelete(w.tx, user, from, session.Generation, s.dueForgetting(user, m))
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
@@ -271,6 +272,14 @@ func (s *ExtractionStore) addSkipped(t *transaction, user conversation.UserID, s
 func (s *ExtractionStore) SkippedDue(d sweep.Due) (extraction.SkippedDue, bool) {
 	context, id, seq, ok := parseSkippedSK(d.ID)
 	return extraction.SkippedDue{Context: context, SessionID: id, Seq: seq}, ok
+}
+
+// dueForgetting makes the trace of a forgotten memory due, by which the sweep takes its messages out of what was made
+// of them.
+func (s *ExtractionStore) dueForgetting(user conversation.UserID, m longterm.Memory) item {
+	return item{
+		attrDueAt: timeAttr(s.db.now()), attrDueShard: intAttr(dueShard(s.memories.forgottenKey(user, m))),
+	}
 }
 
 // recordsAt says whose records are written.

@@ -187,6 +187,9 @@ func encodeMessage(user conversation.UserID, s conversation.Session, m conversat
 	if m.AwaitsAnswer {
 		it[attrAwaitsAnswer] = boolAttr(true)
 	}
+	if m.Forgotten {
+		it[attrForgotten] = boolAttr(true)
+	}
 	it[attrGeneration] = intAttr(m.Generation)
 	it[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
 	return it, it.setDocument(attrMetadata, m.Metadata)
@@ -204,7 +207,8 @@ func decodeMessage(it item) (m conversation.Message, ok bool) {
 		CoachID: it.string(attrCoachID), AgentID: it.string(attrAgentID),
 		Role: conversation.Role(it.string(attrRole)), Content: it.string(attrContent),
 		Tokens: int(it.int64(attrTokens)), Timestamp: at, Mode: it.string(attrMode),
-		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer), SessionCreatedAt: sessionCreatedAt(it),
+		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer),
+		Forgotten: it.bool(attrForgotten), SessionCreatedAt: sessionCreatedAt(it),
 		Generation: it.int64(attrGeneration),
 	}, true
 }

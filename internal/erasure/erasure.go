@@ -48,6 +48,16 @@ type MessageStore interface {
 	) (Tombstone, error)
 }
 
+// ForgettingStore takes messages that the user asked to forget out of what was made of them.
+type ForgettingStore interface {
+	// ForgottenDue returns the messages of a forgotten memory whose record is due. ok is false for other records.
+	ForgottenDue(ctx context.Context, d sweep.Due) (messageIDs []string, ok bool, err error)
+	// ForgetMessage marks a message as forgotten, and deletes the session's summary if that covers it, in one
+	// transaction. The answer has the message, and the vectors to delete but for those of the message. done says that the
+	// message was marked before. It is NotFound where the message has no record of its own.
+	ForgetMessage(ctx context.Context, user conversation.UserID, messageID string) (t Tombstone, done bool, err error)
+}
+
 // PromptStore deletes what stored prompts quote.
 type PromptStore interface {
 	// DeletePrompts deletes the session's prompts that were built in that span of time, and the text of all other prompts
@@ -179,6 +189,7 @@ type Deps struct {
 	Tombstones TombstoneStore
 	Users      UserStore
 	Sources    SourceStore
+	Forgetting ForgettingStore
 	Timeline   Timeline
 	// Memories and Todos leave no trace of what is deleted: the user may say it again.
 	Memories longterm.Collection[longterm.Memory]

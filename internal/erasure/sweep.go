@@ -31,6 +31,12 @@ const (
 
 // Visit goes on with the deletion or the erasure of a due record.
 func (s *Sweeper) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
+	if forgotten, ok, err := s.Forgetting.ForgottenDue(ctx, c.Due); ok || err != nil {
+		if err != nil {
+			return sweep.Kept, err
+		}
+		return s.forget(ctx, c.User, forgotten)
+	}
 	t, err := s.Tombstones.Tombstone(ctx, c.Due)
 	if fault.Is(err, fault.NotFound) {
 		return sweep.Removed, nil

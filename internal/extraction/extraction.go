@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -108,6 +109,11 @@ type Known struct {
 	Forgotten []longterm.Likeness
 }
 
+// hasForgotten reports whether a text says what a deleted memory said, in other words.
+func (k Known) hasForgotten(content string) bool {
+	return slices.ContainsFunc(k.Forgotten, func(l longterm.Likeness) bool { return l.Resembles(content) })
+}
+
 // Batch is what follows from one batch of messages.
 type Batch struct {
 	// Lease is the lease of the worker. The batch extends it until its time, or gives it back where Last is set.
@@ -121,7 +127,8 @@ type Batch struct {
 	Known    Known
 	Memories Changes[longterm.Memory]
 	Todos    Changes[longterm.Todo]
-	// Forgotten are memories of Known that the user asked to forget. They are deleted, as if the user had done it.
+	// Forgotten are memories of Known that the user asked to forget, with the messages that ask for it. They are deleted,
+	// as if the user had done it, and their messages are forgotten.
 	Forgotten []longterm.Memory
 }
 

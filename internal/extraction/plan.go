@@ -139,7 +139,7 @@ func (p *planner) addFact(f fact) {
 	switch {
 	case same != nil:
 		p.repeat(same, f, until, ids, at)
-	case p.isForgotten(f.Content):
+	case p.forgotten[forgottenKey(memoryKey, f.Content)], p.known.hasForgotten(f.Content):
 		return
 	default:
 		same = p.newMemory(f, until, ids, at)
@@ -276,7 +276,9 @@ func (p *planner) endMemory(e ending) {
 	}
 	switch e.Reason {
 	case longterm.EndedForgotten:
-		p.forget = append(p.forget, *m)
+		gone := *m
+		gone.MessageIDs = append(slices.Clone(m.MessageIDs), ids...)
+		p.forget = append(p.forget, gone)
 		p.end(m, e.Reason, at)
 		delete(p.changed, m.ID)
 	case longterm.EndedOver, longterm.EndedFalse:
@@ -343,12 +345,6 @@ func (p *planner) closeLoop(l closedLoop) {
 // unless the user keeps contexts apart.
 func (p *planner) isOpen(t *longterm.Todo) bool {
 	return t.Status == longterm.Pending && (t.CoachID == p.coachID || !p.isApart)
-}
-
-// isForgotten reports whether the user has deleted a memory with this content, or with one that resembles it.
-func (p *planner) isForgotten(content string) bool {
-	resembles := func(l longterm.Likeness) bool { return l.Resembles(content) }
-	return p.forgotten[forgottenKey(memoryKey, content)] || slices.ContainsFunc(p.known.Forgotten, resembles)
 }
 
 // The kinds of records that a user can delete for good.

@@ -37,13 +37,14 @@ type Message struct {
 	Timestamp timestamp `json:"timestamp" doc:"Increases strictly within the session."`
 	Mode      string    `json:"mode"`
 	Metadata  object    `json:"metadata,omitempty"`
+	Forgotten bool      `json:"forgotten,omitempty" doc:"The user asked to forget it: nothing is drawn from it."`
 }
 
 func toMessage(m conversation.Message) Message {
 	return Message{
 		MessageID: m.ID, Seq: m.Seq, SessionID: m.SessionID, Context: m.Context, CoachID: m.CoachID,
 		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: timestamp(m.Timestamp), Mode: m.Mode,
-		Metadata: m.Metadata,
+		Metadata: m.Metadata, Forgotten: m.Forgotten,
 	}
 }
 

@@ -30,9 +30,10 @@ const (
 	maxLikeWords = 64
 )
 
-// subjects are the words by which a memory names the user, in the languages of docs/languages.md, and other words that
-// most memories have. They distinguish nothing.
-var subjects = stemsOf(strings.Fields(`user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
+// subjects are the words by which a memory names the user, in the languages of docs/languages.md, and other words
+// that most memories have. They distinguish nothing.
+var subjects = stemsOf(strings.Fields(`
+	user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
 	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı
 	that with from they their this have does dass sich sein seine ihre eine einen einem einer hat haben nicht auch
 	gegen para como tiene esta avec dans pour elle sont della sono dalla`))

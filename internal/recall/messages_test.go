@@ -226,6 +226,25 @@ func TestOnlyRecordsOfTheTableAreReturned(t *testing.T) {
 	}
 }
 
+// TestForgottenMessagesAreNotFound forgets the message that a query finds, before the sweep has deleted its vector.
+func TestForgottenMessagesAreNotFound(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.addIndexed("ann", "coach_conversation", "a", time.Hour, "I was in prison for a year")
+	s.addIndexed("ann", "coach_conversation", "b", time.Hour, "I was in prison, says the film")
+	query := recall.MessageQuery{Query: "Was I in prison for a year?"}
+	found := s.recall("ann", query).Messages
+	if len(found) != 2 {
+		t.Fatalf("%d messages are found", len(found))
+	}
+	if _, _, err := s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if again := s.recall("ann", query).Messages; len(again) != 1 || again[0].ID != found[1].ID {
+		t.Errorf("found after it was forgotten: %+v", again)
+	}
+}
+
 func TestLongMessagesAreOneHit(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -61,7 +61,8 @@ func (v visibility) allows(h Hit) bool {
 	}
 	switch {
 	case h.Message != nil:
-		return v.wants(vector.MessageRecord) && v.allowsSession(h.Message.Context, h.Message.SessionID)
+		return !h.Message.Forgotten && v.wants(vector.MessageRecord) &&
+			v.allowsSession(h.Message.Context, h.Message.SessionID)
 	case h.Summary != nil:
 		return v.allowsSummary(*h.Summary)
 	case h.Memory != nil:

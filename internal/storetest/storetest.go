@@ -61,6 +61,7 @@ type Stores struct {
 	Tombstones      erasure.TombstoneStore
 	Erasures        erasure.UserStore
 	Sources         erasure.SourceStore
+	Forgetting      erasure.ForgettingStore
 
 	Due sweep.Store
 }
@@ -101,7 +102,8 @@ func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Serv
 	return erasure.New(erasure.Deps{
 		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
 		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
-		Index: index, Now: now, Backups: erasure.DefaultBackups,
+		Forgetting: s.Forgetting,
+		Index:      index, Now: now, Backups: erasure.DefaultBackups,
 	})
 }
 

@@ -75,6 +75,7 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 		if rest, ok := strings.CutPrefix(text, "system:"); ok {
 			role, text = conversation.RoleSystem, rest
 		}
+		text, isForgotten := strings.CutPrefix(text, "forgotten:")
 		s.LastSeq++
 		if role == conversation.RoleUser {
 			s.UserSeq = s.LastSeq
@@ -87,7 +88,7 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 		s.LastMessageAt = time.Now()
 		f.messages[id] = append(f.messages[id], conversation.Message{
 			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, SessionID: id, Context: s.Context, Role: role, Content: text,
-			Timestamp: s.LastMessageAt,
+			Timestamp: s.LastMessageAt, Forgotten: isForgotten,
 		})
 	}
 	f.sessions[id] = s

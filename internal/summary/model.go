@@ -99,7 +99,7 @@ func newInput(session conversation.Session, messages []conversation.Message, rea
 	size := 0
 	for i, m := range messages {
 		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
-		if m.Role != conversation.RoleSystem {
+		if m.Role != conversation.RoleSystem && !m.Forgotten {
 			// A copy, because a part would keep the whole message in memory while the model works.
 			line := Line{m.Role, m.Timestamp, strings.Clone(truncate.Middle(untrusted.OneLine(m.Content), lineChars))}
 			in.lines = append(in.lines, line)

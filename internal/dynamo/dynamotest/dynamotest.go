@@ -43,6 +43,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 		Indexing: dynamo.NewIndexingSource(db), Recall: dynamo.NewRecallSource(db),
 		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
 		MessageDeletion: deletion, SessionDeletion: deletion, PromptDeletion: prompts, Sources: deletion,
+		Forgetting: deletion,
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
 		Due: dynamo.NewDueStore(db),
 	}

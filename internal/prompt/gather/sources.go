@@ -140,7 +140,7 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 
 // mayTell reports whether a stored message may be told.
 func (src *Sources) mayTell(m *conversation.Message) bool {
-	return IsConversational(m.Role) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
+	return IsConversational(m.Role) && !m.Forgotten && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
 }
 
 // divide divides the messages of this coach's sessions into sittings. Messages of every role count.

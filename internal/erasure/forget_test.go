@@ -1,0 +1,90 @@
+package erasure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// forget stores that the user asks to forget a memory, as the extraction of the session's last message does.
+func (s *fixture) forget(sessionID string, fact longterm.Memory) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	session, access, err := s.store.Extraction.Open(ctx, ann, "coach_conversation", sessionID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	lease := extraction.Lease{Owner: "o", Until: s.clock().Add(time.Minute)}
+	if held, err := s.store.Extraction.LeaseExtraction(ctx, ann, session, lease); !held || err != nil {
+		s.t.Fatal(held, err)
+	}
+	known, err := s.store.Extraction.Known(ctx, ann, access.Generation)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	b := extraction.Batch{
+		Lease: lease, Last: true, Through: conversation.Watermark{Seq: session.LastSeq}, Known: known,
+		Forgotten: []longterm.Memory{fact},
+	}
+	if deleted, err := s.store.Extraction.SaveExtraction(ctx, ann, session, b); len(deleted) > 0 || err != nil {
+		s.t.Fatal(deleted, err)
+	}
+}
+
+// TestForget has the user ask to forget a fact that was said in another session. Both messages stay in their
+// conversations, and leave the summaries, the index and the stored prompts: at once, and five minutes later again, when
+// a late worker has stored what it had read before.
+func TestForget(t *testing.T) {
+	s := newFixture(t)
+	said := s.addMessages(ann, "old", "hello", "I was in prison", "and what follows")
+	s.summarize(ann, "old")
+	asked := s.addMessages(ann, "new", "Forget that I was in prison")
+	s.summarize(ann, "new")
+	s.savePrompt("old")
+	fact := s.remember(longterm.Extracted, said[1])
+	fact.MessageIDs = append(fact.MessageIDs, asked[0].ID)
+	s.forget("new", fact)
+	s.advance(time.Second)
+	s.checkForgotten([]bool{false, true, false}, "old")
+	s.checkForgotten([]bool{true}, "new")
+	want := map[string]bool{said[0].ID: true, said[2].ID: true, fact.ID: true} // the stream's worker deletes the fact's
+	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
+		t.Errorf("vectors (-want +got):\n%s", diff)
+	}
+	if n := count(s.keys(ann), "prompt#"); n != 0 {
+		t.Errorf("%d prompts quote it", n)
+	}
+	s.summarize(ann, "old")
+	s.advance(5 * time.Minute)
+	s.checkForgotten([]bool{false, true, false}, "old")
+	if n, err := s.sweep(); n != 0 || err != nil {
+		t.Errorf("%d are due afterwards, %v", n, err)
+	}
+	if n := count(s.keys(ann), "control#forgotten#"); n != 1 {
+		t.Errorf("%d traces", n)
+	}
+}
+
+// checkForgotten sweeps, and checks which messages of a session are forgotten, and that its summary is gone.
+func (s *fixture) checkForgotten(want []bool, id string) {
+	s.t.Helper()
+	if _, err := s.sweep(); err != nil {
+		s.t.Fatal(err)
+	}
+	session, messages := s.read(id)
+	var got []bool
+	for _, m := range messages {
+		got = append(got, m.Forgotten)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("%s: forgotten (-want +got):\n%s", id, diff)
+	}
+	if session.Summary != nil || session.Summarized.Seq != 0 || session.DueAt.After(s.clock()) {
+		s.t.Errorf("%s: after it was forgotten: %+v", id, session)
+	}
+}
