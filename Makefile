@@ -9,9 +9,11 @@ VENV  := $(CACHE)/venv
 MODEL := $(CACHE)/embeddings
 GENERATORS := $(CACHE)/generators
 SDK   := $(CACHE)/sdk
+TYPESCRIPT := clients/typescript
 
 CONSOLE := infra/console
 NODE_MODULES := $(CONSOLE)/node_modules/.package-lock.json
+TYPESCRIPT_MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 
 # Everything is built with the same flags, so that the go command compiles each package once. Only the race detector
 # needs cgo.
@@ -154,6 +156,19 @@ openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running sta
 generators-check: $(GENERATORS)/.stamp ## Generate clients from the OpenAPI document with common generators, and compile them
 	@tools/need go
 	@tools/generators/check $(GENERATORS) $(CACHE)/generated
+
+.PHONY: clients
+clients: $(TYPESCRIPT_MODULES) ## Build the clients, and test them: the vectors, the story of two screens, the packages
+	@tools/need go java node
+	@go test ./clients/...
+	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc
+	@go run ./clients/check clients/test
+
+.PHONY: clients-types
+clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and types from the OpenAPI document
+	@tools/need go node
+	@go run ./clients/generate
+	@cd $(TYPESCRIPT) && node tools/types.mjs
 
 .PHONY: bench-store
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
@@ -321,6 +336,12 @@ $(NODE_MODULES): $(CONSOLE)/package.json $(CONSOLE)/package-lock.json
 	@tools/need node
 	@echo "installing the console's libraries and tools"
 	@cd $(CONSOLE) && npm ci --ignore-scripts --silent
+	@touch $@
+
+$(TYPESCRIPT_MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
+	@tools/need node
+	@echo "installing the tools of the TypeScript client"
+	@cd $(TYPESCRIPT) && npm ci --ignore-scripts --silent
 	@touch $@
 
 $(VENV)/.stamp: tools/requirements.txt

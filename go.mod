@@ -3,7 +3,10 @@ module github.com/throughline/throughline
 go 1.26.0
 
 // Some npm packages bring Go files.
-ignore ./infra/console/node_modules
+ignore (
+	./clients/typescript/node_modules
+	./infra/console/node_modules
+)
 
 require (
 	github.com/BurntSushi/toml v1.6.0

@@ -136,7 +136,7 @@ func TestDependenciesArePinned(t *testing.T) {
 }
 
 // npmFolders are the folders with packages of npm.
-var npmFolders = []string{"infra/console", "tools/sdk"}
+var npmFolders = []string{"clients/typescript", "infra/console", "tools/sdk"}
 
 // npmPackages returns the versions of the packages that a folder names.
 func npmPackages(t *testing.T, folder string) map[string]string {
@@ -145,7 +145,8 @@ func npmPackages(t *testing.T, folder string) map[string]string {
 	if err := json.Unmarshal(read(t, "../../"+folder+"/package.json"), &named); err != nil {
 		t.Fatal(err)
 	}
-	versions := maps.Clone(named.Dependencies)
+	versions := map[string]string{}
+	maps.Copy(versions, named.Dependencies)
 	maps.Copy(versions, named.DevDependencies)
 	return versions
 }

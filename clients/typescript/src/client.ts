@@ -1,0 +1,191 @@
+import { Replay, type ChatEvent } from './chat.js';
+import { Deadline } from './deadline.js';
+import { ConnectionError, ProblemError } from './errors.js';
+import { operations, type Operations, type Problem } from './operations.js';
+import { Pages, type Page } from './pages.js';
+import { lines, serverEvents } from './stream.js';
+import { Tokens, type TokenSource } from './tokens.js';
+import { Attempts, Transport, type Outgoing } from './transport.js';
+
+export type { ChatEvent } from './chat.js';
+export { Pages } from './pages.js';
+
+/** One line of the export: a record with its kind. */
+export type Line = { kind: string } & Record<string, unknown>;
+
+/** What can be said with each call. */
+export interface Options {
+  /** Cancels the call, and the waits between its attempts. */
+  signal?: AbortSignal;
+  /** Milliseconds for the whole call with its repeats; in a stream, between two events. */
+  timeout?: number;
+  /** Default: a new one for each call. Name one to make the same call again after a restart of the app. */
+  idempotencyKey?: string;
+}
+
+/** What a client is made with. */
+export interface ClientOptions {
+  /** The address of the API, such as https://api.example.com. */
+  baseUrl: string;
+  /** The address of the chat and the export, where that is another: the output CoachUrl of a stage. */
+  streamUrl?: string;
+  /** The user's token; or, in a server, the credential that has the scope throughline/on-behalf. */
+  token: TokenSource;
+  /** Milliseconds for a call. Default: 30,000, and 120,000 without an event for streams. */
+  timeout?: number;
+  /** How often a call is made at most. Default: 4. */
+  attempts?: number;
+  /** Default: the global fetch. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** How the client makes the call of one operation. */
+interface Call {
+  stream: boolean;
+  out: Outgoing;
+  options: Options;
+}
+
+/** Calls the API. Each operation of the API is a method: path parameters first, then the body, the query, the options. */
+export interface Client extends Operations {}
+export class Client {
+  readonly #options: ClientOptions;
+  #transport: Transport;
+  #user: string | undefined;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#transport = new Transport(options.fetch ?? globalThis.fetch, new Tokens(options.token));
+  }
+
+  /**
+   * Returns a client that acts for a user with the server's credential. It shares the token. A page of a browser must not
+   * have such a credential, so it throws there.
+   */
+  as(user: string): Client {
+    if (typeof document !== 'undefined') {
+      throw new Error('the server\'s credential must not be in a browser: call as(user) in your server');
+    }
+    const client = new Client(this.#options);
+    client.#transport = this.#transport;
+    client.#user = user;
+    return client;
+  }
+
+  static {
+    for (const [name, row] of Object.entries(operations)) {
+      Object.defineProperty(this.prototype, name, {
+        value(this: Client, ...args: unknown[]) { return this.#call(row.split(' '), args); },
+      });
+    }
+  }
+
+  #call([method = '', path = '', ...words]: string[], args: unknown[]): unknown {
+    const given = args.slice();
+    const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(given.shift())));
+    const body = words.includes('body') ? JSON.stringify(given.shift()) : undefined;
+    const query = (words.includes('query') ? given.shift() ?? {} : {}) as Record<string, unknown>;
+    const options = (given.shift() ?? {}) as Options;
+    const headers: Record<string, string> = {};
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    if (this.#user !== undefined) headers['Throughline-User'] = this.#user;
+    if (words.includes('key')) headers['Idempotency-Key'] = options.idempotencyKey ?? newKey();
+    const kind = words.at(-1);
+    const stream = kind === 'events' || kind === 'lines';
+    const base = (stream ? this.#options.streamUrl : undefined) ?? this.#options.baseUrl;
+    const call = (more?: object): Call => ({
+      stream, options, out: { method, headers, body, url: base.replace(/\/+$/, '') + filled + search({ ...query, ...more }) },
+    });
+    switch (kind) {
+      case 'page': return new Pages((cursor) => this.#json(call(cursor === undefined ? {} : { cursor })) as Promise<Page<unknown>>);
+      case 'events': return this.#events(call());
+      case 'lines': return this.#lines(call());
+    }
+    return this.#json(call());
+  }
+
+  #begin(call: Call): { deadline: Deadline; attempts: Attempts } {
+    const timeout = call.options.timeout ?? this.#options.timeout ?? (call.stream ? 120_000 : 30_000);
+    const deadline = new Deadline(timeout, call.options.signal);
+    return { deadline, attempts: new Attempts(this.#options.attempts ?? 4, deadline) };
+  }
+
+  async #json(call: Call): Promise<unknown> {
+    const { deadline, attempts } = this.#begin(call);
+    try {
+      return await this.#transport.send(call.out, deadline, attempts, readJson);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** Yields the events of a chat. After a cut it asks again with the same key, and goes on where the text ended. */
+  async *#events(call: Call): AsyncGenerator<ChatEvent, void, undefined> {
+    const { deadline, attempts } = this.#begin(call);
+    const replay = new Replay();
+    try {
+      for (;;) {
+        const answer = await this.#transport.send(call.out, deadline, attempts, (opened) => opened);
+        replay.restart();
+        try {
+          for await (const from of serverEvents(answer)) {
+            deadline.extend();
+            const event = replay.next(from);
+            if (event) yield event;
+            if (event?.event === 'done') return;
+          }
+          throw new ConnectionError('the answer was cut');
+        } catch (error) {
+          deadline.signal.throwIfAborted();
+          if (!(error instanceof ConnectionError)) throw error;
+          await attempts.next(error);
+        }
+      }
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** Yields the records of the export. It throws if the export was cut: then the app begins again. */
+  async *#lines(call: Call): AsyncGenerator<Line, void, undefined> {
+    const { deadline, attempts } = this.#begin(call);
+    try {
+      const answer = await this.#transport.send(call.out, deadline, attempts, (opened) => opened);
+      for await (const text of lines(answer)) {
+        deadline.extend();
+        const line = JSON.parse(text) as Line;
+        if (line.kind === 'error') throw new ProblemError(line as unknown as Problem);
+        yield line;
+        if (line.kind === 'end') return;
+      }
+      throw new ConnectionError('the export was cut');
+    } catch (error) {
+      deadline.signal.throwIfAborted();
+      throw error;
+    } finally {
+      deadline.end();
+    }
+  }
+}
+
+/** Reads a JSON answer, which may have been cut. */
+async function readJson(answer: Response): Promise<unknown> {
+  if (answer.status === 204) return undefined;
+  try {
+    const text = await answer.text();
+    return text === '' ? undefined : JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new ConnectionError('the answer was cut', { cause });
+  }
+}
+
+/** Returns the query of an address, without what is undefined. */
+function search(query: Record<string, unknown>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** Returns 128 random bits in hexadecimal. crypto.randomUUID is missing from pages without https. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+}

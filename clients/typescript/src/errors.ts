@@ -1,0 +1,47 @@
+import type { FieldProblem, Problem } from './operations.js';
+
+/** An error answer of the API (RFC 9457). */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+
+  /** retryAfter is how many milliseconds the answer asks to wait, or undefined. */
+  constructor(readonly problem: Problem, readonly retryAfter?: number) {
+    super([`${problem.status} ${problem.code}: ${problem.detail}`,
+      ...(problem.errors ?? []).map((e) => `[${e.field}: ${e.message}]`)].join(' '));
+  }
+
+  get status(): number { return this.problem.status; }
+
+  /** code is the kind of problem for programs. It is 'unavailable' for a gateway's answer without a problem. */
+  get code(): Problem['code'] { return this.problem.code; }
+
+  /** errors say what is wrong with which part of the input. */
+  get errors(): FieldProblem[] { return this.problem.errors ?? []; }
+}
+
+/** An answer that was lost: no connection, or one that was cut before the answer's end. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+}
+
+/** A call that took longer than its timeout. */
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+}
+
+/** Reads the problem of an answer whose status is 400 or above. */
+export async function readProblem(response: Response): Promise<ProblemError> {
+  const seconds = Number(response.headers.get('Retry-After') ?? NaN);
+  const text = await response.text().catch(() => '');
+  let problem: Partial<Problem> = {};
+  try {
+    problem = JSON.parse(text) as Partial<Problem>;
+  } catch {
+    // A gateway answers without a problem.
+  }
+  return new ProblemError({
+    type: 'about:blank', title: response.statusText, detail: 'the answer is not a problem document',
+    code: response.status >= 502 && response.status <= 504 ? 'unavailable' : 'internal',
+    ...problem, status: response.status,
+  }, Number.isNaN(seconds) ? undefined : seconds * 1000);
+}
