@@ -58,6 +58,8 @@ type SessionSummary struct {
 	Fields map[string]any
 	// Digest identifies the attributes that the summary was made with.
 	Digest string
+	// Days are what the latest days of the session came to, oldest first. It is empty where none was summarised yet.
+	Days []DaySummary
 	// Indexed says that the vector index has this summary.
 	Indexed bool
 }

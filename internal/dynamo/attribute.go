@@ -79,6 +79,9 @@ const (
 	attrSummaryModel      = "summaryModel"
 	attrSummaryFields     = "summaryFields"
 	attrSummaryDigest     = "summaryDigest"
+	attrSummaryDays       = "summaryDays"
+	attrDayFrom           = "from" // within a day of summaryDays
+	attrDayTo             = "to"
 	attrSummaryIndexedAt  = "summaryIndexedAt" // the summaryUpdatedAt of the summary that is indexed
 
 	// A summary's own record.

@@ -84,7 +84,7 @@ var (
 		attrSessionCompletedAt, attrLeftAt, attrSummarizedSeq, attrSummarizedAt, attrIndexedSeq, attrIndexedAt,
 		attrExtractedSeq, attrExtractedAt, attrReading, attrSummary, attrSummaryTokens, attrSummaryTags,
 		attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq, attrSummaryUpdatedAt, attrSummaryModel,
-		attrSummaryFields, attrSummaryDigest, attrSummaryIndexedAt,
+		attrSummaryFields, attrSummaryDigest, attrSummaryDays, attrSummaryIndexedAt,
 	}
 	derivedAttributes = []string{
 		attrMessageCount, attrLastSeq, attrUserSeq, attrUrgentSeq, attrStartedAt, attrLastMessageAt, attrActiveAt,
@@ -152,7 +152,7 @@ func decodeSessionSummary(it item) *conversation.SessionSummary {
 		InProgress:     it.bool(attrSummaryInProgress),
 		CoveredThrough: int(it.int64(attrSummaryCoveredSeq)),
 		UpdatedAt:      it.time(attrSummaryUpdatedAt), Model: it.string(attrSummaryModel),
-		Fields: it.document(attrSummaryFields), Digest: it.string(attrSummaryDigest),
+		Fields: it.document(attrSummaryFields), Digest: it.string(attrSummaryDigest), Days: decodeDays(it),
 		Indexed: it.has(attrSummaryIndexedAt) && it.string(attrSummaryIndexedAt) == it.string(attrSummaryUpdatedAt),
 	}
 }

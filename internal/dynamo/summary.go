@@ -101,6 +101,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 	u = setOrRemove(u, attrSummaryModel, stringAttr(sum.Model), sum.Model != "")
 	u = setOrRemove(u, attrSummaryDigest, stringAttr(sum.Digest), sum.Digest != "")
 	u = setOrRemove(u, attrSummaryFields, own[attrSummaryFields], own.has(attrSummaryFields))
+	u = setOrRemove(u, attrSummaryDays, daysAttr(sum.Days), len(sum.Days) > 0)
 	u = u.Remove(field(attrSummaryIndexedAt))
 	return u.Set(field(attrCoachKey), value(stringAttr(coachKey(user, sum.CoachID)))).
 		Set(field(attrSummary), value(stringAttr(sum.Text))).
@@ -116,7 +117,8 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 func removeSessionSummary(u expression.UpdateBuilder, path func(name string) string) expression.UpdateBuilder {
 	for _, name := range []string{
 		attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
-		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields, attrSummaryIndexedAt,
+		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields, attrSummaryDays,
+		attrSummaryIndexedAt,
 	} {
 		u = u.Remove(field(path(name)))
 	}

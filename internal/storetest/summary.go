@@ -23,6 +23,10 @@ func newSummary(s conversation.Session, covered int, kind conversation.SummaryKi
 		CoveredAt:  Now.Add(time.Duration(covered) * time.Second),
 		OccurredAt: s.LastMessageAt, UpdatedAt: Now, Fields: map[string]any{"n": 1.0}, Model: "m", PromptVersion: "v1",
 		OwnFields: map[string]any{"confidence": 0.8}, SessionVersion: s.Version, Generation: s.Generation,
+		Days: []conversation.DaySummary{
+			{From: Now.AddDate(0, 0, -1), To: Now.AddDate(0, 0, -1).Add(time.Hour), Text: "the day before", Tokens: 3},
+			{From: Now, To: Now.Add(time.Minute), Text: fmt.Sprint("day of ", covered), Tokens: 2},
+		},
 	}
 }
 
@@ -92,7 +96,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	copied := &conversation.SessionSummary{
 		Text: want.Text, Tokens: want.Tokens, Tags: want.Tags, Kind: want.Kind, InProgress: want.InProgress,
 		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
-		Model: want.Model, Fields: want.OwnFields, Digest: want.Digest,
+		Model: want.Model, Fields: want.OwnFields, Digest: want.Digest, Days: want.Days,
 	}
 	if diff := cmp.Diff(copied, session.Summary); diff != "" || session.Summarized.Seq != watermark {
 		t.Errorf("the session's copy (-want +got), watermark %d, want %d:\n%s", session.Summarized.Seq, watermark, diff)
@@ -105,7 +109,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 		t.Fatalf("resolved %v, %v", hits, err)
 	}
 	// Only the session has these.
-	want.OwnFields, want.Digest, want.SessionVersion, want.CoveredAt = nil, "", 0, time.Time{}
+	want.OwnFields, want.Digest, want.SessionVersion, want.CoveredAt, want.Days = nil, "", 0, time.Time{}, nil
 	if diff := cmp.Diff(want, *hits[0].Summary); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}

@@ -228,7 +228,7 @@ func (f *fake) SaveSummary(
 	if s.Text != "" {
 		session.Summary = &conversation.SessionSummary{
 			Text: s.Text, Tags: s.Tags, Kind: s.Kind, InProgress: s.InProgress, CoveredThrough: s.CoveredThrough,
-			UpdatedAt: s.UpdatedAt, Model: s.Model, Fields: s.OwnFields, Digest: s.Digest,
+			UpdatedAt: s.UpdatedAt, Model: s.Model, Fields: s.OwnFields, Digest: s.Digest, Days: s.Days,
 		}
 	}
 	f.sessions[of.ID] = session
@@ -331,6 +331,7 @@ func (f *fake) Complete(ctx context.Context, r llm.Request) (llm.Completion, err
 	}
 	text, err := json.Marshal(map[string]any{
 		"summary": "model: " + r.Messages[1].Content, "confidence": 0.8, "hasGoals": true,
+		"day":  dayAnswer(r.Messages[1].Content),
 		"tags": []string{" Hip Thrusts!", "hip thrusts", "[/INST]", "", "Knie\nschmerzen", "5x5", "back-squat", "sixth"},
 	})
 	return llm.Completion{Text: string(text), Model: "m", Usage: llm.Usage{TotalTokens: 70}}, err

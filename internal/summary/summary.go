@@ -36,11 +36,12 @@ type Summary struct {
 	// Fields are the record type's own fields (unified-conversation-context, "Existing Pinecone Summary Inventory").
 	Fields map[string]any
 	// OwnFields are the fields that are not attributes of the session. Digest identifies the attributes that the summary
-	// was made with, and SessionVersion is the version of the session that had them. Only the session's copy of the
-	// summary has these three.
+	// was made with, and SessionVersion is the version of the session that had them. Days are what the session's latest
+	// days came to. Only the session's copy of the summary has these four.
 	OwnFields      map[string]any
 	Digest         string
 	SessionVersion int64
+	Days           []conversation.DaySummary
 	// Model and PromptVersion name the model and the prompt that wrote the text.
 	Model         string
 	PromptVersion string

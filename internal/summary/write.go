@@ -96,7 +96,9 @@ func (s *Service) readInput(
 		return input{}, err
 	}
 	access, err := s.Store.Access(ctx, user)
-	return newInput(session, messages, reason, access.Preferences.Location()), err
+	return newInput(session, messages, input{
+		reason: reason, zone: access.Preferences.Location(), now: s.Now(),
+	}), err
 }
 
 // summarizeInput asks the model. When the model takes longer than Timeout, a fallback summary is stored while the same
@@ -107,7 +109,7 @@ func (s *Service) summarizeInput(
 	if may, err := s.mayAsk(ctx, user); err != nil {
 		return session, err
 	} else if !may {
-		return s.saveFallback(ctx, user, session, in)
+		return s.saveFallback(ctx, user, session, in.uncut())
 	}
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -146,11 +148,12 @@ func (s *Service) saveAnswer(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input, a answer,
 ) (conversation.Session, error) {
 	if a.err == nil {
-		d := in.draft(a.text, conversation.ByModel)
+		d := in.draft(a.text, a.day, conversation.ByModel)
 		d.tags, d.model, d.rating = a.tags, a.model, a.rating
 		return s.save(ctx, user, session, d)
 	}
 	s.Report(ctx, "summarize session", a.err)
+	in = in.uncut()
 	if session.Summary != nil && session.Summary.CoveredThrough >= in.through.Seq && !IsOutdated(session) {
 		return session, nil
 	}
@@ -165,7 +168,7 @@ func (s *Service) saveFallback(
 		!unfinished(session) && !IsOutdated(session) {
 		return session, nil
 	}
-	return s.save(ctx, user, session, in.draft(in.fallback(), conversation.Extractive))
+	return s.save(ctx, user, session, in.draft(in.fallback(), "", conversation.Extractive))
 }
 
 // draft is a summary's text with what it covers, and how it came about.
@@ -183,6 +186,7 @@ type draft struct {
 	kept   map[string]any
 	// ofAttributes is true if the text was made from the session's attributes.
 	ofAttributes bool
+	days         []conversation.DaySummary
 }
 
 // nothingRecorded is the text of a summary that was made from attributes which the app has removed since.
@@ -193,7 +197,7 @@ func carryOver(session conversation.Session, through conversation.Watermark, rea
 	d := draft{kind: conversation.ByModel, reason: reason, through: through, at: session.LastMessageAt}
 	if old := session.Summary; old != nil {
 		d.text, d.tags, d.model = old.Text, old.Tags, old.Model
-		d.kept, d.ofAttributes = old.Fields, madeOfAttributes(session)
+		d.kept, d.ofAttributes, d.days = old.Fields, madeOfAttributes(session), old.Days
 		switch {
 		case d.ofAttributes && len(describe(session.Attributes, time.UTC)) == 0:
 			d.text, d.tags, d.model = nothingRecorded, nil, "" // the text was made of attributes that are gone
@@ -239,7 +243,7 @@ func (s *Service) save(
 	session.Summary = &conversation.SessionSummary{
 		Text: record.Text, Tokens: record.Tokens, Tags: record.Tags, Kind: record.Kind, InProgress: record.InProgress,
 		CoveredThrough: record.CoveredThrough, UpdatedAt: record.UpdatedAt,
-		Model: record.Model, Fields: record.OwnFields, Digest: record.Digest,
+		Model: record.Model, Fields: record.OwnFields, Digest: record.Digest, Days: record.Days,
 	}
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
 		return session, indexError{err}
@@ -266,6 +270,6 @@ func (s *Service) record(session conversation.Session, d draft) (Summary, error)
 		CoveredAt:  d.through.At,
 		OccurredAt: at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, surface, own),
 		OwnFields: own, Digest: digestOf(session, surface, d.ofAttributes), SessionVersion: session.Version,
-		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation,
+		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation, Days: s.countDays(d.days),
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -45,10 +46,21 @@ func (m writer) summary(t transcript) map[string]any {
 		}
 	}
 	return map[string]any{
-		"summary": m.summarize(t), "tags": m.tags(text),
+		"summary": m.summarize(t), "day": m.lastDay(t), "tags": m.tags(text),
 		"confidence": float64(min(50+10*turns, 90)) / 100, "hasGoals": m.forms.has("goals", text),
 		"hasProgress": m.forms.has("progress", text), "hasEmotionalState": m.forms.has("feelings", text),
 	}
+}
+
+// lastDay retells the day of the last message: what is known of it so far, and its messages.
+func (m writer) lastDay(t transcript) string {
+	const room = 250
+	if len(t.turns) == 0 {
+		return ""
+	}
+	last := t.turns[len(t.turns)-1].at.Format(time.DateOnly)
+	of := slices.DeleteFunc(slices.Clone(t.turns), func(x turn) bool { return x.at.Format(time.DateOnly) != last })
+	return clip(m.summarize(transcript{previous: t.day, turns: of}), room)
 }
 
 // summarize retells the weightiest statements of the summary so far and of the new messages in their order. What the

@@ -9,6 +9,7 @@ import (
 // transcript is the input of a summary or an extraction.
 type transcript struct {
 	previous string   // the summary so far
+	day      string   // what the last day came to so far
 	details  []string // what an app recorded of a session without messages
 	turns    []turn
 	memories []known
@@ -30,7 +31,8 @@ type known struct {
 var (
 	// partHeading is a short line that ends with a colon: "NEW MESSAGES:".
 	partHeading = regexp.MustCompile(`^([A-Za-z][A-Za-z' _()-]{2,60}):$`)
-	partName    = regexp.MustCompile(`(?i)summary|memor|facts|loop|todo|details|^earlier|message|conversation|transcript`)
+	partName    = regexp.MustCompile(`(?i)^the last day|summary|memor|facts|loop|todo|details|^earlier|message|` +
+		`conversation|transcript`)
 	// turnLine is a message with what is in brackets before it, an id, a time or both:
 	// "[m1 2026-02-05 18:30 Thursday] user: Hi".
 	turnLine  = regexp.MustCompile(`^(?:\[([^\]]*)\] )?(user|assistant|system):\s*(.*)$`)
@@ -76,6 +78,8 @@ func (t *transcript) readLine(raw, part string) string {
 	case m != nil:
 		t.turns = append(t.turns, newTurn(m[1], m[2], m[3]))
 		return "messages"
+	case part == "the last day":
+		t.day += "\n" + raw
 	case part == "summary":
 		t.previous += "\n" + raw
 	case part != "" && len(t.turns) > 0:
