@@ -149,7 +149,7 @@ func TestDayOfTheEarlierSitting(t *testing.T) {
 	p.converse("tom", "workout_log", "tom", on(5, 9, 0), lines...)
 	p.converse("here", "coach_conversation", "c", now)
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
-	const want = `date="2026-02-04" to="08:00" when="yesterday" type="summary">` + "\nThey log runs."
+	const want = `date="2026-02-04" since="2026-02-02" to="08:00" when="yesterday" type="summary">` + "\nThey log runs."
 	if !strings.Contains(got, want) || !strings.Contains(got, "[human 08:00] Ran 5 km.") {
 		t.Errorf("the prompt lacks %q:\n%s", want, got)
 	}

@@ -51,6 +51,7 @@ func chooseActivity(c *chooser, slot *Slot) []*Candidate {
 		if e.Left == "" {
 			c.claim(summaryKey(e.ID), slot.Block)
 			claimQuoted(c, e, slot.Block)
+			claimDays(c, e.ID, slot.Block)
 		}
 	}
 	return candidates
@@ -100,12 +101,13 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 	var parts []string
 	without, summary := "for it had no summary then", reasonSummary
 	if gather.HasSummary(other) {
-		covered, tokens = other.Summary.CoveredThrough, other.Summary.Tokens
+		text, size := c.recentText(other)
+		covered, tokens = other.Summary.CoveredThrough, size
 		if c.isSuperseded(other) {
 			without = reasonSuperseded
 		} else {
-			rest := c.withoutSafety(other.Summary.Text, true)
-			if rest != other.Summary.Text {
+			rest := c.withoutSafety(text, true)
+			if rest != text {
 				tokens, summary = 0, reasonSummary+" without what "+block.Safety+" has"
 			}
 			if without = "for " + block.Safety + " has its summary"; rest != "" {

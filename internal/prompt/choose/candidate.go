@@ -81,6 +81,8 @@ type Group struct {
 	Label              string
 	// Day is the calendar day in words, Date in figures. From and To are the local times of its first and last message.
 	Day, Date, From, To string
+	// Since, if set, is the date on which a session began that its one summary tells, if that is an earlier one.
+	Since string
 	// Unread, if set, says why messages before its first one were not read.
 	Unread string
 	Began  time.Time
@@ -113,7 +115,7 @@ func (c *chooser) summaryCandidate(s *conversation.Session, at time.Time) *Candi
 	e := &Candidate{
 		Kind: KindSummary, ID: s.ID, SessionID: s.ID, Context: s.Context, At: at,
 		Text: s.Summary.Text, Tokens: s.Summary.Tokens,
-		Label: ContextLabel(s.Context) + " - " + c.age(at), Fresh: c.isFresh(s.Summary.UpdatedAt),
+		Label: ContextLabel(s.Context) + " - " + c.age(at) + c.since(s, at), Fresh: c.isFresh(s.Summary.UpdatedAt),
 	}
 	if c.isSuperseded(s) {
 		e.leave(reasonSuperseded)

@@ -109,20 +109,18 @@ const positionsPerConversation = 1 << 20
 
 // chooseSessionSummaries chooses the summaries of the sessions that have a sitting which is not in the first two tiers,
 // newest first: of yesterday, and of the days before it. Sessions of today that were not read are among them, because
-// no other block has them. This session's summary is left to session_summary, if there is one.
+// no other block has them. A session of several days has a summary of each. This session's summary of all of them is
+// left to session_summary, if there is one.
 func chooseSessionSummaries(c *chooser, slot *Slot) []*Candidate {
 	var candidates []*Candidate
 	for _, u := range c.History.Remainders() {
-		if u.Session.ID == c.Session.ID && c.has(block.SessionSummary) {
+		if u.Day == nil && u.Session.ID == c.Session.ID && c.has(block.SessionSummary) {
 			continue
 		}
 		e := dedupedSummary(c, u, slot)
 		e.Position = len(candidates)
 		if slot.Grouped {
-			e.Group = &Group{
-				Kind: e.Kind, ID: e.ID, SessionID: e.SessionID, Context: e.Context, Label: e.Label, Began: u.Session.StartedAt,
-				Day: calendar.Label(u.Last, c.Now, c.Zone), Date: calendar.ISO(u.Last, c.Zone), To: calendar.Clock(u.Last, c.Zone),
-			}
+			e.Group = summaryGroup(c, e, u)
 		}
 		candidates = append(candidates, e)
 	}
@@ -131,6 +129,9 @@ func chooseSessionSummaries(c *chooser, slot *Slot) []*Candidate {
 
 // dedupedSummary returns a session's summary, left out if a more valuable block has it or if there is none.
 func dedupedSummary(c *chooser, u history.Remainder, slot *Slot) *Candidate {
+	if u.Day != nil {
+		return dedupedDay(c, u, slot)
+	}
 	if !gather.HasSummary(u.Session) {
 		other := *u.Session
 		other.Summary = &conversation.SessionSummary{}

@@ -179,19 +179,23 @@ func (h *History) HasInFull(sessionID, messageID string) bool {
 	})
 }
 
-// Remainder is what the first two tiers leave out of a session.
+// Remainder is what the first two tiers leave out of a session, or of one day of a session that is kept open.
 type Remainder struct {
 	Session *conversation.Session
 	// Last is the last message of its newest sitting.
 	Last time.Time
+	// Day is what the day came to, nil where the session's summary tells all.
+	Day *conversation.DaySummary
 }
 
-// Remainders returns the sessions that have such a sitting on one of the tiers' days, the latest first.
+// Remainders returns the sessions and days that have such a sitting on one of the tiers' days, the latest first.
 func (h *History) Remainders() []Remainder {
 	var all []Remainder
 	for i := range h.Sessions {
 		s := &h.Sessions[i]
-		if last := h.LastRemaining(s); h.DayTier(last) != NoTier {
+		if HasDays(s, h.zone) {
+			all = append(all, h.remainingDays(s)...)
+		} else if last := h.LastRemaining(s); h.DayTier(last) != NoTier {
 			all = append(all, Remainder{Session: s, Last: last})
 		}
 	}

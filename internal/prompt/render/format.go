@@ -35,9 +35,15 @@ var Markdown = &Format{
 var Tagged = &Format{
 	Guard: escapeXML,
 	Group: func(g *choose.Group) (open, end string) {
-		from, kind := ` from="`+g.From+`"`, ""
+		from, kind := "", ""
+		switch {
+		case g.From != "":
+			from = ` from="` + g.From + `"`
+		case g.Since != "":
+			from = ` since="` + g.Since + `"`
+		}
 		if g.Kind == choose.KindSummary {
-			from, kind = "", ` type="summary"`
+			kind = ` type="summary"`
 		}
 		return `<conversation context="` + choose.ContextLabel(g.Context) + `" date="` + g.Date + `"` + from +
 			` to="` + g.To + `" when="` + g.Day + `"` + kind + ">\n", "</conversation>\n"
