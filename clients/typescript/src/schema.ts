@@ -1116,6 +1116,8 @@ export interface components {
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description The user asked to forget it: nothing is drawn from it. */
+            forgotten?: boolean;
             /** @description The id of the message. */
             messageId: string;
             /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
@@ -1884,6 +1886,8 @@ export interface components {
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description The user asked to forget it: nothing is drawn from it. */
+            forgotten?: boolean;
             /** @description The id of the message. */
             messageId: string;
             /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
