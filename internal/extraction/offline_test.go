@@ -19,7 +19,7 @@ import (
 
 // leastOffline is how many conversations of the corpus the forms of the offline model have to read as a good model
 // does.
-const leastOffline = 50
+const leastOffline = 80
 
 // TestOfflineModelReadsTheCorpus runs the offline model on the corpus. What is stored has to be what the file wants,
 // but for the wording and the confidence. Files with the section "offline" say why its forms cannot do them.

@@ -35,8 +35,8 @@ const (
 var subjects = stemsOf(strings.Fields(`
 	user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
 	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı
-	that with from they their this have does dass sich sein seine ihre eine einen einem einer hat haben nicht auch
-	gegen para como tiene esta avec dans pour elle sont della sono dalla`))
+	that with from they their this have does dass sich sein seine ihre eine einen einem einer kein keine keinen hat
+	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`))
 
 func stemsOf(list []string) map[string]bool {
 	out := map[string]bool{}

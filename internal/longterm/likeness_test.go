@@ -32,9 +32,9 @@ func TestLikeness(t *testing.T) {
 			[]string{"The user graduated in 2019.", "The user's knee was treated.", "The user has back pain."},
 		},
 		{
-			"Der Nutzer ist allergisch gegen Erdnüsse.",
-			[]string{"Der Nutzer hat eine Allergie gegen Erdnüsse.", "Schwere Allergie gegen Erdnüsse beim Nutzer."},
-			[]string{"Der Nutzer ist allergisch gegen Katzen.", "Die Nutzerin wohnt in Bergen."},
+			"Der Nutzer verträgt keine Erdnüsse.",
+			[]string{"Erdnüsse verträgt der Nutzer nicht.", "Der Nutzer sagt, dass er Erdnüsse seit Jahren nicht verträgt."},
+			[]string{"Der Nutzer verträgt keine Milch.", "Die Nutzerin wohnt in Bergen."},
 		},
 		{
 			"ユーザーはピーナッツアレルギーがある。",

@@ -27,6 +27,11 @@ var (
 	relativeBy = regexp.MustCompile(`(?i)\b(?:(in) |about |around )?` + countWords + ` (day|week|month|year)s?( ago)?\b`)
 	weekday    = regexp.MustCompile(`(?i)\b(on|by|until|till|since|for|next|last|this) ` +
 		`(mon|tues|wednes|thurs|fri|satur|sun)day\b`)
+	lastDate = regexp.MustCompile(`(?i)\b(?:until|till|through|bis|hasta|` +
+		`from (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: \w+)? to)` +
+		`(?: the| zum| el)? (?:(\d{4}-\d\d-\d\d)|` +
+		`(\d{1,2})(?:st|nd|rd|th)?(?: of)? (january|february|march|april|may|june|july|august|september|october|` +
+		`november|december))\b`)
 	period      = regexp.MustCompile(`(?i)\b(?:` + leadWords + ` )?(last|next|this) (week|weekend|month|year)\b`)
 	futureWords = regexp.MustCompile(`(?i)\b(?:will|going to|book\w*|call|buy|` +
 		`plan\w*|appointment|starts?|due|meet|see)\b|'ll\b`)
@@ -162,4 +167,24 @@ func count(text string) int {
 		}
 	}
 	return 1
+}
+
+// lastDay is the day until which a text says that something holds, as 2026-11-20, or nothing.
+// A day without a year is the next one.
+func (at moment) lastDay(text string) string {
+	m := lastDate.FindStringSubmatch(text)
+	switch {
+	case m == nil || at.IsZero():
+		return ""
+	case m[1] != "":
+		return m[1]
+	}
+	day, err := time.Parse("2 January 2006", m[2]+" "+capitalize(strings.ToLower(m[3]))+" "+strconv.Itoa(at.Year()))
+	if err != nil {
+		return ""
+	}
+	if day.Before(at.Time.AddDate(0, 0, -1)) {
+		day = day.AddDate(1, 0, 0)
+	}
+	return day.Format(time.DateOnly)
 }

@@ -26,6 +26,7 @@ type extraction struct {
 	facts   []*finding
 	opened  []*finding
 	closed  []*finding
+	ended   []any
 	lookups int
 }
 
@@ -34,6 +35,7 @@ type finding struct {
 	form
 	id, repeats, supersedes string
 	outcome                 string // of an open loop that ends
+	until                   string // the last day of a fact, as 2026-11-20
 	messages                []any
 	stems                   map[string]bool
 }
@@ -54,10 +56,11 @@ func (m *model) extract(t transcript) map[string]any {
 		}
 	}
 	facts, opened, closed := []any{}, []any{}, []any{}
+	ended := append([]any{}, e.ended...)
 	for _, f := range e.facts {
 		facts = append(facts, map[string]any{
 			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages, "about": "",
-			"status": "stated", "until": "", "safety": safetyKind(f.safety), "repeats": orNull(f.repeats),
+			"status": "stated", "until": f.until, "safety": safetyKind(f.safety), "repeats": orNull(f.repeats),
 			"supersedes": idList(f.supersedes),
 		})
 	}
@@ -69,7 +72,7 @@ func (m *model) extract(t transcript) map[string]any {
 	for _, c := range e.closed {
 		closed = append(closed, map[string]any{"id": c.id, "outcome": c.outcome, "messageIds": c.messages})
 	}
-	return map[string]any{"facts": facts, "ended": []any{}, "openLoops": opened, "closedLoops": closed}
+	return map[string]any{"facts": facts, "ended": ended, "openLoops": opened, "closedLoops": closed}
 }
 
 // safetyKind is the kind of a fact about safety. The forms know those about health.
@@ -141,6 +144,12 @@ func (e *extraction) clause(statement string, from turn) {
 	if statement == "" || e.forms.has("hearsay", statement) || e.lookups > maxLookups {
 		return
 	}
+	if what, asked := e.forms.apply("forget", statement); asked {
+		if old := e.nearest(e.from.memories, what, sameEnd); old != nil {
+			e.ended = append(e.ended, map[string]any{"id": old.id, "reason": "forgotten", "messageIds": from.ids()})
+		}
+		return
+	}
 	todo, promised := e.forms.apply("loop", strings.TrimRight(statement, "?"))
 	switch {
 	case promised:
@@ -157,6 +166,9 @@ func (e *extraction) clause(statement string, from turn) {
 	if old := e.nearest(e.from.memories, statement, sameEnd); ended && old != nil {
 		e.add(&finding{form: form{kind: old.kind, confidence: 0.9}, supersedes: old.id}, statement, from)
 		return
+	}
+	for _, f := range e.forms["instead"] {
+		statement = f.match.ReplaceAllString(statement, f.content)
 	}
 	if !e.forms.has("passing", statement) {
 		e.remember(statement, ended, from)
@@ -195,6 +207,7 @@ func (e *extraction) add(f *finding, text string, from turn) {
 		f.content = e.forms.retell(text)
 	}
 	f.content = capitalize(strings.TrimRight(from.at.resolve(clip(f.content, maxContentBytes)), ". ")) + "."
+	f.until = from.at.lastDay(f.content)
 	f.stems, f.messages = e.matter(text), from.ids()
 	for i, earlier := range e.facts {
 		switch {
