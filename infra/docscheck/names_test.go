@@ -87,6 +87,25 @@ func TestOperatingNamesEverything(t *testing.T) {
 	}
 }
 
+// TestAlarmsHaveFirstSteps checks that docs/operating.md says of each alarm which three things to do first.
+func TestAlarmsHaveFirstSteps(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, "docs/operating.md")
+	_, table, _ := strings.Cut(page, "| alarm | means | first three things to do |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	if len(rows) < 15 {
+		t.Fatalf("the table of the alarms has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		for _, step := range []string{" 1. ", "2. ", "3. "} {
+			if !strings.Contains(row, step) && !strings.Contains(row, "1. to 3. as for") {
+				t.Errorf("the row lacks the step %q: %s", step, row)
+			}
+		}
+	}
+}
+
 // TestMakeTargets checks that each make target that a page names exists, and that something reads the variables beside
 // it.
 func TestMakeTargets(t *testing.T) {

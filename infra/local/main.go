@@ -47,6 +47,14 @@ func run() error {
 		"migrate": stack.Of(migratefn.New),
 	}
 	cfg.Out, cfg.Logger, cfg.Repeat = os.Stdout, logger(), repeat
+	if cfg.MetricsFile != "" {
+		metrics, err := os.OpenFile(cfg.MetricsFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("METRICS_FILE: %w", err)
+		}
+		defer metrics.Close()
+		cfg.Metrics = metrics
+	}
 	running, err := stack.Start(ctx, cfg)
 	if ctx.Err() != nil {
 		return nil // interrupted while starting

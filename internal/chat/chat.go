@@ -55,6 +55,18 @@ type Done struct {
 // generated is stored with metadata.interrupted.
 const Interrupted = "interrupted"
 
+// Outcome is what a turn came to.
+type Outcome struct {
+	// Usage is what the model took.
+	Usage llm.Usage
+	// FirstToken is the time from the request to the first piece of the answer, zero where there was none.
+	FirstToken time.Duration
+	// Interrupted says that a part of the answer is stored.
+	Interrupted bool
+	// Failure is why nothing was stored, nil where an answer was.
+	Failure error
+}
+
 // Prompter builds the prompt of a turn without storing it: the service stores it while the model generates.
 type Prompter interface {
 	Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error)
@@ -92,8 +104,8 @@ type Deps struct {
 	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept.
 	StoreText bool
 	Retention time.Duration
-	// Observe, if set, is called with what each generated answer took, for metrics.
-	Observe func(ctx context.Context, u llm.Usage)
+	// Observe, if set, is called with what each turn came to, for metrics. A replay is none.
+	Observe func(ctx context.Context, o Outcome)
 	// Report is called with failures that the client does not see, such as a manifest that could not be stored.
 	Report func(ctx context.Context, op string, err error)
 }

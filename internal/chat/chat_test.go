@@ -114,6 +114,67 @@ func TestAModelThatFails(t *testing.T) {
 	}
 }
 
+// TestWhatATurnComesTo checks what each turn tells the metrics. The limits of the model's service are no limits of the
+// user's.
+func TestWhatATurnComesTo(t *testing.T) {
+	t.Parallel()
+	busy := &fault.Error{Code: fault.RateLimited, RetryAfter: 7 * time.Second}
+	tests := []struct {
+		name string
+		says string
+		err  error
+		want chat.Outcome
+		code fault.Code
+	}{
+		{"a whole answer", "Rest.", nil, chat.Outcome{FirstToken: 3 * time.Second}, ""},
+		{"cut", "Re", busy, chat.Outcome{FirstToken: 3 * time.Second, Interrupted: true}, ""},
+		{"the service's limits", "", busy, chat.Outcome{}, fault.Unavailable},
+		{"a wrong key", "", fault.New(fault.Internal, ""), chat.Outcome{}, fault.Internal},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
+					time.Sleep(3 * time.Second)
+					if tt.says != "" {
+						return llm.Completion{}, errors.Join(emit(tt.says), tt.err)
+					}
+					return llm.Completion{}, tt.err
+				}
+				_, _, last := run(t, t.Context(), f)
+				if len(f.outcomes) != 1 {
+					t.Fatalf("%d outcomes of one turn", len(f.outcomes))
+				}
+				got := f.outcomes[0]
+				failure := got.Failure
+				if got.Failure = nil; got != tt.want || (failure != nil) != (tt.code != "") {
+					t.Errorf("outcome %+v, %v, want %+v and %q", got, failure, tt.want, tt.code)
+				}
+				shown, _ := last.(*fault.Error)
+				if tt.code != "" && (shown.Code != tt.code || fault.CodeOf(failure) != tt.code) {
+					t.Errorf("the user sees %v, the metrics %v, want %s", shown, failure, tt.code)
+				}
+				if tt.code == fault.Unavailable && (shown.RetryAfter != busy.RetryAfter || shown.Message == "") {
+					t.Errorf("the user sees %+v, without a reason or the service's advice", shown)
+				}
+			})
+		})
+	}
+}
+
+// TestATurnThatCannotBegin is an outcome, too.
+func TestATurnThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.promptErr = fault.New(fault.Unavailable, "")
+	if _, err := f.service().Start(t.Context(), "ann", request); err == nil || len(f.outcomes) != 1 ||
+		!fault.Is(f.outcomes[0].Failure, fault.Unavailable) {
+		t.Errorf("outcomes %+v after %v", f.outcomes, err)
+	}
+}
+
 // TestADeadlineCutsTheAnswer has a model that never ends. What it generated is stored before the invocation ends.
 func TestADeadlineCutsTheAnswer(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ type fake struct {
 	finished []conversation.NewMessage
 	spent    int
 	used     llm.Usage
+	outcomes []chat.Outcome
 	renewed  []time.Duration
 	saved    []prompt.StoredPrompt
 	reported []string
@@ -151,10 +152,15 @@ func newFake() *fake {
 	}
 }
 
+func (f *fake) observe(_ context.Context, o chat.Outcome) {
+	f.used = f.used.Add(o.Usage)
+	f.outcomes = append(f.outcomes, o)
+}
+
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
 		Turns: f, Watch: f, Prompts: f, Model: f, Recall: f, Embed: f, Archive: f, Tokens: f, Now: time.Now,
-		Timeout: time.Minute, Retention: time.Hour, Observe: func(_ context.Context, u llm.Usage) { f.used = f.used.Add(u) },
+		Timeout: time.Minute, Retention: time.Hour, Observe: f.observe,
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

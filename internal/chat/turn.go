@@ -30,6 +30,21 @@ type Answer struct {
 // while another request with the same idempotency key generates, IdempotencyMismatch, RateLimited with RetryAfter when
 // the user's tokens of the day are spent or as many answers are under way as may be at once, or Unavailable.
 func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
+	answer, err := s.start(ctx, user, r)
+	if err != nil {
+		s.observe(ctx, Outcome{Failure: err})
+	}
+	return answer, err
+}
+
+func (s *Service) observe(ctx context.Context, o Outcome) {
+	if s.Observe != nil {
+		s.Observe(ctx, o)
+	}
+}
+
+func (s *Service) start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
+	began := s.Now()
 	if err := r.validate(); err != nil {
 		return Answer{}, err
 	}
@@ -52,7 +67,7 @@ func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request
 	if err != nil {
 		return Answer{}, err
 	}
-	g := &generation{turnLease: lease, request: r, prompt: p}
+	g := &generation{turnLease: lease, request: r, prompt: p, began: began}
 	return Answer{Events: func(yield func(Event) bool) { g.run(ctx, yield) }}, nil
 }
 
@@ -96,6 +111,9 @@ type generation struct {
 	request Request
 	prompt  prompt.Prompt
 	text    strings.Builder
+	// began is when the request came, and first how long the first piece of the answer took from then.
+	began time.Time
+	first time.Duration
 }
 
 // run generates the answer under its own deadline. When the client goes away, only the events stop.
@@ -113,11 +131,14 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	work.Go(func() error { return g.savePrompt(ctx) })
 
 	completion, failure := g.generate(ctx, func(delta string) error {
-		g.text.WriteString(delta)
+		g.write(delta)
 		emit("token", Token{Text: delta})
 		return nil
 	})
 	done, err := g.finish(ctx, completion, failure)
+	g.observe(ctx, Outcome{
+		Usage: completion.Usage, FirstToken: g.first, Interrupted: done.FinishReason == Interrupted, Failure: err,
+	})
 	g.stop()
 	if werr := work.Wait(); werr != nil {
 		g.Report(ctx, "save prompt", werr)
@@ -127,6 +148,14 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 		return
 	}
 	emit("done", done)
+}
+
+// write adds a piece to the answer.
+func (g *generation) write(delta string) {
+	if g.first == 0 {
+		g.first = g.Now().Sub(g.began)
+	}
+	g.text.WriteString(delta)
 }
 
 // deadline limits the generation to the service's timeout, to the time that the invocation has left, and to that of the
@@ -165,10 +194,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 	}
 	if g.text.Len() == 0 {
 		g.release(ctx, spent)
-		return Done{}, cmp.Or(failure, errNoAnswer)
-	}
-	if g.Observe != nil {
-		g.Observe(ctx, c.Usage)
+		return Done{}, cmp.Or(ofService(failure), errNoAnswer)
 	}
 	done := Done{Usage: c.Usage, FinishReason: c.FinishReason, Model: c.Model}
 	metadata := map[string]any{metaPrompt: g.prompt.ID}
@@ -207,6 +233,18 @@ func (g *generation) tokensSpent(c llm.Completion) int {
 		return c.Usage.TotalTokens
 	}
 	return g.prompt.Tokens.Total + g.Tokens.Count(g.text.String())
+}
+
+// ofService returns the failure of a model for the user. That the model's service refuses for its own limits is not
+// RateLimited, which would say that the user asks for too much.
+func ofService(failure error) error {
+	if !fault.Is(failure, fault.RateLimited) {
+		return failure
+	}
+	busy := fault.Wrap(fault.Unavailable, "generate answer", failure)
+	busy.Message = "the model's service has reached its limits; try again later"
+	busy.RetryAfter = fault.From(failure).RetryAfter
+	return busy
 }
 
 // errNoAnswer is the failure of a model that returned neither text nor an error.

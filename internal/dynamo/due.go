@@ -81,7 +81,7 @@ func (db *DB) dueAfterIdle() time.Time { return conversation.Milliseconds(db.now
 
 // removeDue removes a record from the due index.
 func removeDue(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return endClaim(u.Remove(field(attrDueAt)).Remove(field(attrDueShard)).Remove(field(attrFailures)))
+	return endFailures(endClaim(u.Remove(field(attrDueAt)).Remove(field(attrDueShard))))
 }
 
 // endClaim removes the mark of a claim.
@@ -89,12 +89,18 @@ func endClaim(u expression.UpdateBuilder) expression.UpdateBuilder {
 	return u.Remove(field(attrClaimedVersion))
 }
 
-// newClaim returns the update that claims a record until a time. It counts a failure, which the end of a claim that
-// succeeded takes back: so the failures of a worker that dies are counted, too. The version of the record tells later
-// whether the worker has seen a change.
-func newClaim(until time.Time) expression.UpdateBuilder {
+// endFailures removes what is known of the attempts since work on the record last succeeded.
+func endFailures(u expression.UpdateBuilder) expression.UpdateBuilder {
+	return u.Remove(field(attrFailures)).Remove(field(attrDueSince))
+}
+
+// newClaim returns the update that claims a record, which is due at a time, until another. It counts a failure, which
+// the end of a claim that succeeded takes back: so the failures of a worker that dies are counted, too. The version of
+// the record tells later whether the worker has seen a change.
+func newClaim(due, until time.Time) expression.UpdateBuilder {
 	return expression.Set(field(attrDueAt), value(timeAttr(until))).
 		Set(field(attrClaimedVersion), field(attrVersion).IfNotExists(value(intAttr(0)))).
+		Set(field(attrDueSince), field(attrDueSince).IfNotExists(value(timeAttr(due)))).
 		Add(field(attrFailures), value(intAttr(1)))
 }
 
@@ -113,7 +119,7 @@ func dueKey(d sweep.Due) key { return key{d.Partition, d.ID} }
 // Claim claims a record that is still due when it was.
 func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c sweep.Claim, ok bool, err error) {
 	until = conversation.Milliseconds(until)
-	return s.claim(ctx, d, until, newClaim(until), isDueAt(d.DueAt))
+	return s.claim(ctx, d, until, newClaim(d.DueAt, until), isDueAt(d.DueAt))
 }
 
 func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u expression.UpdateBuilder,
@@ -129,7 +135,9 @@ func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u ex
 	if err != nil {
 		return sweep.Claim{}, false, failed("claim", err)
 	}
-	return sweep.Claim{Due: d, Until: until, Failures: int(it.int64(attrFailures))}, true, nil
+	return sweep.Claim{
+		Due: d, Until: until, Failures: int(it.int64(attrFailures)), Since: it.time(attrDueSince),
+	}, true, nil
 }
 
 // Extend changes the time until which a record is claimed.
@@ -151,7 +159,7 @@ func (s *DueStore) Postpone(ctx context.Context, c sweep.Claim, at time.Time, su
 func postponed(at time.Time, succeeded bool) expression.UpdateBuilder {
 	u := endClaim(expression.Set(field(attrDueAt), value(timeAttr(conversation.Milliseconds(at)))))
 	if succeeded {
-		u = u.Remove(field(attrFailures))
+		u = endFailures(u)
 	}
 	return u
 }
@@ -208,11 +216,11 @@ func (s *DueStore) ClaimSession(ctx context.Context, user conversation.UserID, s
 	k := key{partition(user), sk}
 	shard := dueShard(k)
 	until = conversation.Milliseconds(until)
-	isAsRead := expression.AttributeNotExists(field(attrDueAt))
+	isAsRead, due := expression.AttributeNotExists(field(attrDueAt)), s.db.now()
 	if !session.DueAt.IsZero() {
-		isAsRead = isDueAt(session.DueAt)
+		isAsRead, due = isDueAt(session.DueAt), session.DueAt
 	}
-	u := newClaim(until).Set(field(attrDueShard), value(intAttr(shard)))
+	u := newClaim(due, until).Set(field(attrDueShard), value(intAttr(shard)))
 	d := sweep.Due{Partition: k.pk, ID: k.sk, User: user, Shard: shard, DueAt: session.DueAt}
 	return s.claim(ctx, d, until, u, isIncarnation(session).And(isAsRead))
 }

@@ -179,7 +179,7 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 		Set(field(attrVectorCount), value(intAttr(p.Vectors)))
 	u = setOrRemove(u, attrLeft, countsAttr(p.Left), p.Left != nil)
 	if p.Done {
-		u = endClaim(setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)).Remove(field(attrFailures))
+		u = endFailures(endClaim(setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)))
 	}
 	_, err := s.db.updateItem(ctx, k, u, isGeneration(p.Generation))
 	if _, other := conditionFailed(err); other {

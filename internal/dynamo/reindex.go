@@ -167,7 +167,7 @@ func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from
 	u := expression.Set(field(attrVectorIndex), value(stringAttr(to.Serving))).Remove(field(attrMovedThrough))
 	u = setIndex(setIndex(u, attrTargetIndex, to.Target), attrRetiredIndex, to.Retired)
 	if to.Retired != "" {
-		u = endClaim(setDue(u, k, due).Set(field(attrSweeps), value(intAttr(0)))).Remove(field(attrFailures))
+		u = endFailures(endClaim(setDue(u, k, due).Set(field(attrSweeps), value(intAttr(0)))))
 	}
 	_, err := s.db.updateItem(ctx, k, u, asRead)
 	existing, refused := conditionFailed(err)

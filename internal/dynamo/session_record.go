@@ -88,8 +88,8 @@ var (
 	}
 	derivedAttributes = []string{
 		attrMessageCount, attrLastSeq, attrUserSeq, attrUrgentSeq, attrStartedAt, attrLastMessageAt, attrActiveAt,
-		attrCoachKey, attrDueAt, attrDueShard, attrClaimedVersion, attrFailures, attrIndexingUntil, attrEmbeddedSeq,
-		attrOutgrown, attrOrigin, attrCreation,
+		attrCoachKey, attrDueAt, attrDueShard, attrClaimedVersion, attrFailures, attrDueSince, attrIndexingUntil,
+		attrEmbeddedSeq, attrOutgrown, attrOrigin, attrCreation,
 	}
 )
 

@@ -81,7 +81,7 @@ func isTombstone(k key) bool { return k.sk == generationSK || strings.HasPrefix(
 // SaveTombstone stores how far a deletion has come. It does nothing when the tombstone is gone, because the user was
 // erased.
 func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
-	u := endClaim(expression.Set(field(attrSweeps), value(intAttr(t.Sweeps)))).Remove(field(attrFailures))
+	u := endFailures(endClaim(expression.Set(field(attrSweeps), value(intAttr(t.Sweeps)))))
 	for name, v := range encodeTombstone(t, due) {
 		switch name {
 		case attrPK, attrSK, attrGeneration, attrSweeps:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/metric"
 )
 
 // Client implements the model interfaces of the domain packages. It keeps its connections open and is safe for
@@ -29,6 +30,7 @@ type Client struct {
 	embedModel openai.EmbeddingModel
 	dimensions int
 	retry      retry
+	embedRetry retry
 }
 
 // The longest times of one attempt. They leave time for a second attempt within the 120 seconds of one answer of the
@@ -77,7 +79,8 @@ func New(cfg config.OpenAI, opts ...Option) *Client {
 		effort:     string(cfg.ChatEffort),
 		embedModel: openai.EmbeddingModel(cfg.EmbeddingModel),
 		dimensions: cfg.Dimensions,
-		retry:      o.retry,
+		retry:      o.retry.of(metric.Model),
+		embedRetry: o.retry.of(metric.Embedding),
 	}
 }
 

@@ -72,7 +72,7 @@ func (c *Client) embedBatch(ctx context.Context, inputs []string, vectors [][]fl
 	request := openai.EmbeddingRequestStrings{Input: inputs, Model: c.embedModel, Dimensions: c.dimensions}
 	var answer openai.EmbeddingResponse
 	limit := embedLimit + time.Duration(len(inputs))*embedTextLimit
-	err := c.retry.do(ctx, "embed texts", limit, func(ctx context.Context) (err error) {
+	err := c.embedRetry.do(ctx, "embed texts", limit, func(ctx context.Context) (err error) {
 		answer, err = c.embeddings.CreateEmbeddings(ctx, request)
 		return err
 	})

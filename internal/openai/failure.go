@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/metric"
 )
 
 // serviceError is an error that the service answered. The service's own message is left out: it
@@ -82,6 +83,29 @@ func codeOf(r serviceError) fault.Code {
 		return fault.Unavailable
 	}
 	return fault.Internal
+}
+
+// kindOf returns the kind of a failure for the metrics. A caller that has no time left is not the service's failure.
+func kindOf(ctx context.Context, err *fault.Error) metric.Failure {
+	var r serviceError
+	isAnswer := errors.As(err, &r)
+	switch {
+	case isAnswer && isQuota(r):
+		return metric.Quota
+	case isAnswer && (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden):
+		return metric.Key
+	case err.Code == fault.RateLimited:
+		return metric.Limit
+	case isAnswer && err.Code == fault.Internal:
+		return metric.Refused
+	case isAnswer:
+		return metric.Down
+	case ctx.Err() != nil:
+		return metric.Late
+	case errors.Is(err, errTooSlow):
+		return metric.Slow
+	}
+	return metric.Down
 }
 
 func isQuota(r serviceError) bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/metric"
 )
 
 const (
@@ -18,9 +19,17 @@ const (
 	maxWait = 5 * time.Second
 )
 
+// retry repeats calls of a service, and counts its attempts.
 type retry struct {
-	sleep  func(ctx context.Context, d time.Duration) error
-	jitter func() float64
+	service metric.Vendor
+	sleep   func(ctx context.Context, d time.Duration) error
+	jitter  func() float64
+}
+
+// of returns the retry of a service.
+func (r retry) of(service metric.Vendor) retry {
+	r.service = service
+	return r
 }
 
 // do makes up to maxAttempts calls, each within the limit. It returns an error at once when another attempt can't
@@ -42,9 +51,11 @@ func (r retry) attempts(ctx context.Context, op string, call func(ctx context.Co
 		given := &advice{}
 		err := call(context.WithValue(ctx, adviceKey{}, given))
 		if err == nil {
+			metric.Call(ctx, r.service, "")
 			return nil
 		}
 		failed := failure(op, err, *given)
+		metric.Call(ctx, r.service, kindOf(ctx, failed))
 		wait := r.wait(attempt, failed)
 		if attempt == maxAttempts || !retryable(failed) || !waitFits(ctx, wait) {
 			return failed

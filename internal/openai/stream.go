@@ -9,7 +9,9 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/metric"
 )
 
 // errNoFinishReason is the error of a stream that ended without a finish reason. The library reports a lost connection
@@ -25,7 +27,7 @@ func (c *Client) Stream(ctx context.Context, r llm.Request, emit func(delta stri
 			return llm.Completion{}, err
 		}
 		defer s.close()
-		return s.receive(emit)
+		return s.receive(ctx, emit)
 	})
 }
 
@@ -94,7 +96,7 @@ func (s *answerStream) openChatCompletion(
 
 // receive reads the stream to its end. An answer that has its finish reason is whole, whatever the rest of the stream
 // does: that brings only the usage.
-func (s *answerStream) receive(emit func(delta string) error) (llm.Completion, error) {
+func (s *answerStream) receive(ctx context.Context, emit func(delta string) error) (llm.Completion, error) {
 	for {
 		gap := gapLimit
 		if s.got.out.FinishReason != "" {
@@ -114,11 +116,18 @@ func (s *answerStream) receive(emit func(delta string) error) (llm.Completion, e
 		case s.whole(err):
 			return s.got.completion(), nil
 		case errors.Is(err, io.EOF):
-			return s.got.completion(), failure("read chat stream", errNoFinishReason, advice{})
+			return s.got.completion(), broken(ctx, errNoFinishReason)
 		default:
-			return s.got.completion(), failure("read chat stream", s.silent.reason(err), advice{})
+			return s.got.completion(), broken(ctx, s.silent.reason(err))
 		}
 	}
+}
+
+// broken returns the failure of a stream that ended early, and counts it.
+func broken(ctx context.Context, err error) *fault.Error {
+	failed := failure("read chat stream", err, advice{})
+	metric.Call(ctx, metric.Model, kindOf(ctx, failed))
+	return failed
 }
 
 // whole reports whether the stream's last error leaves the answer whole. An error that the service sent does not.

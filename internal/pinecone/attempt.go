@@ -42,6 +42,7 @@ func (d *dialer) intercept(ctx context.Context, method string, req, reply any, c
 		err := d.attempt(ctx, left, func(ctx context.Context) error {
 			return invoke(ctx, method, req, reply, conn, options...)
 		})
+		metric.Call(ctx, metric.Vector, kindOf(ctx, err))
 		if err == nil {
 			return nil
 		}
@@ -71,6 +72,29 @@ func (d *dialer) attempt(ctx context.Context, left int, call func(context.Contex
 		d.closeSilent(started)
 	}
 	return err
+}
+
+// kindOf returns the kind of a failure for the metrics, empty for an answer. That something is not there is an answer,
+// too. A caller that has no time left is not the service's failure.
+func kindOf(ctx context.Context, err error) metric.Failure {
+	s := status.Convert(err)
+	switch {
+	case s.Code() == codes.OK || s.Code() == codes.NotFound:
+		return ""
+	case isQuota(s):
+		return metric.Quota
+	case s.Code() == codes.ResourceExhausted:
+		return metric.Limit
+	case s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied:
+		return metric.Key
+	case s.Code() == codes.InvalidArgument || s.Code() == codes.FailedPrecondition:
+		return metric.Refused
+	case ctx.Err() != nil:
+		return metric.Late
+	case s.Code() == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded):
+		return metric.Slow
+	}
+	return metric.Down
 }
 
 // isPassing reports whether a repeated call may succeed: the service was not reached, is throttling, or took too long.

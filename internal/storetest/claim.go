@@ -15,7 +15,7 @@ func testClaims(t *testing.T, s *fixture) {
 	d := onlyDue(t, s, sweep.Sessions)
 	until := s.clock().Add(time.Hour)
 	first, ok, err := s.Due.Claim(t.Context(), d, until)
-	if err != nil || !ok || first.Failures != 1 || !first.Until.Equal(until) {
+	if err != nil || !ok || first.Failures != 1 || !first.Until.Equal(until) || !first.Since.Equal(d.DueAt) {
 		t.Fatalf("claimed %+v: %v, %v", first, ok, err)
 	}
 	if _, ok, err := s.Due.Claim(t.Context(), d, until.Add(time.Minute)); ok || err != nil {
@@ -29,7 +29,7 @@ func testClaims(t *testing.T, s *fixture) {
 		t.Errorf("the claim lapses at %v, want %v", lapsed.DueAt, until)
 	}
 	second, ok, err := s.Due.Claim(t.Context(), lapsed, until.Add(time.Hour))
-	if err != nil || !ok || second.Failures != 2 {
+	if err != nil || !ok || second.Failures != 2 || !second.Since.Equal(d.DueAt) {
 		t.Fatalf("the claim that lapsed: %+v, %v, %v", second, ok, err)
 	}
 	for name, end := range map[string]func() error{
@@ -44,6 +44,7 @@ func testClaims(t *testing.T, s *fixture) {
 	if second, err = s.Due.Extend(t.Context(), second, until.Add(3*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
+	since := d.DueAt
 	for i, succeeded := range []bool{false, true, false} {
 		at := s.clock().Add(time.Duration(i+1) * time.Minute)
 		if err := s.Due.Postpone(t.Context(), second, at, succeeded); err != nil {
@@ -58,6 +59,12 @@ func testClaims(t *testing.T, s *fixture) {
 		}
 		if want := []int{3, 1, 2}[i]; second.Failures != want {
 			t.Errorf("%d failures, want %d", second.Failures, want)
+		}
+		if succeeded {
+			since = at
+		}
+		if !second.Since.Equal(since) {
+			t.Errorf("due since %v, want %v", second.Since, since)
 		}
 	}
 	if err := s.Due.Remove(t.Context(), second); err != nil || len(listDue(t, s, sweep.Sessions, Now.Add(farAhead))) != 0 {

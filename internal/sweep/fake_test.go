@@ -34,6 +34,7 @@ type record struct {
 	dueAt    time.Time // zero when it is not due
 	claimed  bool
 	failures int
+	since    time.Time // of the first of the failures
 }
 
 type entry struct {
@@ -145,8 +146,10 @@ func (s *store) Claim(_ context.Context, d sweep.Due, until time.Time) (sweep.Cl
 	}
 	s.move(d.ID, until)
 	r.claimed = true
-	r.failures++
-	return sweep.Claim{Due: d, Until: until, Failures: r.failures}, true, nil
+	if r.failures++; r.failures == 1 {
+		r.since = d.DueAt
+	}
+	return sweep.Claim{Due: d, Until: until, Failures: r.failures, Since: r.since}, true, nil
 }
 
 // end changes a claimed record.

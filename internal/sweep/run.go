@@ -230,6 +230,9 @@ func (r *run) visit(ctx context.Context, d Due) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.swept.Visited++
+	if !claim.Since.IsZero() {
+		r.swept.Oldest = max(r.swept.Oldest, r.Now().Sub(claim.Since))
+	}
 	if err != nil {
 		r.swept.Failed++
 	}

@@ -80,8 +80,10 @@ type Due struct {
 type Claim struct {
 	Due
 	Until time.Time
-	// Failures is how often the record was claimed since work on it last succeeded, this time included.
+	// Failures is how often the record was claimed since work on it last succeeded, this time included. Since is when it
+	// was due at the first of these claims.
 	Failures int
+	Since    time.Time
 }
 
 // Store keeps the due index. Its writes change nothing where their condition fails.
@@ -192,6 +194,9 @@ type Swept struct {
 	Started int
 	// Behind is for how long the earliest record had been due. It is known to an invocation that looks at all shards.
 	Behind time.Duration
+	// Oldest is for how long the oldest record that was claimed had been due, its earlier attempts included: a record
+	// that fails is due in the future again, and is not behind.
+	Oldest time.Duration
 	// Left says that work was left when the time was over.
 	Left bool
 }

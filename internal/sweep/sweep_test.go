@@ -253,6 +253,7 @@ func TestWaitsGrow(t *testing.T) {
 					return sweep.Removed, nil
 				})
 				var waits []time.Duration
+				began := time.Now()
 				for i := range 11 {
 					hasFailed = i != 9
 					if i == 0 {
@@ -262,6 +263,10 @@ func TestWaitsGrow(t *testing.T) {
 						l.invoke(sweep.Task{})
 					}
 					waits = append(waits, time.Until(s.records["bad"].dueAt))
+					last := l.invocations[len(l.invocations)-1].swept
+					if due := time.Since(began); i < 10 && last.Oldest != due || i == 10 && last.Oldest != 0 || last.Behind != 0 {
+						t.Errorf("attempt %d: the oldest waits for %v, %v behind, want %v and none", i+1, last.Oldest, last.Behind, due)
+					}
 				}
 				m, d := time.Minute, 24*time.Hour
 				want := []time.Duration{15 * m, 30 * m, 60 * m, 120 * m, 240 * m, 480 * m, 960 * m, d, d, 60 * m, 15 * m}
@@ -366,12 +371,12 @@ func TestLittleIsDue(t *testing.T) {
 		}
 		s.leases[7] = lease{"other", now.Add(time.Minute)}
 		l := newLambda(t, s, func(context.Context, sweep.Claim) (sweep.Outcome, error) { return sweep.Removed, nil })
-		want := sweep.Swept{Visited: 3, Behind: 3 * time.Minute}
+		want := sweep.Swept{Visited: 3, Behind: 3 * time.Minute, Oldest: 3 * time.Minute}
 		if got := l.invoke(sweep.Task{}); got.swept != want || got.err != nil {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		time.Sleep(2 * time.Minute)
-		want = sweep.Swept{Visited: 1, Behind: 3 * time.Minute}
+		want = sweep.Swept{Visited: 1, Behind: 3 * time.Minute, Oldest: 3 * time.Minute}
 		if got := l.invoke(sweep.Task{}); got.swept != want || s.due() != 0 {
 			t.Errorf("when the lease has expired: %+v, want %+v", got, want)
 		}

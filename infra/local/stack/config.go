@@ -65,6 +65,9 @@ type Config struct {
 	// MaxNamespaces is how many namespaces the local vector index allows. 0 is no limit.
 	MaxNamespaces int `env:"PINECONE_MAX_NAMESPACES"`
 
+	// MetricsFile, if set, is the file to which the functions' EMF lines are added, as CloudWatch would read them.
+	MetricsFile string `env:"METRICS_FILE"`
+
 	// Environment holds the user's values for the functions' own variables. Parse sets it.
 	Environment map[string]string `env:"-"`
 	// Functions build the handlers, by the names of their folders. Each function of template.yaml needs one.

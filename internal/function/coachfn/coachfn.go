@@ -13,11 +13,11 @@ import (
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke/caller"
-	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/prompt"
@@ -87,9 +87,36 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 	}), nil
 }
 
-// observe adds the metrics of an answer: the tokens that the vendor counted, and how many of the prompt's were cached.
-func observe(ctx context.Context, u llm.Usage) {
+// observe adds the metrics of a turn: what it came to, how long the user waited for the first words, the tokens that
+// the vendor counted, and how many of the prompt's were cached. Each turn that has an answer, or should have one, adds
+// to all three counts, two of them with 0, so that their shares are known. A turn that the user's own request or limits
+// end is none of them.
+func observe(ctx context.Context, o chat.Outcome) {
+	code := fault.CodeOf(o.Failure)
+	if o.Failure != nil && code != fault.Unavailable && code != fault.Internal {
+		metric.Add(ctx, "AnswersRefused", 1, metric.Count)
+		return
+	}
+	isFailed := o.Failure != nil
+	if isFailed {
+		metric.Add(ctx, "AnswersFailed."+string(code), 1, metric.Count)
+	}
+	metric.Add(ctx, "AnswersFailed", one(isFailed), metric.Count)
+	metric.Add(ctx, "AnswersInterrupted", one(!isFailed && o.Interrupted), metric.Count)
+	metric.Add(ctx, "AnswersDone", one(!isFailed && !o.Interrupted), metric.Count)
+	if o.FirstToken > 0 {
+		metric.Add(ctx, "FirstToken", float64(o.FirstToken.Milliseconds()), metric.Milliseconds)
+	}
+	u := o.Usage
 	metric.Add(ctx, "ModelPromptTokens", float64(u.PromptTokens), metric.Count)
 	metric.Add(ctx, "ModelCachedTokens", float64(u.CachedTokens), metric.Count)
 	metric.Add(ctx, "ModelAnswerTokens", float64(u.CompletionTokens), metric.Count)
+}
+
+// one returns 1 for what holds, otherwise 0.
+func one(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
 }

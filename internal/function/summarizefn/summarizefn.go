@@ -138,11 +138,13 @@ func batchOrSweep(
 }
 
 // measure records what a sweep did. SweepCompleted is there only when the schedule's sweep has looked at all shards, so
-// that an alarm can tell that it did not. SweepBehind is for how long the earliest record had been due by then.
+// that an alarm can tell that it did not. SweepBehind is for how long the earliest record had been due by then, and
+// OldestUncovered for how long the work on a visited record had not succeeded.
 func measure(ctx context.Context, t sweep.Task, swept sweep.Swept, err error) {
 	metric.Add(ctx, "SweepVisits", float64(swept.Visited), metric.Count)
 	metric.Add(ctx, "SweepFailures", float64(swept.Failed), metric.Count)
 	metric.Add(ctx, "SweepWorkers", float64(swept.Started), metric.Count)
+	metric.Add(ctx, "OldestUncovered", float64(swept.Oldest.Milliseconds()), metric.Milliseconds)
 	if len(t.Shards) == 0 && err == nil {
 		metric.Add(ctx, "SweepCompleted", 1, metric.Count)
 		metric.Add(ctx, "SweepBehind", float64(swept.Behind.Milliseconds()), metric.Milliseconds)
