@@ -280,6 +280,12 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 
 # A commit with the same pins uses the tools that are installed here: its files get the times of the files here, so
 # that make does not install the tools again. Another commit installs its own tools in its own folder.
+.PHONY: app
+app: ## Give a stage the registry of an app: make app APP=app.yaml ENV=dev|prod [FRESH=1]
+	@tools/need go
+	@test -n "$(APP)" || { echo "make app: name the file: make app APP=app.yaml ENV=prod" >&2; exit 2; }
+	@go run ./infra/app -file "$(APP)" -env $(ENV) -config $(CONFIG) $(if $(FRESH),-fresh)
+
 .PHONY: rollback
 rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod
 	@test -n "$(TO)" || { echo "make rollback: name the commit or tag to deploy again: make rollback TO=v1.2.0 ENV=prod" >&2; exit 2; }

@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // repeat is the share of stream batches that are delivered twice, as the service may do at any time.
@@ -39,6 +40,9 @@ func run() error {
 	defer stop()
 	cfg, err := stack.Parse(environment())
 	if err != nil {
+		return err
+	}
+	if err := useApp(cfg.App); err != nil {
 		return err
 	}
 	cfg.Functions = map[string]stack.Constructor{
@@ -87,4 +91,21 @@ func environment() map[string]string {
 		out[name] = value
 	}
 	return out
+}
+
+// useApp makes a file the registry of this process, if it is named.
+func useApp(file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("APP=%s: %w", file, err)
+	}
+	app, err := registry.Parse(text)
+	if err != nil {
+		return fmt.Errorf("APP=%s:\n%w", file, err)
+	}
+	registry.Use(app)
+	return nil
 }

@@ -199,6 +199,9 @@ func configure(ctx context.Context, name string, environ map[string]string) (con
 	if err != nil {
 		return cfg, awsCfg, err
 	}
+	if err := function.UseApp(ctx, cfg); err != nil {
+		return cfg, awsCfg, err
+	}
 	cfg, err = function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey)
 	return cfg, awsCfg, err
 }

@@ -44,6 +44,7 @@ var importRules = map[string]importRule{
 	"internal/truncate":     {layer: domain, modules: []string{"github.com/clipperhouse/uax29"}},
 	"internal/untrusted":    {layer: domain},
 	"internal/llm":          {layer: domain},
+	"internal/registry":     {layer: domain, modules: []string{"go.yaml.in/yaml"}},
 	"internal/conversation": {layer: domain},
 	"internal/claims":       {layer: domain},
 	"internal/sweep":        {layer: domain},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // pattern is the filter of a stream mapping.
@@ -27,10 +27,7 @@ type pattern struct {
 
 func TestStreamFiltersMatchTheCode(t *testing.T) {
 	t.Parallel()
-	var sessions []string
-	for _, s := range conversation.Surfaces {
-		sessions = append(sessions, s.Prefix)
-	}
+	sessions := registry.StreamPrefixes()
 	slices.Sort(sessions)
 	tests := []struct {
 		function         string

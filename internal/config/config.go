@@ -34,6 +34,10 @@ type Config struct {
 	Triggers Triggers
 	Auth     Auth
 
+	// AppVersion is the version of the app's registry (docs/extending.md), which "make app" stores in the table. Empty
+	// means the example that ships.
+	AppVersion string `env:"APP_VERSION"`
+
 	// InitialStage is the stage of the migration of a table that has no record of it.
 	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
 

@@ -169,6 +169,9 @@ func (n NewSession) Prepare() (NewSession, error) {
 	if err != nil {
 		wrong = append(wrong, fault.From(err).Fields...)
 	}
+	if surface.Retired {
+		wrong = append(wrong, fault.Field{Field: "context", Message: "is retired: its sessions can be read, not made"})
+	}
 	if n.Mode == "" {
 		n.Mode = surface.DefaultMode
 	}

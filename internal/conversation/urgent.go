@@ -2,10 +2,12 @@ package conversation
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -32,12 +34,8 @@ func readUrgent(text string) []string {
 // allergy is. It decides when the message is read for memories, and never whether.
 func IsUrgent(content string) bool {
 	text := strings.ReplaceAll(strings.ToLower(truncate.Bytes(content, urgentBytes)), "’", "'")
-	for _, phrase := range urgentPhrases {
-		if containsPhrase(text, phrase) {
-			return true
-		}
-	}
-	return false
+	has := func(phrase string) bool { return containsPhrase(text, phrase) }
+	return slices.ContainsFunc(urgentPhrases, has) || slices.ContainsFunc(registry.Live().UrgentPhrases, has)
 }
 
 // containsPhrase reports whether a text has a phrase at the beginning of a word, or as whole words if the phrase ends

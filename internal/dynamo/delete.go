@@ -168,7 +168,7 @@ func summaryOf(user conversation.UserID, session conversation.Session) (k key, v
 	if err != nil {
 		return key{}, "", false
 	}
-	sk, ok := summarySK(surface.Writes, session.ID)
+	sk, ok := summarySK(surface.Summary.Type, session.ID)
 	return key{partition(user), sk}, strings.TrimPrefix(sk, summaryPrefix), ok
 }
 

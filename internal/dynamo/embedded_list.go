@@ -28,10 +28,10 @@ func (l *sessionList) readTable(ctx context.Context, after listCursor) error {
 	if err != nil {
 		return err
 	}
-	lists := make([]sessionList, len(conversation.Surfaces))
+	lists := make([]sessionList, len(conversation.Surfaces()))
 	var g errgroup.Group
-	for i, surface := range conversation.Surfaces {
-		if l.filter.Context == "" || l.filter.Context == surface.Context {
+	for i, surface := range conversation.Surfaces() {
+		if l.filter.Context == "" || l.filter.Context == surface.Name {
 			lists[i] = sessionList{db: l.db, user: l.user, filter: l.filter}
 			g.Go(func() error { return lists[i].readPrefix(ctx, surface.Prefix, current) })
 		}

@@ -192,7 +192,7 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 // on its session, so sessions have to be gone before the other records are listed.
 func erasedPrefixes() [][]string {
 	var sessions []string
-	for _, surface := range conversation.Surfaces {
+	for _, surface := range conversation.Surfaces() {
 		sessions = append(sessions, surface.Prefix)
 	}
 	return [][]string{sessions, append(slices.Collect(maps.Keys(kindPrefixes)), livePrefix, pastPrefix)}

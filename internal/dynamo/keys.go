@@ -87,9 +87,9 @@ func sessionSK(context, id string) (string, bool) {
 
 // parseSessionSK is the inverse of sessionSK. ok is false for every other kind of record.
 func parseSessionSK(sk string) (context, id string, ok bool) {
-	for _, s := range conversation.Surfaces {
+	for _, s := range conversation.Surfaces() {
 		if id, found := strings.CutPrefix(sk, s.Prefix); found {
-			return s.Context, id, conversation.ValidID(id)
+			return s.Name, id, conversation.ValidID(id)
 		}
 	}
 	return "", "", false
@@ -98,7 +98,7 @@ func parseSessionSK(sk string) (context, id string, ok bool) {
 // isSessionOrUnnamed reports whether a sort key begins as those of a context's sessions. In an app's own record, an id
 // that the API cannot name may follow.
 func isSessionOrUnnamed(sk string) bool {
-	for _, s := range conversation.Surfaces {
+	for _, s := range conversation.Surfaces() {
 		if strings.HasPrefix(sk, s.Prefix) {
 			return true
 		}
@@ -108,8 +108,8 @@ func isSessionOrUnnamed(sk string) bool {
 
 // sessionKeys are the keys that a session of that id can have, one for each context.
 func sessionKeys(user conversation.UserID, id string) []key {
-	keys := make([]key, 0, len(conversation.Surfaces))
-	for _, s := range conversation.Surfaces {
+	keys := make([]key, 0, len(conversation.Surfaces()))
+	for _, s := range conversation.Surfaces() {
 		keys = append(keys, key{partition(user), s.Prefix + id})
 	}
 	return keys

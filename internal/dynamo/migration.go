@@ -85,7 +85,7 @@ func filterOf(a migration.Action) expression.ConditionBuilder {
 		return inUser.And(field(attrSK).BeginsWith(parkedPrefix))
 	}
 	var isSession expression.ConditionBuilder
-	for i, s := range conversation.Surfaces {
+	for i, s := range conversation.Surfaces() {
 		if c := field(attrSK).BeginsWith(s.Prefix); i == 0 {
 			isSession = c
 		} else {

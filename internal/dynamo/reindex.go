@@ -84,8 +84,8 @@ const reindexPage = 100
 
 // reindexPrefixes are those of the records that have vectors, besides messages.
 func reindexPrefixes() []string {
-	prefixes := make([]string, 0, len(conversation.Surfaces)+5)
-	for _, surface := range conversation.Surfaces {
+	prefixes := make([]string, 0, len(conversation.Surfaces())+5)
+	for _, surface := range conversation.Surfaces() {
 		prefixes = append(prefixes, surface.Prefix)
 	}
 	prefixes = append(prefixes, summaryPrefix)

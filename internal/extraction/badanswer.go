@@ -41,7 +41,7 @@ func afterBad(r conversation.Reading, of window) (after conversation.Reading, sk
 	if of.retried {
 		for i, m := range r.Skipped {
 			if m.Seq == of.seq {
-				r.Skipped[i].Prompt = promptVersion
+				r.Skipped[i].Prompt = promptVersion()
 			}
 		}
 		return r, false
@@ -53,7 +53,7 @@ func afterBad(r conversation.Reading, of window) (after conversation.Reading, sk
 		return r, false
 	}
 	m := of.messages[0]
-	r.Skipped = append(r.Skipped, conversation.SkippedMessage{Seq: m.Seq, MessageID: m.ID, Prompt: promptVersion})
+	r.Skipped = append(r.Skipped, conversation.SkippedMessage{Seq: m.Seq, MessageID: m.ID, Prompt: promptVersion()})
 	r.Skipped = r.Skipped[max(0, len(r.Skipped)-conversation.MaxSkipped):]
 	r.Tries, r.Through = 0, 0
 	r.SkippedCount++
@@ -91,7 +91,7 @@ func (w *worker) retrySkipped(ctx context.Context) (batches int, err error) {
 		return 0, nil // the new messages come first
 	}
 	for _, m := range slices.Clone(w.session.Reading.Skipped) {
-		if m.Prompt == promptVersion {
+		if m.Prompt == promptVersion() {
 			continue
 		}
 		if batches == maxRetries || !hasTime(ctx) {

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // badAnswers are the answers of no use.
@@ -191,7 +192,9 @@ func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 	}
 	p.wantValid(t, "fact 2", "fact 3", "fact 4")
 	session := p.session(t, "a")
-	want := []conversation.SkippedMessage{{Seq: 1, MessageID: messages[0].ID, Prompt: "extraction/2"}}
+	want := []conversation.SkippedMessage{{
+		Seq: 1, MessageID: messages[0].ID, Prompt: "extraction/2+" + registry.Live().Version,
+	}}
 	if diff := cmp.Diff(want, session.Reading.Skipped); diff != "" || session.Reading.SkippedCount != 1 {
 		t.Errorf("skipped (-want +got):\n%s; count %d", diff, session.Reading.SkippedCount)
 	}

@@ -14,22 +14,39 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
-// promptVersion names the rules. It is stored with what follows from them, so that it can be told which prompt a memory
-// is from.
-const promptVersion = "extraction/2"
+// promptVersion names the rules and the app's registry, whose memory types are part of them. It is stored with what
+// follows from them, so that it can be told which prompt a memory is from.
+func promptVersion() string { return "extraction/2+" + registry.Live().Version }
 
 //go:embed prompts/extraction-2.md
-var rules string
+var rulesText string
 
 //go:embed prompts/extraction-2.schema.json
-var schemaJSON []byte
+var schemaText string
+
+// typesMark is where the app's memory types are in the rules and in the schema.
+const typesMark = "{{types}}"
+
+// rules are those of the prompt, with the app's memory types: "PROFILE for the user; PEOPLE for somebody in their
+// life".
+func rules() string {
+	var types []string
+	for _, t := range registry.Live().MemoryTypes {
+		types = append(types, t.Name+" for "+t.Means)
+	}
+	return strings.Replace(rulesText, typesMark, strings.Join(types, "; "), 1)
+}
 
 // schema is the form of the answer.
-var schema = llm.Schema{Name: "memory_extraction", JSON: schemaJSON}
+func schema() *llm.Schema {
+	types := strings.Join(registry.Live().MemoryTypeNames(), `", "`)
+	return &llm.Schema{Name: "memory_extraction", JSON: []byte(strings.Replace(schemaText, typesMark, types, 1))}
+}
 
 // answer is what the model makes of a batch. An item that is not as the schema says is left out and counted.
 type answer struct {
@@ -55,9 +72,7 @@ type fact struct {
 }
 
 // isTyped reports whether a fact has a type of the schema.
-func (f fact) isTyped() bool {
-	return f.Type == longterm.ProfileMemory || f.Type == longterm.PeopleMemory || f.Type == longterm.ProjectMemory
-}
+func (f fact) isTyped() bool { return registry.Live().HasMemoryType(string(f.Type)) }
 
 // isSafety reports whether a fact is about what can hurt somebody if it is forgotten.
 func (f fact) isSafety() bool { return f.Safety == "health" || f.Safety == "danger" }
@@ -260,7 +275,7 @@ func (w *worker) ask(ctx context.Context, q question) (answer, error) {
 	defer cancel()
 	var raw rawAnswer
 	model, err := metered.Model{Completer: w.Model, Quota: w.Quota, Report: w.Report}.Ask(ctx, metered.Question{
-		User: w.user, Generation: w.session.Generation, Rules: rules, Material: q.text, Schema: &schema,
+		User: w.user, Generation: w.session.Generation, Rules: rules(), Material: q.text, Schema: schema(),
 		MaxTokens: answerTokens,
 	}, &raw)
 	if err != nil {

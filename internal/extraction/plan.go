@@ -157,7 +157,7 @@ func (p *planner) newMemory(f fact, until longterm.Moment, ids []string, at time
 		ID: longterm.NewMemoryID(at, p.random), Type: f.Type, Content: f.Content, Pinned: p.pins(f),
 		Source: longterm.Extracted, About: truncate.Ellipsis(untrusted.OneLine(f.About), maxAboutRunes), Until: until,
 		Confidence: min(f.Confidence, 1), Rated: true, MessageIDs: ids, SaidAt: at, CreatedAt: at, UpdatedAt: at,
-		Tokens: p.tokens.Count(f.Content), Model: p.model, PromptVersion: promptVersion,
+		Tokens: p.tokens.Count(f.Content), Model: p.model, PromptVersion: promptVersion(),
 	}
 	if f.Status == longterm.Planned || f.Status == longterm.Reported {
 		m.Status = f.Status
@@ -317,7 +317,7 @@ func (p *planner) openLoop(l openLoop) {
 	todo := &longterm.Todo{
 		ID: longterm.NewTodoID(at, p.random), CoachID: p.coachID, Content: content, Status: longterm.Pending, Due: due,
 		CreatedAt: at, UpdatedAt: at, Tokens: p.tokens.Count(content), MessageIDs: ids,
-		Model: p.model, PromptVersion: promptVersion,
+		Model: p.model, PromptVersion: promptVersion(),
 	}
 	if l.By == longterm.ByAssistant {
 		todo.By = l.By

@@ -50,5 +50,5 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 
 // canRetry reports whether a session has a skipped message that was asked about with other rules.
 func canRetry(r conversation.Reading) bool {
-	return slices.ContainsFunc(r.Skipped, func(m conversation.SkippedMessage) bool { return m.Prompt != promptVersion })
+	return slices.ContainsFunc(r.Skipped, func(m conversation.SkippedMessage) bool { return m.Prompt != promptVersion() })
 }

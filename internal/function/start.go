@@ -26,6 +26,9 @@ func Start[H any](build Constructor[H]) {
 	if err != nil {
 		fail(ctx, log, err)
 	}
+	if err := UseApp(ctx, cfg); err != nil {
+		fail(ctx, log, err)
+	}
 	handler, err := build(ctx, cfg, Runtime{Log: log, Metrics: os.Stdout, Stack: cfg.StackName})
 	if err != nil {
 		fail(ctx, log, err)

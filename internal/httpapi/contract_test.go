@@ -230,6 +230,7 @@ var wantOperations = map[string]string{
 	"GET /v1/spines":                                "user",
 	"GET /v1/usage":                                 "user",
 	"GET /v1/health":                                "app",
+	"GET /v1/app":                                   "app",
 	"POST /v1/context/query":                        "user",
 	"POST /v1/recall":                               "user",
 	"POST /v1/prompts":                              "app",

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // body returns the schema of an operation's request body.
@@ -149,7 +150,7 @@ func TestDocumentListsRecipesAndAgents(t *testing.T) {
 	for _, r := range prompt.Recipes {
 		recipes = append(recipes, r.Name)
 	}
-	for _, a := range prompt.Agents {
+	for _, a := range registry.Live().Agents {
 		agents = append(agents, a.ID)
 	}
 	for _, path := range []string{"/v1/prompts", "/v1/chat"} {

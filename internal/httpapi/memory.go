@@ -13,7 +13,7 @@ import (
 
 type memory struct {
 	ID           string     `json:"id"`
-	Type         string     `json:"type" enum:"PROFILE,PEOPLE,PROJECT"`
+	Type         memoryType `json:"type"`
 	Content      string     `json:"content"`
 	Pinned       bool       `json:"pinned" doc:"Whether every prompt has it, as injuries and allergies."`
 	Source       string     `json:"source" enum:"seeded,extracted"`
@@ -31,7 +31,7 @@ type memory struct {
 }
 
 type newMemory struct {
-	Type         string      `json:"type" enum:"PROFILE,PEOPLE,PROJECT"`
+	Type         memoryType  `json:"type"`
 	Content      string      `json:"content" minLength:"1" maxLength:"8000"`
 	Pinned       bool        `json:"pinned,omitempty" doc:"Whether every prompt has it, as injuries and allergies."`
 	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
@@ -53,7 +53,7 @@ type source string
 func (source) Schema(huma.Registry) *huma.Schema { return textSchema(512) }
 
 type changedMemory struct {
-	Type         *string              `json:"type,omitempty" enum:"PROFILE,PEOPLE,PROJECT"`
+	Type         *memoryType          `json:"type,omitempty"`
 	Content      *string              `json:"content,omitempty" minLength:"1" maxLength:"8000"`
 	Pinned       *bool                `json:"pinned,omitempty"`
 	Source       *string              `json:"source,omitempty" enum:"seeded,extracted"`
@@ -95,7 +95,7 @@ func memories(
 func (s *server) filterMemories(in *memoriesInput) (ListInput, func(longterm.Memory) bool) {
 	now := s.storedNow()
 	return in.ListInput, func(m longterm.Memory) bool {
-		hasType := in.Type == "" || in.Type == string(m.Type)
+		hasType := in.Type == "" || in.Type == memoryType(m.Type)
 		return hasType && (in.Valid == "" || m.Valid(now) == (in.Valid == "true"))
 	}
 }
@@ -103,8 +103,8 @@ func (s *server) filterMemories(in *memoriesInput) (ListInput, func(longterm.Mem
 // memoriesInput is the input of the list of memories.
 type memoriesInput struct {
 	ListInput
-	Type  string `query:"type" enum:"PROFILE,PEOPLE,PROJECT" doc:"Only memories of this type."`
-	Valid string `query:"valid" enum:"true,false" doc:"Only memories that are valid now, or only the others."`
+	Type  memoryType `query:"type" doc:"Only memories of this type."`
+	Valid string     `query:"valid" enum:"true,false" doc:"Only memories that are valid now, or only the others."`
 }
 
 func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens llm.Counter) error {
@@ -182,7 +182,7 @@ func setConfidence(m *longterm.Memory, c *confidence) {
 
 func toMemory(m longterm.Memory) memory {
 	out := memory{
-		ID: m.ID, Type: string(m.Type), Content: m.Content, Pinned: m.Pinned, Source: string(m.Source),
+		ID: m.ID, Type: memoryType(m.Type), Content: m.Content, Pinned: m.Pinned, Source: string(m.Source),
 		MessageIDs: m.MessageIDs, Status: string(cmp.Or(m.Status, longterm.Stated)), About: m.About,
 		SaidAt: newTimestamp(m.Said()), Until: m.Until.String(), ValidUntil: newTimestamp(m.ValidUntil),
 		SupersededBy: m.SupersededBy, EndedReason: string(m.EndedReason), CreatedAt: newTimestamp(m.CreatedAt),

@@ -84,6 +84,7 @@ func registerMessages(s *server, d MessagesDeps) {
 	spines{s, d.Spines}.register()
 	usages{s, d.Usage}.register()
 	healths{s, d.Health}.register()
+	apps{s}.register()
 	users{s, d.Eraser}.register()
 }
 

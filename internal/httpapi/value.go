@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // timestamp is a time as the API writes it: RFC 3339, UTC, milliseconds. It reads any offset and any precision and
@@ -161,7 +162,7 @@ func (filter) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true, Extensions: map[string]any{
 			"additionalProperties": map[string]any{"anyOf": conditions},
-			"propertyNames":        map[string]any{"pattern": recall.FieldPattern, "maxLength": nameSchema["maxLength"]},
+			"propertyNames":        map[string]any{"pattern": recall.FieldPattern(), "maxLength": nameSchema["maxLength"]},
 		},
 		Examples: []any{map[string]any{"discipline": "running", "metrics.distanceKm": map[string]any{"$gte": 10}}},
 		Description: "Conditions on the own fields of record types, at most 4 KiB: a value that the field equals, texts " +
@@ -177,8 +178,20 @@ type contextName string
 
 // Schema lists the registered contexts.
 func (contextName) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.Surfaces[0].Context}}
+	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.Surfaces()[0].Name}}
 	for _, name := range conversation.Contexts() {
+		s.Enum = append(s.Enum, name)
+	}
+	return s
+}
+
+// memoryType is the name of a type of the app's memories.
+type memoryType string
+
+// Schema lists the memory types of the registry.
+func (memoryType) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, name := range registry.Live().MemoryTypeNames() {
 		s.Enum = append(s.Enum, name)
 	}
 	return s
@@ -190,8 +203,8 @@ type recordType string
 // Schema lists the record types of the registered contexts.
 func (recordType) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
-	for _, surface := range conversation.Surfaces {
-		s.Enum = append(s.Enum, string(surface.Writes))
+	for _, surface := range conversation.Surfaces() {
+		s.Enum = append(s.Enum, string(surface.Summary.Type))
 	}
 	return s
 }
@@ -218,7 +231,7 @@ type agentID string
 // Schema lists the agents.
 func (agentID) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Description: "The part that the model plays. Default: coach."}
-	for _, agent := range prompt.Agents {
+	for _, agent := range registry.Live().Agents {
 		s.Enum = append(s.Enum, agent.ID)
 	}
 	return s

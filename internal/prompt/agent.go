@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"embed"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,63 +9,27 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/registry"
 )
 
-// Agent is the registry entry of one part that the model can play (working-context-builder). To add an agent, add an
-// entry to Agents, and a file under expertise/ if it has knowledge of its own.
-type Agent struct {
-	ID string
-	// Messages is how many of the session's last messages the agent sees (working-context-builder,
-	// DEFAULT_SCOPING_CONFIGS).
-	Messages int
-	// Relevant, if set, selects the messages that the agent sees (working-context-builder, relevanceFilter).
-	Relevant func(*conversation.Message) bool
-	// Expertise names the agent's Markdown modules under expertise/, in order.
-	Expertise []string
-}
-
-// DefaultAgent is the agent of requests that name none.
-const DefaultAgent = "coach"
-
-// Agents is the registry of agents.
-var Agents = []Agent{
-	{ID: DefaultAgent, Messages: 10, Expertise: []string{"coach"}},
-	{ID: "goalArchitect", Messages: 10, Expertise: []string{"goal-architect"}},
-	{ID: "patternAnalyst", Messages: 5, Expertise: []string{"pattern-analyst"}},
-	{ID: "motivator", Messages: 5, Expertise: []string{"motivator"}},
-	{ID: "accountabilityPartner", Messages: 10, Expertise: []string{"accountability-partner"}},
-}
-
-func findAgent(id string) (Agent, bool) {
-	if id == "" {
-		id = DefaultAgent
-	}
-	i := slices.IndexFunc(Agents, func(a Agent) bool { return a.ID == id })
-	if i < 0 {
-		return Agent{}, false
-	}
-	return Agents[i], true
-}
+// DefaultAgent returns the id of the agent of requests that name none.
+func DefaultAgent() string { return registry.Live().Agents[0].ID }
 
 func agentNames() string {
-	names := make([]string, len(Agents))
-	for i, a := range Agents {
-		names[i] = a.ID
+	var names []string
+	for _, a := range registry.Live().Agents {
+		names = append(names, a.ID)
 	}
 	return strings.Join(names, ", ")
 }
 
-//go:embed expertise/*.md
-var expertise embed.FS
-
-// expertiseText returns the text of one module. It panics if the registry names a module without a file; a test finds
-// that.
-func expertiseText(name string) string {
-	text, err := expertise.ReadFile("expertise/" + name + ".md")
-	if err != nil {
-		panic(fmt.Sprintf("expertise module %q: %v", name, err))
+// isHeard returns the filter of the messages that an agent sees, nil if it sees all (working-context-builder,
+// relevanceFilter).
+func isHeard(by registry.Agent) func(*conversation.Message) bool {
+	if len(by.Hears) == 0 {
+		return nil
 	}
-	return strings.TrimSpace(string(text))
+	return func(m *conversation.Message) bool { return slices.Contains(by.Hears, string(m.Role)) }
 }
 
 // SearchConversations is the tool behind "search before claiming ignorance": recall, called by the model.

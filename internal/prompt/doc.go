@@ -29,7 +29,7 @@
 // # Adding to it
 //
 // A block is a name in package block, an entry in the selectors of package choose, and a slot in each recipe that uses
-// it. A recipe is an entry in Recipes, an agent one in Agents, a tool one in tools, a scoping strategy one in the
+// it. A recipe is an entry in Recipes, a tool one in tools, a scoping strategy one in the
 // strategies of package scoping.
 //
 // # What rendering guarantees

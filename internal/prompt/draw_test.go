@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // words are what drawn texts are made of: plain words of several scripts, and everything that could break a format.
@@ -69,7 +70,8 @@ func drawUser(t *rapid.T, p *person) prompt.Request {
 	}
 	return prompt.Request{
 		Context: last.Context, SessionID: last.ID, CoachID: "mia",
-		Message: drawText(t, "message", 20), AgentID: rapid.SampledFrom(prompt.Agents).Draw(t, "agent").ID, SkipSave: true,
+		Message: drawText(t, "message", 20), SkipSave: true,
+		AgentID: rapid.SampledFrom(registry.Live().Agents).Draw(t, "agent").ID,
 	}
 }
 

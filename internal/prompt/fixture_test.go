@@ -169,8 +169,8 @@ func summaryHit(s *conversation.Session, score float64) recall.Hit {
 	if err != nil {
 		panic(err)
 	}
-	return recall.Hit{ID: string(surface.Writes) + "#" + s.ID, Score: score, Summary: &summary.Summary{
-		RecordType: surface.Writes, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+	return recall.Hit{ID: string(surface.Summary.Type) + "#" + s.ID, Score: score, Summary: &summary.Summary{
+		RecordType: surface.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
 		Text: s.Summary.Text, Tags: s.Summary.Tags, CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
 		UpdatedAt: s.Summary.UpdatedAt,
 	}}

@@ -176,9 +176,9 @@ func TestSearchIsAsked(t *testing.T) {
 // search's answer.
 func TestSearchAsksForWhatIsTold(t *testing.T) {
 	t.Parallel()
-	summaries := make([]string, 0, len(conversation.Surfaces))
-	for _, surface := range conversation.Surfaces {
-		summaries = append(summaries, string(surface.Writes))
+	summaries := make([]string, 0, len(conversation.Surfaces()))
+	for _, surface := range conversation.Surfaces() {
+		summaries = append(summaries, string(surface.Summary.Type))
 	}
 	for recipe, want := range map[string][]string{
 		prompt.Unified: nil, prompt.BlockMap: {vector.MemoryRecord},

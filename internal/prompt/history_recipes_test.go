@@ -218,7 +218,7 @@ func (c historyCase) isNeeded(s conversation.Session) bool {
 	from, err := conversation.SurfaceOf(s.Context)
 	here, hereErr := conversation.SurfaceOf(c.request.Context)
 	return !c.recipe.NeededOnly || s.Context == c.request.Context ||
-		errors.Join(err, hereErr) == nil && slices.Contains(here.Reads, from.Writes)
+		errors.Join(err, hereErr) == nil && slices.Contains(here.Reads, from.Summary.Type)
 }
 
 // checkEarlier compares the earlier sessions with tiers 3 and 4, less what other blocks tell.

@@ -114,7 +114,7 @@ func saveSummary(t *testing.T, stores storetest.Stores, user conversation.UserID
 		t.Fatal(err)
 	}
 	err = stores.Summaries.SaveSummary(t.Context(), user, stored, summary.Summary{
-		RecordType: surface.Writes, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+		RecordType: surface.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
 		Text: s.Summary.Text, Tokens: tokens.Count(s.Summary.Text), Kind: s.Summary.Kind,
 		CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
 		UpdatedAt: s.LastMessageAt.Add(time.Minute),

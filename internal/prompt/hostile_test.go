@@ -1,7 +1,6 @@
 package prompt_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -62,7 +62,7 @@ func everyRecord(p *person, text func(kind string) string) prompt.Request {
 	}
 	return prompt.Request{
 		Context: "coach_conversation", SessionID: "own", CoachID: "mia", Message: text("current message"),
-		Budget: &prompt.Budget{Tokens: 30_000}, AgentID: prompt.DefaultAgent,
+		Budget: &prompt.Budget{Tokens: 30_000}, AgentID: prompt.DefaultAgent(),
 	}
 }
 
@@ -245,15 +245,11 @@ func TestTextOfTheAppIsVerbatim(t *testing.T) {
 			}
 		}
 	}
-	for _, agent := range prompt.Agents {
+	for _, agent := range registry.Live().Agents {
 		w := newFixture()
-		module := agent.Expertise[0]
-		want, err := os.ReadFile("expertise/" + module + ".md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		module := agent.Modules[0].Name
 		system := build(t, w.service(now), "u", talkative(w, 1, agent.ID)).System
-		if !strings.Contains(system, strings.TrimSpace(string(want))) {
+		if !strings.Contains(system, agent.Modules[0].Text) {
 			t.Errorf("the module %s is not verbatim:\n%s", module, system)
 		}
 	}

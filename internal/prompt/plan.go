@@ -25,7 +25,7 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 	plan := gather.Plan{
 		User: user, Context: o.Context, SessionID: o.SessionID, CoachID: o.CoachID, Surface: o.surface,
 		Message: o.Message, MessageID: o.MessageID, Zone: o.zone, Now: now,
-		Messages: reads.Messages, Sessions: reads.Sessions, Hits: reads.Hits, Records: reads.Records,
+		Messages: reads.Messages, Sessions: reads.Sessions, Hits: reads.Hits, Records: reads.records(),
 		Strategy: o.strategy(), Scoping: o.scopingConfig(),
 		Thread: o.recipe.has(block.Now), Transcripts: o.recipe.has(block.Thread),
 		Activity: o.recipe.has(block.Activity), Latest: o.recipe.has(block.SessionSummary),
@@ -50,8 +50,8 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 		StablePrefix: o.recipe.StablePrefix, Continues: previous.Continues,
 		Slots: make([]choose.Slot, len(o.recipe.Slots)),
 	}
-	for _, name := range o.agent.Expertise {
-		plan.Modules = append(plan.Modules, choose.Constant{ID: name, Text: expertiseText(name)})
+	for _, m := range o.agent.Modules {
+		plan.Modules = append(plan.Modules, choose.Constant{ID: m.Name, Text: m.Text})
 	}
 	for _, name := range o.recipe.Tools {
 		plan.Tools = append(plan.Tools, sentTools[name])
@@ -117,7 +117,7 @@ func (o checkedRequest) strategy() scoping.Strategy {
 func (o checkedRequest) scopingConfig() scoping.Config {
 	c := scoping.Config{
 		MaxMessages: o.agent.Messages, MaxTokens: o.budget.Tokens / 2, WindowMessages: scoping.WindowMessages,
-		Relevant: o.agent.Relevant,
+		Relevant: isHeard(o.agent),
 	}
 	if o.recipe.StablePrefix && (o.Scoping == nil || o.Scoping.MaxMessages == nil) {
 		c.Step = scoping.Step(c.MaxMessages)
@@ -130,7 +130,7 @@ func (o checkedRequest) scopingConfig() scoping.Config {
 	}
 	if agents := o.Scoping.AgentIDs; agents != nil {
 		c.Relevant = func(m *conversation.Message) bool {
-			return slices.Contains(agents, cmp.Or(m.AgentID, DefaultAgent))
+			return slices.Contains(agents, cmp.Or(m.AgentID, DefaultAgent()))
 		}
 	}
 	return c

@@ -7,6 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/prompt/render"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // The names of the recipes.
@@ -73,8 +74,17 @@ type Reads struct {
 	// returns, 0 for no search.
 	Sessions, Hits int
 	// Records are the record types to search for, so that types which the recipe does not use take no place among the
-	// hits; empty means all.
-	Records []string
+	// hits; empty means all. Summaries stands for those of the summaries of all contexts.
+	Records   []string
+	Summaries bool
+}
+
+// records returns the record types to search for.
+func (r Reads) records() []string {
+	if r.Summaries {
+		return vector.SummaryRecords()
+	}
+	return r.Records
 }
 
 // Slot is a block's place in a recipe.

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -37,7 +36,7 @@ func newContextFormat(name, specification, rules string, previous Slot, more ...
 		Rules:           rules,
 		Instruction:     contextFormatInstruction,
 		Format:          render.PlainText,
-		Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Records: summaryRecords},
+		Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Summaries: true},
 		Order: []string{
 			block.Role, block.Profile, block.SessionSummaries, block.Recent, block.Current, block.Instruction,
 		},
@@ -59,12 +58,3 @@ const (
 	contextFormatInstruction = "Please respond naturally, referencing past context when relevant."
 	previousHeading          = "PREVIOUS CONTEXT (from long-term memory):"
 )
-
-// summaryRecords are the record types of summaries.
-var summaryRecords = func() []string {
-	types := make([]string, len(conversation.Surfaces))
-	for i, s := range conversation.Surfaces {
-		types[i] = string(s.Writes)
-	}
-	return types
-}()

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // Budget limits a prompt. Tokens is at least MinBudget.
@@ -142,7 +143,7 @@ func SearchText(recipe, message string) string {
 type checkedRequest struct {
 	Request
 	recipe  Recipe
-	agent   Agent
+	agent   registry.Agent
 	surface conversation.Surface
 	// zone is the requested time zone, or nil for the user's preference.
 	zone   *time.Location
@@ -160,7 +161,7 @@ func check(r Request) (checkedRequest, error) {
 	if o.recipe, ok = findRecipe(r.Recipe); !ok {
 		refuse("recipe", "must be one of %s", recipeNames())
 	}
-	if o.agent, ok = findAgent(r.AgentID); !ok {
+	if o.agent, ok = registry.Live().Agent(r.AgentID); !ok {
 		refuse("agentId", "must be one of %s", agentNames())
 	}
 	var err error
@@ -222,7 +223,7 @@ func checkScoping(s *Scoping, refuse func(field, format string, args ...any)) {
 		refuse("scoping.agentIds", "must name at least one agent")
 	}
 	for i, id := range s.AgentIDs {
-		if _, ok := findAgent(id); !ok || id == "" {
+		if _, ok := registry.Live().Agent(id); !ok || id == "" {
 			refuse(fmt.Sprintf("scoping.agentIds[%d]", i), "must be one of %s", agentNames())
 		}
 	}
@@ -239,7 +240,7 @@ func CheckTurn(recipe, agent string, messageTokens int) error {
 	if !ok {
 		wrong = append(wrong, fault.Field{Field: "recipe", Message: "must be one of " + recipeNames()})
 	}
-	if _, ok := findAgent(agent); !ok {
+	if _, ok := registry.Live().Agent(agent); !ok {
 		wrong = append(wrong, fault.Field{Field: "agentId", Message: "must be one of " + agentNames()})
 	}
 	if ok && !r.MessageExcluded && messageTokens > r.Budget.Tokens {

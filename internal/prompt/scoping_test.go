@@ -8,11 +8,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/scoping"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // scope makes every recipe use a strategy until the returned function is called. Its tests do not run in parallel.
@@ -86,11 +86,10 @@ func TestRecipesWithTokenWindow(t *testing.T) {
 
 // An agent sees what its filter lets through, as many messages as it may, however far apart they are.
 func TestAgentsFilterWhatIsRelevant(t *testing.T) {
-	before := prompt.Agents
-	t.Cleanup(func() { prompt.Agents = before })
-	prompt.Agents = append(slices.Clone(before), prompt.Agent{
-		ID: "listener", Messages: 4, Relevant: func(m *conversation.Message) bool { return m.Role == conversation.RoleUser },
-	})
+	app := *registry.Live()
+	app.Agents = append(slices.Clone(app.Agents), registry.Agent{ID: "listener", Messages: 4, Hears: []string{"user"}})
+	registry.Use(&app)
+	t.Cleanup(func() { registry.Use(nil) })
 	w := newFixture()
 	r := talkative(w, 30, "listener")
 	w.timelineLag = 1 // so that the messages come from the tail
@@ -179,7 +178,7 @@ func TestRequestsScopeTheirMessages(t *testing.T) {
 // A message without an agent is the default agent's.
 func TestMessagesWithoutAnAgentAreTheCoachs(t *testing.T) {
 	t.Parallel()
-	p := scoped(t, 12, prompt.WorkingContext, prompt.Scoping{AgentIDs: []string{prompt.DefaultAgent}}, 0)
+	p := scoped(t, 12, prompt.WorkingContext, prompt.Scoping{AgentIDs: []string{prompt.DefaultAgent()}}, 0)
 	if got := toldNumbers(t, p); !slices.Equal(got, []int{6, 8, 9, 11, 12}) {
 		t.Errorf("tells %v", got)
 	}

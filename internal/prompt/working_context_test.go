@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/choose"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // talkative is a user with a session of n messages, and a request of an agent in it.
@@ -38,8 +39,8 @@ func TestAgentsSeeTheirLastMessages(t *testing.T) {
 		"coach": 10, "goalArchitect": 10, "patternAnalyst": 5, "motivator": 5,
 		"accountabilityPartner": 10,
 	}
-	if len(want) != len(prompt.Agents) {
-		t.Fatalf("%d agents", len(prompt.Agents))
+	if len(want) != len(registry.Live().Agents) {
+		t.Fatalf("%d agents", len(registry.Live().Agents))
 	}
 	for agent, n := range want {
 		t.Run(agent, func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestEngagement(t *testing.T) {
 func TestExpertise(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, agent := range prompt.Agents {
+	for _, agent := range registry.Live().Agents {
 		w := newFixture()
 		p := build(t, w.service(now), "u", talkative(w, 1, agent.ID))
 		_, text, found := strings.Cut(p.System, "## Expertise\n")

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -34,7 +35,7 @@ func parseFieldFilter(filter map[string]any) (fieldFilter, []fault.Field) {
 	filter, wrong := conversation.PrepareDocument("filter", filter, maxFilterBytes)
 	for _, name := range slices.Sorted(maps.Keys(filter)) {
 		conditions, problem := parseConditions(filter[name])
-		if !fieldName.MatchString(name) {
+		if !fieldName().MatchString(name) {
 			problem = nameProblem
 		}
 		if problem != "" {
@@ -45,26 +46,27 @@ func parseFieldFilter(filter map[string]any) (fieldFilter, []fault.Field) {
 	return parsed, wrong
 }
 
-// FieldPattern matches the names of the fields that summaries can be filtered by. The session attributes among them can
-// be objects, whose fields have dotted names.
-var FieldPattern = func() string {
+// FieldPattern returns a pattern that matches the names of the fields that summaries can be filtered by. The session
+// attributes among them can be objects, whose fields have dotted names.
+func FieldPattern() string {
 	attributes, others := fieldNames()
 	return `^((` + strings.Join(attributes, "|") + `)(\.[^.]+)*|` + strings.Join(others, "|") + `)$`
-}()
+}
 
-var fieldName = regexp.MustCompile(FieldPattern)
+// fieldName is FieldPattern, compiled once.
+var fieldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(FieldPattern()) })
 
 const nameProblem = "must be a field of a record type, such as discipline, metrics.distanceKm or triggerReason: " +
 	"the OpenAPI document lists them"
 
 // fieldNames returns the names of the fields of all record types: session attributes, and others.
 func fieldNames() (attributes, others []string) {
-	for _, s := range conversation.Surfaces {
-		for _, f := range s.Fields {
+	for _, s := range conversation.Surfaces() {
+		for _, f := range s.Summary.Fields {
 			attributes = append(attributes, f.Name)
 		}
-		if s.IDField != "" {
-			others = append(others, s.IDField)
+		if s.Summary.IDField != "" {
+			others = append(others, s.Summary.IDField)
 		}
 	}
 	others = append(others, conversation.RatingFields...)

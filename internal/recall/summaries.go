@@ -175,9 +175,9 @@ func (s *Service) recentSessions(
 	ctx context.Context, user conversation.UserID, search Search, after conversation.Position,
 ) ([]conversation.Session, conversation.Position, error) {
 	recent := conversation.RecentSessions{Since: search.From}
-	for _, surface := range conversation.Surfaces {
-		if slices.Contains(search.RecordTypes, string(surface.Writes)) {
-			recent.Contexts = append(recent.Contexts, surface.Context)
+	for _, surface := range conversation.Surfaces() {
+		if slices.Contains(search.RecordTypes, string(surface.Summary.Type)) {
+			recent.Contexts = append(recent.Contexts, surface.Name)
 		}
 	}
 	return s.store.RecentSessions(ctx, user, recent, conversation.Page{Limit: recentSessions, After: after})

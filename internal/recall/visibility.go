@@ -96,7 +96,7 @@ func (v visibility) filter() vector.Filter {
 		all = append(all, vector.Where(vector.FieldContext, vector.In, v.Contexts))
 	}
 	if v.CoachID != "" {
-		all = append(all, v.orOther(vector.SummaryRecords, vector.Where(vector.FieldCoach, vector.Equal, v.CoachID)))
+		all = append(all, v.orOther(vector.SummaryRecords(), vector.Where(vector.FieldCoach, vector.Equal, v.CoachID)))
 	}
 	if !v.From.IsZero() {
 		all = append(all, vector.Where(vector.FieldTime, vector.AtLeast, vector.Epoch(v.From)))
@@ -118,7 +118,7 @@ func (v visibility) sessionConditions() []vector.Filter {
 		// No session has an empty id: with one, only records that belong to the user pass.
 		all = append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
 	default:
-		if shared := v.sharedContexts(); len(shared) < len(conversation.Surfaces) {
+		if shared := v.sharedContexts(); len(shared) < len(conversation.Surfaces()) {
 			all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -50,8 +51,8 @@ func (r rating) fields() map[string]any {
 func fields(s conversation.Session, surface conversation.Surface, own map[string]any) map[string]any {
 	out := ownAttributes(s, surface)
 	maps.Copy(out, own)
-	if surface.IDField != "" {
-		out[surface.IDField] = s.ID
+	if surface.Summary.IDField != "" {
+		out[surface.Summary.IDField] = s.ID
 	}
 	return out
 }
@@ -67,19 +68,20 @@ func ownAttributes(s conversation.Session, surface conversation.Surface) map[str
 	return out
 }
 
-func fieldOf(surface conversation.Surface, attribute string) (conversation.Field, bool) {
+func fieldOf(surface conversation.Surface, attribute string) (registry.Field, bool) {
 	name, _, _ := strings.Cut(attribute, ".")
-	i := slices.IndexFunc(surface.Fields, func(f conversation.Field) bool { return f.Name == name || f.Name == attribute })
+	fields := surface.Summary.Fields
+	i := slices.IndexFunc(fields, func(f registry.Field) bool { return f.Name == name || f.Name == attribute })
 	if i < 0 {
-		return conversation.Field{}, false
+		return registry.Field{}, false
 	}
-	return surface.Fields[i], true
+	return fields[i], true
 }
 
 // subject is the id of what the session's summary is about: the program or workout that its attributes name, else the
 // session.
 func subject(s conversation.Session, surface conversation.Surface) string {
-	switch id := s.Attributes[surface.SubjectAttribute].(type) {
+	switch id := s.Attributes[surface.Summary.Subject].(type) {
 	case string:
 		if id != "" {
 			return id
@@ -164,7 +166,7 @@ func (s Summary) Details(zone *time.Location) string {
 	}
 	known := sync.OnceValue(func() map[string]bool { return wordsOf(s.Text) }) // most summaries have no fields
 	var details []string
-	for _, field := range surface.Fields {
+	for _, field := range surface.Summary.Fields {
 		for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 			f, ok := fieldOf(surface, name)
 			if !ok || f != field || f.Label == "" || mentions(known(), f.Name, s.Fields[name], zone) {

@@ -94,7 +94,7 @@ func newInput(session conversation.Session, messages []conversation.Message, in 
 	in.through = conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
 	in.generation = session.Generation
 	if surface, err := conversation.SurfaceOf(session.Context); err == nil {
-		in.rated = surface.Rated
+		in.rated = surface.Summary.Rated
 	}
 	if session.Summary != nil {
 		in.previous, in.tags, in.kept = session.Summary.Text, session.Summary.Tags, session.Summary.Fields

@@ -78,7 +78,7 @@ func SubjectOf(s conversation.Session) (of conversation.RecordType, id string, o
 	if err != nil || s.Summary == nil {
 		return "", "", false
 	}
-	return surface.Writes, subject(s, surface), true
+	return surface.Summary.Type, subject(s, surface), true
 }
 
 // Of returns the summary record of a session, as far as the session's own copy has it; ok is false where there is no
@@ -90,7 +90,7 @@ func Of(s conversation.Session) (record Summary, ok bool) {
 		return Summary{}, false
 	}
 	return Summary{
-		RecordType: surface.Writes, SessionID: s.ID, SubjectID: subject(s, surface), Context: s.Context,
+		RecordType: surface.Summary.Type, SessionID: s.ID, SubjectID: subject(s, surface), Context: s.Context,
 		CoachID: s.CoachID, Text: s.Summary.Text, Tokens: s.Summary.Tokens, Tags: s.Summary.Tags, Kind: s.Summary.Kind,
 		InProgress: s.Status != conversation.Completed, CoveredThrough: s.Summary.CoveredThrough,
 		OccurredAt: occurredAt(s, surface), UpdatedAt: s.Summary.UpdatedAt, Model: s.Summary.Model,

@@ -210,7 +210,7 @@ func carryOver(session conversation.Session, through conversation.Watermark, rea
 
 // ownFields are the fields of a summary that are not attributes of its session.
 func (d draft) ownFields(session conversation.Session, surface conversation.Surface) map[string]any {
-	if !surface.Rated {
+	if !surface.Summary.Rated {
 		return nil
 	}
 	out := map[string]any{}
@@ -264,7 +264,7 @@ func (s *Service) record(session conversation.Session, d draft) (Summary, error)
 		at = occurredAt(session, surface)
 	}
 	return Summary{
-		RecordType: surface.Writes, SubjectID: subject(session, surface), SessionID: session.ID,
+		RecordType: surface.Summary.Type, SubjectID: subject(session, surface), SessionID: session.ID,
 		Context: session.Context, CoachID: session.CoachID, Text: d.text, Tokens: s.Tokens.Count(d.text),
 		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through.Seq,
 		CoveredAt:  d.through.At,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -48,13 +49,7 @@ const (
 )
 
 // SummaryRecords are the record types of summaries.
-var SummaryRecords = func() []string {
-	var types []string
-	for _, s := range conversation.Surfaces {
-		types = append(types, string(s.Writes))
-	}
-	return types
-}()
+func SummaryRecords() []string { return registry.Live().SummaryTypes() }
 
 // Epoch is a time in whole seconds, as the metadata has it.
 func Epoch(t time.Time) float64 { return float64(t.Unix()) }
@@ -112,7 +107,7 @@ func PartID(id string, part int) string {
 // Summaries are never split, and their ids may end in "#" and a number themselves.
 func RecordID(vectorID string) string {
 	kind, _, _ := strings.Cut(vectorID, "#")
-	if slices.Contains(SummaryRecords, kind) {
+	if slices.Contains(SummaryRecords(), kind) {
 		return vectorID
 	}
 	id, part := vectorID, ""

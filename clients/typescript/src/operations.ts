@@ -2,6 +2,12 @@
 import type { ChatEvent, Line, Options, Pages } from './client.js';
 import type { components, operations as shapes } from './schema.js';
 
+export type AppAgent = components['schemas']['AppAgent'];
+export type AppContext = components['schemas']['AppContext'];
+export type AppDoc = components['schemas']['AppDoc'];
+export type AppField = components['schemas']['AppField'];
+export type AppMemoryType = components['schemas']['AppMemoryType'];
+export type AppRecipe = components['schemas']['AppRecipe'];
 export type Appended = components['schemas']['Appended'];
 export type ChangedGoal = components['schemas']['ChangedGoal'];
 export type ChangedMemory = components['schemas']['ChangedMemory'];
@@ -115,6 +121,7 @@ export const operations: Record<keyof Operations, string> = {
   deleteTodo: 'DELETE /v1/todos/{id}',
   eraseUser: 'DELETE /v1/user',
   export: 'GET /v1/export lines',
+  getApp: 'GET /v1/app',
   getCoach: 'GET /v1/coaches/{coachId}',
   getErasure: 'GET /v1/user/erasure',
   getGoal: 'GET /v1/goals/{id}',
@@ -218,6 +225,9 @@ export interface Operations {
    * Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at
    * once have a bound, a user has one export at a time, and another is 429 with Retry-After. */
   export(options?: Options): AsyncGenerator<Line, void, undefined>;
+  /** Get the registry that is live. What the app's file says (docs/extending.md): its contexts and memory types,
+   * with the agents and recipes. */
+  getApp(options?: Options): Promise<AppDoc>;
   /** Get a coach. The persona is the app's text for the model: it is absent without the scope throughline/app. */
   getCoach(coachId: string, options?: Options): Promise<Coach>;
   /** Get the receipt of the last erasure. Returns the receipt of the user's last erasure. While it goes on, the

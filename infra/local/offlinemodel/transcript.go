@@ -36,7 +36,7 @@ var (
 	// turnLine is a message with what is in brackets before it, an id, a time or both:
 	// "[m1 2026-02-05 18:30 Thursday] user: Hi".
 	turnLine  = regexp.MustCompile(`^(?:\[([^\]]*)\] )?(user|assistant|system):\s*(.*)$`)
-	knownLine = regexp.MustCompile(`^(?:- )?\[([^\]]{1,200})\] (?:(PROFILE|PEOPLE|PROJECT): )?(.+)$`)
+	knownLine = regexp.MustCompile(`^(?:- )?\[([^\]]{1,200})\] (?:([A-Z][A-Z0-9_]{1,31}): )?(.+)$`)
 	timeForm  = regexp.MustCompile(`\d{4}-\d{2}-\d{2} \d{2}:\d{2}`)
 )
 

@@ -31,6 +31,8 @@ type Config struct {
 	OpenAIPort   int `env:"OPENAI_PORT"`
 	LambdaPort   int `env:"LAMBDA_PORT"`
 
+	// App is the file of the app's registry (docs/extending.md). Without one it is that of the example.
+	App string `env:"APP"`
 	// DataDir is the folder that keeps everything between runs. Without one everything is in memory.
 	DataDir string `env:"DATA_DIR"`
 	// TableName is the table. It is made unless it exists.

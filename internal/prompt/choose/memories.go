@@ -7,12 +7,8 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/registry"
 )
-
-// memoryCaps are the numbers of relevant memories of each type (prompt-assembly-map, chooseRelevantMemories).
-var memoryCaps = map[longterm.MemoryType]int{
-	longterm.ProfileMemory: 2, longterm.PeopleMemory: 3, longterm.ProjectMemory: 3,
-}
 
 // rawMemories is how many memories without a claim are considered, unless the block fills the budget.
 const rawMemories = 12
@@ -54,10 +50,10 @@ func (c *memoryChooser) add(h recall.Hit) {
 	e := c.memoryCandidate(*h.Memory)
 	e.Score = h.Score
 	c.candidates = append(c.candidates, e)
-	limit, known := memoryCaps[h.Memory.Type]
+	limit := registry.Live().MemoriesInPrompt(string(h.Memory.Type))
 	over := ""
 	switch {
-	case !known:
+	case limit == 0:
 		over = "of no type that is told"
 	case c.perType[h.Memory.Type] >= limit:
 		over = "over the number of its type"

@@ -76,5 +76,5 @@ func (src *Sources) Reads(context string) bool {
 		return true
 	}
 	from, err := conversation.SurfaceOf(context)
-	return err == nil && slices.Contains(src.surface.Reads, from.Writes)
+	return err == nil && slices.Contains(src.surface.Reads, from.Summary.Type)
 }

@@ -139,7 +139,8 @@ func (w historyWriter) writeSummary(ctx context.Context, of conversation.Session
 	}
 	text := "The user and the coach spoke about this: " + sampleText(of.LastSeq+7)
 	return dynamo.NewSummaryStore(w.db).SaveSummary(ctx, w.user, of, summary.Summary{
-		RecordType: surface.Writes, SubjectID: of.ID, SessionID: of.ID, Context: of.Context, CoachID: of.CoachID, Text: text,
+		RecordType: surface.Summary.Type, SubjectID: of.ID, SessionID: of.ID,
+		Context: of.Context, CoachID: of.CoachID, Text: text,
 		Tokens: w.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: of.LastSeq, OccurredAt: of.LastMessageAt,
 		UpdatedAt: w.now,
 	})

@@ -232,7 +232,7 @@ func (d *day) summarize(ctx context.Context, id, in, text string) error {
 		return err
 	}
 	s := summary.Summary{
-		RecordType: surface.Writes, SubjectID: id, SessionID: id, Context: in, CoachID: coach, Text: text,
+		RecordType: surface.Summary.Type, SubjectID: id, SessionID: id, Context: in, CoachID: coach, Text: text,
 		Tokens: d.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: session.LastSeq,
 		OccurredAt: session.LastMessageAt, UpdatedAt: d.now,
 	}

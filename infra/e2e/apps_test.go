@@ -1,0 +1,92 @@
+package e2e_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/throughline/throughline/infra/client"
+)
+
+// scene is a step of examples/*/conversation.yaml: what the user says in one context, or asks in another one, and what
+// the prompt of that question has.
+type scene struct {
+	In         string         `yaml:"in"`
+	Attributes map[string]any `yaml:"attributes"`
+	Says       []string       `yaml:"says"`
+	Ends       bool           `yaml:"ends"`
+	Asks       string         `yaml:"asks"`
+	Hears      []string       `yaml:"hears"`
+	MemoryType string         `yaml:"memoryType"`
+}
+
+// TestExamplesOfApps starts the stack with the registry of each example, and plays its conversation: another context's
+// prompt has what was said, memories have the app's types, and contexts of the app that ships are unknown.
+func TestExamplesOfApps(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "app.yaml"))
+	if err != nil || len(folders) < 3 {
+		t.Fatalf("%d examples, %v", len(folders), err)
+	}
+	for _, file := range folders {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			stack := startStack(t, "APP="+file)
+			api, err := client.New(stack.Base).As(t.Context(), "ann")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range readScenes(t, filepath.Join(filepath.Dir(file), "conversation.yaml")) {
+				s.play(t, api)
+			}
+			body := map[string]any{"context": "coach_conversation", "coachId": "coach"}
+			err = api.Do(t.Context(), http.MethodPost, "/v1/sessions", body, nil)
+			wantProblem(t, err, 422, "invalid", "context")
+		})
+	}
+}
+
+func readScenes(t *testing.T, file string) []scene {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scenes []scene
+	if err := yaml.Load(text, &scenes, yaml.WithKnownFields()); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return scenes
+}
+
+// play says or asks what a scene has. A session has the name of its context.
+func (s scene) play(t *testing.T, api *client.Client) {
+	t.Helper()
+	session := map[string]any{"context": s.In, "coachId": "coach", "sessionId": s.In, "attributes": s.Attributes}
+	do(t, api, http.MethodPost, "/v1/sessions", session, nil)
+	for _, text := range s.Says {
+		talk(t, api, s.In, text)
+	}
+	if s.Ends {
+		do(t, api, http.MethodPatch, "/v1/sessions/"+s.In, map[string]any{"status": "completed"}, nil)
+	}
+	if s.Asks == "" {
+		return
+	}
+	eventually(t, 20*time.Second, "a prompt of "+s.In+" with "+strings.Join(s.Hears, ", "), func() bool {
+		var p builtPrompt
+		in := map[string]any{"context": s.In, "sessionId": s.In, "message": s.Asks}
+		do(t, api, http.MethodPost, "/v1/prompts", in, &p)
+		text := p.withLate().System
+		return !slices.ContainsFunc(s.Hears, func(part string) bool { return !strings.Contains(text, part) })
+	})
+	if known := memories(t, api); !slices.ContainsFunc(known, func(m memory) bool { return m.Type == s.MemoryType }) {
+		t.Errorf("no memory of the type %s in %+v", s.MemoryType, known)
+	}
+}

@@ -1,0 +1,28 @@
+package dynamo_test
+
+import (
+	"testing"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// TestAppStore keeps files of the registry, each under its version, and the first one of a version.
+func TestAppStore(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	store := dynamo.NewAppStore(dynamo.New(dynamodbtest.Client(t), table))
+	if _, err := store.File(t.Context(), "1"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a version that is not there: %v", err)
+	}
+	for _, file := range []string{"first", "second"} {
+		if err := store.Put(t.Context(), "1", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := store.File(t.Context(), "1"); err != nil || got != "first" {
+		t.Errorf("file %q, %v", got, err)
+	}
+}

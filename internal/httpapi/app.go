@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/registry"
+)
+
+// appDoc is the registry of the app as the API shows it.
+type appDoc struct {
+	Version     string          `json:"version" doc:"Of the registry's file. Derived records carry it."`
+	Contexts    []appContext    `json:"contexts" doc:"The surfaces of the app."`
+	Agents      []appAgent      `json:"agents" doc:"The parts that the model can play."`
+	MemoryTypes []appMemoryType `json:"memoryTypes" doc:"The kinds of facts that are remembered."`
+	Recipes     []appRecipe     `json:"recipes" doc:"The ways to build a prompt."`
+}
+
+type appContext struct {
+	Name        string     `json:"name"`
+	Label       string     `json:"label" doc:"The name for people."`
+	DefaultMode string     `json:"defaultMode" doc:"The mode of a session that names none."`
+	Writes      string     `json:"writes" doc:"The record type of its summaries."`
+	Reads       []string   `json:"reads" doc:"The record types that its sessions read at their start."`
+	Fields      []appField `json:"fields" doc:"The attributes that its summaries have as own fields."`
+}
+
+type appField struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty" doc:"What prompts call it. Prompts leave out fields without a label."`
+}
+
+type appAgent struct {
+	ID       string `json:"id"`
+	Messages int    `json:"messages" doc:"How many of the session's last messages it sees."`
+}
+
+type appMemoryType struct {
+	Name     string `json:"name"`
+	Means    string `json:"means" doc:"What its facts are about, as the model is told."`
+	InPrompt int    `json:"inPrompt" doc:"How many of it are among the most relevant memories of a prompt."`
+}
+
+type appRecipe struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens,omitempty" doc:"The budget where the request names none."`
+	Chars  int    `json:"chars,omitempty" doc:"The same, in characters."`
+}
+
+// apps serves /v1/app.
+type apps struct{ *server }
+
+func (s apps) register() {
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/app", id: "getApp", tag: operationsTag, scope: ScopeApp,
+		summary: "Get the registry that is live",
+		detail:  "What the app's file says (docs/extending.md): its contexts and memory types, with the agents and recipes.",
+	}, s.get)
+}
+
+func (s apps) get(context.Context, Caller, *noInput) (*docOutput[appDoc], error) {
+	return &docOutput[appDoc]{Body: toApp(registry.Live())}, nil
+}
+
+func toApp(app *registry.App) appDoc {
+	out := appDoc{Version: app.Version}
+	for _, c := range app.Contexts {
+		shown := appContext{
+			Name: c.Name, Label: c.Label, DefaultMode: c.DefaultMode, Writes: string(c.Summary.Type),
+			Reads: append([]string{}, toStrings(c.Reads)...), Fields: []appField{},
+		}
+		for _, f := range c.Summary.Fields {
+			shown.Fields = append(shown.Fields, appField(f))
+		}
+		out.Contexts = append(out.Contexts, shown)
+	}
+	for _, a := range registry.Live().Agents {
+		out.Agents = append(out.Agents, appAgent{ID: a.ID, Messages: a.Messages})
+	}
+	for _, t := range app.MemoryTypes {
+		out.MemoryTypes = append(out.MemoryTypes, appMemoryType(t))
+	}
+	for _, r := range prompt.Recipes {
+		out.Recipes = append(out.Recipes, appRecipe{Name: r.Name, Tokens: r.Budget.Tokens, Chars: r.Budget.Chars})
+	}
+	return out
+}
