@@ -95,3 +95,23 @@ func TestADeletedMemoryDoesNotComeBack(t *testing.T) {
 		t.Errorf("remembered again: %+v", again)
 	}
 }
+
+// TestForgetInTheChat asks the coach to forget an allergy. The coach's answer confirms it without its words, and the
+// memory is gone at once.
+func TestForgetInTheChat(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	open(t, api, "coach_conversation", "coach")
+	talk(t, api, "coach", "I'm allergic to peanuts.")
+	eventually(t, 10*time.Second, "the allergy is remembered", func() bool { return len(memories(t, api)) == 1 })
+	answer := talk(t, api, "coach", "Please forget that I'm allergic to peanuts.")
+	if !strings.Contains(answer.Text, "It is forgotten") || strings.Contains(answer.Text, "peanut") {
+		t.Errorf("the coach says %q", answer.Text)
+	}
+	if left := memories(t, api); len(left) != 0 {
+		t.Errorf("memories %+v", left)
+	}
+	if p := storedPrompt(t, api, answer.PromptID); len(p.Tools) != 2 || p.Tools[1].Name != "forget" {
+		t.Errorf("the prompt offers %+v", p.Tools)
+	}
+}

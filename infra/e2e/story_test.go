@@ -64,6 +64,7 @@ type builtPrompt struct {
 	PromptID string
 	System   string
 	Messages []struct{ Role, Content string }
+	Tools    []struct{ Name string }
 	Tokens   struct{ Total, Budget int }
 	Manifest struct {
 		Blocks []struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -82,6 +83,14 @@ type Recaller interface {
 	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
 }
 
+// Forgetter answers the model's forget tool.
+type Forgetter interface {
+	// Forget deletes the memories that choose returns of the user's valid ones, as extraction does with what the user asks
+	// to forget. The message asks for it, and is forgotten with them. It returns how many are gone.
+	Forget(ctx context.Context, user conversation.UserID, messageID string,
+		choose func([]longterm.Memory) []longterm.Memory) (int, error)
+}
+
 // Embedder embeds the text that a prompt searches for.
 type Embedder interface {
 	// Embed returns nil where only the search can know the model.
@@ -95,6 +104,7 @@ type Deps struct {
 	Prompts Prompter
 	Model   Streamer
 	Recall  Recaller
+	Forget  Forgetter
 	Embed   Embedder
 	Archive prompt.Archive
 	Tokens  llm.Counter

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -36,6 +37,8 @@ type fake struct {
 	found                recall.Messages
 	searched             []recall.MessageQuery
 	built                []prompt.Request
+	memories             []longterm.Memory
+	forgetErr            error
 	// history stands in the prompt before the current message, in the recipe, unified by default.
 	history []prompt.Message
 	recipe  string
@@ -159,7 +162,7 @@ func (f *fake) observe(_ context.Context, o chat.Outcome) {
 
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
-		Turns: f, Watch: f, Prompts: f, Model: f, Recall: f, Embed: f, Archive: f, Tokens: f, Now: time.Now,
+		Turns: f, Watch: f, Prompts: f, Model: f, Recall: f, Forget: f, Embed: f, Archive: f, Tokens: f, Now: time.Now,
 		Timeout: time.Minute, Retention: time.Hour, Observe: f.observe,
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()

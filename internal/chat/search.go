@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -36,29 +37,37 @@ func (g *generation) searchRound(ctx context.Context, calls []llm.ToolCall) []ll
 		if len(call.Arguments) > toolArguments {
 			calls[i].Arguments = "{}"
 		}
-		out = append(out, llm.Message{Role: "tool", ToolCallID: call.ID, Content: g.search(ctx, calls[i], &left)})
+		out = append(out, llm.Message{Role: "tool", ToolCallID: call.ID, Content: g.answer(ctx, calls[i], &left)})
 	}
 	return out
 }
 
-// search answers one tool call with what recall finds, as JSON, and takes its tokens from those that are left. When the
-// search fails, the answer says so.
-func (g *generation) search(ctx context.Context, call llm.ToolCall, left *int) string {
+// answer answers one tool call, as JSON. Searches take the tokens of what they find from those that are left.
+func (g *generation) answer(ctx context.Context, call llm.ToolCall, left *int) string {
 	var arguments struct {
 		Query string `json:"query"`
 	}
 	if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil || strings.TrimSpace(arguments.Query) == "" {
 		return `{"error":"the argument query must be a text"}`
 	}
+	if call.Name == prompt.Forget {
+		return g.forget(ctx, arguments.Query)
+	}
+	return g.search(ctx, arguments.Query, left)
+}
+
+// search returns what recall finds, as JSON, and takes its tokens from those that are left. When the search fails, the
+// answer says so.
+func (g *generation) search(ctx context.Context, query string, left *int) string {
 	limit := toolHits
 	found, err := g.Recall.Messages(ctx, g.user, recall.MessageQuery{
-		Query: arguments.Query, SessionID: g.turn.Session.ID, Limit: &limit,
+		Query: query, SessionID: g.turn.Session.ID, Limit: &limit,
 	})
 	if err != nil {
 		g.Report(ctx, "search conversations", err)
 		return `{"error":"the search is not available now"}`
 	}
-	return g.renderFound(arguments.Query, found, left)
+	return g.renderFound(query, found, left)
 }
 
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made

@@ -15,12 +15,18 @@ import (
 var urgentText string
 
 // urgentPhrases are the lines of urgent.txt.
-var urgentPhrases = readUrgent(urgentText)
+var urgentPhrases = readPhrases(urgentText)
+
+//go:embed forget.txt
+var forgetText string
+
+// forgetPhrases are the lines of forget.txt.
+var forgetPhrases = readPhrases(forgetText)
 
 // urgentBytes is how much of a message is searched for the phrases.
 const urgentBytes = 4_000
 
-func readUrgent(text string) []string {
+func readPhrases(text string) []string {
 	var phrases []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -33,9 +39,16 @@ func readUrgent(text string) []string {
 // IsUrgent reports whether a message of the user plainly states something that has to be remembered at once, as an
 // allergy is. It decides when the message is read for memories, and never whether.
 func IsUrgent(content string) bool {
+	return hasPhrase(content, urgentPhrases, registry.Live().UrgentPhrases)
+}
+
+// AsksToForget reports whether a message of the user may ask to forget something.
+func AsksToForget(content string) bool { return hasPhrase(content, forgetPhrases) }
+
+// hasPhrase reports whether the beginning of a message has one of the phrases.
+func hasPhrase(content string, lists ...[]string) bool {
 	text := strings.ReplaceAll(strings.ToLower(truncate.Bytes(content, urgentBytes)), "’", "'")
-	has := func(phrase string) bool { return containsPhrase(text, phrase) }
-	return slices.ContainsFunc(urgentPhrases, has) || slices.ContainsFunc(registry.Live().UrgentPhrases, has)
+	return slices.ContainsFunc(slices.Concat(lists...), func(phrase string) bool { return containsPhrase(text, phrase) })
 }
 
 // containsPhrase reports whether a text has a phrase at the beginning of a word, or as whole words if the phrase ends

@@ -160,3 +160,17 @@ func TestSeqsOfUsers(t *testing.T) {
 		t.Error("a session that is read needs it")
 	}
 }
+
+// TestAsksToForget finds a wish to forget something in many languages.
+func TestAsksToForget(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"Please forget that I have a cat.": true, "Vergiss das bitte.": true, "Olvida lo de mi rodilla": true,
+		"Oublie mon allergie": true, "请忘掉我的过敏": true, "それは忘れてください": true, "Забудь про мою собаку": true,
+		"I have a cat.": false, "Was soll ich heute essen?": false, "": false,
+	} {
+		if got := conversation.AsksToForget(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -281,7 +281,7 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 		if err != nil {
 			return err
 		}
-		deleted, err := s.deleteStored(ctx, op, user, from, generation, b)
+		deleted, err := s.deleteStored(ctx, op, user, from, generation, nil, b)
 		if deleted || err != nil {
 			return err
 		}
@@ -296,9 +296,9 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 const vectorSweepAfter = 15 * time.Minute
 
 // deleteStored deletes a record that was read. It reports false when another writer came first. A record with a vector
-// leaves a tombstone, one that extraction may bring back a hash of its content.
+// leaves a tombstone, one that extraction may bring back a hash of its content, with what makes that due.
 func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],
-	generation int64, b *backoff,
+	generation int64, due item, b *backoff,
 ) (deleted bool, err error) {
 	if !s.kind.indexed && s.kind.content == nil {
 		err := s.db.deleteItem(ctx, from.key, isVersion(from.version))
@@ -306,7 +306,7 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
 	}
 	t := s.db.transaction()
-	place := s.addDelete(t, user, from, generation, nil)
+	place := s.addDelete(t, user, from, generation, due)
 	t.check(generationKey(user), isGeneration(generation))
 	failures, err := s.db.commit(ctx, op, t, b)
 	if err != nil || failures == nil {

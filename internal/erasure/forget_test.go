@@ -1,11 +1,13 @@
 package erasure_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/longterm"
@@ -36,10 +38,43 @@ func (s *fixture) forget(sessionID string, fact longterm.Memory) {
 	}
 }
 
+// forgetAtOnce forgets a memory as the tool of the chat does. Another writer changes it meanwhile.
+func (s *fixture) forgetAtOnce(fact longterm.Memory, asked string) {
+	s.t.Helper()
+	ctx, round := s.t.Context(), 0
+	n, err := s.store.Extraction.(chat.Forgetter).Forget(ctx, ann, asked, func(valid []longterm.Memory) []longterm.Memory {
+		if round++; round == 1 {
+			change := func(m *longterm.Memory) error { m.Confidence = 0.7; return nil }
+			if _, err := s.store.Memories.Update(ctx, ann, fact.ID, change); err != nil {
+				s.t.Error(err)
+			}
+		}
+		return slices.DeleteFunc(valid, func(m longterm.Memory) bool { return m.ID != fact.ID })
+	})
+	if n != 1 || err != nil || round < 2 {
+		s.t.Fatalf("%d are forgotten after %d rounds, %v", n, round, err)
+	}
+}
+
 // TestForget has the user ask to forget a fact that was said in another session. Both messages stay in their
 // conversations, and leave the summaries, the index and the stored prompts: at once, and five minutes later again, when
 // a late worker has stored what it had read before.
 func TestForget(t *testing.T) {
+	for name, forget := range map[string]func(s *fixture, sessionID string, fact longterm.Memory, asked string){
+		"by extraction": func(s *fixture, sessionID string, fact longterm.Memory, asked string) {
+			fact.MessageIDs = append(fact.MessageIDs, asked)
+			s.forget(sessionID, fact)
+		},
+		"by the chat's tool": func(s *fixture, _ string, fact longterm.Memory, asked string) {
+			s.forgetAtOnce(fact, asked)
+		},
+	} {
+		t.Run(name, func(t *testing.T) { testForget(t, forget) })
+	}
+}
+
+func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact longterm.Memory, asked string)) {
+	t.Helper()
 	s := newFixture(t)
 	said := s.addMessages(ann, "old", "hello", "I was in prison", "and what follows")
 	s.summarize(ann, "old")
@@ -47,8 +82,7 @@ func TestForget(t *testing.T) {
 	s.summarize(ann, "new")
 	s.savePrompt("old")
 	fact := s.remember(longterm.Extracted, said[1])
-	fact.MessageIDs = append(fact.MessageIDs, asked[0].ID)
-	s.forget("new", fact)
+	forget(s, "new", fact, asked[0].ID)
 	s.advance(time.Second)
 	s.checkForgotten([]bool{false, true, false}, "old")
 	s.checkForgotten([]bool{true}, "new")

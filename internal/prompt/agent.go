@@ -35,11 +35,22 @@ func isHeard(by registry.Agent) func(*conversation.Message) bool {
 // SearchConversations is the tool behind "search before claiming ignorance": recall, called by the model.
 const SearchConversations = "search_conversations"
 
+// Forget is the tool by which the chat forgets what the user asks to forget, and gets a receipt. It is offered where
+// the message may ask for it.
+const Forget = "forget"
+
 // tools is the registry of tools. To add one, add an entry here, and its name to the recipes that offer it.
 var tools = map[string]llm.Tool{
 	SearchConversations: {
 		Name:        SearchConversations,
 		Description: "Search all of this user's conversations by a few words, before saying that you don't know or remember.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},` +
+			`"required":["query"],"additionalProperties":false}`),
+	},
+	Forget: {
+		Name: Forget,
+		Description: "Forget one fact about the user, if the user plainly asks for it in the last message. " +
+			"query: the fact in a few words, as the user or the prompt has it.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},` +
 			`"required":["query"],"additionalProperties":false}`),
 	},
@@ -58,11 +69,22 @@ var sentTools = func() map[string]choose.Constant {
 	return sent
 }()
 
-// recipeTools returns the definitions of a recipe's tools, an empty list if it has none.
-func recipeTools(r Recipe) []llm.Tool {
+// toolNames returns the names of the tools that a request's model is offered: those of the recipe, and in the chat the
+// one that forgets, where the message may ask for it.
+func (o checkedRequest) toolNames() []string {
+	if o.Ahead == nil || len(o.recipe.Tools) == 0 || !conversation.AsksToForget(o.Message) {
+		return o.recipe.Tools
+	}
+	return append(slices.Clone(o.recipe.Tools), Forget)
+}
+
+// toolsOf returns the definitions of tools, an empty list for none.
+func toolsOf(names []string) []llm.Tool {
 	list := []llm.Tool{}
-	for _, name := range r.Tools {
-		list = append(list, tools[name])
+	for _, name := range names {
+		if tool, ok := tools[name]; ok {
+			list = append(list, tool)
+		}
 	}
 	return list
 }

@@ -91,6 +91,8 @@ type storedText struct {
 	System   string    `json:"system"`
 	Messages []Message `json:"messages"`
 	Text     string    `json:"text,omitempty"`
+	// Tools are the names of the tools, where they are not those of the recipe.
+	Tools []string `json:"tools,omitempty"`
 }
 
 // storedManifest is the part of a prompt that is always stored.
@@ -103,7 +105,13 @@ type storedManifest struct {
 // NewStoredPrompt encodes a prompt for the store. A manifest that would exceed MaxManifestBytes loses the parts of its
 // scores and then items, dropped ones first, and says so in its warnings.
 func NewStoredPrompt(p Prompt, k SaveOptions) (StoredPrompt, error) {
-	text, err := json.Marshal(storedText{System: p.System, Messages: p.Messages, Text: p.Text})
+	whole := storedText{System: p.System, Messages: p.Messages, Text: p.Text}
+	if recipe, ok := findRecipe(p.Recipe); ok && len(p.Tools) != len(recipe.Tools) {
+		for _, tool := range p.Tools {
+			whole.Tools = append(whole.Tools, tool.Name)
+		}
+	}
+	text, err := json.Marshal(whole)
 	if err != nil {
 		return StoredPrompt{}, fmt.Errorf("encode prompt: %w", err)
 	}
@@ -280,7 +288,11 @@ func decodeFullRecord(k StoredPrompt) (Record, error) {
 	}
 	r.System, r.Messages, r.Text = &text.System, text.Messages, text.Text
 	if recipe, ok := findRecipe(r.Recipe); ok {
-		r.Tools = recipeTools(recipe)
+		names := recipe.Tools
+		if len(text.Tools) > 0 {
+			names = text.Tools
+		}
+		r.Tools = toolsOf(names)
 	}
 	return r, nil
 }

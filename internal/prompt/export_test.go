@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/prompt/render"
@@ -15,7 +16,7 @@ import (
 const ActivityHeading = activityHeading
 
 // RecipeTools returns the tools of a recipe.
-var RecipeTools = recipeTools
+func RecipeTools(r Recipe) []llm.Tool { return toolsOf(r.Tools) }
 
 // Handed returns what each of the first three steps of a prompt hands on, as text: when the step has returned it, and
 // when the steps after it have used it.

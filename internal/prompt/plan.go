@@ -53,7 +53,7 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 	for _, m := range o.agent.Modules {
 		plan.Modules = append(plan.Modules, choose.Constant{ID: m.Name, Text: m.Text})
 	}
-	for _, name := range o.recipe.Tools {
+	for _, name := range o.toolNames() {
 		plan.Tools = append(plan.Tools, sentTools[name])
 	}
 	for i, s := range o.recipe.Slots {

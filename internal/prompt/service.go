@@ -125,7 +125,7 @@ func (s *Service) assemble(o checkedRequest, src *gather.Sources) (Prompt, error
 	}
 	p := Prompt{
 		SessionID: o.SessionID, Recipe: o.recipe.Name, System: written.System, Messages: written.Messages,
-		Text: written.Text, Tools: recipeTools(o.recipe), Model: src.Coach.Model,
+		Text: written.Text, Tools: toolsOf(o.toolNames()), Model: src.Coach.Model,
 		Tokens:   Tokens{Total: total.Tokens, Budget: o.budget.Tokens},
 		Manifest: o.newManifest(src, packing, written.Costs),
 	}

@@ -27,6 +27,9 @@ const ownMark = "(throughline-offline)"
 // searchTool is the tool that prompts offer for finding older conversations.
 const searchTool = "search_conversations"
 
+// forgetTool is the tool that the chat offers where the user may ask to forget something.
+const forgetTool = "forget"
+
 // Reply quotes what the prompt says about the last message. It calls the tool that the request demands, or searches
 // once where a question about the past has no answer in the prompt.
 func (m *model) Reply(c openaiserver.Conversation) openaiserver.Reply {
@@ -37,6 +40,9 @@ func (m *model) Reply(c openaiserver.Conversation) openaiserver.Reply {
 	called := ""
 	switch {
 	case len(c.Tools) == 0 || p.searched:
+	case slices.Contains(c.Tools, forgetTool) && m.forms.has("forget", p.query):
+		what, _ := m.forms.apply("forget", p.query)
+		return openaiserver.Reply{Tool: forgetTool, Query: what}
 	case c.MustCall != "":
 		called = c.MustCall
 	case c.CallAny && !canSearch:
@@ -44,10 +50,30 @@ func (m *model) Reply(c openaiserver.Conversation) openaiserver.Reply {
 	case canSearch && (c.CallAny || len(found) == 0 && m.forms.has("past", p.query)):
 		called = searchTool
 	}
+	if p.receipt != nil {
+		return openaiserver.Reply{Text: ownMark + " " + p.receipt.sentence()}
+	}
 	if called != "" {
 		return openaiserver.Reply{Tool: called, Query: m.searchWords(p.query)}
 	}
 	return openaiserver.Reply{Text: strings.Join(m.sentences(p, asked, found), " ")}
+}
+
+// receipt is the result of the tool that forgets.
+type receipt struct {
+	Forgotten *int `json:"forgotten"`
+	Matches   int  `json:"matches"`
+}
+
+// sentence confirms without the words of what was forgotten.
+func (r receipt) sentence() string {
+	switch {
+	case r.Matches > 0:
+		return "Several things that I remember match. Which one do you mean?"
+	case *r.Forgotten == 0:
+		return "I remember nothing of that, and I won't note it."
+	}
+	return "It is forgotten. No later conversation has it."
 }
 
 // sentences are those of an answer: what was asked, what the prompt says about it, and what is not known.

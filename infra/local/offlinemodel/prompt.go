@@ -32,6 +32,7 @@ type prompt struct {
 	query    string
 	passages []passage
 	searched bool // a tool was called for this query
+	receipt  *receipt
 }
 
 // The forms in which prompts mark their sections and lines. Each recipe uses some of them.
@@ -64,6 +65,10 @@ func readPrompt(messages []openaiserver.Message) (p prompt) {
 			p.passages = append(p.passages, sections(before)...)
 		case m.Role == "tool":
 			p.searched = p.searched || i > last
+			var forgot receipt
+			if i > last && json.Unmarshal([]byte(m.Text), &forgot) == nil && forgot.Forgotten != nil {
+				p.receipt = &forgot
+			}
 			p.passages = append(p.passages, toolPassages(m.Text)...)
 		case m.Role == "system" || m.Role == "developer":
 			p.passages = append(p.passages, sections(m.Text)...)

@@ -1,0 +1,66 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// Forget deletes the memories that choose returns of the user's valid ones. Each leaves its trace, by which the sweep
+// takes its messages, and the one that asked for it, out of what was made of them. A memory that another writer has
+// changed meanwhile is read and chosen again. It returns how many are gone.
+func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, messageID string,
+	choose func([]longterm.Memory) []longterm.Memory,
+) (int, error) {
+	const op = "forget"
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	for gone, b := 0, s.db.backoff(); ; {
+		chosen, generation, err := s.chosen(ctx, user, choose)
+		if err != nil {
+			return gone, err
+		}
+		changed := false
+		for _, from := range chosen {
+			from.value.MessageIDs = append(slices.Clone(from.value.MessageIDs), messageID)
+			due := s.dueForgetting(user, from.value)
+			deleted, err := s.memories.deleteStored(ctx, op, user, from, generation, due, b)
+			if err != nil {
+				return gone, err
+			}
+			if deleted {
+				gone++
+			}
+			changed = changed || !deleted
+		}
+		if !changed {
+			return gone, nil
+		}
+		if err := b.afterConflict(ctx); err != nil {
+			return gone, failed(op, err)
+		}
+	}
+}
+
+// chosen reads the user's valid memories and returns those that choose returns.
+func (s *ExtractionStore) chosen(ctx context.Context, user conversation.UserID,
+	choose func([]longterm.Memory) []longterm.Memory,
+) (chosen []stored[longterm.Memory], generation int64, err error) {
+	records, err := s.db.readCurrent(ctx, "read generation", user)
+	if err != nil {
+		return nil, 0, err
+	}
+	generation = records.generation(user)
+	known, err := s.Known(ctx, user, generation)
+	if err != nil {
+		return nil, 0, err
+	}
+	valid := slices.DeleteFunc(known.Memories, func(m longterm.Memory) bool { return !m.Valid(s.db.now()) })
+	for _, m := range choose(valid) {
+		it := s.memories.encode(user, m, true, known.Versions[m.ID], generation)
+		chosen = append(chosen, stored[longterm.Memory]{value: m, key: keyOf(it), live: true, version: known.Versions[m.ID]})
+	}
+	return chosen, generation, nil
+}
