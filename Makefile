@@ -181,7 +181,13 @@ corpus: ## Play the corpus of the extraction against a model: make corpus MODEL=
 	@test -n "$(MODEL)" || { echo "make corpus: name the model: make corpus MODEL=gpt-5-mini" >&2; exit 2; }
 	@test -n "$$OPENAI_API_KEY" || { echo "make corpus: set OPENAI_API_KEY, and OPENAI_BASE_URL for another service than OpenAI's" >&2; exit 2; }
 	@OPENAI_BASE_URL="$${OPENAI_BASE_URL:-https://api.openai.com/v1}" CORPUS_MODEL="$(MODEL)" \
-	  go test -tags corpus -count 1 -timeout 60m -run TestModelReadsTheCorpus ./internal/extraction
+	  sh -c "cd internal/extraction && go test -tags corpus -count 1 -timeout 60m -run TestModelReadsTheCorpus"
+
+.PHONY: corpus-size
+corpus-size: ## Print how much of an extraction's requests are instructions: make corpus-size DATA="file.json …"
+	@tools/need go java
+	@test -n "$(DATA)" || { echo "make corpus-size: name files of conversations: make corpus-size DATA=data.json" >&2; exit 2; }
+	@cd internal/extraction && SIZE_DATA="$(abspath $(DATA))" go test -tags corpus -count 1 -timeout 60m -run TestSizeOfRequests
 
 .PHONY: bench-prompt
 bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, start-up, into docs/benchmarks.md
