@@ -10,6 +10,7 @@ MINILM := $(CACHE)/embeddings
 GENERATORS := $(CACHE)/generators
 SDK   := $(CACHE)/sdk
 TYPESCRIPT := clients/typescript
+PYTHON := $(CACHE)/clients
 
 CONSOLE := infra/console
 NODE_MODULES := $(CONSOLE)/node_modules/.package-lock.json
@@ -158,11 +159,11 @@ generators-check: $(GENERATORS)/.stamp ## Generate clients from the OpenAPI docu
 	@tools/generators/check $(GENERATORS) $(CACHE)/generated
 
 .PHONY: clients
-clients: $(TYPESCRIPT_MODULES) ## Build the clients, and test them: the vectors, the story of two screens, the packages
-	@tools/need go java node
+clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test them: the vectors, the story of two screens, the packages
+	@tools/need go java node python
 	@go test ./clients/...
 	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc
-	@go run ./clients/check clients/test
+	@go run ./clients/check clients/test $(PYTHON)
 
 .PHONY: clients-types
 clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and types from the OpenAPI document
@@ -364,6 +365,13 @@ $(TYPESCRIPT_MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.jso
 	@cd $(TYPESCRIPT) && npm ci --ignore-scripts --silent
 	@touch $@
 
+$(PYTHON)/.stamp: tools/clients/requirements.txt
+	@tools/need python
+	@echo "installing what the Python client needs"
+	@rm -rf $(PYTHON) && python3 -m venv $(PYTHON)
+	@$(PYTHON)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/clients/requirements.txt
+	@touch $@
+
 $(VENV)/.stamp: tools/requirements.txt
 	@tools/need python
 	@echo "installing the SAM CLI, cfn-lint, moto and schemathesis"
@@ -412,7 +420,7 @@ pin-python:
 	@pin() { "$${@:2}" -o $(CACHE)/pin/pinned.txt "$$1/requirements.in" && \
 	    { echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > "$$1/requirements.txt" && \
 	    rm $(CACHE)/pin/pinned.txt; }; \
-	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
+	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/clients $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
 	  pin tools/embeddings $(PIN_MODEL)
 
 .PHONY: clean

@@ -135,6 +135,32 @@ func (d *document) isPage(name string) bool {
 // name returns the name of the schema that a reference names, or "".
 func (s *schema) name() string { return s.Ref[strings.LastIndex(s.Ref, "/")+1:] }
 
+// kind returns the one type of a schema, and whether null is another.
+func (s *schema) kind() (name string, nullable bool) {
+	types, ok := s.Type.([]any)
+	if !ok {
+		name, _ = s.Type.(string)
+		return name, false
+	}
+	for _, t := range types {
+		if t == "null" {
+			nullable = true
+		} else {
+			name, _ = t.(string)
+		}
+	}
+	return name, nullable
+}
+
+// values returns the schema of the values of an object, or nil.
+func (s *schema) values() *schema {
+	var values schema
+	if err := json.Unmarshal(s.AdditionalProperties, &values); err != nil {
+		return nil // true, false or nothing
+	}
+	return &values
+}
+
 // in returns the parameters of one place: path, query or header.
 func (o *operation) in(place string) []parameter {
 	var found []parameter

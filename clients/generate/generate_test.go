@@ -44,7 +44,7 @@ func TestEveryOperationIsGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range files(d) {
-		if !strings.Contains(string(text), "/v1/turns/") {
+		if strings.Contains(name, "operations") && !strings.Contains(string(text), "/v1/turns/") {
 			t.Errorf("%s has no method of /v1/turns/{turnId}:\n%s", name, text)
 		}
 	}

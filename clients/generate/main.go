@@ -41,7 +41,9 @@ func run(root string) error {
 // files returns the generated files by their names.
 func files(d *document) map[string][]byte {
 	return map[string][]byte{
-		"clients/typescript/src/operations.ts": []byte(typescript(d)),
+		"clients/typescript/src/operations.ts":         []byte(typescript(d)),
+		"clients/python/src/throughline/models.py":     []byte(pythonModels(d)),
+		"clients/python/src/throughline/operations.py": []byte(pythonOperations(d)),
 	}
 }
 

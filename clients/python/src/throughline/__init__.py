@@ -1,0 +1,12 @@
+"""The client of Throughline, one memory for every AI surface of an app."""
+
+from . import models
+from .calls import UNSET, ChatEvent
+from .client import AsyncClient, Client
+from .errors import CallTimeoutError, LostAnswerError, ProblemError, ThroughlineError
+from .pages import AsyncPages, Page, Pages
+
+__all__ = [
+    "UNSET", "AsyncClient", "AsyncPages", "CallTimeoutError", "ChatEvent", "Client", "LostAnswerError", "Page", "Pages",
+    "ProblemError", "ThroughlineError", "models",
+]

@@ -1,0 +1,257 @@
+"""The clients: one for threads, one for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import httpx
+
+from .calls import Call, ChatEvent, Events, Lines, Operation, new_call, read_line
+from .errors import LostAnswerError, read_problem
+from .operations import AsyncOperations, Operations
+from .pages import AsyncPages, Page, Pages
+from .tokens import AsyncTokens, AsyncTokenSource, Tokens, TokenSource
+
+T = TypeVar("T", Tokens, AsyncTokens)
+C = TypeVar("C", bound="_Settings")
+
+
+class _Settings(Generic[T]):
+    """What both clients are made with."""
+
+    def __init__(
+        self, base_url: str, tokens: T, stream_url: str | None, timeout: float | None, attempts: int,
+    ) -> None:
+        self._base_url, self._stream_url = base_url, stream_url or base_url
+        self._tokens: T = tokens
+        self._timeout, self._attempts = timeout, attempts
+        self._user: str | None = None
+
+    def as_user(self: C, user: str) -> C:
+        """Return a client that acts for a user with the server's credential. It shares the token and connections."""
+        client = copy.copy(self)
+        client._user = user
+        return client
+
+    def _new(
+        self, operation: Operation, path: Sequence[str], body: dict[str, Any] | None, query: dict[str, Any],
+        timeout: float | None, key: str | None,
+    ) -> Call:
+        base = self._stream_url if operation.streams else self._base_url
+        timeout = timeout or self._timeout or (120 if operation.streams else 30)
+        return new_call(operation, base, path, body, query, self._user, key, timeout, self._attempts)
+
+    def _renews(self, call: Call, failure: Exception) -> bool:
+        """Forget a token that was refused, and report whether another can be had."""
+        if isinstance(self._tokens.source, str) or not call.renews(failure):
+            return False
+        self._tokens.drop()
+        return True
+
+
+class Client(_Settings[Tokens], Operations):
+    """Calls the API. It may be used by several threads.
+
+    token is a token, or a function that gets one: the user's, or in a server the credential that has the scope
+    throughline/on-behalf. stream_url is the address of the chat and the export where that is another. timeout is the
+    seconds for a call with all its repeats (default 30), or between two events of a stream (default 120). A call is
+    made at most attempts times."""
+
+    def __init__(
+        self, base_url: str, token: TokenSource, *, stream_url: str | None = None, timeout: float | None = None,
+        attempts: int = 4, http: httpx.Client | None = None,
+    ) -> None:
+        super().__init__(base_url, Tokens(token), stream_url, timeout, attempts)
+        self._http = http or httpx.Client()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _call(self, operation: Operation, *given: Any) -> Any:
+        call = self._new(operation, *given)
+        if operation.kind == "page":
+            return Pages(lambda cursor: self._page(self._new(operation, *given), cursor))
+        if operation.kind == "events":
+            return self._events(call)
+        return self._lines(call) if operation.kind == "lines" else self._send(call, self._once)
+
+    def _page(self, call: Call, cursor: str | None) -> Page[Any]:
+        if cursor is not None:
+            call.query = {**call.query, "cursor": cursor}
+        page = self._send(call, self._once)
+        return Page(page.items, page.next_cursor)
+
+    def _send(self, call: Call, attempt: Callable[[Call], Any]) -> Any:
+        """Make attempts until one succeeds. All operations of the API can be repeated."""
+        while True:
+            try:
+                return attempt(call)
+            except Exception as failure:
+                if self._renews(call, failure):
+                    continue
+                time.sleep(call.wait(failure))
+
+    def _once(self, call: Call) -> Any:
+        answer = self._http.send(call.request(self._http, self._tokens.get()))
+        if call.gone(answer):
+            return None
+        if answer.status_code >= 400:
+            raise read_problem(answer)
+        return call.read(answer)
+
+    def _open(self, call: Call) -> httpx.Response:
+        answer = self._http.send(call.request(self._http, self._tokens.get()), stream=True)
+        if answer.status_code >= 400:
+            try:
+                answer.read()
+            finally:
+                answer.close()
+            raise read_problem(answer)
+        return answer
+
+    def _events(self, call: Call) -> Iterator[ChatEvent]:
+        """Yield the events of a chat. After a cut, ask again with the same key, and go on where the text ended."""
+        events = Events()
+        while True:
+            answer = self._send(call, self._open)
+            events.restart()
+            try:
+                for piece in answer.iter_bytes():
+                    call.extend()
+                    for event in events.feed(piece):
+                        yield event
+                        if event.event == "done":
+                            return
+                raise LostAnswerError("the answer was cut")
+            except (LostAnswerError, httpx.TransportError) as failure:
+                time.sleep(call.wait(failure))
+            finally:
+                answer.close()
+
+    def _lines(self, call: Call) -> Iterator[dict[str, Any]]:
+        """Yield the records of the export. It raises if the export was cut: then the app begins again."""
+        answer, lines = self._send(call, self._open), Lines()
+        call.most = 0
+        try:
+            for piece in answer.iter_bytes():
+                for line in lines.feed(piece):
+                    record = read_line(line)
+                    yield record
+                    if record["kind"] == "end":
+                        return
+            raise LostAnswerError("the export was cut")
+        except httpx.TransportError as failure:
+            call.wait(failure)
+        finally:
+            answer.close()
+
+
+class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
+    """Calls the API, for asyncio. Cancelling the task cancels the call. The arguments are those of Client; token may be
+    a coroutine function, too."""
+
+    def __init__(
+        self, base_url: str, token: AsyncTokenSource, *, stream_url: str | None = None, timeout: float | None = None,
+        attempts: int = 4, http: httpx.AsyncClient | None = None,
+    ) -> None:
+        super().__init__(base_url, AsyncTokens(token), stream_url, timeout, attempts)
+        self._http = http or httpx.AsyncClient()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    def _call(self, operation: Operation, *given: Any) -> Any:
+        call = self._new(operation, *given)
+        if operation.kind == "page":
+            return AsyncPages(lambda cursor: self._page(self._new(operation, *given), cursor))
+        if operation.kind == "events":
+            return self._events(call)
+        return self._lines(call) if operation.kind == "lines" else self._send(call, self._once)
+
+    async def _page(self, call: Call, cursor: str | None) -> Page[Any]:
+        if cursor is not None:
+            call.query = {**call.query, "cursor": cursor}
+        page = await self._send(call, self._once)
+        return Page(page.items, page.next_cursor)
+
+    async def _send(self, call: Call, attempt: Callable[[Call], Any]) -> Any:
+        """Make attempts until one succeeds. All operations of the API can be repeated."""
+        while True:
+            try:
+                return await attempt(call)
+            except Exception as failure:
+                if self._renews(call, failure):
+                    continue
+                await asyncio.sleep(call.wait(failure))
+
+    async def _once(self, call: Call) -> Any:
+        answer = await self._http.send(call.request(self._http, await self._tokens.get()))
+        if call.gone(answer):
+            return None
+        if answer.status_code >= 400:
+            raise read_problem(answer)
+        return call.read(answer)
+
+    async def _open(self, call: Call) -> httpx.Response:
+        answer = await self._http.send(call.request(self._http, await self._tokens.get()), stream=True)
+        if answer.status_code >= 400:
+            try:
+                await answer.aread()
+            finally:
+                await answer.aclose()
+            raise read_problem(answer)
+        return answer
+
+    async def _events(self, call: Call) -> AsyncIterator[ChatEvent]:
+        """Yield the events of a chat. After a cut, ask again with the same key, and go on where the text ended."""
+        events = Events()
+        while True:
+            answer = await self._send(call, self._open)
+            events.restart()
+            try:
+                async for piece in answer.aiter_bytes():
+                    call.extend()
+                    for event in events.feed(piece):
+                        yield event
+                        if event.event == "done":
+                            return
+                raise LostAnswerError("the answer was cut")
+            except (LostAnswerError, httpx.TransportError) as failure:
+                await asyncio.sleep(call.wait(failure))
+            finally:
+                await answer.aclose()
+
+    async def _lines(self, call: Call) -> AsyncIterator[dict[str, Any]]:
+        """Yield the records of the export. It raises if the export was cut: then the app begins again."""
+        answer, lines = await self._send(call, self._open), Lines()
+        call.most = 0
+        try:
+            async for piece in answer.aiter_bytes():
+                for line in lines.feed(piece):
+                    record = read_line(line)
+                    yield record
+                    if record["kind"] == "end":
+                        return
+            raise LostAnswerError("the export was cut")
+        except httpx.TransportError as failure:
+            call.wait(failure)
+        finally:
+            await answer.aclose()

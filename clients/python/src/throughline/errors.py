@@ -1,0 +1,65 @@
+"""The errors that calls raise."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+
+from .codec import decode
+from .models import FieldProblem, Problem
+
+
+class ThroughlineError(Exception):
+    """The base of the client's errors."""
+
+
+class LostAnswerError(ThroughlineError, ConnectionError):
+    """An answer that was lost: no connection, or one that was cut before the answer's end."""
+
+
+class CallTimeoutError(ThroughlineError, TimeoutError):
+    """A call that took longer than its timeout."""
+
+
+class ProblemError(ThroughlineError):
+    """An error answer of the API (RFC 9457). retry_after is how many seconds it asks to wait, or None."""
+
+    def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
+        fields = [f"[{e.field}: {e.message}]" for e in problem.errors or []]
+        super().__init__(" ".join([f"{problem.status} {problem.code}: {problem.detail}", *fields]))
+        self.problem, self.retry_after = problem, retry_after
+
+    @property
+    def status(self) -> int:
+        return self.problem.status
+
+    @property
+    def code(self) -> str:
+        """The kind of problem for programs. It is unavailable for a gateway's answer without a problem."""
+        return self.problem.code
+
+    @property
+    def errors(self) -> list[FieldProblem]:
+        """What is wrong with which part of the input."""
+        return self.problem.errors or []
+
+
+def problem_of(data: dict[str, Any], retry_after: float | None = None) -> ProblemError:
+    """Return the error of a problem document."""
+    return ProblemError(decode(Problem, data), retry_after)
+
+
+def read_problem(answer: httpx.Response) -> ProblemError:
+    """Return the error of an answer whose status is 400 or above. Its body is read already."""
+    data: dict[str, Any] = {
+        "type": "about:blank", "title": answer.reason_phrase, "detail": "the answer is not a problem document",
+        "code": "unavailable" if answer.status_code in (502, 503, 504) else "internal",
+    }
+    try:
+        data |= json.loads(answer.content)
+    except (ValueError, TypeError):
+        pass  # a gateway answers without a problem
+    seconds = answer.headers.get("Retry-After", "")
+    return problem_of(data | {"status": answer.status_code}, float(seconds) if seconds.isdecimal() else None)

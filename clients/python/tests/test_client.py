@@ -1,0 +1,110 @@
+"""What the vectors cannot say: cancellation, tokens that expire, models, and what is in the package."""
+
+import asyncio
+import base64
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import httpx
+
+from throughline import AsyncClient, CallTimeoutError, Client, models
+from throughline.codec import decode, encode
+
+
+def jwt(seconds: float) -> str:
+    payload = base64.urlsafe_b64encode(json.dumps({"exp": time.time() + seconds}).encode()).decode().rstrip("=")
+    return f"e30.{payload}.x"
+
+
+class Answering(httpx.BaseTransport):
+    """Answers every request with one body, and keeps the requests."""
+
+    def __init__(self, body: str = '{"content": ""}') -> None:
+        self.body, self.asked = body, []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        return httpx.Response(200, text=self.body)
+
+
+class ClientTest(unittest.TestCase):
+    def client(self, answering: Answering, token="t", **options) -> Client:
+        return Client("http://api/", token, http=httpx.Client(transport=answering), **options)
+
+    def test_token_is_kept_until_it_is_about_to_expire(self) -> None:
+        ends = iter([60, 20, 20])
+        client = self.client(Answering(), lambda: jwt(next(ends)))
+        client.get_seed(), client.get_seed()
+        self.assertEqual(next(ends), 20)
+        client = self.client(Answering(), lambda: jwt(next(ends)))
+        client.get_seed()
+        self.assertRaises(StopIteration, client.get_seed)
+
+    def test_streams_have_an_address_of_their_own(self) -> None:
+        answering = Answering('{"kind":"end"}\n')
+        client = self.client(answering, stream_url="http://coach/")
+        self.assertEqual(list(client.export()), [{"kind": "end"}])
+        client.get_seed()
+        self.assertEqual([str(r.url) for r in answering.asked], ["http://coach/v1/export", "http://api/v1/seed"])
+
+    def test_none_is_sent_as_null_and_what_is_not_given_is_not_sent(self) -> None:
+        answering = Answering("{}")
+        at = datetime(2026, 2, 5, 19, 30, tzinfo=timezone(timedelta(hours=1)))
+        self.client(answering).change_memory("m", valid_until=None, said_at=at, content="ü")
+        self.assertEqual(json.loads(answering.asked[0].content),
+                         {"validUntil": None, "saidAt": "2026-02-05T18:30:00.000Z", "content": "ü"})
+        list(self.client(answering := Answering('{"items": []}')).list_timeline(from_=at))
+        self.assertEqual(answering.asked[0].url.params["from"], "2026-02-05T18:30:00.000Z")
+
+    def test_models_have_the_api_s_names(self) -> None:
+        answer = {"sessionId": "s", "startedAt": "2026-02-05T18:30:00.120Z", "messageCount": 1, "later": 1}
+        session = decode(models.Session, answer)
+        self.assertEqual(session.started_at, datetime(2026, 2, 5, 18, 30, 0, 120000, timezone.utc))
+        self.assertEqual(encode(session), {k: v for k, v in answer.items() if k != "later"})
+        block = decode(models.ProviderBlock, {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}})
+        self.assertEqual(encode(block)["cache_control"], {"type": "ephemeral"})
+
+    def test_a_wait_for_a_cancelled_task_ends(self) -> None:
+        async def busy(request: httpx.Request) -> httpx.Response:
+            return httpx.Response(503, headers={"Retry-After": "20"})
+
+        async def cancelled() -> None:
+            client = AsyncClient("http://api", "t", http=httpx.AsyncClient(transport=httpx.MockTransport(busy)))
+            await asyncio.wait_for(client.get_seed(), 0.05)
+
+        self.assertRaises(TimeoutError, asyncio.run, cancelled())
+
+    def test_a_wait_for_a_token_counts(self) -> None:
+        client = self.client(Answering(), lambda: time.sleep(0.02) or "t", timeout=0.01)
+        self.assertRaises(CallTimeoutError, client.get_seed)
+
+    def test_wheel(self) -> None:
+        root = Path(__file__).parent.parent
+        with tempfile.TemporaryDirectory() as folder:
+            copied = Path(folder, "source")
+            subprocess.run(["cp", "-r", root, copied], check=True)
+            for name in "ab":
+                subprocess.run(
+                    [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps",
+                     "--no-build-isolation", "--wheel-dir", Path(folder, name), copied],
+                    check=True, env={"SOURCE_DATE_EPOCH": "1767225600", "PATH": "/usr/bin:/bin"})
+            wheels = [next(Path(folder, name).glob("*.whl")) for name in "ab"]
+            names = zipfile.ZipFile(wheels[0]).namelist()
+            for name in ("throughline/client.py", "throughline/operations.py", "throughline/py.typed"):
+                self.assertIn(name, names)
+            self.assertTrue(any(name.endswith("LICENSE") for name in names))
+            self.assertFalse([name for name in names if "test" in name])
+            self.assertEqual(wheels[0].read_bytes(), wheels[1].read_bytes(), "the wheel is not reproducible")
+            self.assertLess(size := wheels[0].stat().st_size, 64 * 1024)
+            print(f"throughline: {wheels[0].name} has {size} bytes")
+
+
+if __name__ == "__main__":
+    unittest.main()
