@@ -80,8 +80,9 @@ func (s *MessageStore) MessagesBefore(ctx context.Context, user conversation.Use
 	return messages, err
 }
 
-// MessagesAfter reads at most limit messages of a session after a watermark, oldest first. The index is sorted by time:
-// where the watermark's time is not known, it is read from the end of the session that is nearer.
+// MessagesAfter reads at most limit messages of a session after a watermark, oldest first. It reads fewer where they
+// are larger than conversation.MaxPageBytes together, but none only where there are no more. The index is sorted by
+// time: where the watermark's time is not known, it is read from the end of the session that is nearer.
 func (s *MessageStore) MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
 	after conversation.Watermark, limit int,
 ) ([]conversation.Message, error) {
@@ -89,14 +90,40 @@ func (s *MessageStore) MessagesAfter(ctx context.Context, user conversation.User
 	if left < 1 || limit < 1 {
 		return nil, nil
 	}
-	r := messageRange{session: session, after: messageCursor{after.Seq, after.At}, limit: limit}
-	if r.start().at.IsZero() && left <= max(limit, after.Seq) {
-		messages, err := s.Tail(ctx, user, session, left)
-		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq <= after.Seq })
-		return messages[:min(limit, len(messages))], err
+	r := messageRange{
+		session: session, after: messageCursor{after.Seq, after.At}, limit: limit, maxBytes: conversation.MaxPageBytes,
 	}
-	messages, _, _, err := s.readRange(ctx, user, r)
-	return messages, err
+	if r.start().at.IsZero() && left <= max(limit, after.Seq) {
+		return s.readFromEnd(ctx, user, r)
+	}
+	for {
+		messages, last, more, err := s.readRange(ctx, user, r)
+		if err != nil || len(messages) > 0 || !more {
+			return messages, err
+		}
+		r.after = last // all messages of the page were deleted after the session was read
+	}
+}
+
+// readFromEnd reads the first messages of a range from the end of their session, and keeps one page at a time.
+func (s *MessageStore) readFromEnd(ctx context.Context, user conversation.UserID, in messageRange,
+) ([]conversation.Message, error) {
+	back := messageRange{session: in.session, maxBytes: in.maxBytes, descending: true}
+	var first []conversation.Message
+	for end, more := in.session.LastSeq, true; more && end > in.after.seq; end = back.after.seq - 1 {
+		back.limit = end - in.after.seq
+		page, last, left, err := s.readRange(ctx, user, back)
+		if err != nil {
+			return nil, err
+		}
+		page = slices.DeleteFunc(page, func(m conversation.Message) bool { return m.Seq <= in.after.seq })
+		if len(page) > 0 {
+			first = page
+		}
+		back.after, more = last, left
+	}
+	slices.Reverse(first)
+	return first[:min(in.limit, len(first))], nil
 }
 
 // Timeline returns one page of the user's messages over all contexts by time. It is read from the table, so it is

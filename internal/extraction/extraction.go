@@ -40,7 +40,8 @@ type SessionReader interface {
 	// Open reads a session of a known context with the user's preferences and generation, consistently.
 	Open(ctx context.Context, user conversation.UserID, context, sessionID string,
 	) (conversation.Session, longterm.Access, error)
-	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first, and fewer where they are
+	// larger than conversation.MaxPageBytes together. It reads none only where there are no more. The answer has no gap
 	// even when an index lags.
 	MessagesAfter(
 		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,

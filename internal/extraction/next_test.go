@@ -3,6 +3,7 @@ package extraction_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -57,4 +58,18 @@ func TestExtractNext(t *testing.T) {
 	e.more(t, "a", "fact 61")
 	next(62, 6)
 	e.extract(t, "b")
+}
+
+// TestLongMessages reads messages of which no page holds the context of the next one.
+func TestLongMessages(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	texts := make([]string, 8)
+	for i := range texts {
+		texts[i] = fmt.Sprint("fact ", i, strings.Repeat(" word", conversation.MaxContentBytes/6))
+	}
+	e.say(t, "a", texts[:4]...)
+	e.more(t, "a", texts[4:]...)
+	e.extract(t, "a")
+	e.wantCalls(t, len(texts))
 }

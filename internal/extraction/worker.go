@@ -185,23 +185,37 @@ func (w *worker) run(ctx context.Context) error {
 	return err
 }
 
-// endOf is the watermark of all messages that were read: that of the session where there are no more.
+// endOf is the watermark of all messages that were read: that of the session where it has no more.
 func (w *worker) endOf(messages []conversation.Message) conversation.Watermark {
-	n := len(messages)
-	if n < readMessages {
-		return conversation.Watermark{Seq: w.session.LastSeq, At: w.session.LastMessageAt}
+	through := w.session.Extracted
+	if n := len(messages); n > 0 && messages[n-1].Seq > through.Seq {
+		through = conversation.Watermark{Seq: messages[n-1].Seq, At: messages[n-1].Timestamp}
+		for seq := through.Seq + 1; seq <= w.session.LastSeq; seq++ {
+			if !w.session.Deleted.Contains(seq) {
+				return through
+			}
+		}
 	}
-	return conversation.Watermark{Seq: messages[n-1].Seq, At: messages[n-1].Timestamp}
+	return conversation.Watermark{Seq: w.session.LastSeq, At: w.session.LastMessageAt}
 }
 
-// readMessages reads the messages after the watermark, and a few before it, which are context. Where many messages are
-// left, those before it are read by their time.
-func (w *worker) readMessages(ctx context.Context) ([]conversation.Message, error) {
+// readMessages reads the next messages after the watermark, and a few before it, which are context. Where many messages
+// are left, those before it are read by their time.
+func (w *worker) readMessages(ctx context.Context) (messages []conversation.Message, err error) {
 	after := conversation.Watermark{Seq: max(0, w.session.Extracted.Seq-contextMessages)}
 	if w.session.LastSeq-after.Seq >= readMessages && !w.session.Extracted.At.IsZero() {
 		after.At = w.session.Extracted.At.Add(-contextSpan)
 	}
-	return w.Store.MessagesAfter(ctx, w.user, w.session, after, readMessages)
+	for after.Seq <= w.session.Extracted.Seq { // the context may be pages of its own
+		page, err := w.Store.MessagesAfter(ctx, w.user, w.session, after, readMessages-len(messages))
+		if err != nil || len(page) == 0 {
+			return messages, err
+		}
+		messages = append(messages, page...)
+		last := page[len(page)-1]
+		after = conversation.Watermark{Seq: last.Seq, At: last.Timestamp}
+	}
+	return messages, nil
 }
 
 // batch asks the model about one window and stores what follows. A window without messages of the user only raises the

@@ -35,7 +35,8 @@ type SessionReader interface {
 
 // MessageReader reads a session's messages.
 type MessageReader interface {
-	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first, and fewer where they are
+	// larger than conversation.MaxPageBytes together. It reads none only where there are no more. The answer has no gap
 	// even when an index lags.
 	MessagesAfter(
 		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,

@@ -65,6 +65,33 @@ func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {
 			t.Errorf("all pages hold %d, %v", len(got), err)
 		}
 	}
+	checkMessagesAfter(t, s, n, conversation.MaxPageBytes/size)
+}
+
+// checkMessagesAfter reads a session in pages of at most so many messages, with and without the times of watermarks.
+func checkMessagesAfter(t *testing.T, s *fixture, messages, most int) {
+	t.Helper()
+	session := readSession(t, s, "b")
+	for _, timed := range []bool{false, true} {
+		var through conversation.Watermark
+		for through.Seq < messages {
+			page, err := s.Summaries.MessagesAfter(t.Context(), alice, session, through, 50)
+			if err != nil || len(page) == 0 || len(page) > most || page[0].Seq != through.Seq+1 {
+				t.Fatalf("after %d: %d messages, %v; want 1 to %d", through.Seq, len(page), err, most)
+			}
+			last := page[len(page)-1]
+			if last.Seq != through.Seq+len(page) {
+				t.Errorf("after %d: %d messages through %d", through.Seq, len(page), last.Seq)
+			}
+			if through.Seq = last.Seq; timed {
+				through.At = last.Timestamp
+			}
+		}
+		few, err := s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: 1}, 2)
+		if err != nil || len(few) != 2 || few[0].Seq != 2 {
+			t.Errorf("at most 2 after 1: %d messages, %v", len(few), err)
+		}
+	}
 }
 
 func testPagingDuringWrites(t *testing.T, s *fixture) {

@@ -40,6 +40,7 @@ type fake struct {
 	calls    int
 	embedded int
 	looks    int // reads of the timeline
+	perPage  int // the most messages that one read returns
 	prompts  []string
 	// delay is how long the model takes. failModel and failIx are the errors of the model and the index.
 	delay             time.Duration
@@ -56,7 +57,7 @@ func newFake() *fake {
 	return &fake{
 		sessions: map[string]conversation.Session{}, messages: map[string][]conversation.Message{},
 		due: map[string]time.Time{}, failures: map[string]int{}, indexed: map[string]summary.Summary{},
-		repaired: map[string]int{}, extracted: map[string]int{},
+		repaired: map[string]int{}, extracted: map[string]int{}, perPage: 7,
 	}
 }
 
@@ -168,7 +169,7 @@ func (f *fake) MessagesAfter(
 	defer f.mu.Unlock()
 	var out []conversation.Message
 	for _, m := range f.messages[s.ID] {
-		if m.Seq > after.Seq && len(out) < limit {
+		if m.Seq > after.Seq && len(out) < min(limit, f.perPage) {
 			out = append(out, m)
 		}
 	}

@@ -88,8 +88,9 @@ type input struct {
 	kept       map[string]any // the fields of the summary so far
 }
 
-// newInput adds messages up to the limit of one model call, or to the end of their first day. Stored system messages
-// are not part of the conversation. If there are no others, a completed session is summarised from its attributes.
+// newInput adds shortened messages up to the limit of one model call, or to the end of their first day. Stored system
+// messages are not part of the conversation. If there are no others, a completed session is summarised from its
+// attributes.
 func newInput(session conversation.Session, messages []conversation.Message, in input) input {
 	in.through = conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
 	in.generation = session.Generation
@@ -103,12 +104,9 @@ func newInput(session conversation.Session, messages []conversation.Message, in 
 	size := 0
 	for i, m := range messages {
 		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
-		if m.Role != conversation.RoleSystem && !m.Forgotten {
-			// A copy, because a part would keep the whole message in memory while the model works.
-			text := strings.Clone(truncate.Middle(untrusted.OneLine(m.Content), lineChars))
-			line := Line{m.Role, m.Timestamp, text, m.Seq}
-			in.lines = append(in.lines, line)
-			size += len(line.Text)
+		if isLine(m) {
+			in.lines = append(in.lines, Line{m.Role, m.Timestamp, m.Content, m.Seq})
+			size += len(m.Content)
 		}
 		if size > inputChars && i < len(messages)-1 {
 			break
@@ -118,6 +116,20 @@ func newInput(session conversation.Session, messages []conversation.Message, in 
 		in.previous, in.tags, in.attributes = "", nil, describe(session.Attributes, in.zone)
 	}
 	return in.firstDay(session, messages)
+}
+
+// isLine reports whether a message is part of the conversation.
+func isLine(m conversation.Message) bool { return m.Role != conversation.RoleSystem && !m.Forgotten }
+
+// shortened returns a message with as much of its text as the model reads, none if it is not part of the conversation.
+// The text is a copy, because a part would keep the whole message in memory while the model works.
+func shortened(m conversation.Message) conversation.Message {
+	text := ""
+	if isLine(m) {
+		text = strings.Clone(truncate.Middle(untrusted.OneLine(m.Content), lineChars))
+	}
+	m.Content, m.Metadata = text, nil
+	return m
 }
 
 // summarizesAttributes reports whether the text of a session without new messages has to be made from its attributes.

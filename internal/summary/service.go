@@ -23,7 +23,8 @@ type Store interface {
 type Reader interface {
 	// SessionIn reads a session of a known context, consistently.
 	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
-	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first. The answer has no gap
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first, and fewer where they are
+	// larger than conversation.MaxPageBytes together. It reads none only where there are no more. The answer has no gap
 	// even when an index lags.
 	MessagesAfter(
 		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,

@@ -91,7 +91,7 @@ func (s *Service) readInput(
 ) (input, error) {
 	s.reading <- struct{}{}
 	defer func() { <-s.reading }()
-	messages, err := s.Store.MessagesAfter(ctx, user, session, session.Summarized, inputMessages)
+	messages, err := readMessages(ctx, s.Store, user, session)
 	if err != nil {
 		return input{}, err
 	}
@@ -99,6 +99,27 @@ func (s *Service) readInput(
 	return newInput(session, messages, input{
 		reason: reason, zone: access.Preferences.Location(), now: s.Now(),
 	}), err
+}
+
+// readMessages reads the next messages to summarise, or more, with as much of each as the model reads. It holds one
+// page of whole messages at a time.
+func readMessages(
+	ctx context.Context, store Reader, user conversation.UserID, session conversation.Session,
+) (messages []conversation.Message, err error) {
+	after, size := session.Summarized, 0
+	for len(messages) < inputMessages && size <= inputChars && after.Seq < session.LastSeq {
+		page, err := store.MessagesAfter(ctx, user, session, after, inputMessages-len(messages))
+		if err != nil || len(page) == 0 {
+			return messages, err
+		}
+		for _, m := range page {
+			after = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
+			m = shortened(m)
+			size += len(m.Content)
+			messages = append(messages, m)
+		}
+	}
+	return messages, nil
 }
 
 // summarizeInput asks the model. When the model takes longer than Timeout, a fallback summary is stored while the same

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,12 +105,26 @@ func TestOpenAIErrorsAreTheServices(t *testing.T) {
 	config := openai.DefaultConfig("any")
 	config.BaseURL = server.URL + "/v1"
 	client := openai.NewClientWithConfig(config)
-	for _, want := range []int{500, 429} {
+	for _, want := range []int{500, 429, 429, 500} {
 		_, err := client.ListModels(t.Context())
 		var api *openai.APIError
 		if !errors.As(err, &api) || api.HTTPStatusCode != want || api.Message == "" {
 			t.Errorf("error %v, want status %d", err, want)
 		}
+	}
+}
+
+// TestThrottlingWithAndWithoutAdvice checks that the service does not always say when to try again.
+func TestThrottlingWithAndWithoutAdvice(t *testing.T) {
+	t.Parallel()
+	var advice []string
+	for _, f := range faults.OpenAIFailures() {
+		if f.Status == http.StatusTooManyRequests {
+			advice = append(advice, f.Header.Get("Retry-After"))
+		}
+	}
+	if !slices.Equal(advice, []string{"1", ""}) {
+		t.Errorf("Retry-After %q", advice)
 	}
 }
 

@@ -32,15 +32,18 @@ func DynamoDBFailures() []Failure {
 	}
 }
 
-// OpenAIFailures are the answers of a broken and of a throttled OpenAI, in turn.
+// OpenAIFailures are the answers of a broken and of a throttled OpenAI, in turn. The service does not always say when
+// to try again.
 func OpenAIFailures() []Failure {
 	plain := http.Header{"Content-Type": {"application/json"}}
 	limited := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"1"}}
+	const tooMany = `{"error":{"message":"Rate limit reached for requests","type":"requests","param":null,` +
+		`"code":"rate_limit_exceeded"}}`
 	return []Failure{
 		{500, plain, `{"error":{"message":"The server had an error while processing your request. Sorry about that!",` +
 			`"type":"server_error","param":null,"code":null}}`},
-		{429, limited, `{"error":{"message":"Rate limit reached for requests","type":"requests","param":null,` +
-			`"code":"rate_limit_exceeded"}}`},
+		{429, limited, tooMany},
+		{429, plain, tooMany},
 	}
 }
 

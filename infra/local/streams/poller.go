@@ -21,6 +21,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/throughline/throughline/infra/local/eventpattern"
 	"github.com/throughline/throughline/infra/local/template"
@@ -29,8 +30,10 @@ import (
 const (
 	minWorkers = 2
 	maxWorkers = 4
-	// queueLength is how many pages can wait for one worker. A full queue stops the reading, as a blocked shard does.
+	// queueLength is how many pages can wait for one worker, and maxPending how many bytes of records for all of them. A
+	// full queue stops the reading, as a blocked shard does.
 	queueLength = 100
+	maxPending  = 16 << 20
 )
 
 // Invoker calls a function. An error is a failed invocation.
@@ -76,6 +79,7 @@ type Poller struct {
 	filters []eventpattern.Pattern
 	workers []*worker
 	restart chan chan struct{}
+	room    *semaphore.Weighted // of maxPending
 
 	read, filtered, handled, dead, pending, invocations atomic.Int64
 	// emptyPass is when the last pass that found no record began, in Unix nanoseconds.
@@ -91,7 +95,10 @@ func New(opts Options) (*Poller, error) {
 	if opts.Backoff == 0 {
 		opts.Backoff = 200 * time.Millisecond
 	}
-	p := &Poller{opts: opts, restart: make(chan chan struct{}), random: rand.New(rand.NewPCG(1, 2))}
+	p := &Poller{
+		opts: opts, restart: make(chan chan struct{}), room: semaphore.NewWeighted(maxPending),
+		random: rand.New(rand.NewPCG(1, 2)),
+	}
 	for _, pattern := range opts.Mapping.Filters {
 		parsed, err := eventpattern.Parse(pattern)
 		if err != nil {
@@ -172,6 +179,7 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 	passed := 0
 	for _, r := range page {
 		if p.passes(r.document) {
+			r.document = nil // nobody else needs it
 			worker := r.key % uint64(len(p.workers))
 			parts[worker] = append(parts[worker], r)
 			passed++
@@ -184,6 +192,9 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 		if len(part) == 0 {
 			continue
 		}
+		if err := p.room.Acquire(ctx, sizeOf(part)); err != nil {
+			return err
+		}
 		select {
 		case p.workers[i].queue <- part:
 		case <-ctx.Done():
@@ -191,6 +202,21 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 		}
 	}
 	return nil
+}
+
+// sizeOf returns how much of maxPending records take.
+func sizeOf(records []record) int64 {
+	var size int64
+	for _, r := range records {
+		size += int64(len(r.raw))
+	}
+	return size
+}
+
+// end takes records out of those that are pending.
+func (p *Poller) end(records []record) {
+	p.pending.Add(-int64(len(records)))
+	p.room.Release(sizeOf(records))
 }
 
 func (p *Poller) passes(event any) bool {

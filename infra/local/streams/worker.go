@@ -133,7 +133,7 @@ func (w *worker) deliver(ctx context.Context, batch []record) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.finish(done)
+		w.finish(batch[:done])
 		batch = batch[done:]
 		switch {
 		case len(batch) == 0:
@@ -240,12 +240,12 @@ func (w *worker) giveUp(batch []record, condition string, invocations int, cause
 	p.deadLetters = append(p.deadLetters, letter)
 	p.mu.Unlock()
 	p.dead.Add(int64(len(batch)))
-	p.pending.Add(-int64(len(batch)))
+	p.end(batch)
 }
 
-func (w *worker) finish(n int) {
-	w.poller.handled.Add(int64(n))
-	w.poller.pending.Add(-int64(n))
+func (w *worker) finish(batch []record) {
+	w.poller.handled.Add(int64(len(batch)))
+	w.poller.end(batch)
 }
 
 // backOff waits before the next attempt, or until ctx is done.
