@@ -194,6 +194,10 @@ func (c *callers) Messages(
 	return recall.Messages{}, nil
 }
 
+func (c *callers) Memories(context.Context, conversation.UserID, recall.MemoryQuery) (recall.Memories, error) {
+	return recall.Memories{}, nil
+}
+
 func (c *callers) Build(context.Context, conversation.UserID, prompt.Request) (prompt.Prompt, error) {
 	return prompt.Prompt{}, nil
 }

@@ -12,6 +12,7 @@ import (
 type Recaller interface {
 	Query(ctx context.Context, user conversation.UserID, q recall.ContextQuery) (recall.Summaries, error)
 	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
+	Memories(ctx context.Context, user conversation.UserID, q recall.MemoryQuery) (recall.Memories, error)
 }
 
 type contextBody struct {
@@ -47,7 +48,26 @@ type recallAnswer struct {
 	Degraded []recall.Degradation `json:"degraded" doc:"The sources that did not answer."`
 }
 
-// contexts serves /v1/context/query and /v1/recall.
+type memorySearchBody struct {
+	Query        searchText   `json:"query"`
+	Types        []memoryType `json:"types,omitempty" maxItems:"12" doc:"Only facts of these types."`
+	Limit        *int         `json:"limit,omitempty" minimum:"1" maximum:"100" default:"10"`
+	AsOf         *timestamp   `json:"asOf,omitempty" doc:"What was known and held at that time. Default: now."`
+	IncludeEnded bool         `json:"includeEnded,omitempty" doc:"Facts that held no longer, too."`
+}
+
+// foundMemory is a memory and its score.
+type foundMemory struct {
+	Memory
+	Score float64 `json:"score" doc:"What the order follows, from 0 to 1. Compare it within one answer."`
+}
+
+type memorySearchAnswer struct {
+	Items    []foundMemory        `json:"items" doc:"The most relevant first."`
+	Degraded []recall.Degradation `json:"degraded" doc:"The sources that did not answer."`
+}
+
+// contexts serves /v1/context/query, /v1/recall and /v1/memories/search.
 type contexts struct {
 	*server
 	recaller Recaller
@@ -67,6 +87,12 @@ func (s contexts) register() {
 		detail: "Messages of this user, of every role and age unless limited, the most relevant to the query first. A " +
 			"check-in's note counts as a message of the user in the context check_in, without a session.",
 	}, s.recall)
+	register(s.server, operation{
+		method: http.MethodPost, path: "/v1/memories/search", id: "searchMemories", tag: longTermTag,
+		summary: "Search memories",
+		detail: "The facts about this user that are most relevant to the query, by the ranking of recall. asOf asks what " +
+			"was known and held at a time. Extracted facts are left out while memory is off.",
+	}, s.searchMemories)
 }
 
 func (s contexts) query(
@@ -101,4 +127,25 @@ func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]
 		out.Messages[i] = recalled{toMessage(m.Message), m.Score}
 	}
 	return &docOutput[recallAnswer]{Body: out}, nil
+}
+
+func (s contexts) searchMemories(
+	ctx context.Context, c Caller, in *docInput[memorySearchBody],
+) (*docOutput[memorySearchAnswer], error) {
+	b := in.Body
+	if err := invalidFields(b.AsOf.check("asOf")); err != nil {
+		return nil, err
+	}
+	found, err := s.recaller.Memories(ctx, c.User, recall.MemoryQuery{
+		Query: string(b.Query), Types: toStrings(b.Types), Limit: b.Limit, AsOf: exactTime(b.AsOf),
+		IncludeEnded: b.IncludeEnded,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := memorySearchAnswer{Items: make([]foundMemory, len(found.Memories)), Degraded: found.Degraded}
+	for i, m := range found.Memories {
+		out.Items[i] = foundMemory{toMemory(m.Memory), m.Score}
+	}
+	return &docOutput[memorySearchAnswer]{Body: out}, nil
 }

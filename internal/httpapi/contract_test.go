@@ -233,6 +233,7 @@ var wantOperations = map[string]string{
 	"GET /v1/app":                                   "app",
 	"POST /v1/context/query":                        "user",
 	"POST /v1/recall":                               "user",
+	"POST /v1/memories/search":                      "user",
 	"POST /v1/prompts":                              "app",
 	"GET /v1/prompts":                               "app",
 	"GET /v1/prompts/{promptId}":                    "app",

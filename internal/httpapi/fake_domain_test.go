@@ -104,6 +104,20 @@ func (u usage) Usage(context.Context, conversation.UserID) ([]conversation.DayUs
 type fakeRecaller struct {
 	query    recall.ContextQuery
 	messages recall.MessageQuery
+	memories recall.MemoryQuery
+}
+
+func (f *fakeRecaller) Memories(
+	_ context.Context, _ conversation.UserID, q recall.MemoryQuery,
+) (recall.Memories, error) {
+	f.memories = q
+	return recall.Memories{
+		Memories: []recall.ScoredMemory{{Memory: longterm.Memory{
+			ID: "memory_1", Type: longterm.ProfileMemory, Content: "x", Source: longterm.Seeded, CreatedAt: noon(),
+			UpdatedAt: noon(),
+		}, Score: 0.5}},
+		Degraded: []recall.Degradation{},
+	}, nil
 }
 
 func (f *fakeRecaller) Query(

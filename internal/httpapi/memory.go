@@ -11,7 +11,8 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-type memory struct {
+// Memory is a fact about the user, as the API shows it.
+type Memory struct {
 	ID           string     `json:"id"`
 	Type         memoryType `json:"type"`
 	Content      string     `json:"content"`
@@ -70,8 +71,8 @@ type changedMemory struct {
 
 func memories(
 	s *server, store longterm.Collection[longterm.Memory], tokens llm.Counter,
-) collection[longterm.Memory, newMemory, changedMemory, memory] {
-	return collection[longterm.Memory, newMemory, changedMemory, memory]{
+) collection[longterm.Memory, newMemory, changedMemory, Memory] {
+	return collection[longterm.Memory, newMemory, changedMemory, Memory]{
 		server: s, store: store, path: "memories", id: "Memory", name: "memory",
 		fromNew: func(n newMemory) (longterm.Memory, error) {
 			m := longterm.Memory{
@@ -180,8 +181,8 @@ func setConfidence(m *longterm.Memory, c *confidence) {
 	assign((*float64)(c), &m.Confidence)
 }
 
-func toMemory(m longterm.Memory) memory {
-	out := memory{
+func toMemory(m longterm.Memory) Memory {
+	out := Memory{
 		ID: m.ID, Type: memoryType(m.Type), Content: m.Content, Pinned: m.Pinned, Source: string(m.Source),
 		MessageIDs: m.MessageIDs, Status: string(cmp.Or(m.Status, longterm.Stated)), About: m.About,
 		SaidAt: newTimestamp(m.Said()), Until: m.Until.String(), ValidUntil: newTimestamp(m.ValidUntil),

@@ -92,7 +92,22 @@ func (m Memory) Created(at time.Time) Memory {
 // Valid reports whether a prompt may include the memory at that time. A day until which it holds ends in the zone of
 // the time.
 func (m Memory) Valid(now time.Time) bool {
-	return m.SupersededBy == "" && (m.ValidUntil.IsZero() || now.Before(m.ValidUntil)) && !m.Until.IsOver(now)
+	return m.SupersededBy == "" && m.HeldAt(now)
+}
+
+// KnownAt reports whether the memory was known at that time: said or stored before.
+func (m Memory) KnownAt(at time.Time) bool {
+	known := m.CreatedAt
+	if !m.SaidAt.IsZero() && m.SaidAt.Before(known) {
+		known = m.SaidAt
+	}
+	return !known.After(at)
+}
+
+// HeldAt reports whether the memory held at that time, whatever came after it.
+func (m Memory) HeldAt(at time.Time) bool {
+	isEnded := !m.ValidUntil.IsZero() && !at.Before(m.ValidUntil) || m.ValidUntil.IsZero() && m.SupersededBy != ""
+	return !isEnded && !m.Until.IsOver(at)
 }
 
 // Said is when a memory was last said: its SaidAt, or when it was last written where that is not known.

@@ -20,6 +20,13 @@ import (
 type Store interface {
 	AccessReader
 	RecordReader
+	MemoryReader
+}
+
+// MemoryReader reads what a search of facts ranks.
+type MemoryReader interface {
+	// Memories returns the user's memories of that generation: the live ones, and withPast the newest 1,000 others.
+	Memories(ctx context.Context, user conversation.UserID, generation int64, withPast bool) ([]longterm.Memory, error)
 }
 
 // AccessReader reads what decides what a search may see.

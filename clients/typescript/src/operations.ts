@@ -26,6 +26,7 @@ export type Deletion = components['schemas']['Deletion'];
 export type Erasing = components['schemas']['Erasing'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
 export type FieldProblem = components['schemas']['FieldProblem'];
+export type FoundMemory = components['schemas']['FoundMemory'];
 export type Goal = components['schemas']['Goal'];
 export type HealthDoc = components['schemas']['HealthDoc'];
 export type ListCheckIn = components['schemas']['ListCheckIn'];
@@ -39,6 +40,8 @@ export type ListTodo = components['schemas']['ListTodo'];
 export type LlmTool = components['schemas']['LlmTool'];
 export type LlmUsage = components['schemas']['LlmUsage'];
 export type Memory = components['schemas']['Memory'];
+export type MemorySearchAnswer = components['schemas']['MemorySearchAnswer'];
+export type MemorySearchBody = components['schemas']['MemorySearchBody'];
 export type Message = components['schemas']['Message'];
 export type MigrationDoc = components['schemas']['MigrationDoc'];
 export type NamedSession = components['schemas']['NamedSession'];
@@ -155,6 +158,7 @@ export const operations: Record<keyof Operations, string> = {
   putUserSummary: 'PUT /v1/user-summary body',
   queryContext: 'POST /v1/context/query body',
   recall: 'POST /v1/recall body',
+  searchMemories: 'POST /v1/memories/search body',
 };
 
 /** The operations of the API. Each is a method of the client. */
@@ -309,4 +313,7 @@ export interface Operations {
   /** Recall messages. Messages of this user, of every role and age unless limited, the most relevant to the query
    * first. A check-in's note counts as a message of the user in the context check_in, without a session. */
   recall(body: RecallBody, options?: Options): Promise<RecallAnswer>;
+  /** Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf
+   * asks what was known and held at a time. Extracted facts are left out while memory is off. */
+  searchMemories(body: MemorySearchBody, options?: Options): Promise<MemorySearchAnswer>;
 }

@@ -224,6 +224,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/memories/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search memories
+         * @description The facts about this user that are most relevant to the query, by the ranking of recall. asOf asks what was known and held at a time. Extracted facts are left out while memory is off.
+         */
+        post: operations["searchMemories"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memories/{id}": {
         parameters: {
             query?: never;
@@ -1001,6 +1021,76 @@ export interface components {
             /** @description What is wrong with it. */
             message: string;
         };
+        FoundMemory: {
+            /** @description Whom it concerns. Absent for the user. */
+            about?: string;
+            /**
+             * Format: double
+             * @description Absent if not known.
+             */
+            confidence?: number;
+            /** @description The text, as it was stored. */
+            content: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt?: string;
+            /**
+             * @description Why it ended.
+             * @enum {string}
+             */
+            endedReason?: "false" | "over" | "forgotten" | "replaced";
+            /** @description The id of the record. */
+            id: string;
+            /** @description The messages that it was drawn from. */
+            messageIds?: string[];
+            /** @description Whether every prompt has it, as injuries and allergies. */
+            pinned: boolean;
+            /**
+             * Format: date-time
+             * @description When it was last said.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            saidAt?: string;
+            /**
+             * Format: double
+             * @description What the order follows, from 0 to 1. Compare it within one answer.
+             */
+            score: number;
+            /**
+             * @description Whether the app stored it (seeded) or it was read from messages (extracted).
+             * @enum {string}
+             */
+            source: "seeded" | "extracted";
+            /**
+             * @description How it is known.
+             * @enum {string}
+             */
+            status: "stated" | "planned" | "reported";
+            /** @description The id of the memory that replaces it. */
+            supersededBy?: string;
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
+            type: "PROFILE" | "PEOPLE" | "PROJECT";
+            /** @description The last day on which it holds, or the time of its end. */
+            until?: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description The time from which no prompt has it.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            validUntil?: string;
+        };
         Goal: {
             /**
              * Format: date-time
@@ -1192,6 +1282,32 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             validUntil?: string;
+        };
+        MemorySearchAnswer: {
+            /** @description The sources that did not answer. */
+            degraded: components["schemas"]["RecallDegradation"][];
+            /** @description The most relevant first. */
+            items: components["schemas"]["FoundMemory"][];
+        };
+        MemorySearchBody: {
+            /**
+             * Format: date-time
+             * @description What was known and held at that time. Default: now.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            asOf?: string | null;
+            /** @description Facts that held no longer, too. */
+            includeEnded?: boolean | null;
+            /**
+             * Format: int64
+             * @description The greatest number of items.
+             * @default 10
+             */
+            limit?: number | null;
+            /** @description The text to search for. */
+            query: string;
+            /** @description Only facts of these types. */
+            types?: ("PROFILE" | "PEOPLE" | "PROJECT")[] | null;
         };
         Message: {
             /** @description The part that the model played; absent for messages without one. */
@@ -3991,6 +4107,113 @@ export interface operations {
             409: {
                 headers: {
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    searchMemories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemorySearchBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemorySearchAnswer"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {

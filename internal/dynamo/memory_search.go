@@ -1,0 +1,37 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// pastMemories is how many past memories a search reads, the newest first.
+const pastMemories = 1000
+
+// Memories returns the user's memories of that generation: the live ones, and withPast the newest of the others.
+func (s *HitStore) Memories(ctx context.Context, user conversation.UserID, generation int64, withPast bool,
+) ([]longterm.Memory, error) {
+	prefixes := []string{livePrefix}
+	if withPast {
+		prefixes = append(prefixes, pastPrefix)
+	}
+	var out []longterm.Memory
+	for _, prefix := range prefixes {
+		low, n := recordSK(prefix, memoryKind, ""), 0
+		q := query{where: between(user, low, afterPrefix(low)), descending: true}
+		for it, err := range s.db.query(ctx, "search memories", q) {
+			if err != nil {
+				return nil, err
+			}
+			if it.int64(attrGeneration) == generation {
+				out = append(out, decodeMemory(it))
+			}
+			if n++; prefix == pastPrefix && n == pastMemories {
+				break
+			}
+		}
+	}
+	return out, nil
+}

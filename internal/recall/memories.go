@@ -1,0 +1,119 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// MemoryQuery asks for the facts that help to answer a text.
+type MemoryQuery struct {
+	Query string
+	// Types, where set, limits the facts to those types.
+	Types []string
+	// Limit is the maximum number of facts, 10 by default.
+	Limit *int
+	// AsOf, where set, is the time at which the facts were known and held. Zero is now.
+	AsOf time.Time
+	// IncludeEnded adds facts that were known at that time and held no longer.
+	IncludeEnded bool
+}
+
+// ScoredMemory is a fact and the estimated probability that it helps to answer the query.
+type ScoredMemory struct {
+	longterm.Memory
+
+	Score float64
+}
+
+// Memories is the answer to a search of facts, most relevant first.
+type Memories struct {
+	Memories []ScoredMemory
+	Degraded []Degradation
+}
+
+const (
+	defaultMemories = 10
+	// nearMemories is how many memories the index is asked for. The others are ranked by their words.
+	nearMemories = 100
+)
+
+// Memories returns the user's facts that are most relevant to a query, by the same ranking as messages. The table has
+// all of them, so none is missing where the index has no vector of it yet, or does not answer. Without preferences that
+// allow them, extracted facts are left out.
+// Its errors are Invalid, with the field, and those of the store.
+func (s *Service) Memories(ctx context.Context, user conversation.UserID, q MemoryQuery) (Memories, error) {
+	if strings.TrimSpace(q.Query) == "" {
+		return Memories{}, fault.InvalidField("query", "must be a text to search for")
+	}
+	found, visible, err := s.search(ctx, user, Search{
+		Text: q.Query, RecordTypes: []string{vector.MemoryRecord}, Limit: nearMemories,
+	})
+	if err != nil {
+		return Memories{}, err
+	}
+	withPast := q.IncludeEnded || !q.AsOf.IsZero()
+	stored, err := s.store.Memories(ctx, user, visible.generation, withPast)
+	if err != nil {
+		return Memories{}, err
+	}
+	stored = slices.DeleteFunc(stored, func(m longterm.Memory) bool {
+		return !q.wants(m, visible.now) || !visible.Memory && m.Source == longterm.Extracted
+	})
+	return Memories{
+		Memories: s.rankMemories(stored, found.Hits, visible.asked)[:min(q.limit(), len(stored))],
+		Degraded: visible.degradations(found.Degraded),
+	}, nil
+}
+
+func (q MemoryQuery) limit() int {
+	if q.Limit == nil {
+		return defaultMemories
+	}
+	return *q.Limit
+}
+
+// wants reports whether a fact is of the types and held at the time.
+func (q MemoryQuery) wants(m longterm.Memory, now time.Time) bool {
+	if len(q.Types) > 0 && !slices.Contains(q.Types, string(m.Type)) {
+		return false
+	}
+	at := now
+	if !q.AsOf.IsZero() {
+		at = q.AsOf.In(now.Location())
+	}
+	return m.KnownAt(at) && (q.IncludeEnded || m.HeldAt(at))
+}
+
+// rankMemories orders facts by how likely each helps. The index's likeness is known of those that it found.
+func (s *Service) rankMemories(memories []longterm.Memory, near []Hit, asked *rank.Query) []ScoredMemory {
+	likeness := map[string]float64{}
+	for _, h := range near {
+		likeness[h.ID] = h.Score
+	}
+	candidates, byID := make([]rank.Candidate, len(memories)), map[string]longterm.Memory{}
+	for i, m := range memories {
+		byID[m.ID] = m
+		candidates[i] = rank.Candidate{
+			ID: m.ID, Session: m.ID, Role: string(conversation.RoleUser), Time: m.Said(),
+			Text: truncate.Runes(m.Content, vector.MaxTextChars), Score: likeness[m.ID],
+		}
+	}
+	out := make([]ScoredMemory, 0, len(memories))
+	for _, r := range s.Weights.Rank(asked, candidates) {
+		out = append(out, ScoredMemory{byID[r.ID], r.Probability})
+	}
+	slices.SortStableFunc(out, func(a, b ScoredMemory) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), b.Said().Compare(a.Said()), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}

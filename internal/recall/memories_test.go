@@ -1,0 +1,124 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// facts stores facts of a user.
+func (s *fixture) facts(all ...longterm.Memory) {
+	s.t.Helper()
+	for _, m := range all {
+		if m.Type == "" {
+			m.Type = longterm.ProfileMemory
+		}
+		if m.Source == "" {
+			m.Source = longterm.Seeded
+		}
+		s.remember("ann", m)
+	}
+}
+
+// found returns the contents of the facts that a search finds, best first.
+func (s *fixture) found(q recall.MemoryQuery) []string {
+	s.t.Helper()
+	got, err := s.Memories(s.t.Context(), "ann", q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var contents []string
+	for _, m := range got.Memories {
+		contents = append(contents, m.Content)
+	}
+	return contents
+}
+
+// TestMemories finds facts by types, at times, and while the index does not answer.
+func TestMemories(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	before := s.now.Add(-30 * 24 * time.Hour)
+	const (
+		oslo, bergen = "The user works in Oslo.", "The user works in Bergen."
+		sister       = "The user's sister Ana lives in Porto."
+		race         = "The user trains for the Bergen City Marathon."
+		visit        = "Ana visits the user."
+		bread        = "The user bakes bread."
+	)
+	s.facts(
+		longterm.Memory{Content: oslo, CreatedAt: before, ValidUntil: s.now.Add(-10 * 24 * time.Hour), SaidAt: before},
+		longterm.Memory{Content: bergen, CreatedAt: s.now.Add(-10 * 24 * time.Hour), Source: longterm.Extracted},
+		longterm.Memory{Content: sister, Type: longterm.PeopleMemory, CreatedAt: before},
+		longterm.Memory{Content: race, Type: longterm.ProjectMemory, CreatedAt: before},
+		longterm.Memory{
+			Content: visit, Type: longterm.PeopleMemory, CreatedAt: before,
+			Until: longterm.Moment{Day: "2020-01-01"},
+		},
+		longterm.Memory{Content: bread, CreatedAt: before},
+	)
+	one, work := 1, "Where does the user work?"
+	tests := map[string]struct {
+		q    recall.MemoryQuery
+		want []string // the best, in order, and the others that must not be there
+		not  []string
+	}{
+		"now": {recall.MemoryQuery{Query: work}, []string{bergen}, []string{oslo, visit}},
+		"as of then": {
+			recall.MemoryQuery{Query: work, AsOf: s.now.Add(-20 * 24 * time.Hour)}, []string{oslo}, []string{bergen},
+		},
+		"of a type": {
+			recall.MemoryQuery{Query: "Bergen", Types: []string{"PROJECT"}}, []string{race}, []string{bergen, sister},
+		},
+		"limited":    {recall.MemoryQuery{Query: work, Limit: &one}, []string{bergen}, []string{bread, race}},
+		"a sister":   {recall.MemoryQuery{Query: "Where does Ana live?"}, []string{sister}, []string{visit}},
+		"with ended": {recall.MemoryQuery{Query: "Ana visits", IncludeEnded: true}, []string{visit}, nil},
+		"before all": {
+			recall.MemoryQuery{Query: work, AsOf: before.Add(-time.Hour), IncludeEnded: true}, nil, []string{oslo},
+		},
+		"another matter": {recall.MemoryQuery{Query: "bread"}, []string{bread}, nil},
+	}
+	check := func(t *testing.T) {
+		t.Helper()
+		for name, tt := range tests {
+			got := s.found(tt.q)
+			if len(got) < len(tt.want) || !slices.Equal(got[:len(tt.want)], tt.want) {
+				t.Errorf("%s: found %q, want %q first", name, got, tt.want)
+			}
+			for _, no := range tt.not {
+				if slices.Contains(got, no) {
+					t.Errorf("%s: found %q", name, no)
+				}
+			}
+		}
+	}
+	check(t)
+	s.index.fault = func(context.Context) error { return errors.New("down") }
+	check(t)
+	got, err := s.Memories(t.Context(), "ann", recall.MemoryQuery{Query: work})
+	if err != nil || len(got.Degraded) != 1 || got.Memories[0].Score <= got.Memories[len(got.Memories)-1].Score {
+		t.Errorf("without the index: %+v, %v", got, err)
+	}
+	s.prefer("ann", func(p *preferences) { p.Memory = false })
+	if got := s.found(recall.MemoryQuery{Query: work}); slices.Contains(got, bergen) || !slices.Contains(got, bread) {
+		t.Errorf("without memory: %q", got)
+	}
+}
+
+// TestMemoriesOfNothing refuses a search for nothing, and finds nothing for a user without facts.
+func TestMemoriesOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	if _, err := s.Memories(t.Context(), "ann", recall.MemoryQuery{Query: " "}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("a blank text: %v", err)
+	}
+	if got := s.found(recall.MemoryQuery{Query: "bread"}); len(got) != 0 {
+		t.Errorf("found %q", got)
+	}
+}
