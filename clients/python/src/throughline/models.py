@@ -279,6 +279,44 @@ class FieldProblem:
 
 
 @dataclass(kw_only=True)
+class FoundMemory:
+    about: str | None = None
+    """Whom it concerns. Absent for the user."""
+    confidence: float | None = None
+    """Absent if not known."""
+    content: str
+    """The text, as it was stored."""
+    created_at: datetime | None = None
+    """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
+    """Why it ended."""
+    id: str
+    """The id of the record."""
+    message_ids: list[str] | None = None
+    """The messages that it was drawn from."""
+    pinned: bool
+    """Whether every prompt has it, as injuries and allergies."""
+    said_at: datetime | None = None
+    """When it was last said."""
+    score: float
+    """What the order follows, from 0 to 1. Compare it within one answer."""
+    source: Literal["seeded", "extracted"]
+    """Whether the app stored it (seeded) or it was read from messages (extracted)."""
+    status: Literal["stated", "planned", "reported"]
+    """How it is known."""
+    superseded_by: str | None = None
+    """The id of the memory that replaces it."""
+    type: Literal["PROFILE", "PEOPLE", "PROJECT"]
+    """What the memory is about."""
+    until: str | None = None
+    """The last day on which it holds, or the time of its end."""
+    updated_at: datetime | None = None
+    """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    valid_until: datetime | None = None
+    """The time from which no prompt has it."""
+
+
+@dataclass(kw_only=True)
 class Goal:
     created_at: datetime | None = None
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
@@ -430,6 +468,28 @@ class Memory:
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
     valid_until: datetime | None = None
     """The time from which no prompt has it."""
+
+
+@dataclass(kw_only=True)
+class MemorySearchAnswer:
+    degraded: list[RecallDegradation]
+    """The sources that did not answer."""
+    items: list[FoundMemory]
+    """The most relevant first."""
+
+
+@dataclass(kw_only=True)
+class MemorySearchBody:
+    as_of: datetime | None = None
+    """What was known and held at that time. Default: now."""
+    include_ended: bool | None = None
+    """Facts that held no longer, too."""
+    limit: int | None = None
+    """The greatest number of items."""
+    query: str
+    """The text to search for."""
+    types: list[Literal["PROFILE", "PEOPLE", "PROJECT"]] | None = None
+    """Only facts of these types."""
 
 
 @dataclass(kw_only=True)

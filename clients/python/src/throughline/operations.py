@@ -734,6 +734,21 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["recall"], [], {"contexts": contexts, "excludeSessionId": exclude_session_id, "from": from_, "limit": limit, "query": query, "sessionId": session_id, "to": to, "tokens": tokens}, {}, timeout, None)
 
+    def search_memories(
+        self,
+        *,
+        as_of: datetime | None | Unset = UNSET,
+        include_ended: bool | None | Unset = UNSET,
+        limit: int | None | Unset = UNSET,
+        query: str,
+        types: Sequence[Literal["PROFILE", "PEOPLE", "PROJECT"]] | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> m.MemorySearchAnswer:
+        """Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf
+        asks what was known and held at a time. Extracted facts are left out while memory is off."""
+        return self._call(
+            OPERATIONS["search_memories"], [], {"asOf": as_of, "includeEnded": include_ended, "limit": limit, "query": query, "types": types}, {}, timeout, None)
+
 
 class AsyncOperations(Calls):
     """The operations of the API, for asyncio."""
@@ -1459,6 +1474,21 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["recall"], [], {"contexts": contexts, "excludeSessionId": exclude_session_id, "from": from_, "limit": limit, "query": query, "sessionId": session_id, "to": to, "tokens": tokens}, {}, timeout, None)
 
+    def search_memories(
+        self,
+        *,
+        as_of: datetime | None | Unset = UNSET,
+        include_ended: bool | None | Unset = UNSET,
+        limit: int | None | Unset = UNSET,
+        query: str,
+        types: Sequence[Literal["PROFILE", "PEOPLE", "PROJECT"]] | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> Awaitable[m.MemorySearchAnswer]:
+        """Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf
+        asks what was known and held at a time. Extracted facts are left out while memory is off."""
+        return self._call(
+            OPERATIONS["search_memories"], [], {"asOf": as_of, "includeEnded": include_ended, "limit": limit, "query": query, "types": types}, {}, timeout, None)
+
 
 OPERATIONS = {
     "append_messages": Operation("POST", "/v1/sessions/{id}/messages", "", True, {201: m.Appended}),
@@ -1515,4 +1545,5 @@ OPERATIONS = {
     "put_user_summary": Operation("PUT", "/v1/user-summary", "", False, {200: m.UserSummaryDoc}),
     "query_context": Operation("POST", "/v1/context/query", "", False, {200: m.RecallSummaries}),
     "recall": Operation("POST", "/v1/recall", "", False, {200: m.RecallAnswer}),
+    "search_memories": Operation("POST", "/v1/memories/search", "", False, {200: m.MemorySearchAnswer}),
 }
