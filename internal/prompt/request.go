@@ -91,7 +91,14 @@ type Ahead struct {
 
 // Invocation is a direct invocation of the prompt function: the request and its user. The coach function sets
 // SkipSave, because it saves the prompt while the model generates.
+//
+// While a release is deployed, coach and prompt are of different versions. Later versions may add optional fields here
+// and to Prompt, and nothing else. The reader of each leaves out what it does not know.
 type Invocation struct {
+	// IgnoreUnknown leaves out fields that the function does not know. The coach function sets it. Without it they are
+	// errors, so that a typing error of another caller is found.
+	IgnoreUnknown bool `json:"ignoreUnknown,omitempty"`
+
 	UserID   conversation.UserID `json:"userId"`
 	SkipSave bool                `json:"skipSave,omitempty"`
 	Ahead    *Ahead              `json:"ahead,omitempty"`

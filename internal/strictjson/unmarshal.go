@@ -17,7 +17,16 @@ import (
 // Unmarshal checks a text with Check and reads it into a struct or a map. Unlike encoding/json, it matches names
 // exactly. It returns the errors of Check, and an Invalid error that lists every unknown field and every value of a
 // wrong type. It is safe for concurrent use.
-func Unmarshal(text []byte, into any) error {
+func Unmarshal(text []byte, into any) error { return reader{}.unmarshal(text, into) }
+
+// UnmarshalKnown is Unmarshal for a text of another version of the program, which may have fields that this one does
+// not know. It leaves them out. A field whose name differs from a known one in its case only is refused all the same.
+func UnmarshalKnown(text []byte, into any) error { return reader{leavesOut: true}.unmarshal(text, into) }
+
+// reader reads texts into structs. leavesOut says that unknown fields are left out and not refused.
+type reader struct{ leavesOut bool }
+
+func (r reader) unmarshal(text []byte, into any) error {
 	if err := Check(text); err != nil {
 		return err
 	}
@@ -25,7 +34,7 @@ func Unmarshal(text []byte, into any) error {
 		return fault.InvalidField("body", "must be an object")
 	}
 	text = PlainIntegers(text)
-	if wrong := mismatches(text, reflect.TypeOf(into).Elem(), ""); len(wrong) > 0 {
+	if wrong := r.mismatches(text, reflect.TypeOf(into).Elem(), ""); len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
@@ -35,16 +44,16 @@ func Unmarshal(text []byte, into any) error {
 }
 
 // mismatches lists the parts of the JSON value at a path that do not fit the type.
-func mismatches(text []byte, t reflect.Type, at string) []fault.Field {
+func (r reader) mismatches(text []byte, t reflect.Type, at string) []fault.Field {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
 	case string(text) == "null" || hasUnmarshaler(t):
 	case t.Kind() == reflect.Struct && isObject(text):
-		return fieldMismatches(text, t, at)
+		return r.fieldMismatches(text, t, at)
 	case t.Kind() == reflect.Slice && text[0] == '[':
-		return itemMismatches(text, t.Elem(), at)
+		return r.itemMismatches(text, t.Elem(), at)
 	}
 	if json.Unmarshal(text, reflect.New(t).Interface()) != nil {
 		return []fault.Field{{Field: at, Message: "must be " + typeInWords(t)}}
@@ -52,7 +61,7 @@ func mismatches(text []byte, t reflect.Type, at string) []fault.Field {
 	return nil
 }
 
-func fieldMismatches(text []byte, t reflect.Type, at string) []fault.Field {
+func (r reader) fieldMismatches(text []byte, t reflect.Type, at string) []fault.Field {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(text, &values) != nil {
 		return nil
@@ -64,25 +73,39 @@ func fieldMismatches(text []byte, t reflect.Type, at string) []fault.Field {
 	known := fieldsOf(t)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		field, ok := known[name]
+		if !ok && r.leavesOut && !isSpelling(name, known) {
+			continue
+		}
 		if !ok {
 			wrong = append(wrong, fault.Field{Field: at + name, Message: "is not a field of this call"})
 			continue
 		}
-		wrong = append(wrong, mismatches(values[name], field, at+name)...)
+		wrong = append(wrong, r.mismatches(values[name], field, at+name)...)
 	}
 	return wrong
 }
 
-func itemMismatches(text []byte, item reflect.Type, at string) []fault.Field {
+func (r reader) itemMismatches(text []byte, item reflect.Type, at string) []fault.Field {
 	var values []json.RawMessage
 	if json.Unmarshal(text, &values) != nil {
 		return nil
 	}
 	var wrong []fault.Field
 	for i, value := range values {
-		wrong = append(wrong, mismatches(value, item, fmt.Sprintf("%s[%d]", at, i))...)
+		wrong = append(wrong, r.mismatches(value, item, fmt.Sprintf("%s[%d]", at, i))...)
 	}
 	return wrong
+}
+
+// isSpelling reports whether a name is that of a known field but for its case. encoding/json would take it for the
+// field.
+func isSpelling(name string, known map[string]reflect.Type) bool {
+	for field := range known {
+		if strings.EqualFold(name, field) {
+			return true
+		}
+	}
+	return false
 }
 
 // fieldsOf returns the types of a struct's fields by their JSON names, with the fields of embedded structs.

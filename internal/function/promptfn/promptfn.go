@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
@@ -66,11 +67,16 @@ func observe(ctx context.Context, o prompt.Observation) {
 	}
 }
 
+// builder builds prompts.
+type builder interface {
+	Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error)
+}
+
 // direct answers a direct invocation. Its payload is the body of POST /v1/prompts and the user.
-func direct(service *prompt.Service) function.PayloadHandler {
+func direct(service builder) function.PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
-		var in prompt.Invocation
-		if err := invoke.Decode(payload, &in); err != nil {
+		in, err := decode(payload)
+		if err != nil {
 			return nil, err
 		}
 		if err := in.UserID.Validate(); err != nil {
@@ -79,4 +85,12 @@ func direct(service *prompt.Service) function.PayloadHandler {
 		in.Request.SkipSave, in.Request.Ahead = in.SkipSave, in.Ahead
 		return service.Build(ctx, in.UserID, in.Request)
 	}
+}
+
+func decode(payload json.RawMessage) (prompt.Invocation, error) {
+	var in prompt.Invocation
+	if err := invoke.DecodeKnown(payload, &in); err != nil || in.IgnoreUnknown {
+		return in, err
+	}
+	return in, invoke.Decode(payload, &in)
 }

@@ -37,7 +37,9 @@ func NewPrompts(client Client, function string) *Prompts {
 // Build invokes the prompt function. It returns the errors of prompt.Service's Build, and Unavailable if the function
 // could not be reached or failed.
 func (p *Prompts) Build(ctx context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
-	payload, err := json.Marshal(prompt.Invocation{UserID: user, SkipSave: r.SkipSave, Ahead: r.Ahead, Request: r})
+	payload, err := json.Marshal(prompt.Invocation{
+		IgnoreUnknown: true, UserID: user, SkipSave: r.SkipSave, Ahead: r.Ahead, Request: r,
+	})
 	if err != nil {
 		return prompt.Prompt{}, fmt.Errorf("encode prompt request: %w", err)
 	}

@@ -1,0 +1,4 @@
+package promptfn
+
+// Direct is the handler of direct invocations.
+var Direct = direct
