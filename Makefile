@@ -231,9 +231,11 @@ fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBE
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/need go
-	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run go mod tidy" >&2; exit 1; }
+	@for module in . clients/go; do go -C $$module mod tidy -diff >/dev/null || \
+	  { echo "$$module/go.mod is not tidy: run go mod tidy there" >&2; exit 1; }; done
 	$(BIN)/golangci-lint run --allow-serial-runners ./...
 	cd tools && $(BIN)/golangci-lint run --allow-serial-runners --config ../.golangci.yml ./strict
+	cd clients/go && $(BIN)/golangci-lint run --allow-serial-runners --config ../../.golangci.yml ./...
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l); \
 	  test -z "$$unformatted" || { printf 'not formatted, mend with "make fmt":\n%s\n' "$$unformatted" >&2; exit 1; }
 	@tools/vulncheck $(BIN)/govulncheck ./...

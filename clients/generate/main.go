@@ -41,6 +41,8 @@ func run(root string) error {
 // files returns the generated files by their names.
 func files(d *document) map[string][]byte {
 	return map[string][]byte{
+		"clients/go/models.go":                         []byte(goModels(d)),
+		"clients/go/operations.go":                     []byte(goOperations(d)),
 		"clients/typescript/src/operations.ts":         []byte(typescript(d)),
 		"clients/python/src/throughline/models.py":     []byte(pythonModels(d)),
 		"clients/python/src/throughline/operations.py": []byte(pythonOperations(d)),

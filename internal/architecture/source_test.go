@@ -64,9 +64,9 @@ func parse(name, text string) (goFile, error) {
 	return f, err
 }
 
-// isProduction reports whether the file is neither a test nor in a package of test support.
+// isProduction reports whether the file is written by hand, and neither a test nor in a package of test support.
 func (f goFile) isProduction() bool {
-	return !strings.HasSuffix(f.path, "_test.go") && !isTestSupport(path.Dir(f.path))
+	return !strings.HasSuffix(f.path, "_test.go") && !isTestSupport(path.Dir(f.path)) && !ast.IsGenerated(f.syntax)
 }
 
 func (f goFile) problem(pos token.Pos, format string, args ...any) problem {

@@ -26,6 +26,18 @@ def credential() -> str:
     return dev("/dev/tokens", {"server": True})["token"]
 
 
+def recorded(server: Client, prompt_id: str) -> models.PromptRecord:
+    """Return the record of a prompt, which may be stored shortly after the answer."""
+    for _ in range(50):
+        try:
+            return server.get_prompt(prompt_id)
+        except ProblemError as error:
+            if error.code != "not_found":
+                raise
+        time.sleep(0.1)
+    return server.get_prompt(prompt_id)
+
+
 class Losing(httpx.HTTPTransport):
     """Does what is asked, and loses each answer once."""
 
@@ -85,7 +97,7 @@ class Story(unittest.TestCase):
 
         text, prompt_id = asyncio.run(self.coach())
         with Client(BASE, credential) as server:
-            prompt = server.as_user(USER).get_prompt(prompt_id)
+            prompt = recorded(server.as_user(USER), prompt_id)
         self.assertIn("glute bridges", json.dumps(prompt, default=vars))
         stored = list(designer.list_messages("coach", limit=1))
         self.assertEqual([(m.role, m.content) for m in stored][1:], [("assistant", text)])

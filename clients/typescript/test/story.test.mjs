@@ -1,6 +1,7 @@
 // The story of two screens, at a stack: faults, lost answers and cuts, and nothing is doubled or lost.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { Client, ProblemError } from '@throughline/client';
 
 const base = process.env.THROUGHLINE;
@@ -58,6 +59,18 @@ async function say(client, sessionId, message) {
   return { text, promptId };
 }
 
+/** Returns the record of a prompt, which may be stored shortly after the answer. */
+async function recorded(server, promptId) {
+  for (let left = 50; ; left--) {
+    try {
+      return await server.getPrompt(promptId);
+    } catch (error) {
+      if (left === 0 || error.code !== 'not_found') throw error;
+      await setTimeout(100);
+    }
+  }
+}
+
 test('two screens, one memory', async () => {
   const designer = new Client({ baseUrl: base, token, fetch: losing() });
   const coach = new Client({ baseUrl: base, token, fetch: cutting() });
@@ -74,7 +87,7 @@ test('two screens, one memory', async () => {
   const answered = await say(coach, 'coach', 'What should I do tomorrow? My glutes are sore.').finally(
     () => dev('/dev/faults', { dynamodb: {} }));
   const server = new Client({ baseUrl: base, token: credential }).as(user);
-  const prompt = await server.getPrompt(answered.promptId);
+  const prompt = await recorded(server, answered.promptId);
   assert.match(JSON.stringify(prompt), /glute bridges/);
 
   const stored = await coach.listMessages('coach', { limit: 1 }).all();

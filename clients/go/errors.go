@@ -1,0 +1,72 @@
+package throughline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrTimeout is the error of a call that took longer than its timeout. It is a context.DeadlineExceeded, too.
+var ErrTimeout = fmt.Errorf("no answer within the call's timeout: %w", context.DeadlineExceeded)
+
+// LostAnswerError is the error of an answer that was lost: no connection, or one that was cut before the answer's end.
+type LostAnswerError struct{ Err error }
+
+// Error says why the answer was lost.
+func (e *LostAnswerError) Error() string { return "the answer was lost: " + e.Err.Error() }
+
+// Unwrap returns the error of the connection.
+func (e *LostAnswerError) Unwrap() error { return e.Err }
+
+// ProblemError is an error answer of the API (RFC 9457). The code of a gateway's answer without a problem is
+// unavailable.
+type ProblemError struct {
+	Problem
+	// RetryAfter is how long the answer asks to wait, or nil.
+	RetryAfter *time.Duration
+}
+
+// Error says what is wrong, with the fields of the input.
+func (e *ProblemError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s: %s", e.Status, e.Code, e.Detail)
+	for _, field := range e.Errors {
+		fmt.Fprintf(&b, " [%s: %s]", field.Field, field.Message)
+	}
+	return b.String()
+}
+
+// mayPass reports whether the same call may succeed later.
+func (e *ProblemError) mayPass() bool {
+	return slices.Contains([]int{429, 502, 503, 504}, e.Status) || e.Status == http.StatusConflict && e.RetryAfter != nil
+}
+
+// readProblem returns the problem of an answer whose status is 400 or above.
+func readProblem(answer *http.Response) error {
+	text, _ := io.ReadAll(answer.Body) // what is missing from a cut body is no problem document
+	problem := &ProblemError{}
+	if err := json.Unmarshal(text, &problem.Problem); err != nil {
+		problem.Problem = Problem{} // a gateway answers without a problem
+	}
+	code := "internal"
+	if answer.StatusCode >= 502 && answer.StatusCode <= 504 {
+		code = "unavailable"
+	}
+	problem.Status = answer.StatusCode
+	problem.Type = cmp.Or(problem.Type, "about:blank")
+	problem.Title = cmp.Or(problem.Title, http.StatusText(answer.StatusCode))
+	problem.Detail = cmp.Or(problem.Detail, "the answer is not a problem document")
+	problem.Code = cmp.Or(problem.Code, code)
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		wait := time.Duration(seconds) * time.Second
+		problem.RetryAfter = &wait
+	}
+	return problem
+}

@@ -1,0 +1,3 @@
+module github.com/throughline/throughline/clients/go
+
+go 1.25.0
