@@ -3,6 +3,7 @@ package dynamo
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -156,6 +157,9 @@ func encodeMemory(m longterm.Memory) item {
 	it.setString(attrAbout, m.About)
 	it.setString(attrUntil, m.Until.String())
 	it.setTime(attrSaidAt, m.SaidAt)
+	if !m.ExpiresAt.IsZero() {
+		it[TTLAttribute] = intAttr(m.ExpiresAt.Unix())
+	}
 	it.setTime(attrCreatedAt, m.CreatedAt)
 	it.setTime(attrUpdatedAt, m.UpdatedAt)
 	it.setString(attrModel, m.Model)
@@ -164,6 +168,10 @@ func encodeMemory(m longterm.Memory) item {
 }
 
 func decodeMemory(it item) longterm.Memory {
+	var expires time.Time
+	if it.has(TTLAttribute) {
+		expires = time.Unix(it.int64(TTLAttribute), 0).UTC()
+	}
 	return longterm.Memory{
 		ID: recordID(it), Type: longterm.MemoryType(it.string(attrType)), Content: it.string(attrContent),
 		Pinned: it.bool(attrPinned), Source: longterm.MemorySource(it.string(attrSource)),
@@ -171,7 +179,7 @@ func decodeMemory(it item) longterm.Memory {
 		Status: longterm.MemoryStatus(it.string(attrStatus)), About: it.string(attrAbout),
 		Until: it.moment(attrUntil), SaidAt: it.time(attrSaidAt),
 		ValidUntil: it.time(attrValidUntil), SupersededBy: it.string(attrSupersededBy),
-		EndedReason: longterm.EndedReason(it.string(attrEndedReason)),
+		EndedReason: longterm.EndedReason(it.string(attrEndedReason)), ExpiresAt: expires,
 		CreatedAt:   it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
 		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
 	}

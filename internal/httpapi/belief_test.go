@@ -1,6 +1,9 @@
 package httpapi_test
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A memory says how it is known, of whom, since when and until when, and why it ended.
 func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
@@ -70,4 +73,24 @@ func TestTodosAreDueAndCancelled(t *testing.T) {
 	expectProblem(t, h, 422, "invalid", "dueAt", call{
 		method: "PATCH", path: at, user: "ann", body: object{"dueAt": "2026-13-01"},
 	})
+}
+
+// TestMemoriesExpire has a memory with a time to live say when it is deleted.
+func TestMemoriesExpire(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	create := func(body object) call { return call{method: "POST", path: "/v1/memories", user: "ann", body: body} }
+	made := decodeObject(t, expect(t, h, 201, create(object{"type": "PROFILE", "content": "x", "ttlSeconds": 3600})))
+	created, err := time.Parse(time.RFC3339, made["createdAt"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := created.Add(time.Hour).Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"); made["expiresAt"] != want {
+		t.Errorf("expires at %v, want %s", made["expiresAt"], want)
+	}
+	made = decodeObject(t, expect(t, h, 201, create(object{"type": "PROFILE", "content": "x"})))
+	if _, has := made["expiresAt"]; has {
+		t.Errorf("without a time to live: %v", made)
+	}
+	expectProblem(t, h, 422, "invalid", "ttlSeconds", create(object{"type": "PROFILE", "content": "x", "ttlSeconds": 0}))
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,6 +28,7 @@ type Memory struct {
 	ValidUntil   *timestamp `json:"validUntil,omitempty" doc:"The time from which no prompt has it."`
 	SupersededBy string     `json:"supersededBy,omitempty" doc:"The id of the memory that replaces it."`
 	EndedReason  string     `json:"endedReason,omitempty" enum:"false,over,forgotten,replaced" doc:"Why it ended."`
+	ExpiresAt    *timestamp `json:"expiresAt,omitempty" doc:"When it is deleted by itself. Absent for never."`
 	CreatedAt    *timestamp `json:"createdAt,omitempty"`
 	UpdatedAt    *timestamp `json:"updatedAt,omitempty"`
 }
@@ -45,6 +47,15 @@ type newMemory struct {
 	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
 	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024"`
 	EndedReason  string      `json:"endedReason,omitempty" enum:"false,over,forgotten,replaced" doc:"Why it ended."`
+	TTLSeconds   *int        `json:"ttlSeconds,omitempty" minimum:"1" maximum:"315360000" doc:"It is deleted then."`
+}
+
+// expiry is when a record with a time to live is gone. Nil is never.
+func (s *server) expiry(ttlSeconds *int) time.Time {
+	if ttlSeconds == nil {
+		return time.Time{}
+	}
+	return s.storedNow().Add(time.Duration(*ttlSeconds) * time.Second).Truncate(time.Second)
 }
 
 // source is the id of a message that a memory was drawn from.
@@ -80,6 +91,7 @@ func memories(
 				Source: longterm.MemorySource(cmp.Or(n.Source, string(longterm.Seeded))),
 				Status: storedStatus(n.Status), About: n.About, SaidAt: storedTime(n.SaidAt), Until: n.Until.stored(),
 				MessageIDs: toStrings(n.MessageIDs), ValidUntil: storedTime(n.ValidUntil), SupersededBy: n.SupersededBy,
+				ExpiresAt:   s.expiry(n.TTLSeconds),
 				EndedReason: longterm.EndedReason(n.EndedReason), Tokens: tokens.Count(n.Content),
 			}
 			setConfidence(&m, n.Confidence)
@@ -186,7 +198,8 @@ func toMemory(m longterm.Memory) Memory {
 		ID: m.ID, Type: memoryType(m.Type), Content: m.Content, Pinned: m.Pinned, Source: string(m.Source),
 		MessageIDs: m.MessageIDs, Status: string(cmp.Or(m.Status, longterm.Stated)), About: m.About,
 		SaidAt: newTimestamp(m.Said()), Until: m.Until.String(), ValidUntil: newTimestamp(m.ValidUntil),
-		SupersededBy: m.SupersededBy, EndedReason: string(m.EndedReason), CreatedAt: newTimestamp(m.CreatedAt),
+		SupersededBy: m.SupersededBy, EndedReason: string(m.EndedReason), ExpiresAt: newTimestamp(m.ExpiresAt),
+		CreatedAt: newTimestamp(m.CreatedAt),
 		UpdatedAt: newTimestamp(m.UpdatedAt),
 	}
 	if m.Rated {

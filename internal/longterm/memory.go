@@ -70,9 +70,11 @@ type Memory struct {
 	ValidUntil   time.Time
 	SupersededBy string
 	EndedReason  EndedReason
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Tokens       int
+	// ExpiresAt is when the memory is gone, in whole seconds. Zero is never.
+	ExpiresAt time.Time
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Tokens    int
 	// Model and PromptVersion name the model and the prompt that an extracted memory is from.
 	Model         string
 	PromptVersion string

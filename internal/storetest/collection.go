@@ -26,7 +26,7 @@ func testCollections(t *testing.T, s *fixture) {
 			Type: longterm.PeopleMemory, Content: "has a dog", Pinned: true, Source: longterm.Extracted,
 			Confidence: 0.75, Rated: true, MessageIDs: []string{"a", "b"}, ValidUntil: Now.Add(time.Hour),
 			Status: longterm.Reported, About: "Mia", Until: longterm.Moment{Day: "2030-11-20"}, SaidAt: Now.Add(-time.Hour),
-			CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
+			ExpiresAt: time.Date(2100, 1, 2, 3, 4, 5, 0, time.UTC), CreatedAt: Now, UpdatedAt: Now, Tokens: 3,
 		},
 		func(m *longterm.Memory) {
 			m.SupersededBy, m.ValidUntil, m.EndedReason = "another", Now, longterm.EndedReplaced
@@ -325,5 +325,29 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	}
 	if all := allRecords(t, s.Memories, 75); len(all) != maxLiveMemories+2 {
 		t.Errorf("%d memories are listed", len(all))
+	}
+}
+
+// testMemoryExpires has a memory with a time to live: after it, nobody reads the memory, whether or not the engine has
+// deleted it.
+func testMemoryExpires(t *testing.T, s *fixture) {
+	m := longterm.Memory{
+		Type: longterm.ProfileMemory, Content: "of the hour", Source: longterm.Seeded, CreatedAt: Now, UpdatedAt: Now,
+		ExpiresAt: Now.Add(time.Hour).Truncate(time.Second),
+	}
+	stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Memories.Get(t.Context(), alice, stored.ID); err != nil {
+		t.Error(err)
+	}
+	s.advance(time.Hour + time.Second)
+	if _, err := s.Memories.Get(t.Context(), alice, stored.ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("after an hour: %v", err)
+	}
+	list, _, err := s.Memories.List(t.Context(), alice, conversation.Page{Limit: 10})
+	if err != nil || len(list) != 0 {
+		t.Errorf("listed %+v, %v", list, err)
 	}
 }

@@ -290,6 +290,8 @@ class FoundMemory:
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
     """Why it ended."""
+    expires_at: datetime | None = None
+    """When it is deleted by itself. Absent for never."""
     id: str
     """The id of the record."""
     message_ids: list[str] | None = None
@@ -446,6 +448,8 @@ class Memory:
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
     """Why it ended."""
+    expires_at: datetime | None = None
+    """When it is deleted by itself. Absent for never."""
     id: str
     """The id of the record."""
     message_ids: list[str] | None = None
@@ -591,6 +595,8 @@ class NewMemory:
     """The state of the record."""
     superseded_by: str | None = None
     """The id of the memory that replaced this one."""
+    ttl_seconds: int | None = None
+    """It is deleted then."""
     type: Literal["PROFILE", "PEOPLE", "PROJECT"]
     """What the memory is about."""
     until: str | None = None

@@ -186,6 +186,7 @@ class Operations(Calls):
         source: Literal["seeded", "extracted"] | None | Unset = UNSET,
         status: Literal["stated", "planned", "reported"] | None | Unset = UNSET,
         superseded_by: str | None | Unset = UNSET,
+        ttl_seconds: int | None | Unset = UNSET,
         type: Literal["PROFILE", "PEOPLE", "PROJECT"],
         until: str | None | Unset = UNSET,
         valid_until: datetime | None | Unset = UNSET,
@@ -194,7 +195,7 @@ class Operations(Calls):
     ) -> m.Memory:
         """Create a memory."""
         return self._call(
-            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
+            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "ttlSeconds": ttl_seconds, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
 
     def create_session(
         self,
@@ -926,6 +927,7 @@ class AsyncOperations(Calls):
         source: Literal["seeded", "extracted"] | None | Unset = UNSET,
         status: Literal["stated", "planned", "reported"] | None | Unset = UNSET,
         superseded_by: str | None | Unset = UNSET,
+        ttl_seconds: int | None | Unset = UNSET,
         type: Literal["PROFILE", "PEOPLE", "PROJECT"],
         until: str | None | Unset = UNSET,
         valid_until: datetime | None | Unset = UNSET,
@@ -934,7 +936,7 @@ class AsyncOperations(Calls):
     ) -> Awaitable[m.Memory]:
         """Create a memory."""
         return self._call(
-            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
+            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "ttlSeconds": ttl_seconds, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
 
     def create_session(
         self,

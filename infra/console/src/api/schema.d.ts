@@ -1042,6 +1042,12 @@ export interface components {
              * @enum {string}
              */
             endedReason?: "false" | "over" | "forgotten" | "replaced";
+            /**
+             * Format: date-time
+             * @description When it is deleted by itself. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
             /** @description The id of the record. */
             id: string;
             /** @description The messages that it was drawn from. */
@@ -1239,6 +1245,12 @@ export interface components {
              * @enum {string}
              */
             endedReason?: "false" | "over" | "forgotten" | "replaced";
+            /**
+             * Format: date-time
+             * @description When it is deleted by itself. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
             /** @description The id of the record. */
             id: string;
             /** @description The messages that it was drawn from. */
@@ -1449,6 +1461,11 @@ export interface components {
             status?: "stated" | "planned" | "reported" | null;
             /** @description The id of the memory that replaced this one. */
             supersededBy?: string | null;
+            /**
+             * Format: int64
+             * @description It is deleted then.
+             */
+            ttlSeconds?: number | null;
             /**
              * @description What the memory is about.
              * @enum {string}
