@@ -291,6 +291,8 @@ type FoundMemory struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// Why it ended. One of false, over, forgotten, replaced.
 	EndedReason string `json:"endedReason,omitzero"`
+	// When it is deleted by itself. Absent for never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// The id of the record.
 	ID string `json:"id"`
 	// The messages that it was drawn from.
@@ -383,6 +385,8 @@ type Memory struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// Why it ended. One of false, over, forgotten, replaced.
 	EndedReason string `json:"endedReason,omitzero"`
+	// When it is deleted by itself. Absent for never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// The id of the record.
 	ID string `json:"id"`
 	// The messages that it was drawn from.
@@ -529,6 +533,8 @@ type NewMemory struct {
 	Status string `json:"status,omitzero"`
 	// The id of the memory that replaced this one.
 	SupersededBy string `json:"supersededBy,omitzero"`
+	// It is deleted then.
+	TtlSeconds *int `json:"ttlSeconds,omitzero"`
 	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
 	Type string `json:"type"`
 	// The last day on which it holds, or the time of its end.

@@ -180,7 +180,7 @@ func decodeMemory(it item) longterm.Memory {
 		Until: it.moment(attrUntil), SaidAt: it.time(attrSaidAt),
 		ValidUntil: it.time(attrValidUntil), SupersededBy: it.string(attrSupersededBy),
 		EndedReason: longterm.EndedReason(it.string(attrEndedReason)), ExpiresAt: expires,
-		CreatedAt:   it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
+		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
 		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
 	}
 }

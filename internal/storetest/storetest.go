@@ -228,12 +228,12 @@ var (
 		"Coaches":                 testCoaches,
 		"Collections":             testCollections,
 		"MemoryExpires":           testMemoryExpires,
-		"CollectionPages":       testCollectionPages,
-		"ConcurrentUpdates":     testConcurrentUpdates,
-		"GoalsBecomePast":       testGoalsBecomePast,
-		"TodosBecomePast":       testTodosBecomePast,
-		"LatestCheckIn":         testLatestCheckIn,
-		"LiveMemoriesAreCapped": testLiveMemoriesAreCapped,
+		"CollectionPages":         testCollectionPages,
+		"ConcurrentUpdates":       testConcurrentUpdates,
+		"GoalsBecomePast":         testGoalsBecomePast,
+		"TodosBecomePast":         testTodosBecomePast,
+		"LatestCheckIn":           testLatestCheckIn,
+		"LiveMemoriesAreCapped":   testLiveMemoriesAreCapped,
 	}
 	summaryTests = map[string]func(*testing.T, *fixture){
 		"SaveSummary":             testSaveSummary,
