@@ -165,6 +165,11 @@ clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test t
 	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc
 	@go run ./clients/check clients/test $(PYTHON)
 
+.PHONY: clients-packages
+clients-packages: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Pack the clients into dist
+	@tools/need node python
+	@clients/pack $(PYTHON) dist
+
 .PHONY: clients-types
 clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and types from the OpenAPI document
 	@tools/need go node

@@ -51,6 +51,7 @@ type operation struct {
 
 // document is the OpenAPI document.
 type document struct {
+	Info       struct{ Version string }
 	Paths      map[string]map[string]*operation
 	Components struct{ Schemas map[string]*schema }
 }

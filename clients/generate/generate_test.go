@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,31 @@ func TestUnsafeOperation(t *testing.T) {
 	} {
 		if _, err := read([]byte(`{"paths":` + paths + `}`)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// TestVersionsFollowTheAPI compares the versions of the packages and of their changelogs with the document's.
+func TestVersionsFollowTheAPI(t *testing.T) {
+	t.Parallel()
+	d, err := served()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := d.Info.Version
+	for file, want := range map[string]string{
+		"typescript/package.json": fmt.Sprintf("\n  %q: %q,\n", "version", version),
+		"typescript/CHANGELOG.md": "\n## " + version + "\n",
+		"python/pyproject.toml":   fmt.Sprintf("\nversion = %q\n", version),
+		"python/CHANGELOG.md":     "\n## " + version + "\n",
+		"go/CHANGELOG.md":         "\n## " + version + "\n",
+	} {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s does not have the API's version %s", file, version)
 		}
 	}
 }
